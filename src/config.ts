@@ -1,0 +1,148 @@
+// Every setting of Laneway: its name in the environment, what it means and its default. The only file that reads
+// the environment. `.env.example` and the README's table are held against this schema by a test.
+import { z } from 'zod'
+
+const SECONDS_A_DAY = 86_400
+
+/** Seconds as text from the environment, as a whole number in milliseconds. */
+const seconds = (min: number, max: number) =>
+  z.coerce
+    .number()
+    .min(min)
+    .max(max)
+    .transform((value) => Math.round(value * 1_000))
+
+/** An empty variable means the same as one that is not set. */
+const optionalText = z
+  .string()
+  .optional()
+  .transform((value) => (value === '' ? undefined : value))
+
+/** One entry per variable; the description is what the documentation prints. */
+export const settings = {
+  PORT: z.coerce.number().int().min(0).max(65_535).default(3000).describe('Port of the producer; 0 takes any free one'),
+  HOST: z.string().min(1).default('127.0.0.1').describe('Address the producer listens on'),
+  REDIS_URL: optionalText.describe('Redis to use, redis:// or rediss://; without it `npm start` runs a private one'),
+  LANEWAY_DATA_DIR: z.string().min(1).default('.laneway').describe('Folder for files, keys and the private Redis'),
+  LANEWAY_ENV: z
+    .enum(['development', 'production'])
+    .default('development')
+    .describe('production refuses to start with an insecure or unsafe setting'),
+  LANEWAY_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('Least level logged'),
+  LANEWAY_PUBLIC_URL: z
+    .union([z.literal(''), z.url({ protocol: /^https?$/ })])
+    .optional()
+    .transform((value) => (value ? value.replace(/\/+$/, '') : undefined))
+    .describe("Address that people reach the producer at, for the gallery's URLs; default: the address of the request"),
+  LANEWAY_SECRET_KEY: z
+    .union([z.literal(''), z.string().min(32)])
+    .optional()
+    .transform((value) => value || undefined)
+    .describe(
+      'Seals provider tokens, at least 32 characters; default outside production: made once in the data folder',
+    ),
+  LANEWAY_RETENTION_DAYS: z.coerce
+    .number()
+    .min(9)
+    .max(365)
+    .default(30)
+    .transform((days) => days * SECONDS_A_DAY * 1_000)
+    .describe('Days that message records live; at least 9, so that idempotency keys outlive their 8 days'),
+  LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS: seconds(1, 30 * SECONDS_A_DAY)
+    .default(SECONDS_A_DAY * 1_000)
+    .describe('How long a transactional message may wait to be sent when it brings no valid_until'),
+  LANEWAY_VALIDITY_CAMPAIGN_SECONDS: seconds(1, 30 * SECONDS_A_DAY)
+    .default(3 * SECONDS_A_DAY * 1_000)
+    .describe('The same for campaign messages'),
+  LANEWAY_MAX_TRIES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(20)
+    .default(5)
+    .describe('Tries for a message that is proven unsent each time; throttling uses none'),
+  LANEWAY_LANE_CONCURRENCY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(100)
+    .describe('Messages of one lane that one worker sends at the same time'),
+  LANEWAY_LANE_IDLE_SECONDS: seconds(0.1, SECONDS_A_DAY)
+    .default(180_000)
+    .describe('How long a worker keeps an empty lane open'),
+  LANEWAY_SEND_TIMEOUT_SECONDS: seconds(0.1, 60)
+    .default(10_000)
+    .describe('Longest wait for a provider answer; later than that the message is unconfirmed'),
+  LANEWAY_UNCONFIRMED_WAIT_SECONDS: seconds(0.1, SECONDS_A_DAY)
+    .default(60_000)
+    .describe('How long an unconfirmed message waits for evidence by webhook before its policy decides'),
+  LANEWAY_BULK_MOVE_WAIT_SECONDS: seconds(0.1, 60)
+    .default(10_000)
+    .describe('How long a bulk move may take before it is answered with 202'),
+  LANEWAY_UPLOAD_MAX_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(100 * 1024 * 1024)
+    .describe('Largest gallery upload; the chat product takes documents of up to 100 MB'),
+  LANEWAY_CLOUD_API_APP_SECRET: optionalText.describe(
+    'Checks the signature of cloud-api webhooks; without it they are refused',
+  ),
+  LANEWAY_CLOUD_API_VERIFY_TOKEN: optionalText.describe('Answers the verification handshake of cloud-api webhooks'),
+}
+
+const schema = z.object(settings).transform((env) => ({
+  port: env.PORT,
+  host: env.HOST,
+  redisUrl: env.REDIS_URL,
+  dataDir: env.LANEWAY_DATA_DIR,
+  production: env.LANEWAY_ENV === 'production',
+  logLevel: env.LANEWAY_LOG_LEVEL,
+  publicUrl: env.LANEWAY_PUBLIC_URL,
+  secretKey: env.LANEWAY_SECRET_KEY,
+  retentionMs: env.LANEWAY_RETENTION_DAYS,
+  validityMs: {
+    transactional: env.LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS,
+    campaign: env.LANEWAY_VALIDITY_CAMPAIGN_SECONDS,
+  },
+  maxTries: env.LANEWAY_MAX_TRIES,
+  laneConcurrency: env.LANEWAY_LANE_CONCURRENCY,
+  laneIdleMs: env.LANEWAY_LANE_IDLE_SECONDS,
+  sendTimeoutMs: env.LANEWAY_SEND_TIMEOUT_SECONDS,
+  unconfirmedWaitMs: env.LANEWAY_UNCONFIRMED_WAIT_SECONDS,
+  bulkMoveWaitMs: env.LANEWAY_BULK_MOVE_WAIT_SECONDS,
+  uploadMaxBytes: env.LANEWAY_UPLOAD_MAX_BYTES,
+  cloudApi: { appSecret: env.LANEWAY_CLOUD_API_APP_SECRET, verifyToken: env.LANEWAY_CLOUD_API_VERIFY_TOKEN },
+}))
+
+/** The whole configuration. Durations are milliseconds, sizes bytes. */
+export type Config = Readonly<z.infer<typeof schema>>
+
+/** A setting that cannot be used. The message holds one sentence per problem and is meant for the person at the terminal. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+/** Reads and checks all settings at once; throws a ConfigError that names every wrong variable, what was expected and what came. */
+export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
+  const parsed = schema.safeParse(env)
+  if (!parsed.success) {
+    const sentences = parsed.error.issues.map((issue) => {
+      const name = String(issue.path[0])
+      return `${name} is "${env[name] ?? ''}": ${issue.message.replace(/^Invalid input: /, '')}.`
+    })
+    throw new ConfigError(sentences.join(' '))
+  }
+  const config = parsed.data
+  if (config.redisUrl !== undefined && !/^rediss?:\/\//.test(config.redisUrl)) {
+    throw new ConfigError('REDIS_URL must begin with redis:// or rediss://.')
+  }
+  if (config.production && config.secretKey === undefined) {
+    throw new ConfigError('LANEWAY_SECRET_KEY must be set when LANEWAY_ENV is production.')
+  }
+  return Object.freeze(config)
+}

@@ -1,0 +1,87 @@
+// Reading request bodies: JSON objects only, bounded in size and in depth, before anything else looks at them.
+
+import type { NextFunction, Request, Response } from 'express'
+import express from 'express'
+import { ApiError } from './errors.ts'
+import type { BodyRule } from './route.ts'
+
+/** Largest JSON body unless a route says otherwise. */
+export const JSON_LIMIT_BYTES = 256 * 1024
+/** JSON.parse takes 50,000 levels, but recursive validation of them throws a RangeError. */
+const MAX_DEPTH = 32
+
+/** Express middleware that reads the body as the rule says. */
+export function bodyReader(rule: BodyRule): (request: Request, response: Response, next: NextFunction) => void {
+  if (rule.as === 'json') {
+    return express.json({
+      limit: rule.limit ?? JSON_LIMIT_BYTES,
+      inflate: false,
+      strict: false,
+      type: isJson,
+      verify: (_request, _response, bytes) => refuseDeep(bytes),
+    })
+  }
+  if (rule.as === 'raw') return express.raw({ limit: rule.limit, inflate: false, type: () => true })
+  return (_request, _response, next) => next()
+}
+
+/** The parsed body of a `json` route: an object, or an ApiError that says what came instead. */
+export function jsonObject(request: Request): Record<string, unknown> {
+  if (hasBody(request) && !isJson(request)) {
+    throw new ApiError(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json.')
+  }
+  const body: unknown = request.body
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    const came =
+      body === undefined ? 'nothing' : Array.isArray(body) ? 'an array' : body === null ? 'null' : typeof body
+    throw new ApiError(400, 'invalid_body', `The body must be a JSON object, got ${came}.`)
+  }
+  // An own copy of the top level: a key like __proto__ stays an own property of the parsed object and is not copied on.
+  return Object.fromEntries(Object.entries(body))
+}
+
+/** The ApiError for what Express's body reader throws, or undefined when the error is not one of its own. */
+export function bodyError(error: unknown): ApiError | undefined {
+  if (!(error instanceof Error) || !('type' in error)) return undefined
+  switch (error.type) {
+    case 'entity.too.large':
+      return new ApiError(413, 'too_large', 'The body is too large.', { cause: error })
+    case 'entity.parse.failed':
+      return new ApiError(400, 'invalid_json', 'The body is not valid JSON.', { cause: error })
+    case 'encoding.unsupported':
+    case 'charset.unsupported':
+      return new ApiError(415, 'unsupported_media_type', 'Send the body as plain UTF-8 JSON, not compressed.', {
+        cause: error,
+      })
+    case 'entity.verify.failed':
+      return new ApiError(400, 'too_deep', `The body is nested deeper than ${MAX_DEPTH} levels.`, { cause: error })
+    case 'request.aborted':
+    case 'request.size.invalid':
+      return new ApiError(400, 'invalid_body', 'The body ended before its announced length.', { cause: error })
+    default:
+      return undefined
+  }
+}
+
+const hasBody = (request: Request): boolean =>
+  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
+
+const isJson = (request: { headers: Record<string, unknown> }): boolean =>
+  /^application\/json *(;|$)/i.test(String(request.headers['content-type'] ?? ''))
+
+/** Throws when brackets outside strings nest too deep. Works on bytes, before parsing: 100,000 levels cost 0.2 ms. */
+function refuseDeep(bytes: Buffer): void {
+  let depth = 0
+  let inString = false
+  for (let i = 0; i < bytes.length; i += 1) {
+    const byte = bytes[i]
+    if (inString) {
+      if (byte === 0x5c) i += 1
+      else if (byte === 0x22) inString = false
+    } else if (byte === 0x22) inString = true
+    else if (byte === 0x7b || byte === 0x5b) {
+      depth += 1
+      if (depth > MAX_DEPTH) throw new Error('too deep')
+    } else if (byte === 0x7d || byte === 0x5d) depth -= 1
+  }
+}

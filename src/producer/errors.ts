@@ -1,0 +1,55 @@
+// What the producer answers when it cannot do what was asked: one envelope for all endpoints.
+import type { Fault } from '../messages/fault.ts'
+
+/** A refusal that the caller is told about. `message` is one sentence that a person can act on. */
+export class ApiError extends Error {
+  override name = 'ApiError'
+  readonly status: number
+  readonly code: string
+  readonly details: readonly object[]
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    more: { details?: readonly object[]; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, { cause: more.cause })
+    this.status = status
+    this.code = code
+    this.details = more.details ?? []
+    this.headers = more.headers ?? {}
+  }
+}
+
+/** The body of every error answer. Both flags, because the families of the interface use one or the other. */
+export function errorBody(error: ApiError, requestId: string) {
+  return {
+    status: false,
+    success: false,
+    message: error.message,
+    error: { code: error.code, details: error.details, request_id: requestId },
+  }
+}
+
+/** 400 that lists every fault; the sentence names the first. */
+export function invalid(faults: readonly Fault[], code = 'invalid_request'): ApiError {
+  const [first] = faults
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more, see details)` : ''
+  return new ApiError(400, code, `${first ? sentence(first) : 'The request is not valid'}${more}.`, { details: faults })
+}
+
+const sentence = (fault: Fault): string => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`)
+
+/** 404 for what does not exist, or belongs to another account: the two must not be told apart. */
+export const notFound = (what: string): ApiError => new ApiError(404, 'not_found', `${what} does not exist.`)
+
+export const redisAway = (cause: unknown): ApiError =>
+  new ApiError(503, 'unavailable', 'The service cannot reach its storage right now. Try again in a few seconds.', {
+    headers: { 'Retry-After': '2' },
+    cause,
+  })
+
+export const internal = (cause: unknown): ApiError =>
+  new ApiError(500, 'internal', 'Something went wrong on our side. Give support the request id.', { cause })

@@ -1,0 +1,49 @@
+// Accounts: the owners of everything else.
+import { z } from 'zod'
+import { readRecord } from './broken-record.ts'
+import type { Redis } from './redis.ts'
+import { accountKey, rootKeys } from './redis-keys.ts'
+import { nextId } from './sequence.ts'
+
+const policy = z.enum(['must_arrive', 'never_repeat'])
+
+/** Settings of an account by the name people type, each with its default. */
+export const accountSettings = {
+  contacts_shape: z.enum(['records', 'contacts']).default('records'),
+  template_check: z.enum(['on', 'off']).default('on'),
+  'policy.transactional': policy.default('must_arrive'),
+  'policy.campaign': policy.default('never_repeat'),
+}
+export type AccountSetting = keyof typeof accountSettings
+
+const accountSchema = z.object({ id: z.coerce.number().int().positive(), name: z.string(), ...accountSettings })
+export type Account = z.infer<typeof accountSchema>
+
+/** Creates an account with the default settings and returns its id. */
+export async function createAccount(redis: Redis, name: string): Promise<number> {
+  const id = await nextId(redis, 'account')
+  await redis.multi().hset(accountKey(id), { id, name }).sadd(rootKeys.accounts, id).exec()
+  return id
+}
+
+export async function findAccount(redis: Redis, id: number): Promise<Account | undefined> {
+  const raw = await redis.hgetall(accountKey(id))
+  if (Object.keys(raw).length === 0) return undefined
+  return readRecord(accountSchema, `account ${id}`, raw)
+}
+
+export async function listAccounts(redis: Redis): Promise<Account[]> {
+  const ids = (await redis.smembers(rootKeys.accounts)).map(Number).sort((a, b) => a - b)
+  const accounts = await Promise.all(ids.map((id) => findAccount(redis, id)))
+  return accounts.filter((account) => account !== undefined)
+}
+
+/** Changes one setting. The value must already be one that `accountSettings` allows. */
+export async function setAccountSetting(
+  redis: Redis,
+  id: number,
+  setting: AccountSetting,
+  value: string,
+): Promise<void> {
+  await redis.hset(accountKey(id), setting, accountSettings[setting].parse(value))
+}

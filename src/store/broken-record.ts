@@ -1,0 +1,15 @@
+// Records are checked when they are read back: what a person or another program changed in Redis must not be passed on.
+import type { z } from 'zod'
+
+/** A record in Redis that is not what Laneway wrote. Answered as 500; the message names the record, never its content. */
+export class BrokenRecordError extends Error {
+  override name = 'BrokenRecordError'
+}
+
+/** The record as its schema says, or a BrokenRecordError that names the fields at fault. */
+export function readRecord<S extends z.ZodType>(schema: S, what: string, raw: unknown): z.output<S> {
+  const parsed = schema.safeParse(raw)
+  if (parsed.success) return parsed.data
+  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || 'record').join(', ')
+  throw new BrokenRecordError(`${what} in Redis is broken: ${fields}`)
+}

@@ -1,0 +1,94 @@
+// Every Redis key of Laneway is built here. Keys that one Lua step touches share a hash tag, so that they live on one
+// node of a cluster: `{l12}` for lane 12, `{g7}` for the gallery of account 7, `{c7}` for its contacts.
+import { createHash } from 'node:crypto'
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 27)
+
+/** Keys of the installation as a whole. */
+export const rootKeys = {
+  /** HASH name → last number given out: account, lane, folder, file, tag, contact, membership. */
+  sequences: 'lw:sequences',
+  /** SET of account ids. */
+  accounts: 'lw:accounts',
+  /** ZSET worker name → time of its last beat (Redis clock, ms). */
+  workers: 'lw:workers',
+  /** HASH lane id → account id. */
+  lanes: 'lw:lanes',
+  /** Pub/sub channel: lane ids that got work. */
+  wake: 'lw:wake',
+  /** Pub/sub channel: ids of bulk moves that ended. */
+  moveEnded: 'lw:move-ended',
+}
+
+/** HASH: name, settings of one account. */
+export const accountKey = (account: number): string => `lw:account:${account}`
+/** HASH of one API key, found by the SHA-256 of the secret. */
+export const credentialKey = (secretHash: string): string => `lw:key:${secretHash}`
+/** HASH key id → SHA-256 of the secret, for listing and revoking. */
+export const credentialsOfAccountKey = (account: number): string => `lw:account:${account}:keys`
+/** HASH sender digits → lane id, and `name:<name>` → lane id. */
+export const sendersOfAccountKey = (account: number): string => `lw:account:${account}:senders`
+/** HASH `<name>/<language>` → template definition, JSON. */
+export const templatesKey = (account: number): string => `lw:account:${account}:templates`
+/** HASH of one sender. A sender and its lane have the same id. */
+export const senderKey = (lane: number): string => `lw:sender:${lane}`
+/** STRING lane id, by the chat product's phone number id. */
+export const phoneNumberIdKey = (phoneNumberId: string): string => `lw:phone-number-id:${digest(phoneNumberId)}`
+/** STRING `<message id> <body hash>` of one Idempotency-Key. */
+export const idempotencyKey = (account: number, route: string, key: string): string =>
+  `lw:idempotency:${account}:${digest(`${route}\n${key}`)}`
+/** HASH of one received message, by the chat product's id. */
+export const inboundKey = (account: number, providerMessageId: string): string =>
+  `lw:inbound:${account}:${digest(providerMessageId)}`
+
+/** Prefix of everything of one lane, BullMQ's keys included. */
+export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
+/** HASH of one message. `ulid` is the part of the message id that follows the lane. */
+export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
+/** ZSET ulid → time (ms) at which the sweep must look at it: sending, unconfirmed, or queued without a proven job. */
+export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
+/** ZSET ulid → time (ms) of the next status poll. */
+export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
+
+/** Prefix of BullMQ's keys of the queues that belong to no lane. */
+export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
+
+/** Keys of one account's gallery. */
+export const galleryKeys = (account: number) => {
+  const prefix = `lw:{g${account}}`
+  return {
+    prefix,
+    /** ZSET of folder ids by id. */
+    folders: `${prefix}:folders`,
+    /** HASH of one folder. */
+    folder: (id: number) => `${prefix}:folder:${id}`,
+    /** ZSET of the active files of a folder, by id. */
+    filesIn: (folder: number) => `${prefix}:folder:${folder}:files`,
+    /** HASH of one file. */
+    file: (id: number) => `${prefix}:file:${id}`,
+    /** ZSET of files in the trash, by id. */
+    trash: `${prefix}:trash`,
+    /** HASH of one bulk move: state and outcome. */
+    move: (id: string) => `${prefix}:move:${id}`,
+  }
+}
+/** STRING `<account> <file id>`, by the token in the file's public URL. */
+export const fileTokenKey = (token: string): string => `lw:file-token:${digest(token)}`
+
+/** Keys of one account's contacts. */
+export const contactKeys = (account: number) => {
+  const prefix = `lw:{c${account}}`
+  return {
+    prefix,
+    /** HASH case-folded tag name → tag id. */
+    tagNames: `${prefix}:tag-names`,
+    /** HASH of one tag. */
+    tag: (id: number) => `${prefix}:tag:${id}`,
+    /** ZSET contact id → membership id: members in the order they joined. */
+    members: (tag: number) => `${prefix}:tag:${tag}:members`,
+    /** HASH of one contact. */
+    contact: (id: number) => `${prefix}:contact:${id}`,
+    /** HASH phone digits → contact id. */
+    phones: `${prefix}:phones`,
+  }
+}

@@ -1,0 +1,117 @@
+// Senders: the business numbers of an account. A sender and its lane share one id.
+import { z } from 'zod'
+import { readRecord } from './broken-record.ts'
+import type { Redis } from './redis.ts'
+import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from './redis-keys.ts'
+import { nextId } from './sequence.ts'
+
+export const providerNameSchema = z.enum(['partner-api', 'cloud-api'])
+export type ProviderName = z.infer<typeof providerNameSchema>
+
+/** Messages per second of a new sender: the chat product's default for one number. */
+export const DEFAULT_RATE = 80
+
+const flag = z.enum(['0', '1']).transform((value) => value === '1')
+
+const senderSchema = z.object({
+  /** Lane id. */
+  id: z.coerce.number().int().positive(),
+  account: z.coerce.number().int().positive(),
+  /** Digits with country code. */
+  number: z.string().regex(/^\d{5,15}$/),
+  /** A second name to call it by; may be empty. */
+  name: z.string(),
+  provider: providerNameSchema,
+  base_url: z.url(),
+  /** Sealed, see seal.ts. */
+  token: z.string(),
+  /** The chat product's id of the number; empty on partner-api. */
+  phone_number_id: z.string(),
+  /** Messages per second. */
+  rate: z.coerce.number().positive(),
+  /** Whether the upstream keeps our Idempotency-Key, so that a repeat is safe (partner-api only). */
+  honours_idempotency: flag.default(false),
+})
+export type Sender = z.infer<typeof senderSchema>
+
+export interface NewSender {
+  account: number
+  number: string
+  name: string
+  provider: ProviderName
+  baseUrl: string
+  sealedToken: string
+  phoneNumberId: string
+  rate: number
+  honoursIdempotency: boolean
+  isDefault: boolean
+}
+
+/** Adds a sender; the account's first one becomes its default. Throws when the account has the number already. */
+export async function addSender(redis: Redis, sender: NewSender): Promise<number> {
+  const id = await nextId(redis, 'lane')
+  const isNew = await redis.hsetnx(sendersOfAccountKey(sender.account), sender.number, id)
+  if (isNew === 0) throw new Error(`account ${sender.account} has the sender ${sender.number} already`)
+  const write = redis
+    .multi()
+    .hset(senderKey(id), {
+      id,
+      account: sender.account,
+      number: sender.number,
+      name: sender.name,
+      provider: sender.provider,
+      base_url: sender.baseUrl.replace(/\/+$/, ''),
+      token: sender.sealedToken,
+      phone_number_id: sender.phoneNumberId,
+      rate: sender.rate,
+      honours_idempotency: sender.honoursIdempotency ? '1' : '0',
+    })
+    .hset(rootKeys.lanes, id, sender.account)
+  if (sender.name !== '') write.hset(sendersOfAccountKey(sender.account), `name:${sender.name}`, id)
+  if (sender.phoneNumberId !== '') write.set(phoneNumberIdKey(sender.phoneNumberId), id)
+  if (sender.isDefault) write.hset(accountKey(sender.account), 'default_sender', id)
+  else write.hsetnx(accountKey(sender.account), 'default_sender', id)
+  await write.exec()
+  return id
+}
+
+export async function findSender(redis: Redis, id: number): Promise<Sender | undefined> {
+  const raw = await redis.hgetall(senderKey(id))
+  if (Object.keys(raw).length === 0) return undefined
+  return readRecord(senderSchema, `sender ${id}`, raw)
+}
+
+/** The account's default sender. */
+export async function defaultSender(redis: Redis, account: number): Promise<Sender | undefined> {
+  const id = await redis.hget(accountKey(account), 'default_sender')
+  return id === null ? undefined : findSender(redis, Number(id))
+}
+
+/** One of the account's senders, by digits or by name. */
+export async function senderNamed(
+  redis: Redis,
+  account: number,
+  by: { digits: string } | { name: string },
+): Promise<Sender | undefined> {
+  const field = 'digits' in by ? by.digits : `name:${by.name}`
+  const id = await redis.hget(sendersOfAccountKey(account), field)
+  return id === null ? undefined : findSender(redis, Number(id))
+}
+
+/** The sender behind the chat product's phone number id, whoever owns it. */
+export async function senderOfPhoneNumberId(redis: Redis, phoneNumberId: string): Promise<Sender | undefined> {
+  const id = await redis.get(phoneNumberIdKey(phoneNumberId))
+  return id === null ? undefined : findSender(redis, Number(id))
+}
+
+/** The account's senders; without an account, those of all. */
+export async function listSenders(redis: Redis, account?: number): Promise<Sender[]> {
+  const lanes = Object.entries(await redis.hgetall(rootKeys.lanes))
+  const ids = lanes.filter(([, owner]) => account === undefined || Number(owner) === account).map(([id]) => Number(id))
+  const senders = await Promise.all(ids.sort((a, b) => a - b).map((id) => findSender(redis, id)))
+  return senders.filter((sender) => sender !== undefined)
+}
+
+export async function setSenderRate(redis: Redis, id: number, rate: number): Promise<void> {
+  await redis.hset(senderKey(id), 'rate', rate)
+}
