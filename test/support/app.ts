@@ -1,0 +1,30 @@
+// The producer's application for a test: given routes, listening on a free loopback port.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { Log } from '../../src/log.ts'
+import { createLog } from '../../src/log.ts'
+import { buildApp } from '../../src/producer/app.ts'
+import type { Route } from '../../src/producer/route.ts'
+import type { Redis } from '../../src/store/redis.ts'
+
+/** A log that writes nothing. */
+export const silentLog: Log = createLog({ logLevel: 'silent' }, 'test')
+
+/** Starts an application with these routes. `close` cuts open connections and waits until none is left. */
+export async function startApp(
+  redis: Redis,
+  routes: readonly Route[],
+): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer(buildApp({ redis, log: silentLog, routes })).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
