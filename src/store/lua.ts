@@ -16,7 +16,7 @@ export type Script = (
  * as after a restart. Throws at once when the number of keys is not the declared one, which would shift all arguments.
  */
 export function defineScript(name: string, numberOfKeys: number): Script {
-  const source = readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
+  const source = readScript(name)
   const sha = createHash('sha1').update(source).digest('hex')
   return async (redis, keys, args) => {
     if (keys.length !== numberOfKeys) {
@@ -29,4 +29,10 @@ export function defineScript(name: string, numberOfKeys: number): Script {
       return redis.eval(source, numberOfKeys, ...keys, ...args)
     }
   }
+}
+
+/** The text of a script, with each line `-- include <name>` replaced by that script. */
+function readScript(name: string): string {
+  const source = readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
+  return source.replace(/^-- include ([\w-]+)$/gm, (_line, included: string) => readScript(included))
 }

@@ -50,6 +50,12 @@ export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
 /** ZSET ulid → time (ms) of the next status poll. */
 export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
 
+/** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
+export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
+/** HASH that BullMQ keeps of one job of the lane; its field `data` is the payload. */
+export const laneJobKey = (lane: number, queue: string, jobId: string): string =>
+  `${lanePrefix(lane)}:${queue}:${jobId}`
+
 /** Prefix of BullMQ's keys of the queues that belong to no lane. */
 export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
 

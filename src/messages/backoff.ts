@@ -1,0 +1,26 @@
+// How long to wait before trying again. Pure: counts in, milliseconds out.
+
+const SECOND = 1_000
+
+/** Wait of a lane whose provider keeps failing: `firstMs` doubled for each failure in a row, at most 30 s. */
+export function laneBackoffMs(firstMs: number, failuresInARow: number): number {
+  return Math.max(firstMs, Math.min(firstMs * 2 ** Math.min(failuresInARow, 20), 30 * SECOND))
+}
+
+/** The chat product's own advice for its pair limit: 4^X seconds, X = refusals so far; at most 4^6 s, about 68 min. */
+export function recipientBackoffMs(refusals: number): number {
+  return 4 ** Math.min(refusals, 6) * SECOND
+}
+
+/** First status poll after a send on a wire without webhooks. */
+export const FIRST_POLL_MS = SECOND
+/** Polling stops this long after sending. */
+export const POLL_FOR_MS = 86_400 * SECOND
+
+/**
+ * Wait until the next status poll of a message that is `ageMs` old since it was sent: half its age, from 1 s to 1 h.
+ * Each gap is half again the one before, so a message of a day has cost about 40 polls and no stored counter.
+ */
+export function nextPollMs(ageMs: number): number {
+  return Math.max(SECOND, Math.min(Math.round(ageMs / 2), 3_600 * SECOND))
+}

@@ -1,0 +1,48 @@
+// Message ids: `msg_<lane>_<ULID>`. The id names its lane, so that a message is found without an index, and tells when
+// it was accepted; ids of one lane sort by that time, which keeps the order of campaign messages that are put back.
+import { randomBytes } from 'node:crypto'
+
+export interface MessageId {
+  lane: number
+  /** 26 characters of Crockford's base 32: 48 bits of time in ms, 80 random bits. */
+  ulid: string
+}
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const SHAPE = /^msg_([1-9]\d{0,14})_([0-7][0-9A-HJKMNP-TV-Z]{25})$/
+const TIME_CHARACTERS = 10
+const RANDOM_CHARACTERS = 16
+
+export const messageId = (lane: number, ulid: string): string => `msg_${lane}_${ulid}`
+
+/** The parts of a message id, or undefined for any other string. */
+export function parseMessageId(text: string): MessageId | undefined {
+  const match = SHAPE.exec(text)
+  return match?.[1] && match[2] ? { lane: Number(match[1]), ulid: match[2] } : undefined
+}
+
+/** A new ULID. `random` gives 16 bytes, of which the low five bits each are used; for derived ids it may be a digest. */
+export function newUlid(nowMs: number, random: Uint8Array = randomBytes(RANDOM_CHARACTERS)): string {
+  let time = nowMs
+  let head = ''
+  for (let i = 0; i < TIME_CHARACTERS; i += 1) {
+    head = (ALPHABET[time % 32] ?? '') + head
+    time = Math.floor(time / 32)
+  }
+  let tail = ''
+  for (let i = 0; i < RANDOM_CHARACTERS; i += 1) tail += ALPHABET[(random[i] ?? 0) & 31]
+  return head + tail
+}
+
+/** When the message was accepted, epoch ms. */
+export function acceptedAtMs(ulid: string): number {
+  let time = 0
+  for (const character of ulid.slice(0, TIME_CHARACTERS)) time = time * 32 + ALPHABET.indexOf(character)
+  return time
+}
+
+/** A new attempt id: six random characters, enough to tell the attempts of one message apart. */
+export function newAttemptId(): string {
+  const bytes = randomBytes(6)
+  return Array.from(bytes, (byte) => ALPHABET[byte & 31]).join('')
+}

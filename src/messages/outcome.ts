@@ -1,0 +1,111 @@
+// What the end of a provider call means for the message, its recipient and its lane: one pure table. The rule behind
+// it: only proof counts. Proof of not sent is that no connection was made, HTTP 429, or a code that the chat product
+// gives only when it refused; everything else without a message id is unconfirmed, never repeated blindly.
+import { codeEntry } from './provider-codes.ts'
+
+/** How a provider call ended, as the provider's file read it. */
+export type CallEnd =
+  /** No byte of the request left: name not found, refused, TLS failed, no connection in time. */
+  | { kind: 'never_left'; cause: string }
+  /** The request left, or may have, and no whole answer came: reset, time-out, too large. */
+  | { kind: 'unanswered'; cause: string }
+  /** A success with a message id in it. */
+  | { kind: 'accepted'; providerId: string }
+  /** Any other answer. `readable` is false when the body is not the wire's own error envelope. */
+  | {
+      kind: 'answered'
+      status: number
+      readable: boolean
+      code: number | undefined
+      subcode: number | undefined
+      /** The provider's own words; go into the record, never into a log. */
+      text: string | undefined
+      retryAfterMs: number | undefined
+    }
+
+export interface Problem {
+  /** The chat product's code, or a word of ours such as `timeout`. */
+  code: string
+  /** For the person who looks the message up. */
+  sentence: string
+}
+
+export type Outcome =
+  | { kind: 'sent'; providerId: string }
+  /** Proven unsent. `laneMs`: how long the whole lane waits; it grows with `backoff` when the cause may last. */
+  | { kind: 'lane_waits'; laneMs: number; backoff: boolean; problem: Problem }
+  /** Proven unsent: only this recipient waits. */
+  | { kind: 'recipient_waits'; problem: Problem }
+  /** Proven unsent: the sender is paused for a person to mend. */
+  | { kind: 'sender_blocked'; problem: Problem }
+  | { kind: 'failed'; problem: Problem }
+  /** Nothing is proven. `blocksSender`: besides, the answer says that this sender can send nothing. */
+  | { kind: 'unconfirmed'; blocksSender: boolean; problem: Problem }
+
+const SECOND = 1_000
+/** A missing object: with code 100 it says that the number or the permission is gone. */
+const SUBCODE_NO_OBJECT = 33
+/** Longest Retry-After obeyed as it is; a longer one is taken for a mistake and asked again after an hour. */
+const MAX_RETRY_AFTER_MS = 3_600 * SECOND
+
+/** Exhaustive: every end has an outcome. */
+export function outcomeOf(end: CallEnd): Outcome {
+  switch (end.kind) {
+    case 'accepted':
+      return { kind: 'sent', providerId: end.providerId }
+    case 'never_left':
+      return {
+        kind: 'lane_waits',
+        laneMs: SECOND,
+        backoff: true,
+        problem: { code: end.cause, sentence: `The provider could not be reached (${end.cause}).` },
+      }
+    case 'unanswered':
+      return {
+        kind: 'unconfirmed',
+        blocksSender: false,
+        problem: {
+          code: end.cause,
+          sentence: `The provider gave no answer (${end.cause}); the message may have been sent.`,
+        },
+      }
+    case 'answered':
+      return ofAnswer(end)
+  }
+}
+
+function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
+  const { status, code } = answer
+  const entry = answer.readable && code !== undefined ? codeEntry(code) : undefined
+  const problem: Problem = {
+    code: code !== undefined && answer.readable ? String(code) : `http_${status}`,
+    sentence: sentenceOf(answer, entry?.means),
+  }
+  const laneMs = (seconds: number): number => Math.min(answer.retryAfterMs ?? seconds * SECOND, MAX_RETRY_AFTER_MS)
+  const rule =
+    answer.readable && code === 100 && answer.subcode === SUBCODE_NO_OBJECT ? codeEntry(33).rule : entry?.rule
+
+  if (entry?.provesUnsent || status === 429) {
+    if (rule?.act === 'delay_recipient') return { kind: 'recipient_waits', problem }
+    const seconds = rule?.act === 'pause_lane' ? rule.seconds : 1
+    return { kind: 'lane_waits', laneMs: laneMs(seconds), backoff: answer.retryAfterMs === undefined, problem }
+  }
+  const denied = rule?.act === 'block_sender' || (entry === undefined && (status === 401 || status === 403))
+  const isRefusal = answer.readable && status >= 400 && status < 500 && rule?.act !== 'unconfirmed'
+  if (!isRefusal) return { kind: 'unconfirmed', blocksSender: denied, problem }
+  if (denied) return { kind: 'sender_blocked', problem }
+  if (rule?.act === 'pause_lane') {
+    return { kind: 'lane_waits', laneMs: laneMs(rule.seconds), backoff: answer.retryAfterMs === undefined, problem }
+  }
+  return { kind: 'failed', problem }
+}
+
+/** Longest piece of the provider's own words that is kept on a record. */
+const MAX_TEXT = 200
+
+function sentenceOf(answer: Extract<CallEnd, { kind: 'answered' }>, means: string | undefined): string {
+  if (!answer.readable) return `The provider answered ${answer.status} without an error that can be read.`
+  const code = answer.code === undefined ? `HTTP ${answer.status}` : `code ${answer.code}`
+  const text = answer.text === undefined || answer.text === '' ? '' : `: ${answer.text.slice(0, MAX_TEXT)}`
+  return `The chat product answered that ${means ?? 'it refuses the message'} (${code})${text}`
+}

@@ -1,0 +1,136 @@
+// The life of a message as one pure function. src/store/scripts/message-steps.lua is the same machine inside Redis; a
+// differential test proves the two equal, so a rule is changed in both or the test fails.
+//
+//   queued ─> sending ─> sent ─> delivered ─> read
+//     │          ├─────> queued        proven unsent, worth another try
+//     │          ├─────> failed        refused for good, or tries used up
+//     │          └─────> unconfirmed   the request left and no trustworthy answer came
+//     │                     ├─> sent … read / failed   evidence arrived
+//     │                     ├─> queued                 the policy allows one more try, flagged
+//     │                     └─> unknown                final, unless evidence arrives
+//     └─> expired, cancelled
+//
+// Evidence (a webhook, a status poll, or the provider's own answer) may arrive at any time, in any order, any number
+// of times. It only moves a message forward: `failed` never overrides `delivered` or `read`, and proof that a message
+// went out corrects every state that had assumed otherwise.
+
+export const STATES = [
+  'queued',
+  'sending',
+  'unconfirmed',
+  'sent',
+  'delivered',
+  'read',
+  'failed',
+  'expired',
+  'cancelled',
+  'unknown',
+] as const
+export type State = (typeof STATES)[number]
+
+/** What the steps read and write of a message. A message that was never claimed is `FRESH`. */
+export interface Progress {
+  state: State
+  /** Id of the latest attempt; empty before the first claim. It fences: what an older attempt says decides little. */
+  attempt: string
+  /** Tries that ended proven unsent and count against the limit; throttled ones do not. */
+  tries: number
+  /** Times it was queued again although it may have gone out: above 0 is the flag possible_duplicate. */
+  repeats: number
+}
+
+export const FRESH: Progress = { state: 'queued', attempt: '', tries: 0, repeats: 0 }
+
+export type Step =
+  /** A worker wants to send it now. `expired` says that its validity has passed. */
+  | { kind: 'claim'; attempt: string; expired: boolean }
+  /** The attempt is proven not to have sent it. `counts` is false when the sender was throttled, not the message. */
+  | { kind: 'unsent'; attempt: string; counts: boolean; maxTries: number }
+  /** The attempt ended without a trustworthy answer, or outlived every timeout. */
+  | { kind: 'lost'; attempt: string }
+  /** Proof of what became of an attempt. */
+  | { kind: 'evidence'; attempt: string; status: Evidence }
+  /** The wait for evidence is over. `safe`: the upstream keeps our idempotency key, so a repeat cannot double. */
+  | { kind: 'decide'; repeat: Repeat; expired: boolean; maxTries: number }
+  | { kind: 'cancel' }
+  /** A person wants it tried again. */
+  | { kind: 'requeue' }
+
+export type Evidence = 'sent' | 'delivered' | 'read' | 'failed'
+export type Repeat = 'never' | 'once' | 'safe'
+
+/** What a step says to its caller, besides the new progress. */
+export type Verdict =
+  /** The step was taken. For a claim: send it. */
+  | 'done'
+  /** Nothing changed: the state does not allow it, or it was known already. */
+  | 'ignored'
+  /** Claim only: another attempt held it; it is unconfirmed now. Do not send. */
+  | 'held'
+
+const RANK: Partial<Record<State, number>> = { sent: 1, delivered: 2, read: 3 }
+
+/** Takes one step. Pure and total: every step is defined in every state. */
+export function step(progress: Progress, event: Step): { progress: Progress; verdict: Verdict } {
+  const to = (state: State, change: Partial<Progress> = {}) => ({
+    progress: { ...progress, ...change, state },
+    verdict: 'done' as const,
+  })
+  const ignored = { progress, verdict: 'ignored' as const }
+  const { state } = progress
+
+  switch (event.kind) {
+    case 'claim':
+      if (state === 'queued') return event.expired ? to('expired') : to('sending', { attempt: event.attempt })
+      if (state !== 'sending') return ignored
+      // The same attempt again is our own command, sent twice over a lost connection.
+      if (progress.attempt === event.attempt) return to('sending')
+      return { progress: { ...progress, state: 'unconfirmed' }, verdict: 'held' }
+
+    case 'unsent': {
+      if (progress.attempt !== event.attempt || !isOneOf(state, 'sending', 'unconfirmed', 'unknown')) return ignored
+      const tries = progress.tries + (event.counts ? 1 : 0)
+      return to(tries >= event.maxTries ? 'failed' : 'queued', { tries })
+    }
+
+    case 'lost':
+      return progress.attempt === event.attempt && state === 'sending' ? to('unconfirmed') : ignored
+
+    case 'evidence':
+      return moves(progress, event.attempt, event.status) ? to(event.status) : ignored
+
+    case 'decide': {
+      if (state !== 'unconfirmed') return ignored
+      if (event.expired || event.repeat === 'never') return to('unknown')
+      if (event.repeat === 'once') {
+        return progress.repeats > 0 ? to('unknown') : to('queued', { repeats: progress.repeats + 1 })
+      }
+      const tries = progress.tries + 1
+      return tries >= event.maxTries ? to('unknown', { tries }) : to('queued', { tries })
+    }
+
+    case 'cancel':
+      return state === 'queued' ? to('cancelled') : ignored
+
+    case 'requeue':
+      if (!isOneOf(state, 'failed', 'unknown', 'expired', 'cancelled')) return ignored
+      return to('queued', { tries: 0, repeats: progress.repeats + (state === 'unknown' ? 1 : 0) })
+  }
+}
+
+/** Whether proof about an attempt changes the state. */
+function moves(progress: Progress, attempt: string, status: Evidence): boolean {
+  const { state } = progress
+  const isLatest = progress.attempt === attempt
+  if (status === 'failed') {
+    // An older attempt's failure decides nothing: the latest one does.
+    return isLatest && isOneOf(state, 'queued', 'sending', 'unconfirmed', 'unknown', 'sent')
+  }
+  const rank = RANK[state]
+  if (rank !== undefined) return (RANK[status] ?? 0) > rank
+  // A late `sent` of the very attempt that failed is only out of order; one of another attempt proves it went out.
+  if (state === 'failed') return status !== 'sent' || !isLatest
+  return true
+}
+
+const isOneOf = (state: State, ...states: State[]): boolean => states.includes(state)

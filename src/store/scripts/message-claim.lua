@@ -1,0 +1,38 @@
+#!lua
+-- Claims a message for one attempt, before the request leaves. Refused when Redis is full, on purpose: what cannot be
+-- written down must not be sent. Running it twice with the same attempt is harmless.
+--
+-- KEYS[1] record of the message (HASH)
+-- KEYS[2] open messages of the lane (ZSET)      KEYS[3] messages that ended badly (ZSET)
+-- KEYS[4] the message's job in BullMQ (HASH)
+-- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
+-- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
+-- ARGV[7…] field, value, …: what a new record holds besides
+-- Output: {verdict, state letter, attempt id on the record}
+-- include message-states
+local now = redisNowMs()
+local p, exists = load(KEYS[1])
+local verdict = step(p, { kind = 'claim', attempt = ARGV[2], expired = now >= tonumber(ARGV[4]) })
+if verdict == 'ignored' then return { verdict, p.state, p.attempt } end
+
+local fields = { 's', p.state, 'a', p.attempt }
+if not exists then
+  for i = 7, #ARGV do fields[#fields + 1] = ARGV[i] end
+end
+redis.call('HSET', KEYS[1], unpack(fields))
+if not exists then redis.call('PEXPIRE', KEYS[1], ARGV[6]) end
+
+if verdict == 'held' then
+  tell(KEYS[1], 'h', now, tonumber(ARGV[3]), ARGV[2])
+  redis.call('ZADD', KEYS[2], now, ARGV[1])
+elseif p.state == EXPIRED then
+  tell(KEYS[1], 'x', now, tonumber(ARGV[3]), '')
+  redis.call('ZREM', KEYS[2], ARGV[1])
+  redis.call('ZADD', KEYS[3], now, ARGV[1])
+  local data = redis.call('HGET', KEYS[4], 'data')
+  if data then redis.call('HSET', KEYS[1], 'p', data) end
+else
+  tell(KEYS[1], 'c', now, tonumber(ARGV[3]), ARGV[2])
+  redis.call('ZADD', KEYS[2], now + tonumber(ARGV[5]), ARGV[1])
+end
+return { verdict, p.state, p.attempt }

@@ -1,0 +1,107 @@
+-- The life of a message, as src/messages/states.ts has it in TypeScript; a differential test proves the two equal.
+-- Included by message-claim.lua and message-step.lua. States are stored as one letter:
+local QUEUED, SENDING, UNCONFIRMED = 'q', 'c', 'l'
+local SENT, DELIVERED, READ = 's', 'd', 'r'
+local FAILED, EXPIRED, CANCELLED, UNKNOWN = 'f', 'x', 'k', 'n'
+local RANK = { [SENT] = 1, [DELIVERED] = 2, [READ] = 3 }
+
+local function moves(p, attempt, status)
+  local latest = p.attempt == attempt
+  local s = p.state
+  if status == FAILED then
+    return latest and (s == QUEUED or s == SENDING or s == UNCONFIRMED or s == UNKNOWN or s == SENT)
+  end
+  if RANK[s] then return RANK[status] > RANK[s] end
+  if s == FAILED then return status ~= SENT or not latest end
+  return true
+end
+
+-- Takes one step: changes p {state, attempt, tries, repeats} and returns 'done', 'ignored' or 'held'.
+local function step(p, e)
+  local s = p.state
+  if e.kind == 'claim' then
+    if s == QUEUED then
+      if e.expired then p.state = EXPIRED else p.state = SENDING; p.attempt = e.attempt end
+      return 'done'
+    end
+    if s ~= SENDING then return 'ignored' end
+    if p.attempt == e.attempt then return 'done' end
+    p.state = UNCONFIRMED
+    return 'held'
+  elseif e.kind == 'unsent' then
+    if p.attempt ~= e.attempt or not (s == SENDING or s == UNCONFIRMED or s == UNKNOWN) then return 'ignored' end
+    if e.counts then p.tries = p.tries + 1 end
+    p.state = p.tries >= e.maxTries and FAILED or QUEUED
+    return 'done'
+  elseif e.kind == 'lost' then
+    if p.attempt ~= e.attempt or s ~= SENDING then return 'ignored' end
+    p.state = UNCONFIRMED
+    return 'done'
+  elseif e.kind == 'evidence' then
+    if not moves(p, e.attempt, e.status) then return 'ignored' end
+    p.state = e.status
+    return 'done'
+  elseif e.kind == 'decide' then
+    if s ~= UNCONFIRMED then return 'ignored' end
+    if e.expired or e.rule == 'never' then
+      p.state = UNKNOWN
+    elseif e.rule == 'once' then
+      if p.repeats > 0 then p.state = UNKNOWN else p.state = QUEUED; p.repeats = p.repeats + 1 end
+    else
+      p.tries = p.tries + 1
+      p.state = p.tries >= e.maxTries and UNKNOWN or QUEUED
+    end
+    return 'done'
+  elseif e.kind == 'cancel' then
+    if s ~= QUEUED then return 'ignored' end
+    p.state = CANCELLED
+    return 'done'
+  elseif e.kind == 'requeue' then
+    if not (s == FAILED or s == UNKNOWN or s == EXPIRED or s == CANCELLED) then return 'ignored' end
+    if s == UNKNOWN then p.repeats = p.repeats + 1 end
+    p.tries = 0
+    p.state = QUEUED
+    return 'done'
+  end
+  error('unknown step ' .. tostring(e.kind))
+end
+
+local function redisNowMs()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+-- p of the record at a key, and whether there is one.
+local function load(key)
+  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o')
+  if not f[1] then return { state = QUEUED, attempt = '', tries = 0, repeats = 0 }, false end
+  return { state = f[1], attempt = f[2] or '', tries = tonumber(f[3] or '0'), repeats = tonumber(f[4] or '0') }, true
+end
+
+local DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
+local function base36(n)
+  if n < 0 then return '-' .. base36(-n) end
+  local text = ''
+  repeat
+    local d = n % 36
+    text = string.sub(DIGITS, d + 1, d + 1) .. text
+    n = (n - d) / 36
+  until n == 0
+  return text
+end
+
+-- Appends an entry to the packed history (see src/messages/story.ts). A message that is throttled for hours must not
+-- grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest entries stay.
+local function tell(key, letter, atMs, acceptedMs, detail)
+  local entry = letter .. base36(atMs - acceptedMs)
+  if detail ~= '' then entry = entry .. ',' .. detail end
+  local story = redis.call('HGET', key, 'h')
+  if story then
+    if #story > 1500 then
+      local tail = string.find(story, '|', #story - 700, true)
+      story = string.sub(story, 1, string.find(story, '|', 400, true) - 1) .. string.sub(story, tail)
+    end
+    entry = story .. '|' .. entry
+  end
+  redis.call('HSET', key, 'h', entry)
+end

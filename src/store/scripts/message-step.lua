@@ -1,0 +1,77 @@
+#!lua flags=allow-oom
+-- Takes any step but a claim. Allowed when Redis is full: what happened to a message must be written down, or a full
+-- Redis would turn sent messages into doubled ones. Every step is fenced by the attempt and harmless when repeated.
+--
+-- KEYS[1] record of the message (HASH)
+-- KEYS[2] open messages of the lane (ZSET)      KEYS[3] messages to poll (ZSET)
+-- KEYS[4] messages that ended badly (ZSET)      KEYS[5] the message's job in BullMQ (HASH)
+-- ARGV[1] ulid         ARGV[2] kind of step     ARGV[3] attempt id        ARGV[4] accepted at (ms)
+-- ARGV[5] evidence: status letter; unsent: '1' when it counts; decide: never, once or safe
+-- ARGV[6] most tries   ARGV[7] detail for the history    ARGV[8] provider's id of the message ('' = none)
+-- ARGV[9] error, `code|sentence` ('' = none)    ARGV[10] ms to wait for evidence once unconfirmed
+-- ARGV[11] ms until the first status poll ('' = no polling)      ARGV[12] when it happened (ms; '' = now)
+-- ARGV[13] requeue: new validity (ms; '' = as it was)
+-- Output: {verdict, state letter}; {'missing'} when there is no record
+-- include message-states
+local now = redisNowMs()
+local p, exists = load(KEYS[1])
+if not exists then return { 'missing' } end
+local kind, attempt, option, detail = ARGV[2], ARGV[3], ARGV[5], ARGV[7]
+local validUntil = tonumber(redis.call('HGET', KEYS[1], 'u') or '0')
+local before = p.state
+local verdict = step(p, {
+  kind = kind,
+  attempt = attempt,
+  status = option,
+  counts = option == '1',
+  rule = option,
+  maxTries = tonumber(ARGV[6]),
+  expired = now >= validUntil,
+})
+-- The provider's id is worth keeping even when the state knew already, as when a webhook overtook the answer.
+if ARGV[8] ~= '' and p.attempt == attempt then redis.call('HSETNX', KEYS[1], 'w', ARGV[8]) end
+if verdict == 'ignored' then return { verdict, p.state } end
+
+local letter = p.state
+if kind == 'unsent' then letter = p.state == FAILED and FAILED or 'u' end
+local at = ARGV[12] ~= '' and tonumber(ARGV[12]) or now
+tell(KEYS[1], letter, at, tonumber(ARGV[4]), detail)
+
+redis.call('HSET', KEYS[1], 's', p.state)
+if p.tries > 0 then redis.call('HSET', KEYS[1], 'n', p.tries) else redis.call('HDEL', KEYS[1], 'n') end
+if p.repeats > 0 then redis.call('HSET', KEYS[1], 'o', p.repeats) end
+if ARGV[9] ~= '' then
+  redis.call('HSET', KEYS[1], 'e', ARGV[9])
+elseif RANK[p.state] or p.state == QUEUED then
+  redis.call('HDEL', KEYS[1], 'e')
+end
+if kind == 'requeue' and ARGV[13] ~= '' then redis.call('HSET', KEYS[1], 'u', ARGV[13]) end
+
+-- The content is needed for another try and lives in the job, which goes away once it is done.
+if RANK[p.state] then
+  redis.call('HDEL', KEYS[1], 'p')
+elseif redis.call('HEXISTS', KEYS[1], 'p') == 0 then
+  local data = redis.call('HGET', KEYS[5], 'data')
+  if data then redis.call('HSET', KEYS[1], 'p', data) end
+end
+
+if p.state == UNCONFIRMED then
+  redis.call('ZADD', KEYS[2], now + tonumber(ARGV[10]), ARGV[1])
+elseif p.state == QUEUED then
+  -- Its job may be gone: the sweep makes sure that there is one.
+  redis.call('ZADD', KEYS[2], kind == 'unsent' and now + 60000 or now, ARGV[1])
+else
+  redis.call('ZREM', KEYS[2], ARGV[1])
+end
+
+if RANK[p.state] and p.state ~= READ then
+  if ARGV[11] ~= '' and not RANK[before] then redis.call('ZADD', KEYS[3], now + tonumber(ARGV[11]), ARGV[1]) end
+else
+  redis.call('ZREM', KEYS[3], ARGV[1])
+end
+if p.state == FAILED or p.state == UNKNOWN or p.state == EXPIRED or p.state == CANCELLED then
+  redis.call('ZADD', KEYS[4], now, ARGV[1])
+else
+  redis.call('ZREM', KEYS[4], ARGV[1])
+end
+return { verdict, p.state }
