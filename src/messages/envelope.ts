@@ -1,0 +1,51 @@
+// The fields every send has around its content: to whom, as what, and until when.
+import { z } from 'zod'
+import { type Fault, faultsOf } from './fault.ts'
+import { parsePhone } from './phone.ts'
+
+/** Where a message goes, and until when. */
+export type Address = {
+  /** Digits with country code, no plus. */
+  to: string
+  /** The recipient exactly as given: the acknowledgement echoes it. */
+  input: string
+  /** Epoch milliseconds after which the message must not be sent. Whether that is past is for the caller, who has the clock. */
+  validUntilMs?: number
+}
+
+const recipientSchema = z.unknown().transform((input, context) => {
+  const phone = parsePhone(input)
+  if (phone.ok) return { digits: phone.digits, input: String(input) }
+  context.issues.push({ code: 'custom', message: phone.message, input })
+  return z.NEVER
+})
+
+/** The envelope of a body; everything else in the body is left to the schema of its content. */
+export const envelopeSchema = z.object({
+  to: recipientSchema,
+  recipient_type: z.literal('individual'),
+  messaging_product: z.literal('chatapp'),
+  valid_until: z.iso
+    .datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' })
+    .transform((time) => Date.parse(time))
+    .optional(),
+})
+
+/** The address in a parsed envelope. */
+export function addressOf({ to, valid_until }: z.infer<typeof envelopeSchema>): Address {
+  return { to: to.digits, input: to.input, ...(valid_until !== undefined && { validUntilMs: valid_until }) }
+}
+
+/**
+ * The faults of a body whose envelope and content were parsed separately, so that a wrong `type` does not hide a wrong `to`.
+ * A body that is no object at all has that one fault, and not once per part.
+ */
+export function faultsOfBody(
+  body: unknown,
+  envelope: z.ZodSafeParseResult<unknown>,
+  content: z.ZodSafeParseResult<unknown>,
+): Fault[] {
+  const faults = [envelope, content].flatMap((part) => (part.success ? [] : faultsOf(part.error, body)))
+  const whole = faults.find((fault) => fault.path === '')
+  return whole ? [whole] : faults
+}

@@ -1,0 +1,117 @@
+// What is wrong with a body, as data: where, and one short sentence for the person who wrote it.
+// Zod finds the faults; this file turns its findings into sentences that name what was expected and what came.
+import type { z } from 'zod'
+
+/**
+ * One thing that is wrong.
+ * `path` names the field as the sender wrote it, `interactive.action.buttons[0].reply.title`; empty for the body itself.
+ * `message` does not repeat the path: `at most 20 characters, got 31`.
+ */
+export type Fault = { path: string; message: string }
+
+type Issue = z.core.$ZodIssue
+
+/**
+ * Every fault of `input`, in the order zod found them.
+ * `at` is the path of `input` itself when it is a part of a larger body, for example `template.components[1]`.
+ */
+export function faultsOf(error: z.ZodError, input: unknown, at = ''): Fault[] {
+  return error.issues.map((issue) => ({
+    path: issue.path.reduce(joinPath, at),
+    message: sentence(issue, valueAt(input, issue.path)),
+  }))
+}
+
+/** The fault of a field that holds another kind of value than `expected` ("a string"), or nothing at all. */
+export function wrongKind(expected: string, value: unknown): string {
+  return value === undefined ? 'required' : `expected ${expected}, got ${kindOf(value)}`
+}
+
+/** A value from outside, fit to stand in a sentence: a string quoted and cut to 40 characters, anything else by its kind. */
+export function quoted(value: unknown): string {
+  if (typeof value !== 'string') return kindOf(value)
+  return value.length > 40 ? `${JSON.stringify(value.slice(0, 40))}…` : JSON.stringify(value)
+}
+
+/** `1 row`, `2 rows`: a count and its noun, for sentences. */
+export function counted(count: number | bigint, noun: string): string {
+  return `${count} ${noun}${Number(count) === 1 ? '' : 's'}`
+}
+
+function joinPath(path: string, key: PropertyKey): string {
+  if (typeof key === 'number') return `${path}[${key}]`
+  return path === '' ? String(key) : `${path}.${String(key)}`
+}
+
+/** What stands at a path of a value that nobody has checked yet; undefined where the path leads nowhere. */
+export function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), input)
+}
+
+function isObject(value: unknown): value is Record<PropertyKey, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function sentence(issue: Issue, value: unknown): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.expected === 'int' && typeof value === 'number') return `expected an integer, got ${value}`
+      return wrongKind(withArticle(issue.expected), value)
+    case 'invalid_value':
+      return notOneOf(issue.values, value)
+    case 'invalid_union':
+      return notOneShape(issue, value)
+    case 'too_big':
+      return sizeSentence(issue.exact ? 'exactly' : 'at most', issue.maximum, issue.origin, value)
+    case 'too_small':
+      return sizeSentence(issue.exact ? 'exactly' : 'at least', issue.minimum, issue.origin, value)
+    default:
+      // Formats and rules of our own: the schema that states the rule also words it.
+      return issue.message
+  }
+}
+
+function notOneOf(allowed: readonly unknown[], value: unknown): string {
+  if (value === undefined) return 'required'
+  return `expected ${oneOf(allowed.map((each) => JSON.stringify(each)))}, got ${quoted(value)}`
+}
+
+/** A discriminated union names the values of its discriminator; a plain one is worded when its members are plain types. */
+function notOneShape(issue: z.core.$ZodIssueInvalidUnion, value: unknown): string {
+  if ('options' in issue && issue.options) return notOneOf(issue.options, value)
+  const kinds = issue.errors.flatMap(([first]) =>
+    first?.code === 'invalid_type' && first.path.length === 0 ? [withArticle(first.expected)] : [],
+  )
+  return kinds.length === issue.errors.length ? wrongKind(oneOf(kinds), value) : issue.message
+}
+
+function sizeSentence(bound: string, limit: number | bigint, origin: string, value: unknown): string {
+  if (origin === 'string' && typeof value === 'string') {
+    return `${bound} ${counted(limit, 'character')}, got ${value.length}`
+  }
+  if (origin === 'array' && Array.isArray(value)) return `${bound} ${counted(limit, 'item')}, got ${value.length}`
+  return `${bound} ${limit}, got ${typeof value === 'number' ? value : kindOf(value)}`
+}
+
+function oneOf(choices: readonly string[]): string {
+  if (choices.length < 2) return choices.join('')
+  return `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`
+}
+
+/** Zod's own names of types, as a person says them. */
+const spoken = new Map([
+  ['array', 'a list'],
+  ['int', 'an integer'],
+  ['object', 'an object'],
+  ['record', 'an object'],
+])
+
+function withArticle(type: string): string {
+  return spoken.get(type) ?? `a ${type}`
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'a list' : withArticle(typeof value)
+}

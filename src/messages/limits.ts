@@ -1,0 +1,53 @@
+// Every number the chat product (or this service) sets for a message, in one place, each with where it comes from.
+// Lengths are UTF-16 code units, `string.length`: the chat product documents "characters" only, and counting units
+// never lets something pass that it then refuses.
+
+/** Text of interactive messages, media and templates, as the chat product's own reference limits it. */
+export const LIMITS = {
+  /** A body of an interactive message. For lists the reference pages disagree (1,024 or 4,096); lists above 1,024 were seen refused. */
+  bodyText: 1024,
+  /** A text header, of interactive messages and, with its variable filled in, of templates. */
+  headerText: 60,
+  /** The footer of an interactive message. */
+  footerText: 60,
+  /** The caption of an image. */
+  caption: 1024,
+
+  /** The label of the button that opens a list. */
+  listButton: 20,
+  /** Sections of one list. */
+  sections: 10,
+  /** Rows of one list, counted over all of its sections. */
+  rows: 10,
+  sectionTitle: 24,
+  rowId: 200,
+  rowTitle: 24,
+  rowDescription: 72,
+
+  /** Reply buttons of one message. */
+  replyButtons: 3,
+  replyId: 256,
+  replyTitle: 20,
+
+  /** The name of a template. */
+  templateName: 512,
+  /** A template's body with its variables filled in. */
+  templateBody: 1024,
+  /** The body of a carousel's card with its variables filled in. */
+  cardBody: 160,
+  /** The address of a URL button with its variable filled in. */
+  buttonUrl: 2000,
+  /** A coupon code. The reference pages disagree (15 or 20): the smaller one is accepted everywhere. */
+  couponCode: 15,
+  /** What comes back when a quick reply of a template is pressed. From an older edition of the reference, the only one that names it. */
+  quickReplyPayload: 128,
+  /** The code of an authentication template. */
+  authenticationCode: 15,
+  /** Spaces in a row inside a template's text parameter. */
+  spacesInARow: 4,
+
+  /** Address of a media file. Ours: the chat product names none, and most servers refuse longer request lines. */
+  link: 2048,
+  /** `campaign_id`. Ours: it is a label, not a document. */
+  campaignId: 255,
+} as const

@@ -1,0 +1,18 @@
+// A service message as a client sends it: interactive list, reply buttons, image or audio.
+import { type ServiceContent, serviceContentSchema } from './content.ts'
+import { type Address, addressOf, envelopeSchema, faultsOfBody } from './envelope.ts'
+import type { Fault } from './fault.ts'
+
+export type ServiceMessage = Address & { content: ServiceContent }
+
+/** Reads the body of a service message, or tells every fault of it at once. */
+export function parseServiceMessage(
+  body: unknown,
+): { ok: true; message: ServiceMessage } | { ok: false; faults: Fault[] } {
+  const envelope = envelopeSchema.safeParse(body)
+  const content = serviceContentSchema.safeParse(body)
+  if (envelope.success && content.success) {
+    return { ok: true, message: { ...addressOf(envelope.data), content: content.data } }
+  }
+  return { ok: false, faults: faultsOfBody(body, envelope, content) }
+}
