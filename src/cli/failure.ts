@@ -1,0 +1,30 @@
+// How a command ends when it cannot do what was asked: one sentence for the person who typed it and an exit code.
+import { ConfigError } from '../config.ts'
+import { BrokenRecordError } from '../store/broken-record.ts'
+import { isRedisAway } from '../store/redis-errors.ts'
+import { SealError } from '../store/seal.ts'
+
+/** Exit codes: 1 for what could not be done, 2 for what was typed wrongly. */
+export type ExitCode = 1 | 2
+
+/** An end that the person is told about. The message is one sentence. */
+export class CliFailure extends Error {
+  override name = 'CliFailure'
+  readonly exitCode: ExitCode
+
+  constructor(message: string, exitCode: ExitCode = 1) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+/** What to print for an error and how to exit; undefined for one that nobody expected, whose stack is worth seeing. */
+export function explain(error: unknown): { sentence: string; exitCode: ExitCode } | undefined {
+  if (error instanceof CliFailure) return { sentence: error.message, exitCode: error.exitCode }
+  if (!(error instanceof Error)) return undefined
+  if (error instanceof ConfigError || error instanceof SealError) return { sentence: error.message, exitCode: 1 }
+  if (error instanceof BrokenRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }
+  if (isRedisAway(error)) return { sentence: `Redis does not answer: ${error.message}.`, exitCode: 1 }
+  if (error.name === 'ReplyError') return { sentence: `Redis refuses: ${error.message}.`, exitCode: 1 }
+  return undefined
+}

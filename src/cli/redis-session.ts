@@ -1,0 +1,53 @@
+// One connection to Redis for one command: found, opened, and closed whatever happens.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { Config } from '../config.ts'
+import { connectFailFast, type Redis } from '../store/redis.ts'
+import { CliFailure } from './failure.ts'
+
+/** Runs `work` on a connection that answers, and closes it afterwards. */
+export async function withRedis<T>(config: Config, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const url = redisUrlOf(config)
+  const redis = connectFailFast(url)
+  // Trouble after the start is told by the command that it hits; without a listener it would end the process.
+  redis.on('error', () => {})
+  try {
+    // The connection queues nothing, so the first command has to wait for it. `once` throws on an error event.
+    await once(redis, 'ready').catch((error: unknown) => {
+      throw new CliFailure(`Redis at ${addressOf(url)} does not answer: ${reasonOf(error)}.`)
+    })
+    return await work(redis)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+const demoFile = z.object({ redis_url: z.string().regex(/^rediss?:\/\//) })
+
+/** REDIS_URL, else the private Redis that a running `npm start` tells of in its data folder. */
+function redisUrlOf(config: Config): string {
+  if (config.redisUrl !== undefined) return config.redisUrl
+  const path = join(config.dataDir, 'demo.json')
+  const demo = demoFile.safeParse(readJson(path))
+  if (demo.success) return demo.data.redis_url
+  throw new CliFailure(`No Redis is known: set REDIS_URL, or run \`npm start\`, which writes its address to ${path}.`)
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Host and port: a Redis address may hold a password. */
+const addressOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'REDIS_URL')
+
+/** ECONNREFUSED and its kind arrive wrapped, and with an empty message when several addresses were tried. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.message || ('code' in error ? String(error.code) : error.name)
+}

@@ -1,0 +1,174 @@
+// senders: add, list. The provider's token is sealed before it is stored and never shown.
+import { text as readAll } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { z } from 'zod'
+import type { Redis } from '../store/redis.ts'
+import { createSeal, type Seal } from '../store/seal.ts'
+import { secretKeyOf } from '../store/secret-key.ts'
+import {
+  addSender,
+  DEFAULT_RATE,
+  defaultSender,
+  findSender,
+  listSenders,
+  providerNameSchema,
+  type Sender,
+  senderNamed,
+  senderOfPhoneNumberId,
+} from '../store/senders.ts'
+import { existingAccount } from './accounts.ts'
+import { CliFailure } from './failure.ts'
+import { table } from './table.ts'
+import { accountId, httpAddress, nameUpTo, oneOf, phoneNumber, rate, typed } from './typed.ts'
+import { addVerb } from './verb.ts'
+
+/** A letter keeps a name apart from a number: templates name their sender by either. */
+const senderName = nameUpTo(100).refine((name) => /\p{L}/u.test(name), 'expected a name with at least one letter')
+
+const newSender = z
+  .strictObject({
+    account: accountId,
+    number: phoneNumber,
+    provider: oneOf(providerNameSchema.options),
+    baseUrl: httpAddress,
+    token: z.string(),
+    phoneNumberId: typed('digits, as the chat product shows them', (id) =>
+      /^\d{1,30}$/.test(id) ? id : undefined,
+    ).default(''),
+    name: senderName.default(''),
+    rate: rate.default(DEFAULT_RATE),
+    honoursIdempotency: z.boolean().default(false),
+    default: z.boolean().default(false),
+  })
+  .superRefine((sender, context) => {
+    const fault = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    const isCloud = sender.provider === 'cloud-api'
+    if (isCloud && sender.phoneNumberId === '') fault('phoneNumberId', 'required with --provider cloud-api')
+    if (!isCloud && sender.phoneNumberId !== '') fault('phoneNumberId', 'only known with --provider cloud-api')
+    if (isCloud && sender.honoursIdempotency) fault('honoursIdempotency', 'only known with --provider partner-api')
+  })
+type NewSenderTyped = z.output<typeof newSender>
+
+export function addSenders(program: Command): void {
+  const noun = program.command('senders').description('the numbers that messages leave from, and how each is delivered')
+
+  addVerb(noun, {
+    usage: 'add',
+    summary: 'add a number to an account; its first one becomes the default',
+    example:
+      '--account 1 --number +14155550100 --provider cloud-api --base-url https://graph.example --phone-number-id 1065550100 --token - < token.txt',
+    options: {
+      '!--account <id>': 'account that owns the number',
+      '!--number <number>': 'full international number',
+      '!--provider <name>': providerNameSchema.options.join(' or '),
+      '!--base-url <address>': "address of the provider's server",
+      '!--token <token>': 'token or api_key of the provider; - reads it from standard input, past the shell history',
+      '--phone-number-id <id>': "the chat product's id of the number (required with cloud-api)",
+      '--name <name>': 'a second name to call the sender by',
+      '--rate <number>': `messages per second (default: ${DEFAULT_RATE})`,
+      '--honours-idempotency': 'the provider keeps our Idempotency-Key, so that a repeat is safe (partner-api)',
+      '--default': 'send service messages of the account from this number',
+    },
+    values: newSender,
+    async run(typedSender, { redis, config }) {
+      await existingAccount(redis, typedSender.account)
+      await refuseTaken(redis, typedSender)
+      const seal = createSeal(secretKeyOf(config))
+      await refuseOtherSeal(redis, seal)
+      const token = (typedSender.token === '-' ? await readAll(process.stdin) : typedSender.token).trim()
+      if (!/^[\x21-\x7e]+$/.test(token)) {
+        throw new CliFailure('--token: expected printable characters without spaces, got none or others.', 2)
+      }
+      const id = await addSender(redis, {
+        account: typedSender.account,
+        number: typedSender.number,
+        name: typedSender.name,
+        provider: typedSender.provider,
+        baseUrl: typedSender.baseUrl,
+        sealedToken: seal.close(token),
+        phoneNumberId: typedSender.phoneNumberId,
+        rate: typedSender.rate,
+        honoursIdempotency: typedSender.honoursIdempotency,
+        isDefault: typedSender.default,
+      })
+      const [sender] = await documentsOf(redis, [await findSender(redis, id)])
+      return {
+        json: sender,
+        text: `Sender ${id}, ${typedSender.number}, is there${sender?.default ? ' and is the default of its account' : ''}.`,
+      }
+    },
+  })
+
+  addVerb(noun, {
+    usage: 'list',
+    summary: 'list the senders of one account or of all',
+    example: '--account 1',
+    options: { '--account <id>': 'only this account' },
+    values: z.strictObject({ account: accountId.optional() }),
+    async run({ account }, { redis }) {
+      if (account !== undefined) await existingAccount(redis, account)
+      const senders = await documentsOf(redis, await listSenders(redis, account))
+      return { json: senders, text: senders.length === 0 ? 'There is no sender yet.' : tableOf(senders) }
+    },
+  })
+}
+
+/** The store files a sender under its number, name and phone number id, and would hand them over to the newcomer. */
+async function refuseTaken(redis: Redis, sender: NewSenderTyped): Promise<void> {
+  const { account, number, name, phoneNumberId } = sender
+  if (await senderNamed(redis, account, { digits: number })) {
+    throw new CliFailure(`--number: account ${account} has a sender ${number} already.`)
+  }
+  if (name !== '' && (await senderNamed(redis, account, { name }))) {
+    throw new CliFailure(`--name: account ${account} has a sender called ${JSON.stringify(name)} already.`)
+  }
+  if (phoneNumberId !== '' && (await senderOfPhoneNumberId(redis, phoneNumberId))) {
+    throw new CliFailure(`--phone-number-id: a sender with ${phoneNumberId} exists already.`)
+  }
+}
+
+/** A token sealed under another key than its neighbours could not be opened by the workers. Throws a SealError then. */
+async function refuseOtherSeal(redis: Redis, seal: Seal): Promise<void> {
+  const [neighbour] = await listSenders(redis)
+  if (neighbour !== undefined) seal.open(neighbour.token)
+}
+
+type SenderDocument = ReturnType<typeof documentOf>
+
+/** What is shown of a sender: everything but its token. */
+const documentOf = (sender: Sender, isDefault: boolean) => ({
+  id: sender.id,
+  account: sender.account,
+  number: sender.number,
+  name: sender.name || null,
+  provider: sender.provider,
+  base_url: sender.base_url,
+  phone_number_id: sender.phone_number_id || null,
+  rate: sender.rate,
+  honours_idempotency: sender.honours_idempotency,
+  default: isDefault,
+})
+
+async function documentsOf(redis: Redis, senders: readonly (Sender | undefined)[]): Promise<SenderDocument[]> {
+  const found = senders.filter((sender) => sender !== undefined)
+  const accounts = [...new Set(found.map((sender) => sender.account))]
+  const defaults = await Promise.all(accounts.map((account) => defaultSender(redis, account)))
+  const defaultIds = new Set(defaults.map((sender) => sender?.id))
+  return found.map((sender) => documentOf(sender, defaultIds.has(sender.id)))
+}
+
+function tableOf(senders: readonly SenderDocument[]): string {
+  return table(
+    ['ID', 'ACCOUNT', 'NUMBER', 'NAME', 'PROVIDER', 'RATE', 'DEFAULT', 'BASE URL'],
+    senders.map((sender) => [
+      String(sender.id),
+      String(sender.account),
+      sender.number,
+      sender.name ?? '',
+      sender.provider,
+      `${sender.rate}/s`,
+      sender.default ? 'yes' : '',
+      sender.base_url,
+    ]),
+  )
+}

@@ -1,0 +1,69 @@
+// What people may type as the value of an option or argument, as zod schemas that say in words what they expect.
+import { z } from 'zod'
+import { quoted } from '../messages/fault.ts'
+import { parsePhone } from '../messages/phone.ts'
+import { PERMISSIONS, type Permission, permissionSchema } from '../store/credentials.ts'
+import { parseDuration } from './duration.ts'
+
+/** A typed value: `expected` in words, and how to read it; whoever reads undefined refuses it. */
+export function typed<T>(expected: string, read: (text: string) => T | undefined) {
+  return z.string().transform((text, context): T => {
+    const value = read(text)
+    if (value !== undefined) return value
+    context.addIssue(`expected ${expected}, got ${quoted(text)}`)
+    return z.NEVER
+  })
+}
+
+/** One of a few words. */
+export function oneOf<const T extends string>(words: readonly T[]) {
+  return typed(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text))
+}
+
+const wholeNumber = (text: string): number | undefined => {
+  const value = /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN
+  return Number.isSafeInteger(value) ? value : undefined
+}
+
+export const accountId = typed('the number of an account, see `accounts list`', wholeNumber)
+
+export const duration = typed('a duration such as 90s, 30m, 1h or 7d', parseDuration)
+
+/** Any spelling of a full international number; read as its digits. */
+export const phoneNumber = typed('a full international number such as +14155550123', (text) => {
+  const parsed = parsePhone(text)
+  return parsed.ok ? parsed.digits : undefined
+})
+
+/** A name of something, up to `longest` characters after trimming, without control characters. */
+export const nameUpTo = (longest: number) =>
+  typed(`a name of 1 to ${longest} characters`, (text) => {
+    const name = text.trim()
+    return name !== '' && name.length <= longest && !/\p{Cc}/u.test(name) ? name : undefined
+  })
+
+/** The address of a server, without query or fragment, so that paths can be put behind it. */
+export const httpAddress = typed('an address that begins with http:// or https://', (text) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined
+  return url.search === '' && url.hash === '' ? text : undefined
+})
+
+/** Messages per second. The bound only catches slips of the finger: no chat product takes more from one number. */
+export const FASTEST_RATE = 100_000
+export const rate = typed(`messages per second, above 0 and at most ${FASTEST_RATE}`, (text) => {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0
+  return value > 0 && value <= FASTEST_RATE ? value : undefined
+})
+
+/** `messages:send,messages:read`; each permission once, in the order typed. */
+export const permissionList = typed(
+  `permissions separated by commas, of ${PERMISSIONS.join(', ')}`,
+  (text): Permission[] | undefined => {
+    const parsed = z
+      .array(permissionSchema)
+      .min(1)
+      .safeParse(text.split(',').map((word) => word.trim()))
+    return parsed.success ? [...new Set(parsed.data)] : undefined
+  },
+)
