@@ -1,13 +1,36 @@
-// Compiles src/ to dist/ and puts the Lua scripts beside the compiled files that load them.
+// Compiles src/ to dist/ and puts the Lua scripts beside the compiled files that load them. Built aside and put in
+// place by rename, so that nobody who starts a part meanwhile finds half a dist/, and a failed build leaves the old one.
 import { spawnSync } from 'node:child_process'
-import { cpSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BUILD_STAMP, fingerprintOfSources, prepareDependencies, root } from './prepare.mjs'
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-rmSync(join(root, 'dist'), { recursive: true, force: true })
-const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], {
-  stdio: 'inherit',
-})
-if (tsc.status !== 0) process.exit(tsc.status ?? 1)
-cpSync(join(root, 'src/store/scripts'), join(root, 'dist/store/scripts'), { recursive: true })
+prepareDependencies()
+const draft = join(root, `dist.${process.pid}`)
+const old = `${draft}.old`
+// Taken before the compiler reads: a file saved while it runs makes the next start build again.
+const fingerprint = fingerprintOfSources()
+const tsc = spawnSync(
+  process.execPath,
+  [join(root, 'node_modules/typescript/bin/tsc'), '-p', root, '--outDir', draft],
+  {
+    stdio: 'inherit',
+  },
+)
+if (tsc.status !== 0) {
+  rmSync(draft, { recursive: true, force: true })
+  process.exit(tsc.status ?? 1)
+}
+cpSync(join(root, 'src/store/scripts'), join(draft, 'store/scripts'), { recursive: true })
+writeFileSync(join(draft, BUILD_STAMP), fingerprint)
+moveAway(join(root, 'dist'), old)
+renameSync(draft, join(root, 'dist'))
+rmSync(old, { recursive: true, force: true })
+
+function moveAway(path, to) {
+  try {
+    renameSync(path, to)
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+  }
+}

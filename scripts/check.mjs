@@ -1,0 +1,19 @@
+// `npm run check`: types, then lint and format. Both run even if the first fails, so that one run shows everything.
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { prepareDependencies, root } from './prepare.mjs'
+
+const CHECKS = {
+  types: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.test.json', '--noEmit'],
+  'lint and format': ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
+}
+
+prepareDependencies()
+const failed = Object.entries(CHECKS)
+  .filter(([, [script, ...args]]) => {
+    const run = spawnSync(process.execPath, [join(root, script), ...args], { cwd: root, stdio: 'inherit' })
+    return run.status !== 0
+  })
+  .map(([name]) => name)
+console.log(failed.length === 0 ? 'check passed: types, lint, format' : `check failed: ${failed.join('; ')}`)
+process.exit(failed.length === 0 ? 0 : 1)

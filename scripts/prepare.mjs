@@ -1,0 +1,68 @@
+// Makes a fresh clone runnable: locked dependencies, then the build, each only when it is missing or out of date.
+// Plain Node without dependencies, because it runs before there are any.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { giveUp, say } from './say.mjs'
+
+/** The folder of package.json. */
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+/** Holds the fingerprint of the sources that dist/ was built from. */
+export const BUILD_STAMP = 'built-from'
+
+/** Installs what package-lock.json says, unless exactly that is installed. */
+export function prepareDependencies() {
+  if (process.versions.node.localeCompare('20.19.0', undefined, { numeric: true }) < 0) {
+    giveUp(`Laneway needs Node 20.19 or newer; this is ${process.versions.node}.`)
+  }
+  if (dependenciesAreInstalled()) return
+  say('Installing the locked dependencies (npm ci) ...')
+  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', process.stderr, process.stderr],
+  })
+  if (npm.status !== 0) giveUp('npm ci failed, see above.')
+}
+
+/** Dependencies, then dist/, unless it was built from the very sources that are there now. */
+export function prepareBuild() {
+  prepareDependencies()
+  const stamp = join(root, 'dist', BUILD_STAMP)
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprintOfSources()) return
+  say('Building dist/ ...')
+  const build = spawnSync(process.execPath, [join(root, 'scripts/build.mjs')], {
+    stdio: ['ignore', process.stderr, process.stderr],
+  })
+  if (build.status !== 0) giveUp('The build failed, see above.')
+}
+
+/** SHA-256 over everything that decides what dist/ holds. */
+export function fingerprintOfSources() {
+  const hash = createHash('sha256')
+  const sources = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+  for (const path of [...sources, ...['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'].map(inRoot)]) {
+    hash.update(path.slice(root.length)).update('\0').update(readFileSync(path)).update('\0')
+  }
+  return hash.digest('hex')
+}
+
+const inRoot = (path) => join(root, path)
+
+/**
+ * Compares npm's own record of what it installed with the lock, version by version. File times would call for an
+ * install after every checkout; npm writes its record last, so an interrupted install counts as none.
+ */
+function dependenciesAreInstalled() {
+  const record = inRoot('node_modules/.package-lock.json')
+  if (!existsSync(record)) return false
+  const installed = JSON.parse(readFileSync(record, 'utf8')).packages
+  const locked = JSON.parse(readFileSync(inRoot('package-lock.json'), 'utf8')).packages
+  return Object.entries(locked).every(
+    ([path, wanted]) => path === '' || wanted.optional || installed[path]?.version === wanted.version,
+  )
+}
