@@ -33,6 +33,12 @@ export function quoted(value: unknown): string {
   return value.length > 40 ? `${JSON.stringify(value.slice(0, 40))}…` : JSON.stringify(value)
 }
 
+/** The fault of a field that takes one of a few values: `expected "list" or "button", got "lst"`. */
+export function notOneOf(allowed: readonly unknown[], value: unknown): string {
+  if (value === undefined) return 'required'
+  return `expected ${oneOf(allowed.map((each) => JSON.stringify(each)))}, got ${quoted(value)}`
+}
+
 /** `1 row`, `2 rows`: a count and its noun, for sentences. */
 export function counted(count: number | bigint, noun: string): string {
   return `${count} ${noun}${Number(count) === 1 ? '' : 's'}`
@@ -69,11 +75,6 @@ function sentence(issue: Issue, value: unknown): string {
       // Formats and rules of our own: the schema that states the rule also words it.
       return issue.message
   }
-}
-
-function notOneOf(allowed: readonly unknown[], value: unknown): string {
-  if (value === undefined) return 'required'
-  return `expected ${oneOf(allowed.map((each) => JSON.stringify(each)))}, got ${quoted(value)}`
 }
 
 /** A discriminated union names the values of its discriminator; a plain one is worded when its members are plain types. */

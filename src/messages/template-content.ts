@@ -5,26 +5,34 @@
 import { z } from 'zod'
 import { LIMITS } from './limits.ts'
 
-/** A file in a parameter, without the fields nobody knows. Something else than an object stays, for the matcher to refuse. */
-const mediaSchema = z.unknown().transform((media) => {
+/**
+ * Every kind of parameter keeps what it holds in a field named like its `type`; other fields but the name are dropped.
+ * `type` is compared without regard to case and kept in lower case, as those fields are written.
+ */
+const parameterSchema = z
+  .looseObject({ type: z.string().toLowerCase(), parameter_name: z.unknown().optional() })
+  .transform((parameter): { type: string; parameter_name?: unknown; [held: string]: unknown } => {
+    const { type } = parameter
+    return {
+      type,
+      ...('parameter_name' in parameter && { parameter_name: parameter.parameter_name }),
+      // Own fields only: a `type` of "constructor" must not find what every object inherits.
+      ...(Object.hasOwn(parameter, type) && {
+        [type]: fileKinds.has(type) ? fileOf(parameter[type]) : parameter[type],
+      }),
+    }
+  })
+
+const fileKinds = new Set(['image', 'video', 'document'])
+
+/** A file without the fields nobody knows. Something else than an object stays, for the matcher to refuse. */
+function fileOf(media: unknown): unknown {
   if (typeof media !== 'object' || media === null) return media
   return {
     ...('link' in media && { link: media.link }),
     ...('filename' in media && { filename: media.filename }),
   }
-})
-
-/** `type` is compared without regard to case and kept in lower case, as the field of the same name is written. */
-const parameterSchema = z.object({
-  type: z.string().toLowerCase(),
-  parameter_name: z.unknown().optional(),
-  text: z.unknown().optional(),
-  image: mediaSchema.optional(),
-  video: mediaSchema.optional(),
-  document: mediaSchema.optional(),
-  coupon_code: z.unknown().optional(),
-  payload: z.unknown().optional(),
-})
+}
 
 /** What a card holds, and a template outside of its cards. `type` and `sub_type` are kept in upper case. */
 const partSchema = z.object({
