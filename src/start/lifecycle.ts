@@ -1,0 +1,93 @@
+// The life of a process: parts are started in order and stopped in reverse, whatever moment the stop comes at.
+//
+//   first SIGINT or SIGTERM, or the npm that started us is gone   stop every part, last one first, exit 0
+//   second signal, or the stop takes too long                     exit at once, not 0; `abandon` of what still runs
+//   uncaught error                                                the same, exit 1
+import type { Log } from '../log.ts'
+
+/** Below the 20 s that a stop may take in all. */
+const STOP_LIMIT_MS = 19_000
+/** How soon the death of npm is noticed; reading the parent's id is one system call. */
+const PARENT_CHECK_MS = 250
+/** One Ctrl-C comes twice: from the terminal to the whole process group, and from npm, which passes its own one on. */
+const SAME_SIGNAL_MS = 500
+/** Exit code of a process that a person interrupted: 128 + SIGINT. */
+const INTERRUPTED = 130
+
+/** Thrown out of `start` when a stop came in between; nobody needs to be told. */
+export class StopRequested extends Error {
+  override name = 'StopRequested'
+}
+
+interface Part {
+  name: string
+  stop: () => unknown
+  /** Called at exit when `stop` did not get to finish. Cannot wait for anything. */
+  abandon?: () => void
+}
+
+export type Lifecycle = ReturnType<typeof createLifecycle>
+
+/** Listens for the signals from now on. `parent`: the process whose end ends us, 0 for none. */
+export function createLifecycle(log: Log, parent: number) {
+  const parts: Part[] = []
+  let starting: Promise<unknown> = Promise.resolve()
+  let stopping = false
+  let stopBeganMs = 0
+
+  async function stop(reason: string, exitCode: number): Promise<void> {
+    if (stopping) return
+    stopping = true
+    stopBeganMs = Date.now()
+    log.info({ reason }, 'stop.began')
+    setTimeout(() => {
+      log.error({ waiting_for: parts.at(-1)?.name }, 'stop.took_too_long')
+      process.exit(1)
+    }, STOP_LIMIT_MS).unref()
+    await starting.catch(() => undefined)
+    for (let part = parts.at(-1); part !== undefined; part = parts.at(-1)) {
+      try {
+        await part.stop()
+      } catch (error) {
+        log.error({ part: part.name, err: error }, 'stop.failed')
+      }
+      parts.pop()
+    }
+    process.exit(exitCode)
+  }
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stopping && Date.now() - stopBeganMs > SAME_SIGNAL_MS) process.exit(INTERRUPTED)
+      void stop(signal, 0)
+    })
+  }
+  if (parent !== 0) {
+    // A closed terminal kills npm; the check below then stops us cleanly, where the signal itself would kill us.
+    process.on('SIGHUP', () => undefined)
+    setInterval(() => {
+      if (process.ppid !== parent) void stop('the npm that started this process is gone', 0)
+    }, PARENT_CHECK_MS).unref()
+  }
+  process.on('exit', () => {
+    for (const part of parts.reverse()) part.abandon?.()
+  })
+
+  return {
+    /** Starts a part and remembers how to stop it. */
+    async start<T>(
+      name: string,
+      begin: () => Promise<T>,
+      end: (part: T) => { stop: () => unknown; abandon?: () => void },
+    ): Promise<T> {
+      if (stopping) throw new StopRequested()
+      const begun = begin()
+      starting = begun.then((part) => parts.push({ name, ...end(part) }))
+      await starting
+      if (stopping) throw new StopRequested()
+      return begun
+    },
+    /** Stops every part, then ends the process. Stopping twice is stopping once. */
+    stop,
+  }
+}

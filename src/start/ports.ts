@@ -1,0 +1,70 @@
+// Ports of the processes that belong to one data folder. The private Redis and the simulator keep theirs over restarts,
+// because people's tools and the demo senders remember them.
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { readSmallFile, writeSmallFile } from './small-file.ts'
+import { StartError, systemCode } from './start-error.ts'
+import { waitUntil } from './wait-until.ts'
+
+const LOOPBACK = '127.0.0.1'
+/** A process of the run before may still be closing its port. */
+const PATIENCE_MS = 2_000
+
+const portsSchema = z.object({ redis: z.number().int().optional(), simulator: z.number().int().optional() })
+
+/** Throws a StartError when nobody can listen there, before anything else is started. Port 0 is always free. */
+export async function assertCanListen(host: string, port: number): Promise<void> {
+  try {
+    await tryListen(host, port)
+  } catch (error) {
+    throw listenError(error, host, port) ?? error
+  }
+}
+
+/** The sentence for a failed listen; undefined for an error that is none. */
+export function listenError(error: unknown, host: string, port: number): StartError | undefined {
+  switch (systemCode(error)) {
+    case 'EADDRINUSE':
+      return new StartError(`Port ${port} on ${host} is taken by another program; set PORT to a free one, or to 0.`)
+    case 'EACCES':
+      return new StartError(`Port ${port} needs more rights than this user has; set PORT to 1024 or above, or to 0.`)
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EINVAL':
+      return new StartError(`HOST is "${host}": this machine has no such address; 127.0.0.1 is always there.`)
+    default:
+      return undefined
+  }
+}
+
+/** The port that `part` had before, when it is free; else another free one, which is remembered from now on. */
+export async function keptPort(dataDir: string, part: 'redis' | 'simulator'): Promise<number> {
+  const path = join(dataDir, 'ports.json')
+  const ports = readSmallFile(path, portsSchema) ?? {}
+  const kept = ports[part]
+  if (kept !== undefined && (await waitUntil(() => isFree(kept), PATIENCE_MS))) return kept
+  const port = await tryListen(LOOPBACK, 0)
+  writeSmallFile(path, { ...ports, [part]: port })
+  return port
+}
+
+async function isFree(port: number): Promise<boolean> {
+  try {
+    await tryListen(LOOPBACK, port)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function tryListen(host: string, port: number): Promise<number> {
+  const server = createServer().listen(port, host)
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return address !== null && typeof address === 'object' ? address.port : port
+}

@@ -1,0 +1,113 @@
+// The simulator of the chat product as a child: its own process, reached by URL only. It ends by itself when this
+// process does (the channel between them closes), and is started again on the same port when it dies.
+import type { ChildProcess } from 'node:child_process'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { environmentWith } from '../config.ts'
+import type { Log } from '../log.ts'
+import { keptPort } from './ports.ts'
+import { StartError } from './start-error.ts'
+
+/** A running simulator. */
+export interface SimulatorChild {
+  url: string
+  /** From now on it posts its webhooks there, also after it had to be started again. */
+  sendWebhooksTo(url: string): Promise<void>
+  stop(): Promise<void>
+}
+
+const END_LIMIT_MS = 3_000
+const RESTART_PAUSE_MS = 500
+const listeningSchema = z.object({ listening: z.url() })
+
+/** Starts it on the port it had before and waits until it listens. `appSecret` signs its webhooks. */
+export async function startSimulatorChild(dataDir: string, appSecret: string, log: Log): Promise<SimulatorChild> {
+  const port = await keptPort(dataDir, 'simulator')
+  let webhookUrl = ''
+  const launch = () => launchSimulator(dataDir, { port, appSecret, webhookUrl })
+
+  let child = launch()
+  let stopping = false
+  let relaunch: NodeJS.Timeout | undefined
+  const url = await listening(child, dataDir)
+  const watch = () => {
+    child.once('exit', (code, killedBy) => {
+      if (stopping) return
+      log.error({ code, signal: killedBy }, 'simulator.died')
+      relaunch = setTimeout(() => {
+        child = launch()
+        watch()
+      }, RESTART_PAUSE_MS)
+    })
+  }
+  watch()
+  log.info({ url, pid: child.pid }, 'simulator.started')
+  return {
+    url,
+    async sendWebhooksTo(address) {
+      webhookUrl = address
+      const answer = await fetch(`${url}/_control`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ webhook_url: address }),
+      })
+      if (!answer.ok) throw new Error(`The simulator refused the webhook address: ${await answer.text()}`)
+    },
+    async stop() {
+      stopping = true
+      clearTimeout(relaunch)
+      await end(child)
+    },
+  }
+}
+
+/**
+ * Its own process group, so that Ctrl-C in the terminal ends it only after the worker has drained; its output in a
+ * file, so that whoever reads ours sees the end when we die. The ledger is a file, because it must outlive a restart.
+ */
+function launchSimulator(
+  dataDir: string,
+  settings: { port: number; appSecret: string; webhookUrl: string },
+): ChildProcess {
+  const output = openSync(join(dataDir, 'simulator.log'), 'w', 0o600)
+  try {
+    return fork(fileURLToPath(new URL('../simulator/main.js', import.meta.url)), [], {
+      detached: true,
+      stdio: ['ignore', output, output, 'ipc'],
+      env: environmentWith({
+        SIMULATOR_HOST: '127.0.0.1',
+        SIMULATOR_PORT: String(settings.port),
+        SIMULATOR_APP_SECRET: settings.appSecret,
+        SIMULATOR_WEBHOOK_URL: settings.webhookUrl,
+        SIMULATOR_LEDGER_FILE: join(dataDir, 'simulator-ledger.ndjson'),
+      }),
+    })
+  } finally {
+    closeSync(output)
+  }
+}
+
+/** The address it listens on, told over the channel; a StartError with its own words when it ends instead. */
+function listening(child: ChildProcess, dataDir: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(listeningSchema.parse(message).listening))
+    child.once('exit', () => {
+      const words = readFileSync(join(dataDir, 'simulator.log'), 'utf8').trim()
+      reject(new StartError(`The simulator did not start: ${words}`))
+    })
+    child.once('error', reject)
+  })
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  const killer = setTimeout(() => child.kill('SIGKILL'), END_LIMIT_MS)
+  child.kill('SIGTERM')
+  await gone
+  clearTimeout(killer)
+}
