@@ -62,7 +62,7 @@ export const settings = {
     .int()
     .min(1)
     .max(20)
-    .default(5)
+    .default(8)
     .describe('Tries for a message that is proven unsent each time; throttling uses none'),
   LANEWAY_LANE_CONCURRENCY: z.coerce
     .number()
@@ -146,3 +146,13 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   }
   return Object.freeze(config)
 }
+
+/** Whether npm started this process, so that it should end with npm. */
+export const startedByNpm = (env: Record<string, string | undefined> = process.env): boolean =>
+  env.npm_lifecycle_event !== undefined
+
+/** The environment for a child process: ours and these on top. */
+export const environmentWith = (extra: Record<string, string>): Record<string, string | undefined> => ({
+  ...process.env,
+  ...extra,
+})
