@@ -25,7 +25,6 @@ export const CHAT_ERRORS = {
     details: 'The app made too many calls within the rolling hour.',
     retryAfterS: 60,
   },
-  33: { http: 400, title: 'Unsupported request', details: 'The object does not exist or cannot be reached.' },
   100: { http: 400, title: 'Invalid parameter', details: 'The request has a parameter that is not valid.' },
   104: { http: 401, title: 'Access token required', details: 'An access token is required to request this resource.' },
   190: {
@@ -152,8 +151,8 @@ export type ChatErrorCode = keyof typeof CHAT_ERRORS
 export interface Refusal {
   code: ChatErrorCode
   details?: string
-  /** Seconds, instead of the table's. */
-  retryAfterS?: number
+  /** Instead of the table's. */
+  subcode?: number
 }
 
 /** The table's row of a code. */
@@ -161,9 +160,20 @@ export function chatError(code: ChatErrorCode): ChatError {
   return CHAT_ERRORS[code]
 }
 
+/** The refusal of a token or api_key, or null when it will do. Without a list any that is not empty will. */
+export function tokenRefusal(token: string | undefined, accepted: readonly string[]): Refusal | null {
+  if (token === undefined || token === '') return { code: 104 }
+  if (accepted.length === 0 || accepted.includes(token)) return null
+  return { code: 190, subcode: 467, details: 'Invalid access token: cannot parse access token.' }
+}
+
 /** HTTP status and headers that a refusal is answered with, the same on both wires. */
 export function refusalHead(refusal: Refusal): { http: number; headers: Record<string, string> } {
   const { http, retryAfterS } = chatError(refusal.code)
-  const seconds = refusal.retryAfterS ?? retryAfterS
-  return { http, headers: seconds === undefined ? {} : { 'retry-after': String(seconds) } }
+  return { http, headers: retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) } }
+}
+
+/** What a stranger wrote, short enough for the details of a refusal. */
+export function excerpt(value: unknown): string {
+  return String(value).slice(0, 40)
 }

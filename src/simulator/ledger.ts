@@ -77,7 +77,7 @@ function fileLedger(file: string): Ledger {
     count: () => count,
     read() {
       const { size } = fstatSync(fd)
-      return size === 0 ? Readable.from([]) : createReadStream(file, { end: size - 1 })
+      return size === 0 ? Readable.from([]) : createReadStream(file, { fd, autoClose: false, start: 0, end: size - 1 })
     },
     empty() {
       ftruncateSync(fd)

@@ -4,6 +4,8 @@
 
 import { z } from 'zod'
 
+type Wire = 'partner' | 'cloud'
+
 const text = (max: number) => z.string().min(1).max(max)
 const link = z
   .string()
@@ -19,33 +21,34 @@ function fault(code: number, message: string) {
   return { error: message, params: { code } }
 }
 
-/** On the cloud wire media may be named by an uploaded id as well as by link; the partner wire only knows links. */
-function media(wire: Wire, extra: z.core.$ZodLooseShape = {}) {
-  if (wire === 'partner') return z.strictObject({ link, ...extra })
-  return z
-    .strictObject({ id: z.string().min(1).optional(), link: link.optional(), ...extra })
-    .refine(
-      (object) => (object.id === undefined) !== (object.link === undefined),
-      fault(100, 'needs exactly one of id and link'),
-    )
+/** Where the bytes of a medium come from: a link or, on the cloud wire only, the id of an upload. */
+const source = { id: z.string().min(1).optional(), link: link.optional() }
+
+/** Arguments of `refine` for every object that names a medium. */
+function oneSource(wire: Wire) {
+  const check = (media: { id?: string | undefined; link?: string | undefined }) =>
+    wire === 'cloud'
+      ? (media.id === undefined) !== (media.link === undefined)
+      : media.id === undefined && media.link !== undefined
+  return [check, fault(100, wire === 'cloud' ? 'needs exactly one of id and link' : 'needs a link')] as const
 }
 
-type Wire = 'partner' | 'cloud'
-
 const caption = text(1024).optional()
-const filename = text(240)
+const filename = z.string().min(1)
+
+const textHeader = z.strictObject({ type: z.literal('text'), text: text(60) })
 
 function header(wire: Wire) {
-  const document = wire === 'partner' ? { filename } : { filename: filename.optional() }
+  const medium = z.strictObject(source).refine(...oneSource(wire))
+  const file = z.strictObject({ ...source, filename: wire === 'cloud' ? filename.optional() : filename })
   return z.discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('text'), text: text(60) }),
-    z.strictObject({ type: z.literal('image'), image: media(wire) }),
-    z.strictObject({ type: z.literal('video'), video: media(wire) }),
-    z.strictObject({ type: z.literal('document'), document: media(wire, document) }),
+    textHeader,
+    z.strictObject({ type: z.literal('image'), image: medium }),
+    z.strictObject({ type: z.literal('video'), video: medium }),
+    z.strictObject({ type: z.literal('document'), document: file.refine(...oneSource(wire)) }),
   ])
 }
 
-const textHeader = z.strictObject({ type: z.literal('text'), text: text(60) })
 const body = z.strictObject({ text: text(1024) })
 const footer = z.strictObject({ text: text(60) }).optional()
 
@@ -112,6 +115,8 @@ const template = z.strictObject({
 export type Template = z.infer<typeof template>
 export type Component = NonNullable<Template['components']>[number]
 
+const captioned = (wire: Wire) => z.strictObject({ ...source, caption }).refine(...oneSource(wire))
+
 const cloudEnvelope = {
   messaging_product: z.literal('whatsapp'),
   recipient_type: z.literal('individual').default('individual'),
@@ -127,17 +132,17 @@ export const cloudMessage = z.discriminatedUnion('type', [
     text: z.strictObject({ body: text(4096), preview_url: z.boolean().optional() }),
   }),
   z.strictObject({ ...cloudEnvelope, type: z.literal('interactive'), interactive: interactive('cloud') }),
-  z.strictObject({ ...cloudEnvelope, type: z.literal('image'), image: media('cloud', { caption }) }),
-  z.strictObject({ ...cloudEnvelope, type: z.literal('video'), video: media('cloud', { caption }) }),
+  z.strictObject({ ...cloudEnvelope, type: z.literal('image'), image: captioned('cloud') }),
+  z.strictObject({ ...cloudEnvelope, type: z.literal('video'), video: captioned('cloud') }),
   z.strictObject({
     ...cloudEnvelope,
     type: z.literal('audio'),
-    audio: media('cloud', { voice: z.boolean().optional() }),
+    audio: z.strictObject({ ...source, voice: z.boolean().optional() }).refine(...oneSource('cloud')),
   }),
   z.strictObject({
     ...cloudEnvelope,
     type: z.literal('document'),
-    document: media('cloud', { caption, filename: filename.optional() }),
+    document: z.strictObject({ ...source, caption, filename: filename.optional() }).refine(...oneSource('cloud')),
   }),
   z.strictObject({ ...cloudEnvelope, type: z.literal('template'), template }),
 ])
@@ -152,8 +157,12 @@ const partnerEnvelope = {
 /** `POST /sendservicemessages/sendmessages`. */
 export const partnerServiceMessage = z.discriminatedUnion('type', [
   z.strictObject({ ...partnerEnvelope, type: z.literal('interactive'), interactive: interactive('partner') }),
-  z.strictObject({ ...partnerEnvelope, type: z.literal('image'), image: media('partner', { caption }) }),
-  z.strictObject({ ...partnerEnvelope, type: z.literal('audio'), audio: media('partner') }),
+  z.strictObject({ ...partnerEnvelope, type: z.literal('image'), image: captioned('partner') }),
+  z.strictObject({
+    ...partnerEnvelope,
+    type: z.literal('audio'),
+    audio: z.strictObject(source).refine(...oneSource('partner')),
+  }),
 ])
 
 /** `POST /chatappbusiness/send-templated-message`. */
@@ -165,10 +174,8 @@ export const partnerTemplateMessage = z.strictObject({
   template,
 })
 
-export type CheckedMessage =
-  | z.infer<typeof cloudMessage>
-  | z.infer<typeof partnerServiceMessage>
-  | z.infer<typeof partnerTemplateMessage>
+export type PartnerMessage = z.infer<typeof partnerServiceMessage> | z.infer<typeof partnerTemplateMessage>
+export type CheckedMessage = z.infer<typeof cloudMessage> | PartnerMessage
 
 /** A phone number as the chat product writes it: digits only. */
 export function digitsOf(phone: string): string {

@@ -1,0 +1,99 @@
+// The chat product behind both wires: decides about a submission that its wire found in order, gives it an id, writes
+// the ledger and sets its fate going. The wires translate requests into submissions and verdicts into answers.
+
+import { type Behaviour, behaviourNamed, behaviourOfNumber, type Rejection, type SpoiltAnswer } from './behaviours.ts'
+import { BoundedMap } from './bounded-map.ts'
+import type { SimulatorConfig } from './config.ts'
+import { type Ledger, openLedger } from './ledger.ts'
+import { Limits } from './limits.ts'
+import { Rules } from './rules.ts'
+import type { Submission } from './submission.ts'
+import { ARRIVES, type StatusUpdate, standingOf, updatesOf } from './timeline.ts'
+import { type MessageFacts, outboundId } from './wamid.ts'
+import type { Change } from './webhook-body.ts'
+import { Webhooks } from './webhooks.ts'
+
+export type Verdict =
+  | { kind: 'rejected'; rejection: Rejection }
+  | {
+      kind: 'accepted'
+      id: string
+      answer: SpoiltAnswer | null
+      /** A webhook that must be posted before the answer leaves. */
+      early: Change | null
+    }
+
+/** Of older messages only the status can still be looked up, for that needs no memory. */
+const INFOS_KEPT = 10_000
+
+/** A message as `fetchmessageinfo` shows it, without its status. */
+export interface MessageInfo {
+  direction: 'inbound' | 'outbound'
+  /** Sender, digits. */
+  from: string
+  text: string
+  type: string
+  /** Epoch ms of acceptance or receipt. */
+  atMs: number
+}
+
+export class ChatProduct {
+  readonly config: SimulatorConfig
+  readonly ledger: Ledger
+  readonly limits = new Limits()
+  readonly rules = new Rules()
+  readonly webhooks: Webhooks
+  /** What message info answers, by id. */
+  readonly infos = new BoundedMap<MessageInfo>(INFOS_KEPT)
+  honoursIdempotency: boolean
+
+  /** @throws StartError when the ledger's file cannot be opened */
+  constructor(config: SimulatorConfig) {
+    this.config = config
+    this.ledger = openLedger(config.ledgerFile)
+    this.webhooks = new Webhooks(config.webhookUrl, config.appSecret)
+    this.honoursIdempotency = config.honoursIdempotency
+  }
+
+  /**
+   * Takes a message or rejects it. When the verdict says accepted, the ledger has its line already; a crash between the
+   * line and the answer is what a client must expect of the real one too.
+   */
+  take(submission: Submission): Verdict {
+    const now = Date.now()
+    const plan = this.rules.planFor(submission)
+    if (plan.rejection !== null) return { kind: 'rejected', rejection: plan.rejection }
+    const refusal = this.limits.refuse(submission, now)
+    if (refusal !== null) return { kind: 'rejected', rejection: refusal }
+
+    const fate = this.limits.isOutsideWindow(submission, now) ? behaviourNamed('outside-window') : plan.fate
+    const { wire, to, opaque, sender } = submission
+    const id = outboundId({ wire, to, acceptedMs: now, fateNumber: fate?.number ?? null })
+    this.ledger.append({ at_ms: now, wire, id, opaque, to, sender })
+    const early = wire === 'cloud' ? this.#announce(id, submission, fate ?? null, now) : null
+    return { kind: 'accepted', id, answer: plan.answer, early }
+  }
+
+  /** Where an accepted message stands now; null before it is sent. */
+  standing(facts: MessageFacts): StatusUpdate | null {
+    const fate = facts.fateNumber === null ? undefined : behaviourOfNumber(facts.fateNumber)
+    return standingOf(fate?.timeline ?? ARRIVES, facts.acceptedMs, this.config, Date.now())
+  }
+
+  async close(): Promise<void> {
+    await this.webhooks.close()
+    this.ledger.close()
+  }
+
+  /** Schedules the status webhooks of a message; returns one that must come before the answer. */
+  #announce(id: string, submission: Submission, fate: Behaviour | null, acceptedMs: number): Change | null {
+    const timeline = fate?.timeline ?? ARRIVES
+    if (timeline.silent === true || this.webhooks.url === null) return null
+    const { account: sender, to, opaque, isTemplate } = submission
+    const message = { id, sender, to, opaque, isTemplate }
+    const updates = updatesOf(timeline, acceptedMs, this.config)
+    const early = timeline.firstBeforeAnswer === true ? updates.shift() : undefined
+    for (const update of updates) this.webhooks.schedule({ message, update }, update.dueMs)
+    return early === undefined ? null : { message, update: early }
+  }
+}

@@ -1,0 +1,86 @@
+// The Cloud API wire: `POST /v{n}.{m}/{phone-number-id}/messages` with a bearer token. Refusals come in the chat
+// product's own envelope; what becomes of an accepted message is told by webhook only.
+
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { type Answer, answerTo, refusalAnswer } from './answers.ts'
+import { chatError, excerpt, type Refusal, tokenRefusal } from './chat-errors.ts'
+import type { ChatProduct } from './chat-product.ts'
+import { readJsonBody } from './json-body.ts'
+import { cloudMessage, digitsOf } from './message-schema.ts'
+import { checkMessage } from './request-check.ts'
+
+const MESSAGES_PATH = /^\/v\d+\.\d+\/(\d+)\/messages$/
+
+export function isCloudPath(path: string): boolean {
+  return /^\/v\d+\.\d+\//.test(path)
+}
+
+/** Answers a request to any path of this wire. */
+export async function serveCloud(product: ChatProduct, request: IncomingMessage, path: string): Promise<Answer> {
+  const badToken = tokenRefusal(bearerOf(request), product.config.tokens)
+  if (badToken !== null) return refusalAnswer(badToken, errorEnvelope)
+  const phoneNumberId = MESSAGES_PATH.exec(path)?.[1]
+  if (phoneNumberId === undefined || request.method !== 'POST') return noSuchObject(request, path)
+  const read = await readJsonBody(request, 'json')
+  if ('unreadable' in read) return refusalAnswer({ code: 100, details: read.unreadable }, errorEnvelope)
+  const checked = checkMessage(cloudMessage, read.body, 'cloud')
+  if ('refusal' in checked) return refusalAnswer(checked.refusal, errorEnvelope)
+
+  const { message } = checked
+  const to = digitsOf(message.to)
+  const isTemplate = message.type === 'template'
+  const verdict = product.take({
+    wire: 'cloud',
+    account: phoneNumberId,
+    sender: phoneNumberId,
+    to,
+    opaque: message.biz_opaque_callback_data ?? null,
+    isTemplate,
+  })
+  if (verdict.kind === 'accepted' && verdict.early !== null) await product.webhooks.deliver([verdict.early])
+  const acknowledge = (id: string) => ({
+    messaging_product: 'whatsapp',
+    contacts: [{ input: message.to, wa_id: to }],
+    messages: [isTemplate ? { id, message_status: 'accepted' } : { id }],
+  })
+  return answerTo(verdict, acknowledge, errorEnvelope)
+}
+
+/** `{error: {…}}`. Faults of the request's shape (100) and of the token carry their details in the message itself. */
+function errorEnvelope(refusal: Refusal): { error: Record<string, unknown> } {
+  const row = chatError(refusal.code)
+  const details = refusal.details ?? row.details
+  const subcode = refusal.subcode ?? row.subcode
+  const aboutToken = refusal.code === 190 || refusal.code === 104
+  const inMessage = aboutToken || refusal.code === 100
+  const prefix = aboutToken ? '' : `(#${refusal.code}) `
+  return {
+    error: {
+      message: prefix + (inMessage ? details : row.title),
+      type: 'OAuthException',
+      code: refusal.code,
+      ...(subcode === undefined ? {} : { error_subcode: subcode }),
+      ...(row.transient === undefined ? {} : { is_transient: true }),
+      ...(inMessage ? {} : { error_data: { messaging_product: 'whatsapp', details } }),
+      fbtrace_id: traceId(),
+    },
+  }
+}
+
+/** What the chat product says of a path, or a method, that it does not serve. */
+function noSuchObject(request: IncomingMessage, path: string): Answer {
+  const message =
+    `Unsupported ${String(request.method).toLowerCase()} request. Object with ID '${excerpt(path.split('/')[2])}' ` +
+    'does not exist, cannot be loaded due to missing permissions, or does not support this operation.'
+  const error = { message, type: 'GraphMethodException', code: 100, error_subcode: 33, fbtrace_id: traceId() }
+  return { http: 400, body: { error } }
+}
+
+function bearerOf(request: IncomingMessage): string | undefined {
+  return /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+}
+
+function traceId(): string {
+  return `A${randomBytes(16).toString('base64url')}`
+}

@@ -1,0 +1,70 @@
+// `POST /_control`: makes the simulator misbehave, switches limits on and moves the webhooks, while it runs.
+
+import { z } from 'zod'
+import { BEHAVIOURS, behaviourNamed } from './behaviours.ts'
+import type { ChatProduct } from './chat-product.ts'
+import { digitsOf } from './message-schema.ts'
+
+const matchSchema = z.strictObject({
+  to: z.string().transform(digitsOf).pipe(z.string().min(1, 'must be a phone number')).optional(),
+  sender: z.string().min(1).optional(),
+  wire: z.enum(['partner', 'cloud']).optional(),
+  every: z.int().min(1).optional(),
+  probability: z.number().min(0).max(1).optional(),
+})
+
+/** Body of `POST /_control`. */
+export const controlSchema = z
+  .strictObject({
+    /** Removes all rules, before a new one is added. */
+    clear: z.literal(true).optional(),
+    match: matchSchema.optional(),
+    behaviour: z
+      .string()
+      .refine((name) => behaviourNamed(name) !== undefined, 'no behaviour has this name; GET /_behaviours lists them')
+      .optional(),
+    count: z.int().min(1).optional(),
+    seed: z.int().optional(),
+    webhook_url: z
+      .url({ protocol: /^https?$/, error: 'must be an absolute http or https address' })
+      .nullable()
+      .optional(),
+    honours_idempotency: z.boolean().optional(),
+    pair_limit: z.boolean().optional(),
+    window_24h: z.boolean().optional(),
+    /** Messages per second and sender; null switches the limit off. */
+    throughput: z.int().min(1).max(100_000).nullable().optional(),
+  })
+  .refine(({ behaviour, match, count, seed }) => behaviour !== undefined || (match ?? count ?? seed) === undefined, {
+    error: 'is required with match, count or seed',
+    path: ['behaviour'],
+  })
+
+type Control = z.infer<typeof controlSchema>
+
+/** Applies a control request and returns the settings then in force. */
+export function control(product: ChatProduct, body: Control): Record<string, unknown> {
+  if (body.clear === true) product.rules.clear()
+  const behaviour = body.behaviour === undefined ? undefined : behaviourNamed(body.behaviour)
+  if (behaviour !== undefined) {
+    product.rules.add({ match: body.match ?? {}, behaviour, count: body.count, seed: body.seed })
+  }
+  if (body.webhook_url !== undefined) product.webhooks.url = body.webhook_url
+  if (body.honours_idempotency !== undefined) product.honoursIdempotency = body.honours_idempotency
+  if (body.pair_limit !== undefined) product.limits.pairLimit = body.pair_limit
+  if (body.window_24h !== undefined) product.limits.window24h = body.window_24h
+  if (body.throughput !== undefined) product.limits.throughput = body.throughput
+  return {
+    rules: product.rules.list(),
+    webhook_url: product.webhooks.url,
+    honours_idempotency: product.honoursIdempotency,
+    pair_limit: product.limits.pairLimit,
+    window_24h: product.limits.window24h,
+    throughput: product.limits.throughput,
+  }
+}
+
+/** The table for people and programs: name, number in the usual spelling, and what happens. */
+export function behaviourTable(): { name: string; number: string; what: string }[] {
+  return BEHAVIOURS.map(({ name, number, sentence }) => ({ name, number: `+${number}`, what: sentence }))
+}

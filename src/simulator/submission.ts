@@ -1,0 +1,14 @@
+// One send request that passed authentication and every check of its wire: what the rest of the simulator needs of it.
+
+export interface Submission {
+  wire: 'partner' | 'cloud'
+  /** Whose limits it counts against: the phone number id, or the api_key, behind which stands one number. */
+  account: string
+  /** As in the ledger. */
+  sender: string | null
+  /** Recipient, digits. */
+  to: string
+  /** As in the ledger. */
+  opaque: string | null
+  isTemplate: boolean
+}

@@ -1,0 +1,105 @@
+// The body and the signature of a webhook as the chat product sends it: one POST with up to a thousand changes,
+// grouped by business number, signed over the bytes that are sent.
+
+import { createHmac } from 'node:crypto'
+import { chatError } from './chat-errors.ts'
+import type { StatusUpdate } from './timeline.ts'
+
+/** What the updates of one accepted message have in common; shared by all of them, so that a million stay small. */
+export interface TrackedMessage {
+  id: string
+  /** Phone number id of the sender. */
+  sender: string
+  to: string
+  opaque: string | null
+  isTemplate: boolean
+}
+
+/** A message that a person sent to a business number, with the fields that depend on its type. */
+export interface InboundMessage {
+  id: string
+  /** Phone number id it was sent to. */
+  sender: string
+  from: string
+  /** Epoch ms. */
+  receivedMs: number
+  type: string
+  content: Record<string, unknown>
+}
+
+export type Change = { message: TrackedMessage; update: StatusUpdate } | { inbound: InboundMessage }
+
+/** Stands for the business account that owns every number. */
+const BUSINESS_ACCOUNT_ID = '100000000000001'
+
+/** The bytes to post. Characters outside ASCII are escaped, as the chat product does: only the raw bytes verify. */
+export function webhookBody(changes: readonly Change[]): Buffer {
+  const bySender = new Map<string, { statuses: unknown[]; contacts: unknown[]; messages: unknown[] }>()
+  for (const change of changes) {
+    const sender = 'inbound' in change ? change.inbound.sender : change.message.sender
+    let value = bySender.get(sender)
+    if (value === undefined) {
+      value = { statuses: [], contacts: [], messages: [] }
+      bySender.set(sender, value)
+    }
+    if ('inbound' in change) {
+      value.contacts.push({ profile: { name: 'Simulated Person' }, wa_id: change.inbound.from })
+      value.messages.push(inboundOf(change.inbound))
+    } else {
+      value.statuses.push(statusOf(change.message, change.update))
+    }
+  }
+  const fields = [...bySender].flatMap(([sender, { statuses, contacts, messages }]) => {
+    const head = { messaging_product: 'whatsapp', metadata: metadataOf(sender) }
+    return [
+      ...(statuses.length > 0 ? [{ field: 'messages', value: { ...head, statuses } }] : []),
+      ...(messages.length > 0 ? [{ field: 'messages', value: { ...head, contacts, messages } }] : []),
+    ]
+  })
+  const body = { object: 'whatsapp_business_account', entry: [{ id: BUSINESS_ACCOUNT_ID, changes: fields }] }
+  return Buffer.from(JSON.stringify(body).replace(/[\u0080-\uffff]/g, escaped))
+}
+
+/** Value of `X-Hub-Signature-256`. */
+export function signatureOf(body: Buffer, appSecret: string): string {
+  return `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`
+}
+
+function statusOf(message: TrackedMessage, update: StatusUpdate): Record<string, unknown> {
+  const category = message.isTemplate ? 'utility' : 'service'
+  return {
+    id: message.id,
+    status: update.status,
+    timestamp: seconds(update.happenedMs),
+    recipient_id: message.to,
+    ...(message.opaque === null ? {} : { biz_opaque_callback_data: message.opaque }),
+    ...(update.status === 'sent' || update.status === 'delivered'
+      ? { pricing: { billable: true, pricing_model: 'PMP', type: 'regular', category } }
+      : {}),
+    ...(update.code === undefined ? {} : { errors: [webhookError(update.code)] }),
+  }
+}
+
+function webhookError(code: NonNullable<StatusUpdate['code']>): Record<string, unknown> {
+  const { title, details } = chatError(code)
+  return { code, title, message: title, error_data: { details } }
+}
+
+function inboundOf(inbound: InboundMessage): Record<string, unknown> {
+  const { from, id, receivedMs, type, content } = inbound
+  return { from, id, timestamp: seconds(receivedMs), type, ...content }
+}
+
+/** The simulator knows numbers only by their ids, so it shows a made-up number that differs from id to id. */
+function metadataOf(phoneNumberId: string): Record<string, string> {
+  const display = `1555${phoneNumberId.slice(-7).padStart(7, '0')}`
+  return { display_phone_number: display, phone_number_id: phoneNumberId }
+}
+
+function seconds(epochMs: number): string {
+  return String(Math.floor(epochMs / 1000))
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
