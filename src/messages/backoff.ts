@@ -12,6 +12,12 @@ export function recipientBackoffMs(refusals: number): number {
   return 4 ** Math.min(refusals, 6) * SECOND
 }
 
+/** Wait before try `tries` + 1 of one message: 2 s, 4 s, 8 s … 5 min; `spread` from 0 to 1 adds up to a quarter. */
+export function messageBackoffMs(tries: number, spread: number): number {
+  const base = Math.min(2 ** Math.min(Math.max(tries, 1), 20) * SECOND, 300 * SECOND)
+  return Math.round(base * (1 + spread / 4))
+}
+
 /** First status poll after a send on a wire without webhooks. */
 export const FIRST_POLL_MS = SECOND
 /** Polling stops this long after sending. */

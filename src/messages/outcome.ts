@@ -34,6 +34,8 @@ export type Outcome =
   | { kind: 'sent'; providerId: string }
   /** Proven unsent. `laneMs`: how long the whole lane waits; it grows with `backoff` when the cause may last. */
   | { kind: 'lane_waits'; laneMs: number; backoff: boolean; problem: Problem }
+  /** Proven unsent: this message is tried again later, and the try counts. */
+  | { kind: 'message_waits'; retryAfterMs: number | undefined; problem: Problem }
   /** Proven unsent: only this recipient waits. */
   | { kind: 'recipient_waits'; problem: Problem }
   /** Proven unsent: the sender is paused for a person to mend. */
@@ -87,6 +89,9 @@ function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
 
   if (entry?.provesUnsent || status === 429) {
     if (rule?.act === 'delay_recipient') return { kind: 'recipient_waits', problem }
+    if (rule?.act === 'retry' && status !== 429) {
+      return { kind: 'message_waits', retryAfterMs: answer.retryAfterMs, problem }
+    }
     const seconds = rule?.act === 'pause_lane' ? rule.seconds : 1
     return { kind: 'lane_waits', laneMs: laneMs(seconds), backoff: answer.retryAfterMs === undefined, problem }
   }

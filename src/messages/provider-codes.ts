@@ -5,6 +5,8 @@
 export type CodeRule =
   /** Proven unsent: the whole lane waits `seconds`, or as long as Retry-After says. */
   | { act: 'pause_lane'; seconds: number }
+  /** Proven unsent: this message waits, and the try counts. */
+  | { act: 'retry' }
   /** Proven unsent: this recipient waits 4^X seconds, X counting from 0; others go on. */
   | { act: 'delay_recipient' }
   /** Proven unsent: nothing of this sender can go out until a person mends it. */
@@ -42,8 +44,8 @@ export const PROVIDER_CODES: ReadonlyMap<number, CodeEntry> = new Map<number, Co
   [131056, { means: 'too many messages to this recipient', rule: { act: 'delay_recipient' }, provesUnsent: true }],
   [131048, { means: 'the number is held back for spam', rule: pauseLane(3_600), provesUnsent: true }],
   [131057, { means: 'the account is in maintenance', rule: pauseLane(60), provesUnsent: true }],
-  [133004, { means: 'the server is temporarily unavailable', rule: pauseLane(10), provesUnsent: true }],
-  [131016, { means: 'the service is unavailable', rule: pauseLane(2), provesUnsent: true }],
+  [133004, { means: 'the server is temporarily unavailable', rule: { act: 'retry' }, provesUnsent: true }],
+  [131016, { means: 'the service is unavailable', rule: { act: 'retry' }, provesUnsent: true }],
 
   // Authentication, permission, policy, billing.
   [0, { means: 'the token cannot be authenticated', rule: blockSender }],

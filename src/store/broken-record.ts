@@ -1,5 +1,5 @@
 // Records are checked when they are read back: what a person or another program changed in Redis must not be passed on.
-import type { z } from 'zod'
+import { z } from 'zod'
 
 /** A record in Redis that is not what Laneway wrote. Answered as 500; the message names the record, never its content. */
 export class BrokenRecordError extends Error {
@@ -13,3 +13,13 @@ export function readRecord<S extends z.ZodType>(schema: S, what: string, raw: un
   const fields = parsed.error.issues.map((issue) => issue.path.join('.') || 'record').join(', ')
   throw new BrokenRecordError(`${what} in Redis is broken: ${fields}`)
 }
+
+/** A field that holds JSON, parsed; what comes out is still to be checked by the next schema of the pipe. */
+export const jsonText = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    context.addIssue({ code: 'custom', message: 'not JSON' })
+    return z.NEVER
+  }
+})

@@ -52,6 +52,16 @@ export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
 
 /** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
 export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
+/** Where BullMQ keeps the jobs of a lane that are not finished: LIST, ZSET, ZSET, LIST. */
+export const laneBacklogKeys = (lane: number, queue: string) => {
+  const prefix = `${lanePrefix(lane)}:${queue}`
+  return {
+    waiting: `${prefix}:wait`,
+    prioritized: `${prefix}:prioritized`,
+    delayed: `${prefix}:delayed`,
+    active: `${prefix}:active`,
+  }
+}
 /** HASH that BullMQ keeps of one job of the lane; its field `data` is the payload. */
 export const laneJobKey = (lane: number, queue: string, jobId: string): string =>
   `${lanePrefix(lane)}:${queue}:${jobId}`

@@ -31,6 +31,8 @@ const senderSchema = z.object({
   rate: z.coerce.number().positive(),
   /** Whether the upstream keeps our Idempotency-Key, so that a repeat is safe (partner-api only). */
   honours_idempotency: flag.default(false),
+  /** Why the lane was paused; empty while it runs. */
+  paused_for: z.string().default(''),
 })
 export type Sender = z.infer<typeof senderSchema>
 
@@ -114,4 +116,9 @@ export async function listSenders(redis: Redis, account?: number): Promise<Sende
 
 export async function setSenderRate(redis: Redis, id: number, rate: number): Promise<void> {
   await redis.hset(senderKey(id), 'rate', rate)
+}
+
+/** Writes down why the lane is paused, or with an empty reason that it runs. The pause itself is the queue's. */
+export async function setPausedFor(redis: Redis, id: number, reason: string): Promise<void> {
+  await redis.hset(senderKey(id), 'paused_for', reason)
 }

@@ -1,0 +1,23 @@
+// The job `send`: one message on its lane. Until it is claimed the job is the record of the message, so it holds all
+// that a lookup tells. Written by the producer; run by the worker; the job id is the message id.
+import { z } from 'zod'
+import { contentSchema } from '../messages/content.ts'
+
+export const SEND_JOB = 'send'
+
+export const messageClassSchema = z.enum(['transactional', 'campaign'])
+
+export const sendPayloadSchema = z.object({
+  v: z.literal(1),
+  /** Recipient: digits with country code. */
+  to: z.string().regex(/^\d{5,15}$/),
+  class: messageClassSchema,
+  content: contentSchema,
+  /** What the person reads, where it cannot be told from the content alone: templates. */
+  text: z.string().optional(),
+  /** Epoch ms: never sent later. */
+  until: z.number().int().positive(),
+  /** Grouping id of the request. */
+  campaign: z.string().max(255).optional(),
+})
+export type SendPayload = z.infer<typeof sendPayloadSchema>

@@ -1,0 +1,84 @@
+// The Cloud API wire: the chat product's own Graph API. Delivery is told by signed webhooks (see cloud-webhook.ts),
+// which bring back our id in the opaque field of the request, so that an unanswered send is settled by evidence.
+import type { Agent } from 'undici'
+import { z } from 'zod'
+import type { Content } from '../messages/content.ts'
+import type { CallEnd } from '../messages/outcome.ts'
+import { postJson } from './http-call.ts'
+import type { OpaqueIds } from './opaque-id.ts'
+import { parseJson } from './parse-json.ts'
+import type { Provider } from './provider.ts'
+
+/** Version of the Graph API that requests are written for; one lives about two years. */
+const GRAPH_VERSION = 'v25.0'
+
+const acknowledgement = z.object({ messages: z.array(z.object({ id: z.string().min(1) })).min(1) })
+
+const refusal = z.object({
+  error: z.object({
+    message: z.string(),
+    code: z.number(),
+    error_subcode: z.number().optional(),
+    error_data: z.object({ details: z.string().optional() }).optional(),
+  }),
+})
+
+export function cloudApi(agent: Agent, opaqueIds: OpaqueIds): Provider {
+  return {
+    async send(sender, message, timeoutMs) {
+      const url = new URL(`${sender.baseUrl}/${GRAPH_VERSION}/${encodeURIComponent(sender.phoneNumberId)}/messages`)
+      const body = {
+        messaging_product: 'whatsapp',
+        recipient_type: 'individual',
+        // Without the plus the business number's own country code is put in front.
+        to: `+${message.to}`,
+        ...wireContent(message.content),
+        biz_opaque_callback_data: opaqueIds.write(message.id, message.attempt),
+      }
+      return readSend(await postJson(agent, url, { authorization: `Bearer ${sender.token}` }, body, timeoutMs))
+    },
+  }
+}
+
+/** Component, button and parameter kinds are lower case on this wire; the rest of the content is the same. */
+function wireContent(content: Content): object {
+  if (content.type !== 'template') return content
+  const { components, ...template } = content.template
+  return {
+    type: 'template',
+    template: components === undefined ? template : { ...template, components: components.map(lowerKinds) },
+  }
+}
+
+function lowerKinds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(lowerKinds)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => {
+      const isKind = (key === 'type' || key === 'sub_type') && typeof each === 'string'
+      return [key, isKind ? each.toLowerCase() : lowerKinds(each)]
+    }),
+  )
+}
+
+function readSend(end: Awaited<ReturnType<typeof postJson>>): CallEnd {
+  if (end.kind !== 'answer') return end
+  const body = parseJson(end.body)
+  if (end.status >= 200 && end.status < 300) {
+    const accepted = acknowledgement.safeParse(body)
+    if (accepted.success && accepted.data.messages[0]) {
+      return { kind: 'accepted', providerId: accepted.data.messages[0].id }
+    }
+  }
+  const parsed = refusal.safeParse(body)
+  const error = parsed.success ? parsed.data.error : undefined
+  return {
+    kind: 'answered',
+    status: end.status,
+    readable: error !== undefined,
+    code: error?.code,
+    subcode: error?.error_subcode,
+    text: error?.error_data?.details ?? error?.message,
+    retryAfterMs: end.retryAfterMs,
+  }
+}

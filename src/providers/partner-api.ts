@@ -1,0 +1,102 @@
+// The partner wire: the interface that our own users call, spoken to an upstream. No webhooks and no field for an id
+// of ours, so delivery is followed by polling, and an unanswered send can be settled by no evidence. Our message id
+// goes along as Idempotency-Key; an upstream that keeps it, as another Laneway does, makes a repeat safe.
+import type { Agent } from 'undici'
+import { z } from 'zod'
+import type { CallEnd } from '../messages/outcome.ts'
+import { postJson } from './http-call.ts'
+import { parseJson } from './parse-json.ts'
+import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
+
+const acknowledgement = z.object({ messages: z.array(z.object({ id: z.string().min(1) })).min(1) })
+
+/** The one error envelope of this wire; `code` is the chat product's number or a word of the upstream's own. */
+const refusal = z.object({
+  message: z.string(),
+  error: z.object({ code: z.union([z.number(), z.string()]) }).optional(),
+})
+
+const statusAnswer = z.object({
+  status: z.literal(true),
+  message: z.object({ status: z.string(), error_message: z.string().nullish() }),
+})
+
+export function partnerApi(agent: Agent): Provider {
+  return {
+    async send(sender, message, timeoutMs) {
+      const isTemplate = message.content.type === 'template'
+      const url = new URL(`${sender.baseUrl}${isTemplate ? TEMPLATE_PATH : SERVICE_PATH}`)
+      const headers = { 'idempotency-key': message.id }
+      return readSend(await postJson(agent, url, headers, bodyOf(sender, message), timeoutMs))
+    },
+
+    async poll(sender, providerId, timeoutMs) {
+      const url = new URL(`${sender.baseUrl}${STATUS_PATH}`)
+      const body = { api_key: sender.token, message_id: providerId }
+      return readPoll(await postJson(agent, url, {}, body, timeoutMs))
+    },
+  }
+}
+
+const SERVICE_PATH = '/sendservicemessages/sendmessages'
+const TEMPLATE_PATH = '/chatappbusiness/send-templated-message'
+/** The spelling is the interface's own. */
+const STATUS_PATH = '/chatappbusiness/getmessgageinfobyid'
+
+function bodyOf(sender: ProviderSender, message: ProviderMessage): object {
+  const common = {
+    api_key: sender.token,
+    messaging_product: 'chatapp',
+    recipient_type: 'individual',
+    to: message.to,
+    ...message.content,
+  }
+  if (message.content.type !== 'template') return common
+  return { ...common, sender: sender.number, campaign_id: message.campaign ?? '' }
+}
+
+function readSend(end: Awaited<ReturnType<typeof postJson>>): CallEnd {
+  if (end.kind !== 'answer') return end
+  const body = parseJson(end.body)
+  if (end.status >= 200 && end.status < 300) {
+    const accepted = acknowledgement.safeParse(body)
+    if (accepted.success && accepted.data.messages[0]) {
+      return { kind: 'accepted', providerId: accepted.data.messages[0].id }
+    }
+  }
+  const error = refusal.safeParse(body)
+  const code = error.success ? error.data.error?.code : undefined
+  return {
+    kind: 'answered',
+    status: end.status,
+    readable: error.success,
+    code: typeof code === 'number' ? code : undefined,
+    subcode: undefined,
+    text: error.success ? error.data.message : undefined,
+    retryAfterMs: end.retryAfterMs,
+  }
+}
+
+function readPoll(end: Awaited<ReturnType<typeof postJson>>): PollEnd {
+  if (end.kind !== 'answer') return { kind: 'no_answer', cause: end.cause }
+  const answer = statusAnswer.safeParse(parseJson(end.body))
+  if (end.status !== 200 || !answer.success) return { kind: 'no_answer', cause: `http_${end.status}` }
+  const { status, error_message } = answer.data.message
+  switch (status) {
+    case 'sent':
+    case 'delivered':
+    case 'read':
+      return { kind: 'status', status, problem: undefined }
+    case 'failed':
+    case 'expired':
+    case 'cancelled': {
+      const sentence = error_message || 'The upstream says that it failed.'
+      return { kind: 'status', status: 'failed', problem: { code: codeIn(sentence) ?? status, sentence } }
+    }
+    default:
+      return { kind: 'pending' }
+  }
+}
+
+/** The chat product's code in a sentence of the upstream, as in `(code 131026)`. */
+const codeIn = (sentence: string): string | undefined => /\bcode (\d{1,7})\b/.exec(sentence)?.[1]

@@ -1,0 +1,105 @@
+// The queues of the lanes: adding a message, pace, pause, counts. Every process opens a queue when it first needs it
+// and keeps it; they all share the process's one connection.
+import { Queue } from 'bullmq'
+import { CAMPAIGN_PRIORITY, laneQueue, paceOf } from '../jobs/lanes.ts'
+import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
+import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
+import type { Redis } from './redis.ts'
+import { lanePrefix, rootKeys } from './redis-keys.ts'
+
+/** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
+const EVENTS_KEPT = 100
+
+/** How long an add may take before the caller is told that Redis is away: BullMQ itself would wait for ever. */
+const ADD_LIMIT_MS = 2_500
+
+export type LaneQueues = ReturnType<typeof openLaneQueues>
+
+export function openLaneQueues(redis: Redis) {
+  const open = new Map<number, Queue>()
+
+  /** The BullMQ queue of a lane. */
+  function queueOf(lane: number): Queue {
+    const known = open.get(lane)
+    if (known) return known
+    const queue = new Queue(laneQueue(lane), {
+      connection: redis,
+      prefix: lanePrefix(lane),
+      streams: { events: { maxLen: EVENTS_KEPT } },
+    })
+    // The connection reports its own errors once; each queue would report them again.
+    queue.on('error', () => {})
+    open.set(lane, queue)
+    return queue
+  }
+
+  return {
+    queueOf,
+
+    /**
+     * Puts a message on its lane and wakes the workers. Resolves once it is in Redis; adding the same id again while
+     * its job exists changes nothing. The wake comes second: a worker that closes in between counts the lane again,
+     * and one that misses the wake finds the job in its sweep, so a lost PUBLISH delays and loses nothing.
+     */
+    async add(id: string, payload: SendPayload): Promise<void> {
+      const lane = laneOf(id)
+      if (redis.status !== 'ready') throw new Error('Connection is closed.')
+      const adding = queueOf(lane.lane).add(SEND_JOB, payload, {
+        jobId: id,
+        timestamp: acceptedAtMs(lane.ulid),
+        ...(payload.class === 'campaign' ? { priority: CAMPAIGN_PRIORITY } : {}),
+      })
+      await within(ADD_LIMIT_MS, adding)
+      this.wake(lane.lane)
+    },
+
+    /** Tells the workers that a lane has work. */
+    wake(lane: number): void {
+      redis.publish(rootKeys.wake, String(lane)).catch(() => {})
+    },
+
+    /** Sets the pace of a lane, at once and for every worker. */
+    async setPace(lane: number, ratePerSecond: number): Promise<void> {
+      const pace = paceOf(ratePerSecond)
+      await queueOf(lane).setGlobalRateLimit(pace.max, pace.durationMs)
+    },
+
+    async pause(lane: number): Promise<void> {
+      await queueOf(lane).pause()
+    },
+
+    async resume(lane: number): Promise<void> {
+      await queueOf(lane).resume()
+      this.wake(lane)
+    },
+
+    isPaused: (lane: number): Promise<boolean> => queueOf(lane).isPaused(),
+
+    /** Jobs of the lane by BullMQ's own states. */
+    counts: (lane: number): Promise<Record<string, number>> =>
+      queueOf(lane).getJobCounts('wait', 'prioritized', 'delayed', 'active', 'failed'),
+
+    async close(): Promise<void> {
+      await Promise.allSettled([...open.values()].map((queue) => queue.close()))
+      open.clear()
+    },
+  }
+}
+
+function laneOf(id: string) {
+  const parsed = parseMessageId(id)
+  if (!parsed) throw new Error(`not a message id: ${id}`)
+  return parsed
+}
+
+async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('Command timed out')), limitMs)
+  })
+  try {
+    return await Promise.race([work, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}

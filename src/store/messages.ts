@@ -1,0 +1,240 @@
+// Message records: claiming, taking steps, reading back. A record is one hash with short field names, because a million
+// of them live for weeks; this file is the only one that knows the names. The steps themselves are Lua, so that each is
+// one atomic move; src/messages/states.ts says what they mean.
+import { z } from 'zod'
+import { laneQueue } from '../jobs/lanes.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
+import type { Problem } from '../messages/outcome.ts'
+import type { Evidence, Repeat, State, Verdict } from '../messages/states.ts'
+import { readRecord } from './broken-record.ts'
+import { defineScript } from './lua.ts'
+import type { Redis } from './redis.ts'
+import { endedBadlyKey, laneJobKey, messageKey, openKey, pollKey } from './redis-keys.ts'
+
+const LETTERS: Readonly<Record<State, string>> = {
+  queued: 'q',
+  sending: 'c',
+  unconfirmed: 'l',
+  sent: 's',
+  delivered: 'd',
+  read: 'r',
+  failed: 'f',
+  expired: 'x',
+  cancelled: 'k',
+  unknown: 'n',
+}
+const STATE_OF = new Map(Object.entries(LETTERS).map(([state, letter]) => [letter, state]))
+const stateSchema = z
+  .string()
+  .transform((letter) => STATE_OF.get(letter))
+  .pipe(z.enum(Object.keys(LETTERS) as [State, ...State[]]))
+
+const recordSchema = z
+  .object({
+    s: stateSchema,
+    a: z.string().default(''),
+    n: z.coerce.number().int().default(0),
+    o: z.coerce.number().int().default(0),
+    h: z.string().default(''),
+    t: z.string().default(''),
+    k: z.enum(['interactive', 'image', 'audio', 'template']),
+    x: z.string(),
+    y: z.enum(['t', 'c']),
+    u: z.coerce.number(),
+    g: z.string().optional(),
+    w: z.string().optional(),
+    e: z.string().optional(),
+    p: z.string().optional(),
+  })
+  .transform((raw) => ({
+    state: raw.s,
+    /** Id of the latest attempt; empty before the first claim. */
+    attempt: raw.a,
+    /** Tries that ended proven unsent and count. */
+    tries: raw.n,
+    /** Times it was queued again although it may have gone out. */
+    repeats: raw.o,
+    /** Packed history, see src/messages/story.ts. */
+    history: raw.h,
+    /** Recipient: digits with country code. */
+    to: raw.t,
+    type: raw.k,
+    text: raw.x,
+    class: raw.y === 't' ? ('transactional' as const) : ('campaign' as const),
+    /** Epoch ms. */
+    validUntil: raw.u,
+    campaign: raw.g,
+    /** The chat product's own id, once known. */
+    providerId: raw.w,
+    problem: raw.e === undefined ? undefined : problemOf(raw.e),
+    /** The send payload as JSON, kept while the message may have to be sent again. */
+    payload: raw.p,
+  }))
+export type MessageRecord = z.infer<typeof recordSchema>
+
+function problemOf(stored: string): Problem {
+  const at = stored.indexOf('|')
+  return { code: stored.slice(0, at), sentence: stored.slice(at + 1) }
+}
+
+/** The record, or undefined before the first claim and after its retention. */
+export async function readMessage(redis: Redis, id: MessageId): Promise<MessageRecord | undefined> {
+  const raw = await redis.hgetall(messageKey(id.lane, id.ulid))
+  if (Object.keys(raw).length === 0) return undefined
+  return readRecord(recordSchema, `message ${messageId(id.lane, id.ulid)}`, raw)
+}
+
+/** What a claim writes into a new record. */
+export interface NewMessage {
+  to: string
+  type: MessageRecord['type']
+  text: string
+  class: MessageRecord['class']
+  validUntil: number
+  campaign: string | undefined
+}
+
+const claimScript = defineScript('message-claim', 4)
+const stepScript = defineScript('message-step', 5)
+
+const claimReply = z.tuple([z.enum(['done', 'ignored', 'held']), stateSchema, z.string()])
+const stepReply = z.union([
+  z.tuple([z.literal('missing')]),
+  z.tuple([z.enum(['done', 'ignored', 'held']), stateSchema]),
+])
+
+/** What a step came to. `missing`: there is no such record. */
+export type StepResult = { verdict: Verdict; state: State } | { verdict: 'missing' }
+
+/**
+ * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`. Rejects when
+ * Redis is away or full: then nothing may be sent. `lostAfterMs` is when the sweep takes the attempt for lost.
+ */
+export async function claim(
+  redis: Redis,
+  id: MessageId,
+  attempt: string,
+  message: NewMessage,
+  times: { lostAfterMs: number; retentionMs: number },
+): Promise<{ verdict: Verdict; state: State }> {
+  const reply = await claimScript(
+    redis,
+    [messageKey(id.lane, id.ulid), openKey(id.lane), endedBadlyKey(id.lane), jobKey(id)],
+    [
+      id.ulid,
+      attempt,
+      acceptedAtMs(id.ulid),
+      message.validUntil,
+      times.lostAfterMs,
+      times.retentionMs,
+      ...['t', message.to, 'k', message.type, 'x', message.text],
+      ...['y', message.class === 'transactional' ? 't' : 'c', 'u', message.validUntil],
+      ...(message.campaign === undefined ? [] : ['g', message.campaign]),
+    ],
+  )
+  const [verdict, state] = claimReply.parse(reply)
+  return { verdict, state }
+}
+
+interface StepArguments {
+  kind: string
+  attempt?: string
+  option?: string
+  maxTries?: number
+  detail?: string
+  providerId?: string
+  problem?: Problem
+  waitMs?: number
+  firstPollMs?: number | undefined
+  atMs?: number
+  validUntil?: number
+}
+
+/** The attempt is proven unsent: queued again, or failed when its tries are used up. */
+export const proveUnsent = (
+  redis: Redis,
+  id: MessageId,
+  attempt: string,
+  how: { counts: boolean; maxTries: number; problem: Problem },
+): Promise<StepResult> =>
+  takeStep(redis, id, {
+    kind: 'unsent',
+    attempt,
+    option: how.counts ? '1' : '0',
+    maxTries: how.maxTries,
+    detail: how.problem.code,
+    problem: how.problem,
+  })
+
+/** The attempt brought no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
+export const loseAttempt = (
+  redis: Redis,
+  id: MessageId,
+  attempt: string,
+  how: { problem: Problem; waitMs: number },
+): Promise<StepResult> =>
+  takeStep(redis, id, { kind: 'lost', attempt, detail: how.problem.code, problem: how.problem, waitMs: how.waitMs })
+
+/** Proof of what became of an attempt, from whatever source, in any order, any number of times. */
+export const giveEvidence = (
+  redis: Redis,
+  id: MessageId,
+  attempt: string,
+  status: Evidence,
+  more: {
+    providerId?: string | undefined
+    problem?: Problem | undefined
+    atMs?: number | undefined
+    firstPollMs?: number | undefined
+  } = {},
+): Promise<StepResult> =>
+  takeStep(redis, id, {
+    kind: 'evidence',
+    attempt,
+    option: LETTERS[status],
+    detail: status === 'failed' ? (more.problem?.code ?? '') : '',
+    ...(more.providerId === undefined ? {} : { providerId: more.providerId }),
+    ...(more.problem === undefined ? {} : { problem: more.problem }),
+    ...(more.atMs === undefined ? {} : { atMs: more.atMs }),
+    firstPollMs: more.firstPollMs,
+  })
+
+/** The wait for evidence is over: queued again or unknown, as `repeat` says. */
+export const decide = (redis: Redis, id: MessageId, repeat: Repeat, maxTries: number): Promise<StepResult> =>
+  takeStep(redis, id, { kind: 'decide', option: repeat, maxTries })
+
+/** A person wants a message tried again that ended failed, unknown, expired or cancelled. */
+export const requeue = (redis: Redis, id: MessageId, validUntil: number): Promise<StepResult> =>
+  takeStep(redis, id, { kind: 'requeue', detail: 'by hand', validUntil })
+
+/** Stops a message that is not being sent. */
+export const cancel = (redis: Redis, id: MessageId): Promise<StepResult> => takeStep(redis, id, { kind: 'cancel' })
+
+async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promise<StepResult> {
+  const reply = await stepScript(
+    redis,
+    [messageKey(id.lane, id.ulid), openKey(id.lane), pollKey(id.lane), endedBadlyKey(id.lane), jobKey(id)],
+    [
+      id.ulid,
+      step.kind,
+      step.attempt ?? '',
+      acceptedAtMs(id.ulid),
+      step.option ?? '',
+      step.maxTries ?? 1,
+      storable(step.detail ?? ''),
+      step.providerId ?? '',
+      step.problem === undefined ? '' : `${storable(step.problem.code)}|${step.problem.sentence}`,
+      step.waitMs ?? 0,
+      step.firstPollMs ?? '',
+      step.atMs ?? '',
+      step.validUntil ?? '',
+    ],
+  )
+  const [verdict, state] = stepReply.parse(reply)
+  return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state }
+}
+
+/** `|` separates entries of the history and the parts of a problem. */
+const storable = (text: string): string => text.replaceAll('|', '/')
+
+const jobKey = (id: MessageId): string => laneJobKey(id.lane, laneQueue(id.lane), messageId(id.lane, id.ulid))

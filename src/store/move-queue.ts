@@ -1,0 +1,46 @@
+// The queue of bulk moves, as a producer sees it: adding a move, and telling whether one is still to be done.
+import { Queue } from 'bullmq'
+import { MOVE_JOB, MOVE_QUEUE, MOVE_RETRY, type MovePayload, movePayloadSchema } from '../jobs/bulk-move.ts'
+import type { Redis } from './redis.ts'
+import { sharedQueuePrefix } from './redis-keys.ts'
+
+/** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
+const EVENTS_KEPT = 100
+
+export type MoveQueue = ReturnType<typeof openMoveQueue>
+
+/** Opens the queue on a connection that fails fast. */
+export function openMoveQueue(redis: Redis) {
+  const queue = new Queue(MOVE_QUEUE, {
+    connection: redis,
+    prefix: sharedQueuePrefix(MOVE_QUEUE),
+    streams: { events: { maxLen: EVENTS_KEPT } },
+    // Otherwise a connection that breaks while the version is asked for leaves the queue unusable for good.
+    skipVersionCheck: true,
+  })
+  // The connection reports its own errors once; the queue would report them again.
+  queue.on('error', () => {})
+
+  return {
+    /** For the dashboard. */
+    queue,
+
+    /** Adds a move; resolves once it is in Redis. Adding the same move again changes nothing. */
+    async add(payload: MovePayload): Promise<void> {
+      // While Redis is away BullMQ would wait for ever.
+      if (redis.status !== 'ready') throw new Error('Connection is closed.')
+      await queue.add(MOVE_JOB, payload, { jobId: payload.move, ...MOVE_RETRY })
+    },
+
+    /** Whether the account has a job of this id, and whether that job was given up. */
+    async find(account: number, move: string): Promise<'waiting' | 'failed' | undefined> {
+      if (redis.status !== 'ready') throw new Error('Connection is closed.')
+      const job = await queue.getJob(move)
+      const payload = movePayloadSchema.safeParse(job?.data)
+      if (job === undefined || !payload.success || payload.data.account !== account) return undefined
+      return job.finishedOn !== undefined && job.failedReason ? 'failed' : 'waiting'
+    },
+
+    close: (): Promise<void> => queue.close(),
+  }
+}

@@ -1,0 +1,18 @@
+// Reads many hashes in one round trip.
+import type { Redis } from './redis.ts'
+
+/** The hashes at these keys, in their order; `{}` for one that is not there. All keys must share a hash tag. */
+export async function readHashes(redis: Redis, keys: readonly string[]): Promise<unknown[]> {
+  if (keys.length === 0) return []
+  const pipeline = redis.pipeline()
+  for (const key of keys) pipeline.hgetall(key)
+  const replies = (await pipeline.exec()) ?? []
+  return replies.map(([error, hash]) => {
+    if (error) throw error
+    return hash
+  })
+}
+
+/** Whether a hash was there: Redis knows no empty ones. */
+export const isThere = (hash: unknown): boolean =>
+  typeof hash === 'object' && hash !== null && Object.keys(hash).length > 0

@@ -1,0 +1,31 @@
+// The registry of approved templates of an account, in the chat product's own definition format.
+import { type Template, templateSchema } from '../messages/template.ts'
+import { jsonText, readRecord } from './broken-record.ts'
+import type { Redis } from './redis.ts'
+import { templatesKey } from './redis-keys.ts'
+
+const stored = jsonText.pipe(templateSchema)
+
+const fieldOf = (name: string, language: string): string => `${name}/${language}`
+
+/** Adds a template, or replaces the one of the same name and language. */
+export async function importTemplate(redis: Redis, account: number, template: Template): Promise<void> {
+  await redis.hset(templatesKey(account), fieldOf(template.name, template.language), JSON.stringify(template))
+}
+
+export async function findTemplate(
+  redis: Redis,
+  account: number,
+  name: string,
+  language: string,
+): Promise<Template | undefined> {
+  const raw = await redis.hget(templatesKey(account), fieldOf(name, language))
+  return raw === null ? undefined : readRecord(stored, `template ${fieldOf(name, language)}`, raw)
+}
+
+export async function listTemplates(redis: Redis, account: number): Promise<Template[]> {
+  const raw = await redis.hgetall(templatesKey(account))
+  return Object.entries(raw)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([field, text]) => readRecord(stored, `template ${field}`, text))
+}

@@ -1,0 +1,78 @@
+// The working process: serves the lanes, follows deliveries, moves files, and sweeps up what was left behind.
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { cloudApi } from '../providers/cloud-api.ts'
+import { createHttpAgent } from '../providers/http-call.ts'
+import { createOpaqueIds } from '../providers/opaque-id.ts'
+import { partnerApi } from '../providers/partner-api.ts'
+import { openLaneQueues } from '../store/lane-queues.ts'
+import { connectPatient } from '../store/redis.ts'
+import { rootKeys } from '../store/redis-keys.ts'
+import { createSeal } from '../store/seal.ts'
+import { secretKeyOf } from '../store/secret-key.ts'
+import { BEAT_MS, beat, leave } from '../store/worker-beats.ts'
+import { createLaneTrouble } from './lane-trouble.ts'
+import { createLanes } from './lanes.ts'
+import { startMoves } from './move-files.ts'
+import { repeatedly } from './repeatedly.ts'
+import { sendMessage } from './send-message.ts'
+import { createSenderDirectory } from './sender-directory.ts'
+import { startStatusPolls } from './status-polls.ts'
+import { SWEEP_MS, sweep } from './sweep.ts'
+
+/** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
+const DRAIN_MS = 16_000
+
+/** Starts a worker on `redisUrl` and returns once it takes work. */
+export async function startWorker(
+  config: Config,
+  redisUrl: string,
+  log: Log,
+): Promise<{ name: string; close: () => Promise<void> }> {
+  const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
+  const redis = connectPatient(redisUrl)
+  const listener = connectPatient(redisUrl)
+  for (const connection of [redis, listener]) {
+    connection.on('error', (error) => log.warn({ err: error }, 'redis.error'))
+  }
+
+  const secretKey = secretKeyOf(config)
+  const agent = createHttpAgent()
+  const providers = {
+    'partner-api': partnerApi(agent),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey)),
+  }
+  const queues = openLaneQueues(redis)
+  const directory = createSenderDirectory({ redis, seal: createSeal(secretKey), providers })
+  const polls = startStatusPolls({ redis, config, log, directory })
+  const followByPolling = (lane: number): void => polls.follow(lane)
+  const sendDeps = { redis, config, log, lanes: queues, directory, trouble: createLaneTrouble(), followByPolling }
+  const lanes = createLanes({ redis, config, log, queues, process: (job) => sendMessage(sendDeps, job) })
+  const moves = await startMoves({ redis, log })
+
+  listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
+  await listener.subscribe(rootKeys.wake)
+  await beat(redis, name)
+  const beating = repeatedly(BEAT_MS, () => beat(redis, name), log)
+  const sweepDeps = { redis, config, log, queues, lanes, directory, followByPolling }
+  const sweeping = repeatedly(SWEEP_MS, () => sweep(sweepDeps), log)
+  log.info({ worker: name }, 'worker.started')
+
+  return {
+    name,
+    /** Takes no more work, finishes what is in flight, closes everything. */
+    async close() {
+      sweeping.stop()
+      await Promise.all([lanes.stop(DRAIN_MS), polls.stop(DRAIN_MS), moves.close()])
+      beating.stop()
+      await leave(redis, name).catch(() => {})
+      await queues.close()
+      await agent.destroy()
+      listener.disconnect()
+      redis.disconnect()
+      log.info({ worker: name }, 'worker.stopped')
+    },
+  }
+}

@@ -1,0 +1,51 @@
+// Does the bulk moves of the gallery: parse, move in one atomic step, which also records and announces the outcome.
+// Dies before the step: the job is taken up again by another worker. After it: the step sees its own outcome and only
+// announces it again.
+import { type Job, UnrecoverableError, Worker } from 'bullmq'
+import { MOVE_QUEUE, movePayloadSchema } from '../jobs/bulk-move.ts'
+import type { Log } from '../log.ts'
+import { failMove, moveFiles } from '../store/gallery-moves.ts'
+import type { Redis } from '../store/redis.ts'
+import { isRedisAway } from '../store/redis-errors.ts'
+import { sharedQueuePrefix } from '../store/redis-keys.ts'
+
+/** Moves of different accounts side by side; Redis does them one after the other anyway. */
+const CONCURRENCY = 4
+const DAY_SECONDS = 86_400
+
+/** Starts to work on bulk moves, on a connection that waits for Redis. `close` finishes those in hand. */
+export async function startMoves(deps: { redis: Redis; log: Log }): Promise<{ close(): Promise<void> }> {
+  const { redis, log } = deps
+  const worker = new Worker(MOVE_QUEUE, (job: Job) => moveJob(redis, log, job), {
+    connection: redis,
+    prefix: sharedQueuePrefix(MOVE_QUEUE),
+    concurrency: CONCURRENCY,
+    // A worker that crashes again and again on one job is more likely killed from outside than by this job.
+    maxStalledCount: 3,
+    // The outcome has its own record; finished jobs are kept for the dashboard only, failed ones for inspection.
+    removeOnComplete: { age: DAY_SECONDS, count: 1_000, limit: 100 },
+    removeOnFail: { age: 7 * DAY_SECONDS, count: 10_000, limit: 100 },
+  })
+  worker.on('error', (error) => log.warn({ err: error }, 'moves.trouble'))
+  worker.on('failed', (job, error) => log.error({ move: job?.id, err: error }, 'move.failed'))
+  await worker.waitUntilReady()
+  return { close: () => worker.close() }
+}
+
+async function moveJob(redis: Redis, log: Log, job: Pick<Job, 'id' | 'data'>): Promise<void> {
+  const parsed = movePayloadSchema.safeParse(job.data)
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'payload'}: ${issue.message}`)
+    throw new UnrecoverableError(`The payload is not a bulk move: ${faults.join('; ')}`)
+  }
+  const move = parsed.data
+  try {
+    await moveFiles(redis, move)
+    log.info({ move: move.move, account: move.account, files: move.file_ids.length }, 'move.ended')
+  } catch (error) {
+    if (isRedisAway(error)) throw error
+    // A record that is not what Laneway wrote: no other try would end otherwise, and whoever waits must be told.
+    await failMove(redis, move)
+    throw new UnrecoverableError(`A record of the gallery is broken: ${String(error)}`)
+  }
+}

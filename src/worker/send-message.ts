@@ -1,0 +1,168 @@
+// The life of one attempt, top to bottom: load -> claim -> send -> judge -> settle -> report.
+//
+// Where the process may die, and what happens then:
+// - before the claim: nothing was written; the job is taken up again.
+// - after the claim: the record says `sending` under this attempt. Whoever takes the job up again finds that and does
+//   not send: the message is unconfirmed. The sweep finds it as well, should the job be gone.
+// - after the request left: the same; evidence settles it, or its policy decides.
+// - after settling: only the log line is lost; a job that runs again is refused by the claim.
+import type { Job } from 'bullmq'
+import type { Config } from '../config.ts'
+import { sendPayloadSchema } from '../jobs/send.ts'
+import type { Log } from '../log.ts'
+import { FIRST_POLL_MS, messageBackoffMs, recipientBackoffMs } from '../messages/backoff.ts'
+import { acceptedAtMs, type MessageId, newAttemptId, parseMessageId } from '../messages/message-id.ts'
+import { type Outcome, outcomeOf } from '../messages/outcome.ts'
+import { readStory } from '../messages/story.ts'
+import type { LaneQueues } from '../store/lane-queues.ts'
+import { textOfPayload } from '../store/lookup.ts'
+import { claim, giveEvidence, loseAttempt, proveUnsent, readMessage } from '../store/messages.ts'
+import type { Redis } from '../store/redis.ts'
+import { setPausedFor } from '../store/senders.ts'
+import type { JobEnd } from './bullmq.ts'
+import type { LaneTrouble } from './lane-trouble.ts'
+import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
+
+/**
+ * The request must leave within this time of its claim. A process that was frozen in between and wakes up later
+ * proves its own attempt unsent instead of sending what somebody else may have settled by now.
+ */
+const CLAIM_GOOD_FOR_MS = 5_000
+
+/** After this long the sweep takes a claimed message for lost: guard, call and settling with time to spare. */
+export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
+  CLAIM_GOOD_FOR_MS + config.sendTimeoutMs + 5_000
+
+export interface SendDeps {
+  redis: Redis
+  config: Config
+  log: Log
+  lanes: LaneQueues
+  directory: SenderDirectory
+  trouble: LaneTrouble
+  /** Called when a message was sent on a wire that must be polled. */
+  followByPolling: (lane: number) => void
+}
+
+export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
+  // Load.
+  const id = parseMessageId(job.id ?? '')
+  const payload = sendPayloadSchema.safeParse(job.data)
+  if (!id) return { kind: 'unusable', reason: 'the job id is not a message id' }
+  if (!payload.success) {
+    const [issue] = payload.error.issues
+    return { kind: 'unusable', reason: `payload does not parse: ${issue?.path.join('.')} ${issue?.message}` }
+  }
+  const entry = await deps.directory.of(id.lane)
+  if (!entry) return { kind: 'unusable', reason: `lane ${id.lane} has no sender` }
+
+  // Claim.
+  const attempt = newAttemptId()
+  const { content, to, campaign } = payload.data
+  const message = {
+    to,
+    type: content.type,
+    text: textOfPayload(payload.data),
+    class: payload.data.class,
+    validUntil: payload.data.until,
+    campaign,
+  }
+  const times = { lostAfterMs: lostAfterMs(deps.config), retentionMs: deps.config.retentionMs }
+  const claimAskedAt = performance.now()
+  const claimed = await claim(deps.redis, id, attempt, message, times)
+  if (claimed.verdict !== 'done' || claimed.state !== 'sending') {
+    deps.log.info({ message: job.id, verdict: claimed.verdict, state: claimed.state }, 'attempt.refused')
+    return { kind: 'done' }
+  }
+
+  // Send.
+  const startedAt = performance.now()
+  const outcome: Outcome =
+    startedAt - claimAskedAt > CLAIM_GOOD_FOR_MS
+      ? tooLate
+      : outcomeOf(
+          await entry.provider.send(
+            entry.providerSender,
+            { id: job.id ?? '', attempt, to, content, campaign },
+            deps.config.sendTimeoutMs,
+          ),
+        )
+
+  // Settle, then say what becomes of the job.
+  const end = await settle(deps, id, attempt, entry, outcome)
+
+  // Report.
+  const code = 'problem' in outcome ? outcome.problem.code : undefined
+  const ms = Math.round(performance.now() - startedAt)
+  deps.log.debug({ message: job.id, attempt, outcome: outcome.kind, code, ms }, 'attempt.finished')
+  return end
+}
+
+const tooLate: Outcome = {
+  kind: 'lane_waits',
+  laneMs: 1,
+  backoff: false,
+  problem: { code: 'woken_late', sentence: 'The worker was stopped before it could send; it is tried again.' },
+}
+
+async function settle(
+  deps: SendDeps,
+  id: MessageId,
+  attempt: string,
+  entry: DirectoryEntry,
+  outcome: Outcome,
+): Promise<JobEnd> {
+  const { redis, config } = deps
+  if (outcome.kind !== 'lane_waits') deps.trouble.over(id.lane)
+  switch (outcome.kind) {
+    case 'sent': {
+      const firstPollMs = entry.provider.poll ? FIRST_POLL_MS : undefined
+      await giveEvidence(redis, id, attempt, 'sent', { providerId: outcome.providerId, firstPollMs })
+      if (entry.provider.poll) deps.followByPolling(id.lane)
+      return { kind: 'done' }
+    }
+    case 'failed':
+      await giveEvidence(redis, id, attempt, 'failed', { problem: outcome.problem })
+      return { kind: 'done' }
+
+    case 'lane_waits': {
+      await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
+      return { kind: 'lane_waits', ms: deps.trouble.waitMs(id.lane, outcome) }
+    }
+    case 'message_waits': {
+      const how = { counts: true, maxTries: config.maxTries, problem: outcome.problem }
+      const result = await proveUnsent(redis, id, attempt, how)
+      if (result.verdict !== 'done' || result.state !== 'queued') return { kind: 'done' }
+      const tries = (await readMessage(redis, id))?.tries ?? 1
+      return { kind: 'waits', ms: outcome.retryAfterMs ?? messageBackoffMs(tries, Math.random()) }
+    }
+    case 'recipient_waits': {
+      await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
+      return { kind: 'waits', ms: recipientBackoffMs((await refusalsSoFar(redis, id, outcome.problem.code)) - 1) }
+    }
+    case 'sender_blocked':
+      await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
+      await blockSender(deps, id.lane, outcome.problem.sentence)
+      return { kind: 'lane_waits', ms: 1_000 }
+
+    case 'unconfirmed': {
+      const waitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
+      await loseAttempt(redis, id, attempt, { problem: outcome.problem, waitMs })
+      if (outcome.blocksSender) await blockSender(deps, id.lane, outcome.problem.sentence)
+      return { kind: 'done' }
+    }
+  }
+}
+
+/** Stops the lane until a person resumes it: nothing of this sender could go out, and every try would be refused. */
+async function blockSender(deps: SendDeps, lane: number, reason: string): Promise<void> {
+  await deps.lanes.pause(lane)
+  await setPausedFor(deps.redis, lane, reason)
+  deps.log.error({ lane }, 'sender.blocked')
+}
+
+async function refusalsSoFar(redis: Redis, id: MessageId, code: string): Promise<number> {
+  const record = await readMessage(redis, id)
+  const story = readStory(record?.history ?? '', acceptedAtMs(id.ulid))
+  return story.filter((happening) => happening.code === 'u' && happening.detail === code).length
+}

@@ -1,0 +1,69 @@
+// The senders as the pipeline needs them: record, opened token, provider, the account's policies. Read once and kept
+// for two seconds, because every message needs them and they seldom change.
+
+import type { Repeat } from '../messages/states.ts'
+import type { Provider, ProviderSender } from '../providers/provider.ts'
+import { findAccount } from '../store/accounts.ts'
+import type { MessageRecord } from '../store/messages.ts'
+import type { Redis } from '../store/redis.ts'
+import type { Seal } from '../store/seal.ts'
+import { findSender, type ProviderName, type Sender } from '../store/senders.ts'
+
+export interface DirectoryEntry {
+  sender: Sender
+  provider: Provider
+  providerSender: ProviderSender
+  /** What becomes of an unconfirmed message of a class when its wait is over. */
+  repeat: Readonly<Record<MessageRecord['class'], Repeat>>
+  /** Whether evidence can still arrive by itself, so that waiting for it makes sense. */
+  bringsEvidence: boolean
+}
+
+export type SenderDirectory = ReturnType<typeof createSenderDirectory>
+
+const KEPT_MS = 2_000
+
+export function createSenderDirectory(deps: {
+  redis: Redis
+  seal: Seal
+  providers: Readonly<Record<ProviderName, Provider>>
+}) {
+  const kept = new Map<number, { entry: Promise<DirectoryEntry | undefined>; until: number }>()
+
+  return {
+    /** The sender of a lane; undefined when there is none. A failed read is not kept. */
+    async of(lane: number): Promise<DirectoryEntry | undefined> {
+      const now = performance.now()
+      const known = kept.get(lane)
+      if (known && known.until > now) return known.entry
+      const entry = readEntry(lane)
+      kept.set(lane, { entry, until: now + KEPT_MS })
+      entry.catch(() => kept.delete(lane))
+      return entry
+    },
+  }
+
+  async function readEntry(lane: number): Promise<DirectoryEntry | undefined> {
+    const sender = await findSender(deps.redis, lane)
+    const account = sender && (await findAccount(deps.redis, sender.account))
+    if (!sender || !account) return undefined
+    const isSafe = sender.provider === 'partner-api' && sender.honours_idempotency
+    const repeatOf = (policy: 'must_arrive' | 'never_repeat'): Repeat =>
+      isSafe ? 'safe' : policy === 'must_arrive' ? 'once' : 'never'
+    return {
+      sender,
+      provider: deps.providers[sender.provider],
+      providerSender: {
+        number: sender.number,
+        baseUrl: sender.base_url,
+        token: deps.seal.open(sender.token),
+        phoneNumberId: sender.phone_number_id,
+      },
+      repeat: {
+        transactional: repeatOf(account['policy.transactional']),
+        campaign: repeatOf(account['policy.campaign']),
+      },
+      bringsEvidence: sender.provider === 'cloud-api',
+    }
+  }
+}
