@@ -1,5 +1,6 @@
 // What a message says: the part of a request that is stored, sent to the provider and read again from the job.
 import { z } from 'zod'
+import { textUpTo } from './bounded-text.ts'
 import { interactiveSchema } from './interactive.ts'
 import { LIMITS } from './limits.ts'
 import { linkSchema } from './link.ts'
@@ -9,7 +10,7 @@ const interactiveContent = z.object({ type: z.literal('interactive'), interactiv
 
 const imageContent = z.object({
   type: z.literal('image'),
-  image: z.object({ link: linkSchema, caption: z.string().max(LIMITS.caption).optional() }),
+  image: z.object({ link: linkSchema, caption: textUpTo(LIMITS.caption).optional() }),
 })
 
 const audioContent = z.object({ type: z.literal('audio'), audio: z.object({ link: linkSchema }) })

@@ -1,11 +1,10 @@
 // The two interactive messages: a list to choose from, and up to three reply buttons.
 // Unknown fields are dropped; every limit is the chat product's own (limits.ts).
 import { z } from 'zod'
+import { filledTextUpTo, textUpTo } from './bounded-text.ts'
 import { counted, quoted, valueAt } from './fault.ts'
 import { LIMITS } from './limits.ts'
 import { linkSchema } from './link.ts'
-
-const filled = (max: number) => z.string().min(1).max(max)
 
 /**
  * Zod skips a rule about a whole list as soon as one of its items is of a wrong type, and skips the items as soon as
@@ -16,23 +15,23 @@ const alsoWhenFaulty = { when: ({ value }: { value: unknown }) => Array.isArray(
 
 /** Both messages take the same headers. A header shows one line of text or one file, and a document is shown by its name. */
 const headerSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: filled(LIMITS.headerText) }),
+  z.object({ type: z.literal('text'), text: filledTextUpTo(LIMITS.headerText) }),
   z.object({ type: z.literal('image'), image: z.object({ link: linkSchema }) }),
   z.object({ type: z.literal('video'), video: z.object({ link: linkSchema }) }),
   z.object({ type: z.literal('document'), document: z.object({ link: linkSchema, filename: z.string().min(1) }) }),
 ])
 
-const bodySchema = z.object({ text: filled(LIMITS.bodyText) })
-const footerSchema = z.object({ text: filled(LIMITS.footerText) })
+const bodySchema = z.object({ text: filledTextUpTo(LIMITS.bodyText) })
+const footerSchema = z.object({ text: filledTextUpTo(LIMITS.footerText) })
 
 const sectionSchema = z.object({
-  title: filled(LIMITS.sectionTitle).optional(),
+  title: filledTextUpTo(LIMITS.sectionTitle).optional(),
   rows: z
     .array(
       z.object({
-        id: filled(LIMITS.rowId),
-        title: filled(LIMITS.rowTitle),
-        description: z.string().max(LIMITS.rowDescription).optional(),
+        id: filledTextUpTo(LIMITS.rowId),
+        title: filledTextUpTo(LIMITS.rowTitle),
+        description: textUpTo(LIMITS.rowDescription).optional(),
       }),
     )
     .min(1),
@@ -44,7 +43,7 @@ const listSchema = z.object({
   body: bodySchema,
   footer: footerSchema.optional(),
   action: z.object({
-    button: filled(LIMITS.listButton),
+    button: filledTextUpTo(LIMITS.listButton),
     sections: z.array(sectionSchema).min(1).superRefine(judgeSections, alsoWhenFaulty).max(LIMITS.sections),
   }),
 })
@@ -52,10 +51,10 @@ const listSchema = z.object({
 const replyButtonSchema = z.object({
   type: z.literal('reply'),
   reply: z.object({
-    id: filled(LIMITS.replyId).refine((id) => id === id.trim(), {
+    id: filledTextUpTo(LIMITS.replyId).refine((id) => id === id.trim(), {
       error: (issue) => `expected no space at either end, got ${quoted(issue.input)}`,
     }),
-    title: filled(LIMITS.replyTitle),
+    title: filledTextUpTo(LIMITS.replyTitle),
   }),
 })
 

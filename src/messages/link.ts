@@ -1,14 +1,13 @@
 // The address of a media file. It is checked for its form and never fetched: whatever it serves is between the
 // chat product and that server, and a service that fetches addresses from request bodies can be turned against its own network.
-import { z } from 'zod'
+import { textUpTo } from './bounded-text.ts'
 import { quoted } from './fault.ts'
 import { LIMITS } from './limits.ts'
 
 /** An absolute http or https address of at most 2,048 characters, kept exactly as it was written. */
-export const linkSchema = z
-  .string()
-  .max(LIMITS.link)
-  .refine(isWebAddress, { error: (issue) => `expected an absolute http or https address, got ${quoted(issue.input)}` })
+export const linkSchema = textUpTo(LIMITS.link).refine(isWebAddress, {
+  error: (issue) => `expected an absolute http or https address, got ${quoted(issue.input)}`,
+})
 
 /** The URL parser alone is too kind: it drops line breaks and outer spaces, and reads `http:host` as `http://host`. */
 function isWebAddress(text: string): boolean {

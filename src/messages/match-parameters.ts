@@ -1,6 +1,7 @@
 // Judges the parameters of one component of a template message: how many, of which kind, and what they hold.
 // `at` is always the component's path, `template.components[1]`.
 import { z } from 'zod'
+import { filledTextUpTo } from './bounded-text.ts'
 import { counted, type Fault, faultsOf, notOneOf, quoted } from './fault.ts'
 import { LIMITS } from './limits.ts'
 import { linkSchema } from './link.ts'
@@ -25,8 +26,8 @@ const schemas = {
   image: z.object({ image: fileSchema }),
   video: z.object({ video: fileSchema }),
   document: z.object({ document: fileSchema.extend({ filename: z.string().min(1).optional() }) }),
-  coupon_code: z.object({ coupon_code: z.string().min(1).max(LIMITS.couponCode) }),
-  payload: z.object({ payload: z.string().min(1).max(LIMITS.quickReplyPayload) }),
+  coupon_code: z.object({ coupon_code: filledTextUpTo(LIMITS.couponCode) }),
+  payload: z.object({ payload: filledTextUpTo(LIMITS.quickReplyPayload) }),
 }
 
 export type ParameterKind = keyof typeof schemas

@@ -3,6 +3,7 @@
 // they may hold depends on the approved template: match-template.ts judges that, all of it in one answer. That is why
 // the parts below let through what the matcher will refuse, for example a text parameter whose text is a number.
 import { z } from 'zod'
+import { filledTextUpTo } from './bounded-text.ts'
 import { LIMITS } from './limits.ts'
 
 /**
@@ -48,7 +49,7 @@ const componentSchema = partSchema.extend({ cards: z.array(cardSchema).optional(
 
 /** The `template` object: parsing it twice gives the same as parsing it once, for it is stored and read again. */
 export const templateContentSchema = z.object({
-  name: z.string().min(1).max(LIMITS.templateName),
+  name: filledTextUpTo(LIMITS.templateName),
   language: z.object({ code: z.string().min(1) }),
   components: z.array(componentSchema).optional(),
 })

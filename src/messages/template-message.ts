@@ -1,5 +1,6 @@
 // A template message as a client sends it. What its components must be, the approved template decides (match-template.ts).
 import { z } from 'zod'
+import { textUpTo } from './bounded-text.ts'
 import { type TemplateMessageContent, templateMessageContent } from './content.ts'
 import { type Address, addressOf, envelopeSchema, faultsOfBody } from './envelope.ts'
 import type { Fault } from './fault.ts'
@@ -15,7 +16,7 @@ export type TemplateMessage = Address & {
 
 const templateEnvelopeSchema = envelopeSchema.extend({
   sender: z.string().min(1),
-  campaign_id: z.string().max(LIMITS.campaignId).optional(),
+  campaign_id: textUpTo(LIMITS.campaignId).optional(),
 })
 
 /**

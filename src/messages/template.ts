@@ -1,5 +1,6 @@
 // An approved template as the chat product describes it, and its shape: what of it a message has to match.
 import { z } from 'zod'
+import { textUpTo } from './bounded-text.ts'
 import { valueAt } from './fault.ts'
 import { LIMITS } from './limits.ts'
 import { variablesOf } from './template-variables.ts'
@@ -58,10 +59,7 @@ const componentSchema = z.preprocess(
  * product's own export always has one, a file written by hand for the import often has not. Parsing twice changes nothing.
  */
 export const templateSchema = z.object({
-  name: z
-    .string()
-    .max(LIMITS.templateName)
-    .regex(/^[a-z0-9_]+$/, 'expected only lower-case letters, digits and underscores'),
+  name: textUpTo(LIMITS.templateName).regex(/^[a-z0-9_]+$/, 'expected only lower-case letters, digits and underscores'),
   /** Exactly as approved: `en` and `en_US` are two templates. */
   language: z.string().min(1),
   category: anyCase(['AUTHENTICATION', 'MARKETING', 'UTILITY', 'FREE_SERVICE']),

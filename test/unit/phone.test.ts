@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parsePhone } from '../../src/messages/phone.ts'
+
+test.each([
+  ['+14155550123', '14155550123'],
+  ['14155550123', '14155550123'],
+  ['+1 (415) 555-0123', '14155550123'],
+  ['(+1) 415.555.0123', '14155550123'],
+  [' +1 [415] 555 0123 ', '14155550123'],
+  ['+1 555 010 0001', '15550100001'],
+  ['4915112345678', '4915112345678'],
+  ['+39 06 1234 5678', '390612345678'],
+  ['551187654321', '551187654321'],
+])('%s is the number %s', (input, digits) => {
+  expect(parsePhone(input)).toEqual({ ok: true, digits })
+})
+
+test('a national zero left in brackets is no part of the number', () => {
+  expect(parsePhone('+49 (0)171 1234567')).toEqual({ ok: true, digits: '491711234567' })
+})
+
+test('the old Mexican mobile form, which inbound messages still have, is the number of today', () => {
+  expect(parsePhone('5215512345678')).toEqual({ ok: true, digits: '525512345678' })
+  expect(parsePhone('+52 1 55 1234 5678')).toEqual({ ok: true, digits: '525512345678' })
+})
+
+test.each([
+  [undefined, 'required'],
+  [null, 'expected a string, got null'],
+  [14155550123, 'expected a string, got a number'],
+  [['+14155550123'], 'expected a string, got a list'],
+  ['', 'has no digits'],
+  ['+', 'has no digits'],
+  ['+1 415 555 0123 ext 5', 'has other characters'],
+  ['+1-415-CALL-NOW', 'has other characters'],
+  ['+1415555012３', 'has other characters'],
+  ['+14155550123\n', 'has other characters'],
+  ['+14155550123\u0000', 'has other characters'],
+  ['++14155550123', 'has other characters'],
+  ['1+4155550123', 'has other characters'],
+  ['+1415555', 'has a length that its country code, 1, does not have'],
+  ['+141555501234', 'has a length that its country code, 1, does not have'],
+  ['0171 1234567', 'no known country code'],
+  ['0014155550123', 'no known country code'],
+  ['+999123456789', 'no known country code'],
+  ['1'.repeat(65), 'has 65 characters'],
+  ['1'.repeat(64), 'expected a full international phone number'],
+])('%j is refused: %s', (input, reason) => {
+  const parsed = parsePhone(input)
+  expect(parsed).toMatchObject({ ok: false, message: expect.stringContaining(reason) })
+})
+
+test('a refusal never repeats the number', () => {
+  expect(JSON.stringify(parsePhone('0171 1234567'))).not.toContain('171')
+})
+
+test('a very long text is refused without being searched', () => {
+  expect(parsePhone(`${' '.repeat(200_000)}x`)).toMatchObject({ ok: false })
+})
+
+test('whatever the punctuation, the digits are the same; and digits parse to themselves', () => {
+  const separator = fc.constantFrom('', ' ', '-', '.', ' - ', ') ', ' (')
+  fc.assert(
+    fc.property(fc.array(separator, { minLength: 11, maxLength: 11 }), fc.boolean(), (separators, plus) => {
+      const typed = [...'14155550123'].map((digit, i) => digit + (separators[i] ?? '')).join('')
+      expect(parsePhone(plus ? `+${typed}` : typed)).toEqual({ ok: true, digits: '14155550123' })
+    }),
+  )
+})
+
+test('any text is either refused or gives digits that are accepted again, unchanged', () => {
+  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[+0-9 ().-]{1,24}$/))
+  fc.assert(
+    fc.property(text, (input) => {
+      const parsed = parsePhone(input)
+      if (parsed.ok) expect(parsePhone(parsed.digits)).toEqual(parsed)
+    }),
+    { numRuns: 2000 },
+  )
+})
