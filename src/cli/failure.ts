@@ -28,3 +28,17 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
   if (error.name === 'ReplyError') return { sentence: `Redis refuses: ${error.message}.`, exitCode: 1 }
   return undefined
 }
+
+/** A file of the person's that cannot be read or written; told with its whole path, because npm changes the folder. */
+export function fileFailure(path: string, error: unknown): CliFailure {
+  const reason = error instanceof Error && 'code' in error ? REASONS.get(String(error.code)) : undefined
+  return new CliFailure(`The file ${path} cannot be used: ${reason ?? String(error)}.`)
+}
+
+const REASONS = new Map([
+  ['ENOENT', 'there is no such file or folder'],
+  ['EACCES', 'permission denied'],
+  ['EISDIR', 'it is a folder'],
+  ['ENOTDIR', 'a part of its path is not a folder'],
+  ['ENOSPC', 'the disk is full'],
+])

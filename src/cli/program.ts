@@ -2,7 +2,9 @@
 import { Command } from 'commander'
 import { addAccounts } from './accounts.ts'
 import { addKeys } from './keys.ts'
+import { addMessages } from './messages.ts'
 import { addSenders } from './senders.ts'
+import { addTemplates } from './templates.ts'
 import { PROGRAM } from './verb.ts'
 
 /** Parses and runs one command line. Throws commander's errors, CliFailure, and whatever the work itself throws. */
@@ -23,6 +25,8 @@ Example:
   addAccounts(program)
   addKeys(program)
   addSenders(program)
+  addTemplates(program)
+  addMessages(program)
   for (const noun of program.commands) {
     const [verb] = noun.commands
     noun.usage('<verb> [options]')

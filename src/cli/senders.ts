@@ -91,6 +91,7 @@ export function addSenders(program: Command): void {
         honoursIdempotency: typedSender.honoursIdempotency,
         isDefault: typedSender.default,
       })
+      await setPace(redis, id, typedSender.rate)
       const [sender] = await documentsOf(redis, [await findSender(redis, id)])
       return {
         json: sender,
@@ -131,6 +132,14 @@ async function refuseTaken(redis: Redis, sender: NewSenderTyped): Promise<void> 
 async function refuseOtherSeal(redis: Redis, seal: Seal): Promise<void> {
   const [neighbour] = await listSenders(redis)
   if (neighbour !== undefined) seal.open(neighbour.token)
+}
+
+async function setPace(redis: Redis, lane: number, rate: number): Promise<void> {
+  // Loaded only here: BullMQ takes longer to load than all that the other commands need.
+  const { openLaneQueues } = await import('../store/lane-queues.ts')
+  const lanes = openLaneQueues(redis)
+  await lanes.setPace(lane, rate)
+  await lanes.close()
 }
 
 type SenderDocument = ReturnType<typeof documentOf>

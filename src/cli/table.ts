@@ -24,6 +24,13 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
     .join('\n')
 }
 
+/** Names and what they are, one a line; those with nothing to tell are left out. */
+export function facts(lines: readonly (readonly [name: string, value: string])[]): string {
+  const told = lines.filter(([, value]) => value !== '')
+  const width = Math.max(...told.map(([name]) => name.length))
+  return told.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`).join('\n')
+}
+
 /** A time to the second, `2026-03-01T12:00:00Z`. */
 export function clockTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`
