@@ -1,7 +1,11 @@
 // A look at every lane at once: which have work, which messages need a decision, which polls are due.
+import { z } from 'zod'
 import { laneQueue } from '../jobs/lanes.ts'
 import type { Redis } from './redis.ts'
 import { laneBacklogKeys, openKey, pollKey, rootKeys } from './redis-keys.ts'
+
+/** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
+const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])
 
 export interface LaneSurvey {
   lane: number
@@ -28,13 +32,13 @@ export async function surveyLanes(redis: Redis, nowMs: number): Promise<LaneSurv
         redis.zcard(keys.delayed),
         redis.llen(keys.active),
         redis.zrangebyscore(openKey(lane), '-inf', nowMs, 'LIMIT', 0, OVERDUE_AT_ONCE),
-        redis.zrange(pollKey(lane), 0, 0, 'WITHSCORES'),
+        nextPollAt(redis, lane),
       ])
       return {
         lane,
         backlog: waiting + prioritized + delayed + active,
         overdue,
-        nextPollAt: next[1] === undefined ? undefined : Number(next[1]),
+        nextPollAt: next,
       }
     }),
   )
@@ -71,7 +75,8 @@ export async function pollNoMore(redis: Redis, lane: number, ulid: string): Prom
   await redis.zrem(pollKey(lane), ulid)
 }
 
+/** When the earliest status poll of a lane is due (epoch ms). */
 export async function nextPollAt(redis: Redis, lane: number): Promise<number | undefined> {
-  const [, score] = await redis.zrange(pollKey(lane), 0, 0, 'WITHSCORES')
-  return score === undefined ? undefined : Number(score)
+  const [, score] = memberAndScore.parse(await redis.call('ZRANGE', pollKey(lane), 0, 0, 'WITHSCORES'))
+  return score
 }

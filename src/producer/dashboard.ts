@@ -1,0 +1,101 @@
+// The queue dashboard under /dashboard: bull-board over all queues of the account whose admin key is given as password
+// of HTTP basic authentication. Read-only: a job emptied or retried by hand behind the records' back would break the
+// promise that every message is accounted for; pause, resume and requeue are commands of their own. Phone numbers and
+// message text are masked.
+import { createBullBoard } from '@bull-board/api'
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
+import { ExpressAdapter } from '@bull-board/express'
+import { Queue } from 'bullmq'
+import type { RequestHandler } from 'express'
+import express from 'express'
+import { MOVE_QUEUE } from '../jobs/bulk-move.ts'
+import { POLL_QUEUE } from '../jobs/poll-status.ts'
+import type { LaneQueues } from '../store/lane-queues.ts'
+import type { Redis } from '../store/redis.ts'
+import { sharedQueuePrefix } from '../store/redis-keys.ts'
+import { listSenders, type Sender } from '../store/senders.ts'
+import { authorise } from './authorise.ts'
+import { ApiError } from './errors.ts'
+
+export const DASHBOARD_PATH = '/dashboard'
+
+/** Set by the login below and read by the visibility guard; whatever a client sends under this name is overwritten. */
+const ACCOUNT_HEADER = 'x-laneway-account'
+/** A tab asks this often; the pages of a large installation are not free. */
+const POLL_SECONDS = 5
+
+export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): RequestHandler {
+  const adapter = new ExpressAdapter().setBasePath(DASHBOARD_PATH)
+  const board = createBullBoard({
+    queues: [],
+    serverAdapter: adapter,
+    options: {
+      uiConfig: {
+        boardTitle: 'Laneway',
+        hideRedisDetails: true,
+        showWorkers: false,
+        hideDocsLink: true,
+        pollingInterval: { forceInterval: POLL_SECONDS },
+      },
+    },
+  })
+  const shared = [MOVE_QUEUE, POLL_QUEUE].map((name) => {
+    const queue = new Queue(name, { connection: deps.redis, prefix: sharedQueuePrefix(name), skipMetasUpdate: true })
+    queue.on('error', () => {})
+    return masked(new BullMQAdapter(queue, { readOnlyMode: true }))
+  })
+
+  const shown = new Map<number, BullMQAdapter>()
+  async function showAllLanes(): Promise<void> {
+    for (const sender of await listSenders(deps.redis)) {
+      if (!shown.has(sender.id)) shown.set(sender.id, laneBoard(deps.queues.queueOf(sender.id), sender))
+    }
+    board.setQueues([...shown.values(), ...shared])
+  }
+
+  const router = express.Router()
+  router.use(async (request, response, next) => {
+    try {
+      const basic = /^Basic +(\S+)$/i.exec(request.get('authorization') ?? '')?.[1]
+      if (basic) request.headers.authorization = `Bearer ${passwordOf(basic)}`
+      const access = { in: 'bearer', permission: 'admin' } as const
+      const caller = await authorise(deps.redis, access, request, {}, Date.now())
+      request.headers[ACCOUNT_HEADER] = String(caller.account)
+      delete request.headers.authorization
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) {
+        response.setHeader('WWW-Authenticate', 'Basic realm="Laneway: any name, an admin key as password"')
+      }
+      throw error
+    }
+    await showAllLanes()
+    next()
+  })
+  router.use(adapter.getRouter())
+  return router
+}
+
+function laneBoard(queue: Queue, sender: Sender): BullMQAdapter {
+  const displayName = sender.name === '' ? queue.name : `${queue.name} (${sender.name})`
+  const lane = masked(new BullMQAdapter(queue, { readOnlyMode: true, displayName, description: sender.provider }))
+  lane.setVisibilityGuard((request) => request.headers[ACCOUNT_HEADER] === String(sender.account))
+  return lane
+}
+
+/** Shows of a job what helps to watch a queue, and nothing of what a person was sent or on which number. */
+function masked(adapter: BullMQAdapter): BullMQAdapter {
+  adapter.setFormatter('data', (data: unknown) => mask(data))
+  return adapter
+}
+
+const OPEN_FIELDS = new Set(['v', 'class', 'until', 'campaign', 'lane', 'account', 'move', 'folder_id', 'file_ids'])
+
+function mask(data: unknown): object {
+  if (typeof data !== 'object' || data === null) return {}
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, OPEN_FIELDS.has(key) ? value : '•••']))
+}
+
+const passwordOf = (basic: string): string => {
+  const text = Buffer.from(basic, 'base64').toString('utf8')
+  return text.slice(text.indexOf(':') + 1)
+}

@@ -1,0 +1,97 @@
+// The HTTP process: checks requests, queues work, answers lookups. It sends nothing itself.
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { createOpaqueIds } from '../providers/opaque-id.ts'
+import { openLaneQueues } from '../store/lane-queues.ts'
+import { connectFailFast } from '../store/redis.ts'
+import { secretKeyOf } from '../store/secret-key.ts'
+import { buildApp } from './app.ts'
+import { createDashboard, DASHBOARD_PATH } from './dashboard.ts'
+import { openMoves } from './moves.ts'
+import type { Route } from './route.ts'
+import { cloudWebhookRoutes } from './routes/cloud-webhook.ts'
+import { contactRoutes } from './routes/contacts.ts'
+import { galleryRoutes } from './routes/gallery.ts'
+import { healthRoutes } from './routes/health.ts'
+import { lookupRoutes } from './routes/lookups.ts'
+import { messageRoutes } from './routes/messages.ts'
+
+/** Requests in flight get this long to finish on SIGTERM. */
+const DRAIN_MS = 10_000
+
+/** The port is in use, or the address is not ours. The message is for the person at the terminal. */
+export class ListenError extends Error {
+  override name = 'ListenError'
+}
+
+/** Starts a producer on `redisUrl` and returns once it answers requests. Rejects with a ListenError. */
+export async function startProducer(
+  config: Config,
+  redisUrl: string,
+  log: Log,
+): Promise<{ url: string; close: () => Promise<void> }> {
+  const redis = connectFailFast(redisUrl)
+  redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
+  const queues = openLaneQueues(redis)
+  const moves = openMoves(redis)
+  const opaqueIds = createOpaqueIds(secretKeyOf(config))
+  const routes: Route[] = [
+    ...healthRoutes({ redis }),
+    ...messageRoutes({ redis, config, queues }),
+    ...lookupRoutes({ redis }),
+    ...galleryRoutes({ redis, config, moves }),
+    ...contactRoutes({ redis }),
+    ...cloudWebhookRoutes({ redis, config, log, opaqueIds }),
+  ]
+  const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
+  const server = createServer(buildApp({ redis, log, routes, dashboard }))
+  harden(server)
+  await listen(server, config)
+  const url = addressOf(server, config.host)
+  log.info({ url }, 'producer.started')
+
+  return {
+    url,
+    /** Accepts no more connections, lets requests in flight finish, closes everything. */
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeIdleConnections()
+      const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
+      await closed
+      clearTimeout(limit)
+      await moves.close()
+      await queues.close()
+      redis.disconnect()
+      log.info('producer.stopped')
+    },
+  }
+}
+
+/** Node's own limits let a slow client hold a connection for five minutes. */
+function harden(server: Server): void {
+  server.headersTimeout = 10_000
+  server.requestTimeout = 300_000
+  server.keepAliveTimeout = 65_000
+  server.maxHeadersCount = 100
+}
+
+function listen(server: Server, config: Pick<Config, 'host' | 'port'>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const reason =
+        cause.code === 'EADDRINUSE'
+          ? `Port ${config.port} is taken: stop what uses it, or set PORT to another one (0 takes any free one).`
+          : `Cannot listen on ${config.host}:${config.port} (${cause.code}): check HOST and PORT.`
+      reject(new ListenError(reason, { cause }))
+    })
+    server.listen(config.port, config.host, resolve)
+  })
+}
+
+function addressOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `http://${name}:${port}`
+}
