@@ -26,7 +26,10 @@ const DRAFT_LIMIT_MS = 86_400_000
 export const contentPath = (hash: string): string => `gallery/${hash.slice(0, 2)}/${hash}`
 
 /** Receives content into a draft. When the source fails, the draft is removed and the error passed on. */
-export async function receiveContent(dataDir: string, source: AsyncIterable<Uint8Array>): Promise<Draft> {
+export async function receiveContent(
+  dataDir: string,
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<Draft> {
   const folder = join(dataDir, 'gallery', 'incoming')
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, randomUUID())

@@ -3,7 +3,9 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { readRecord } from './broken-record.ts'
+import type { Draft } from './gallery-content.ts'
 import { idField, nowMicros, optionalField, timeField } from './gallery-fields.ts'
+import { mediaTypeOf } from './gallery-media-type.ts'
 import { defineScript } from './lua.ts'
 import type { Redis } from './redis.ts'
 import { isThere, readHashes } from './redis-hashes.ts'
@@ -78,6 +80,20 @@ export async function createFile(redis: Redis, account: number, file: NewFile): 
   const [created] = await findFiles(redis, account, [id])
   if (created === undefined) throw new Error(`file ${id} is gone although nothing removes files`)
   return created
+}
+
+/** Puts a draft's content into place and records it as a file of the folder, which the caller has checked to exist. */
+export async function addFile(
+  redis: Redis,
+  account: number,
+  folderId: number,
+  name: string,
+  draft: Draft,
+): Promise<GalleryFile> {
+  const type = await mediaTypeOf(draft.path, name)
+  // Content first: a crash in between leaves bytes that nobody points to, not a file without bytes.
+  await draft.keep()
+  return createFile(redis, account, { folderId, name, hash: draft.hash, size: draft.size, ...type })
 }
 
 export async function findFile(redis: Redis, account: number, id: number): Promise<GalleryFile | undefined> {
