@@ -1,0 +1,59 @@
+// Reading the fields of a request: path, query and body are checked by one schema, so that one answer names every fault.
+import { z } from 'zod'
+import { textUpTo } from '../messages/bounded-text.ts'
+import { faultsOf, quoted } from '../messages/fault.ts'
+import { invalid } from './errors.ts'
+
+/** What the schema makes of the fields, or a 400 with all their faults. */
+export function fieldsOf<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
+  const parsed = schema.safeParse(fields)
+  if (!parsed.success) throw invalid(faultsOf(parsed.error, fields))
+  return parsed.data
+}
+
+/** An id in a body: a positive integer. */
+export const idField = z.int().min(1)
+
+/** A whole number as text in a path, a query or a form: digits only. */
+const digitsField = (low: number, high: number, expected: string) =>
+  z
+    .string()
+    .refine((text) => /^\d+$/.test(text) && Number(text) >= low && Number(text) <= high, {
+      error: (issue) => `expected ${expected}, got ${quoted(issue.input)}`,
+    })
+    .transform(Number)
+
+/** An id as text. */
+export const textIdField = digitsField(1, Number.MAX_SAFE_INTEGER, 'a positive integer')
+
+/** How many records a list gives at once. */
+const PAGE_DEFAULT = 100
+const PAGE_MAX = 1_000
+
+/** `?after=<id>&limit=<n>` of a list: the records whose ids follow `after`, at most `limit` of them. */
+export const pageFields = {
+  after: digitsField(0, Number.MAX_SAFE_INTEGER, 'the id of the last record seen').default(0),
+  limit: digitsField(1, PAGE_MAX, `a number from 1 to ${PAGE_MAX}`).default(PAGE_DEFAULT),
+}
+
+/** A page of a list: one record more than asked for was read, to tell whether another page follows. */
+export function pageOf<T extends { id: number }>(records: readonly T[], limit: number) {
+  const page = records.slice(0, limit)
+  return { page, nextAfter: records.length > limit ? (page.at(-1)?.id ?? null) : null }
+}
+
+/** A name that people give: trimmed, 1 to `max` UTF-16 code units. */
+export const nameField = (max: number) =>
+  z
+    .string()
+    .trim()
+    .refine((name) => name !== '', 'must not be empty')
+    .pipe(textUpTo(max))
+
+/** Control characters, of which C1 are no less confusing in a name than C0. */
+const CONTROL = /\p{Cc}/u
+
+/** Name of a folder or file: no control characters, no slash. */
+export const galleryNameField = nameField(255)
+  .refine((name) => !CONTROL.test(name), 'must have no control characters')
+  .refine((name) => !name.includes('/'), 'must have no slash')

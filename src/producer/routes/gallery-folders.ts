@@ -1,0 +1,48 @@
+// Folders: list, create, rename.
+import { z } from 'zod'
+import { createFolder, findFolder, listFolders, renameFolder } from '../../store/gallery-folders.ts'
+import { ApiError, notFound } from '../errors.ts'
+import { fieldsOf, galleryNameField, idField, pageFields, pageOf, textIdField } from '../fields.ts'
+import type { Answer, Call, Route } from '../route.ts'
+import { folderJson } from './gallery-json.ts'
+import { galleryAccess as access, GALLERY, type GalleryDeps } from './gallery-route.ts'
+
+const listSchema = z.object(pageFields)
+const createSchema = z.object({ name: galleryNameField, parent_id: idField.nullish() })
+const renameSchema = z.object({ folder_id: textIdField, name: galleryNameField })
+
+export function folderRoutes({ redis }: Pick<GalleryDeps, 'redis'>): Route[] {
+  async function list({ caller, query }: Call): Promise<Answer> {
+    const { after, limit } = fieldsOf(listSchema, query)
+    const { page, nextAfter } = pageOf(await listFolders(redis, caller.account, after, limit + 1), limit)
+    return { body: { success: true, message: 'Folders listed', data: page.map(folderJson), next_after: nextAfter } }
+  }
+
+  async function create({ caller, body }: Call): Promise<Answer> {
+    const { name, parent_id: parentId } = fieldsOf(createSchema, body)
+    if (typeof parentId === 'number' && !(await findFolder(redis, caller.account, parentId))) {
+      throw notFound(`Folder ${parentId}`)
+    }
+    const folder = await createFolder(redis, caller.account, { name, ...(parentId ? { parentId } : {}) })
+    return { body: { success: true, message: 'Folder created', data: folderJson(folder) } }
+  }
+
+  async function rename({ caller, params, body }: Call): Promise<Answer> {
+    const fields = fieldsOf(renameSchema, { folder_id: params.folder_id ?? '', name: body.name })
+    const folder = await findFolder(redis, caller.account, fields.folder_id)
+    if (!folder) throw notFound(`Folder ${fields.folder_id}`)
+    if (folder.is_system && !caller.permissions.includes('gallery:system')) {
+      throw new ApiError(403, 'system_folder', `Folder ${folder.id} is a system folder and cannot be renamed.`)
+    }
+    const renamed = await renameFolder(redis, caller.account, folder.id, fields.name)
+    return { body: { success: true, message: 'Folder renamed', data: folderJson(renamed) } }
+  }
+
+  return [
+    { method: 'get', path: `${GALLERY}/folders`, access, body: { as: 'ignored' }, handle: list },
+    { method: 'post', path: `${GALLERY}/folders`, access, body: { as: 'json' }, handle: create },
+    { method: 'put', path: `${GALLERY}/folders/:folder_id`, access, body: { as: 'json' }, handle: rename },
+    // The id is missing: the same handler says so.
+    { method: 'put', path: `${GALLERY}/folders/`, access, body: { as: 'json' }, handle: rename },
+  ]
+}

@@ -1,0 +1,125 @@
+// A gallery with an account, keys and a folder or two, behind real HTTP, on a private Redis and a folder of its own.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { openMoves } from '../../src/producer/moves.ts'
+import { galleryRoutes } from '../../src/producer/routes/gallery.ts'
+import { GALLERY } from '../../src/producer/routes/gallery-route.ts'
+import { createAccount } from '../../src/store/accounts.ts'
+import { createCredential, type Permission } from '../../src/store/credentials.ts'
+import { receiveContent } from '../../src/store/gallery-content.ts'
+import { addFile, type GalleryFile } from '../../src/store/gallery-files.ts'
+import { createFolder, type Folder } from '../../src/store/gallery-folders.ts'
+import { connectFailFast, connectPatient } from '../../src/store/redis.ts'
+import { startMoves } from '../../src/worker/move-files.ts'
+import { silentLog, startApp } from './app.ts'
+import { startRedis } from './redis.ts'
+
+export const UPLOAD_MAX_BYTES = 200_000
+
+/** What every test looks at first; the rest of an answer is in `json`. */
+export interface Reply {
+  status: number
+  headers: Headers
+  json: Record<string, unknown>
+}
+
+const jsonSchema = z.record(z.string(), z.unknown())
+const errorSchema = z.object({
+  status: z.literal(false),
+  success: z.literal(false),
+  message: z.string().min(1),
+  error: z.object({ code: z.string(), details: z.array(z.record(z.string(), z.unknown())), request_id: z.string() }),
+})
+
+/** The error of an answer, after checking that the envelope is the one of all endpoints. */
+export const errorOf = (reply: Reply) => ({ ...errorSchema.parse(reply.json).error, message: reply.json.message })
+
+export type TestGallery = Awaited<ReturnType<typeof startGallery>>
+
+export async function startGallery({ bulkMoveWaitMs = 10_000 } = {}) {
+  const server = await startRedis()
+  const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
+  const redis = connectFailFast(server.url)
+  redis.on('error', () => {})
+  await new Promise((resolve) => redis.once('ready', resolve))
+  const patient = connectPatient(server.url)
+  patient.on('error', () => {})
+  const moves = openMoves(redis)
+  const config = { dataDir, publicUrl: undefined, uploadMaxBytes: UPLOAD_MAX_BYTES, bulkMoveWaitMs }
+  const app = await startApp(redis, galleryRoutes({ redis, config, moves }))
+  const account = await createAccount(redis, 'ours')
+  const otherAccount = await createAccount(redis, 'theirs')
+  const key = async (owner: number, permissions: Permission[], expiresAtMs = 0) =>
+    (await createCredential(redis, owner, permissions, Date.now(), expiresAtMs)).secret
+  const token = await key(account, ['gallery'])
+  let worker: { close(): Promise<void> } | undefined
+
+  return {
+    url: app.url,
+    base: app.url + GALLERY,
+    server,
+    redis,
+    dataDir,
+    account,
+    otherAccount,
+    token,
+    systemToken: await key(account, ['gallery', 'gallery:system']),
+    otherToken: await key(otherAccount, ['gallery']),
+    wrongToken: await key(account, ['messages:send']),
+    expiredToken: await key(account, ['gallery'], Date.now() - 1),
+
+    async startWorker(): Promise<void> {
+      worker = await startMoves({ redis: patient, log: silentLog })
+    },
+
+    /** Sends JSON, or whatever `body` is when it is not a plain object, to a path below the gallery's address. */
+    async call(
+      method: string,
+      path: string,
+      options: { body?: unknown; token?: string | null; headers?: Record<string, string> } = {},
+    ): Promise<Reply> {
+      const bearer = options.token === undefined ? token : options.token
+      const raw = options.body instanceof FormData || typeof options.body === 'string'
+      const response = await fetch(path.startsWith('http') ? path : app.url + GALLERY + path, {
+        method,
+        headers: {
+          ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
+          ...(options.body === undefined || raw ? {} : { 'content-type': 'application/json' }),
+          ...options.headers,
+        },
+        ...(options.body === undefined
+          ? {}
+          : {
+              body:
+                options.body instanceof FormData || typeof options.body === 'string'
+                  ? options.body
+                  : JSON.stringify(options.body),
+            }),
+      })
+      return { status: response.status, headers: response.headers, json: jsonSchema.parse(await response.json()) }
+    },
+
+    folder: (name: string, more: { isSystem?: boolean; owner?: number } = {}): Promise<Folder> =>
+      createFolder(redis, more.owner ?? account, { name, isSystem: more.isSystem ?? false }),
+
+    async file(
+      folder: Folder,
+      name = 'note.txt',
+      content: string | Uint8Array = `content of ${name}`,
+    ): Promise<GalleryFile> {
+      return addFile(redis, folder.account, folder.id, name, await receiveContent(dataDir, [Buffer.from(content)]))
+    },
+
+    async close(): Promise<void> {
+      await app.close()
+      await worker?.close()
+      await moves.close()
+      redis.disconnect()
+      patient.disconnect()
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
