@@ -1,0 +1,172 @@
+// `messages show`: a message as a document and as a story. Real: the compiled program, Redis, the steps of a message.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { SendPayload } from '../../src/jobs/send.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
+import { createAccount } from '../../src/store/accounts.ts'
+import { storeInbound } from '../../src/store/inbound.ts'
+import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { claim, decide, giveEvidence, loseAttempt } from '../../src/store/messages.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { addSender } from '../../src/store/senders.ts'
+import { runCli } from '../support/cli.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+const HOUR_MS = 3_600_000
+
+let server: TestRedis
+let redis: Redis
+let account: number
+let lane: number
+
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+  account = await createAccount(redis, 'Shop')
+  lane = await addSender(redis, {
+    account,
+    number: '14155550100',
+    name: 'desk',
+    provider: 'cloud-api',
+    baseUrl: 'https://graph.example',
+    sealedToken: 'sealed',
+    phoneNumberId: '106555',
+    rate: 80,
+    honoursIdempotency: false,
+    isDefault: true,
+  })
+})
+
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+})
+
+const show = (id: string, ...more: string[]) => runCli(['messages', 'show', id, ...more], { REDIS_URL: server.url })
+
+async function document(id: string) {
+  const run = await show(id, '--json')
+  expect(run).toMatchObject({ code: 0, stderr: '' })
+  return JSON.parse(run.stdout)
+}
+
+function newId(ageMs = 0) {
+  const id = parseMessageId(messageId(lane, newUlid(Date.now() - ageMs)))
+  if (id === undefined) throw new Error('not an id')
+  return { id, text: messageId(id.lane, id.ulid) }
+}
+
+const claimed = async (id: ReturnType<typeof newId>['id'], attempt: string) =>
+  claim(
+    redis,
+    id,
+    attempt,
+    {
+      to: '4915123456789',
+      type: 'template',
+      text: 'Your order is on its way',
+      class: 'campaign',
+      validUntil: Date.now() + HOUR_MS,
+      campaign: 'spring',
+    },
+    { lostAfterMs: 10_000, retentionMs: HOUR_MS },
+  )
+
+test('a message that waits is shown from its job', async () => {
+  const { text } = newId()
+  const until = Date.now() + HOUR_MS
+  const payload: SendPayload = {
+    v: 1,
+    to: '4915123456789',
+    class: 'transactional',
+    content: { type: 'image', image: { link: 'https://pictures.example/1.png', caption: 'Hello there' } },
+    until,
+  }
+  const lanes = openLaneQueues(redis)
+  await lanes.add(text, payload)
+  await lanes.close()
+  expect(await document(text)).toMatchObject({
+    id: text,
+    direction: 'outbound',
+    account,
+    sender: '14155550100',
+    to: '4915123456789',
+    type: 'image',
+    class: 'transactional',
+    campaign_id: null,
+    text: 'Hello there',
+    state: 'queued',
+    possible_duplicate: false,
+    problem: null,
+    sent_at: null,
+    valid_until: new Date(until).toISOString(),
+    history: [{ what: 'accepted' }],
+  })
+})
+
+test('a delivered message is told as a story, oldest first, with what each step took', async () => {
+  const { id, text } = newId(2_000)
+  await claimed(id, 'AAAAAA')
+  await giveEvidence(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.X' })
+  await giveEvidence(redis, id, 'AAAAAA', 'delivered')
+  const shown = await document(text)
+  expect(shown).toMatchObject({ state: 'delivered', campaign_id: 'spring', class: 'campaign', provider_id: 'wamid.X' })
+  expect(shown.history.map(({ what }: { what: string }) => what)).toEqual(['accepted', 'claimed', 'sent', 'delivered'])
+  expect(shown.history[1]).toMatchObject({ detail: 'AAAAAA' })
+  expect(shown.sent_at).toBe(shown.history[2].at)
+
+  const { stdout } = await show(text)
+  expect(stdout).toContain('From         14155550100 (desk)\n')
+  expect(stdout).toContain('Kind         template, campaign, campaign spring\n')
+  expect(stdout).toContain('State        delivered\n')
+  const story = stdout.split('\n').filter((line) => /^\d{4}-/.test(line))
+  expect(story).toHaveLength(4)
+  expect(story[0]).toMatch(/^\S+Z +\+0\.000 s +accepted/)
+  expect(story[1]).toMatch(/^\S+Z +\+[2-9]\.\d{3} s +claimed +AAAAAA$/)
+})
+
+test('a message that may have been sent twice says so, and why', async () => {
+  const { id, text } = newId()
+  await claimed(id, 'BBBBBB')
+  await loseAttempt(redis, id, 'BBBBBB', { problem: { code: 'timeout', sentence: 'No answer came.' }, waitMs: 0 })
+  expect(await document(text)).toMatchObject({
+    state: 'unconfirmed',
+    problem: { code: 'timeout', message: 'No answer came.' },
+  })
+  await decide(redis, id, 'once', 5)
+  expect(await document(text)).toMatchObject({ state: 'queued', possible_duplicate: true })
+  expect((await show(text)).stdout).toContain('State        queued, possible duplicate\n')
+})
+
+test("a received message is found by the chat product's id, and cannot move the cursor", async () => {
+  const message = {
+    id: 'wamid.in',
+    lane,
+    from: '4915123456789',
+    type: 'text',
+    text: 'Hi\u001b[2J',
+    received_at: 1_790_000_000_000,
+  }
+  await storeInbound(redis, account, message, HOUR_MS)
+  expect(await document('wamid.in')).toEqual({
+    id: 'wamid.in',
+    direction: 'inbound',
+    account,
+    sender: '14155550100',
+    from: '4915123456789',
+    type: 'text',
+    text: 'Hi\u001b[2J',
+    received_at: '2026-09-21T14:13:20.000Z',
+  })
+  expect((await show('wamid.in')).stdout).toContain('Text      Hi\\u001b[2J\n')
+})
+
+test.each([
+  ['an id of ours', messageId(1, newUlid(0))],
+  ['any other string', 'nonsense'],
+])('a message that does not exist is an error for %s', async (_, id) => {
+  expect(await show(id, '--json')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `error: There is no message ${id}, or it is older than the retention.\n`,
+  })
+})

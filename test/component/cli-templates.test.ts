@@ -1,0 +1,96 @@
+// `templates import` and `templates list`. Real: the compiled program, files, Redis.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createAccount } from '../../src/store/accounts.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { findTemplate } from '../../src/store/templates.ts'
+import { runCli } from '../support/cli.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+let server: TestRedis
+let redis: Redis
+let account: string
+const folder = mkdtempSync(join(tmpdir(), 'laneway-templates-'))
+
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+})
+
+beforeEach(async () => {
+  account = String(await createAccount(redis, 'Shop'))
+})
+
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const template = (name: string, body = 'Your order {{1}} is on its way.') => ({
+  name,
+  language: 'en_US',
+  category: 'UTILITY',
+  status: 'APPROVED',
+  components: [{ type: 'BODY', text: body }],
+})
+
+function importFile(content: string, ...more: string[]) {
+  const file = join(folder, 'templates.json')
+  writeFileSync(file, content)
+  return runCli(['templates', 'import', file, '--account', account, ...more], { REDIS_URL: server.url })
+}
+
+const list = async () => {
+  const run = await runCli(['templates', 'list', '--account', account, '--json'], { REDIS_URL: server.url })
+  return JSON.parse(run.stdout)
+}
+
+test.each([
+  ['one definition', template('order_update')],
+  ['a list', [template('order_update')]],
+  ["the answer of the chat product's listing", { data: [{ id: '1', ...template('order_update') }], paging: {} }],
+])('%s is imported and listed', async (_, content) => {
+  const documents = [{ name: 'order_update', language: 'en_US', category: 'UTILITY', status: 'APPROVED' }]
+  const run = await importFile(JSON.stringify(content), '--json')
+  expect(run).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(run.stdout)).toEqual(documents)
+  expect(await list()).toEqual(documents)
+})
+
+test('the definition of a template is replaced by a later one', async () => {
+  await importFile(JSON.stringify(template('order_update')))
+  await importFile(JSON.stringify(template('order_update', 'Other words.')))
+  expect(await list()).toHaveLength(1)
+  expect(await findTemplate(redis, Number(account), 'order_update', 'en_US')).toMatchObject({
+    components: [{ type: 'BODY', text: 'Other words.' }],
+  })
+})
+
+test('nothing is imported when one of several is wrong, and the fault is named by its place', async () => {
+  const run = await importFile(JSON.stringify([template('good'), { ...template('bad'), category: 'NEWS' }]))
+  expect(run).toMatchObject({ code: 1, stdout: '' })
+  expect(run.stderr).toMatch(/^error: Nothing was imported\. In \S+: \[1\]\.category: expected .+, got "NEWS"\.\n$/)
+  expect(await list()).toEqual([])
+})
+
+test.each([
+  ['is no JSON', '{', /^error: <file>: expected JSON, got something else in .+\n$/],
+  ['holds no template', '{"data":[]}', /^error: <file>: expected a template, a list .+\n$/],
+  ['holds something else', '"order_update"', /^error: <file>: expected a template, a list .+\n$/],
+])('a file that %s is refused in one sentence', async (_, content, sentence) => {
+  const run = await importFile(content)
+  expect(run).toMatchObject({ code: 1, stdout: '' })
+  expect(run.stderr).toMatch(sentence)
+})
+
+test('a file that is not there is named with its whole path', async () => {
+  const args = ['templates', 'import', 'nowhere.json', '--account', account]
+  expect(await runCli(args, { REDIS_URL: server.url })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `error: The file ${join(process.cwd(), 'nowhere.json')} cannot be used: there is no such file or folder.\n`,
+  })
+})
