@@ -1,0 +1,154 @@
+// Pins: a message accepted over HTTP reaches the chat product once and its lookups tell the truth, on both wires.
+// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const image = (to: string, more: object = {}) => ({
+  messaging_product: 'chatapp',
+  recipient_type: 'individual',
+  to,
+  type: 'image',
+  image: { link: 'https://example.com/a.jpg', caption: 'Look' },
+  ...more,
+})
+
+let service: Service
+const tenants: Partial<Record<'partner-api' | 'cloud-api', Tenant>> = {}
+
+beforeAll(async () => {
+  service = await startService({ env: { LANEWAY_UNCONFIRMED_WAIT_SECONDS: '1', LANEWAY_SEND_TIMEOUT_SECONDS: '1' } })
+  tenants['partner-api'] = await service.addTenant({ defaultProvider: 'partner-api' })
+  tenants['cloud-api'] = await service.addTenant({ defaultProvider: 'cloud-api' })
+})
+afterAll(() => service?.close())
+
+async function send(tenant: Tenant, to: string, headers: Record<string, string> = {}) {
+  const body = { api_key: tenant.apiKey, ...image(to) }
+  const answer = await service.post('/sendservicemessages/sendmessages', body, headers)
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body.messages[0].id as string
+}
+
+async function statusOf(tenant: Tenant, id: string) {
+  const answer = await service.post('/chatappbusiness/getmessgageinfobyid', { api_key: tenant.apiKey, message_id: id })
+  expect(answer.status).toBe(200)
+  return answer.body.message as { status: string; error_message: string | null }
+}
+
+async function reaches(tenant: Tenant, id: string, status: string) {
+  return eventually(async () => {
+    const now = await statusOf(tenant, id)
+    return now.status === status ? now : undefined
+  }, `${id} becomes ${status}`)
+}
+
+async function sendsTo(to: string): Promise<number> {
+  const lines = (await (await fetch(`${service.simulator.url}/_ledger`)).text()).split('\n').filter(Boolean)
+  return lines.map((line) => JSON.parse(line)).filter((line) => line.to === to).length
+}
+
+describe.each(['partner-api', 'cloud-api'] as const)('on %s', (provider) => {
+  const tenant = () => {
+    const found = tenants[provider]
+    if (!found) throw new Error('no tenant')
+    return found
+  }
+  const good = provider === 'partner-api' ? '491700000001' : '491700000002'
+
+  test('a message is acknowledged, sent once, followed to read, and its info tells what was sent', async () => {
+    const id = await send(tenant(), `+${good}`)
+    await reaches(tenant(), id, 'read')
+    expect(await sendsTo(good)).toBe(1)
+    const info = await service.post('/chatappbusiness/fetchmessageinfo', { api_key: tenant().apiKey, message_id: id })
+    const from = provider === 'partner-api' ? tenant().partnerNumber : tenant().cloudNumber
+    expect(info.body.message.data).toEqual({
+      message_id: id,
+      message_text: 'Look',
+      message_type: 'image',
+      message_from: from,
+      direction: 'outbound',
+      status: 'success',
+      timestamp: expect.closeTo(Date.now() / 1_000, -2),
+    })
+  })
+
+  test('a message that the chat product refuses is failed, with its code', async () => {
+    const id = await send(tenant(), '+15550100101')
+    const { error_message } = await reaches(tenant(), id, 'failed')
+    expect(error_message).toContain('code 100')
+  })
+
+  test('a message that fails after it was taken is failed in the end', async () => {
+    const id = await send(tenant(), '+15550100201')
+    const { error_message } = await reaches(tenant(), id, 'failed')
+    expect(error_message).toContain('131026')
+  })
+
+  test('a throttled message is sent in the end, once', async () => {
+    const id = await send(tenant(), '+15550100001')
+    await reaches(tenant(), id, 'read')
+    expect(await sendsTo('15550100001')).toBeGreaterThanOrEqual(1)
+  })
+
+  test('a service that is unavailable once is tried again', async () => {
+    const id = await send(tenant(), '+15550100121')
+    await reaches(tenant(), id, 'read')
+  })
+})
+
+test('on cloud-api, an answer lost after the message was taken is settled by the webhook, without a second send', async () => {
+  const tenant = tenants['cloud-api'] as Tenant
+  const row = await behaviour('reset-after-accepting')
+  const id = await send(tenant, `+${row}`)
+  await reaches(tenant, id, 'read')
+  expect(await sendsTo(row)).toBe(1)
+})
+
+test('on partner-api, an answer lost after the message was taken is repeated at most once and then unknown', async () => {
+  const tenant = tenants['partner-api'] as Tenant
+  const row = await behaviour('reset-after-accepting')
+  const before = await sendsTo(row)
+  const id = await send(tenant, `+${row}`)
+  const { error_message } = await reaches(tenant, id, 'unknown')
+  expect(error_message).toContain('may have been sent')
+  expect((await sendsTo(row)) - before).toBe(2)
+})
+
+test('two hundred posts with one Idempotency-Key are one message', async () => {
+  const tenant = tenants['partner-api'] as Tenant
+  const ids = await Promise.all(
+    Array.from({ length: 200 }, () => send(tenant, '+491700000777', { 'idempotency-key': 'order-1' })),
+  )
+  expect(new Set(ids).size).toBe(1)
+  await reaches(tenant, ids[0] as string, 'read')
+  expect(await sendsTo('491700000777')).toBe(1)
+  const again = await service.post(
+    '/sendservicemessages/sendmessages',
+    { api_key: tenant.apiKey, ...image('+491700000778') },
+    { 'idempotency-key': 'order-1' },
+  )
+  expect(again.status).toBe(422)
+  expect(again.body.error.code).toBe('idempotency_key_reused')
+})
+
+test("another account's message and one that never was are told apart by nothing", async () => {
+  const id = await send(tenants['partner-api'] as Tenant, '+491700000999')
+  const key = (tenants['cloud-api'] as Tenant).apiKey
+  const others = await service.post('/chatappbusiness/getmessgageinfobyid', { api_key: key, message_id: id })
+  const nobodys = await service.post('/chatappbusiness/getmessgageinfobyid', { api_key: key, message_id: 'nonsense' })
+  expect(others.status).toBe(404)
+  expect(nobodys.status).toBe(404)
+  const { request_id: _a, ...left } = others.body.error
+  const { request_id: _b, ...right } = nobodys.body.error
+  expect({ ...others.body, error: left }).toEqual({ ...nobodys.body, error: right })
+})
+
+/** The reserved number of a behaviour of the simulator. */
+async function behaviour(answer: string): Promise<string> {
+  const table = (await (await fetch(`${service.simulator.url}/_behaviours`)).json()) as { name: string; number: string }[]
+  const names = table.map((row) => row.name)
+  const row = table.find(({ name }) => name === answer)
+  if (!row) throw new Error(`no behaviour ${answer} among ${names.join(', ')}`)
+  return row.number.replace(/\D/g, '')
+}

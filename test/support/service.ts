@@ -1,0 +1,165 @@
+// A whole service in one process for a test: private Redis, simulator, producer, worker, and an account with its keys
+// and two senders, one per wire. Nothing is stood in for but the chat product.
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { templateSchema } from '../../src/messages/template.ts'
+import { startProducer } from '../../src/producer/main.ts'
+import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts'
+import type { SimulatorConfig } from '../../src/simulator/config.ts'
+import { createAccount } from '../../src/store/accounts.ts'
+import { createCredential, type Permission } from '../../src/store/credentials.ts'
+import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { createSeal } from '../../src/store/seal.ts'
+import { secretKeyOf } from '../../src/store/secret-key.ts'
+import { addSender, type NewSender } from '../../src/store/senders.ts'
+import { importTemplate } from '../../src/store/templates.ts'
+import { startWorker } from '../../src/worker/main.ts'
+import { silentLog } from './app.ts'
+import { startRedis, type TestRedis } from './redis.ts'
+
+export const PHONE_NUMBER_ID = '106540352242922'
+
+export interface Tenant {
+  account: number
+  /** Permission → key that has only it. */
+  key: (permission: Permission) => Promise<string>
+  /** A key for sending and looking up. */
+  apiKey: string
+  partnerLane: number
+  cloudLane: number
+  partnerNumber: string
+  cloudNumber: string
+}
+
+export interface Service {
+  url: string
+  redis: Redis
+  server: TestRedis
+  simulator: Simulator
+  config: Config
+  /** POSTs JSON and returns status and parsed body. */
+  post: (path: string, body: object, headers?: Record<string, string>) => Promise<{ status: number; body: any }>
+  addTenant: (options?: { defaultProvider?: 'partner-api' | 'cloud-api'; rate?: number }) => Promise<Tenant>
+  startWorker: () => Promise<{ close: () => Promise<void> }>
+  stopWorker: () => Promise<void>
+  close: () => Promise<void>
+}
+
+/** Starts everything; without `worker: false` a worker too. */
+export async function startService(
+  options: {
+    env?: Record<string, string>
+    simulator?: Partial<SimulatorConfig>
+    worker?: boolean
+    templates?: readonly unknown[]
+  } = {},
+): Promise<Service> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
+  const server = await startRedis()
+  const config = loadConfig({
+    PORT: '0',
+    LANEWAY_DATA_DIR: dataDir,
+    LANEWAY_LOG_LEVEL: 'silent',
+    LANEWAY_CLOUD_API_APP_SECRET: 'app-secret',
+    LANEWAY_CLOUD_API_VERIFY_TOKEN: 'verify-token',
+    ...options.env,
+  })
+  const redis = connectPatient(server.url)
+  const producer = await startProducer(config, server.url, silentLog)
+  const simulator = await startSimulator({
+    port: 0,
+    appSecret: 'app-secret',
+    webhookUrl: `${producer.url}/webhooks/cloud-api`,
+    sentMs: 0,
+    deliveredMs: 0,
+    readMs: 0,
+    ...options.simulator,
+  })
+  const queues = openLaneQueues(redis)
+  const seal = createSeal(secretKeyOf(config))
+  let worker = options.worker === false ? undefined : await startWorker(config, server.url, silentLog)
+  let tenants = 0
+
+  const service: Service = {
+    url: producer.url,
+    redis,
+    server,
+    simulator,
+    config,
+    async post(path, body, headers = {}) {
+      const response = await fetch(`${producer.url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      })
+      return { status: response.status, body: await response.json() }
+    },
+    async addTenant({ defaultProvider = 'partner-api', rate = 1_000 } = {}) {
+      tenants += 1
+      const account = await createAccount(redis, `tenant ${tenants}`)
+      const common = { account, baseUrl: simulator.url, sealedToken: seal.close('token'), rate, honoursIdempotency: false }
+      const add = async (sender: Pick<NewSender, 'number' | 'name' | 'provider' | 'phoneNumberId'>) => {
+        const lane = await addSender(redis, { ...common, ...sender, isDefault: sender.provider === defaultProvider })
+        await queues.setPace(lane, rate)
+        return lane
+      }
+      const partnerNumber = `49170000${1000 + tenants}`
+      const cloudNumber = `49171000${1000 + tenants}`
+      const partnerLane = await add({
+        number: partnerNumber,
+        name: 'partner',
+        provider: 'partner-api',
+        phoneNumberId: '',
+      })
+      const phoneNumberId = `${PHONE_NUMBER_ID}${tenants}`
+      const cloudLane = await add({ number: cloudNumber, name: 'cloud', provider: 'cloud-api', phoneNumberId })
+      for (const template of options.templates ?? []) {
+        await importTemplate(redis, account, templateSchema.parse(template))
+      }
+      const both = await createCredential(redis, account, ['messages:send', 'messages:read'], Date.now())
+      return {
+        account,
+        key: async (permission) => (await createCredential(redis, account, [permission], Date.now())).secret,
+        apiKey: both.secret,
+        partnerLane,
+        cloudLane,
+        partnerNumber,
+        cloudNumber,
+      }
+    },
+    async startWorker() {
+      worker = await startWorker(config, server.url, silentLog)
+      return worker
+    },
+    async stopWorker() {
+      await worker?.close()
+      worker = undefined
+    },
+    async close() {
+      await worker?.close()
+      await simulator.close()
+      await producer.close()
+      await queues.close()
+      redis.disconnect()
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+  return service
+}
+
+/** A free loopback port, for a server that is to be told one. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  return address.port
+}
