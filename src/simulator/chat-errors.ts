@@ -175,5 +175,7 @@ export function refusalHead(refusal: Refusal): { http: number; headers: Record<s
 
 /** What a stranger wrote, short enough for the details of a refusal. */
 export function excerpt(value: unknown): string {
-  return String(value).slice(0, 40)
+  // not String(value): JSON can carry an object whose own toString is a number
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  return text.slice(0, 40)
 }

@@ -17,8 +17,8 @@ export interface MessageFacts {
   fateNumber: string | null
 }
 
-// time 12 hex digits, wire 1, fate 4 (the last four digits of the number; FFFF: none), counter 6, checksum 8
-const LAYOUT = /^([0-9A-F]{12})([01])(\d{4}|FFFF)([0-9A-F]{6})([0-9A-F]{8})$/
+// time 12 hex digits, wire 2, fate 4 (the last four digits of the number; FFFF: none), counter 6, checksum 8
+const LAYOUT = /^([0-9A-F]{12})(00|01)(\d{4}|FFFF)([0-9A-F]{6})([0-9A-F]{8})$/
 const NO_FATE = 'FFFF'
 const OUTBOUND = 0x11
 const INBOUND = 0x12
@@ -29,7 +29,7 @@ let counter = randomInt(0x1000000)
 export function outboundId(facts: MessageFacts): string {
   counter = (counter + 1) % 0x1000000
   const time = facts.acceptedMs.toString(16).padStart(12, '0')
-  const wire = facts.wire === 'cloud' ? '1' : '0'
+  const wire = facts.wire === 'cloud' ? '01' : '00'
   const fate = facts.fateNumber === null ? NO_FATE : facts.fateNumber.slice(RESERVED_PREFIX.length)
   const body = `${time}${wire}${fate}${counter.toString(16).padStart(6, '0')}`.toUpperCase()
   return wamid(facts.to, OUTBOUND, body + checksum(facts.to, body))
@@ -51,7 +51,7 @@ export function readOutboundId(id: string): MessageFacts | null {
   const [hex, time = '', wire = '', fate = '', , sum = ''] = match
   if (sum !== checksum(to, hex.slice(0, -sum.length)) || wamid(to, OUTBOUND, hex) !== id) return null
   return {
-    wire: wire === '1' ? 'cloud' : 'partner',
+    wire: wire === '01' ? 'cloud' : 'partner',
     to,
     acceptedMs: Number.parseInt(time, 16),
     fateNumber: fate === NO_FATE ? null : RESERVED_PREFIX + fate,
