@@ -1,5 +1,6 @@
-// Compiles src/ to dist/ and puts the Lua scripts beside the compiled files that load them. Built aside and put in
-// place by rename, so that nobody who starts a part meanwhile finds half a dist/, and a failed build leaves the old one.
+// Compiles src/ to dist/ and puts Lua scripts and demo files beside the compiled files that load them. Built aside and
+// put in place by rename, so that nobody who starts a part meanwhile finds half a dist/, and a failed build leaves the
+// old one.
 import { spawnSync } from 'node:child_process'
 import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +22,9 @@ if (tsc.status !== 0) {
   rmSync(draft, { recursive: true, force: true })
   process.exit(tsc.status ?? 1)
 }
-cpSync(join(root, 'src/store/scripts'), join(draft, 'store/scripts'), { recursive: true })
+for (const folder of ['store/scripts', 'start/demo-files']) {
+  cpSync(join(root, 'src', folder), join(draft, folder), { recursive: true })
+}
 writeFileSync(join(draft, BUILD_STAMP), fingerprint)
 moveAway(join(root, 'dist'), old)
 renameSync(draft, join(root, 'dist'))

@@ -19,8 +19,10 @@ export class StopRequested extends Error {
   override name = 'StopRequested'
 }
 
-interface Part {
-  name: string
+/** How a part ends. */
+export interface Ending {
+  /** Called when a stop begins, whatever else is still to be stopped. */
+  announce?: () => void
   stop: () => unknown
   /** Called at exit when `stop` did not get to finish. Cannot wait for anything. */
   abandon?: () => void
@@ -30,7 +32,7 @@ export type Lifecycle = ReturnType<typeof createLifecycle>
 
 /** Listens for the signals from now on. `parent`: the process whose end ends us, 0 for none. */
 export function createLifecycle(log: Log, parent: number) {
-  const parts: Part[] = []
+  const parts: (Ending & { name: string })[] = []
   let starting: Promise<unknown> = Promise.resolve()
   let stopping = false
   let stopBeganMs = 0
@@ -44,6 +46,7 @@ export function createLifecycle(log: Log, parent: number) {
       log.error({ waiting_for: parts.at(-1)?.name }, 'stop.took_too_long')
       process.exit(1)
     }, STOP_LIMIT_MS).unref()
+    for (const part of parts) part.announce?.()
     await starting.catch(() => undefined)
     for (let part = parts.at(-1); part !== undefined; part = parts.at(-1)) {
       try {
@@ -75,11 +78,7 @@ export function createLifecycle(log: Log, parent: number) {
 
   return {
     /** Starts a part and remembers how to stop it. */
-    async start<T>(
-      name: string,
-      begin: () => Promise<T>,
-      end: (part: T) => { stop: () => unknown; abandon?: () => void },
-    ): Promise<T> {
+    async start<T>(name: string, begin: () => Promise<T>, end: (part: T) => Ending): Promise<T> {
       if (stopping) throw new StopRequested()
       const begun = begin()
       starting = begun.then((part) => parts.push({ name, ...end(part) }))

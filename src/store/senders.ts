@@ -122,3 +122,12 @@ export async function setSenderRate(redis: Redis, id: number, rate: number): Pro
 export async function setPausedFor(redis: Redis, id: number, reason: string): Promise<void> {
   await redis.hset(senderKey(id), 'paused_for', reason)
 }
+
+/** Points a sender at another address of its provider, with another token. */
+export async function setSenderAccess(
+  redis: Redis,
+  id: number,
+  access: { baseUrl: string; sealedToken: string },
+): Promise<void> {
+  await redis.hset(senderKey(id), { base_url: access.baseUrl.replace(/\/+$/, ''), token: access.sealedToken })
+}

@@ -1,0 +1,128 @@
+// Everything in one command: what `npm start` runs.
+//
+//   this process      producer and worker
+//   its children      the private Redis (unless REDIS_URL is set), the simulator of the chat product (not in production)
+//
+// Parts are started in this order and stopped in reverse: data folder, Redis, simulator, worker, producer. Killed on
+// any line, the next start finds what was left behind, ends or takes over it, and goes on with the same data.
+import type { Config } from './config.ts'
+import { loadConfig, startedByNpm } from './config.ts'
+import type { Log } from './log.ts'
+import { createLog } from './log.ts'
+import { startProducer } from './producer/main.ts'
+import type { BannerFacts } from './start/banner.ts'
+import { banner } from './start/banner.ts'
+import { cloudApiSecrets } from './start/cloud-api-secrets.ts'
+import { openDataFolder } from './start/data-folder.ts'
+import { openDemo, receiveDemoMessage } from './start/demo.ts'
+import { removeDemoFile, writeDemoFile } from './start/demo-file.ts'
+import type { Lifecycle } from './start/lifecycle.ts'
+import { createLifecycle, StopRequested } from './start/lifecycle.ts'
+import { assertCanListen } from './start/ports.ts'
+import { startPrivateRedis } from './start/private-redis.ts'
+import { reachRedis } from './start/reach-redis.ts'
+import { becomeReady } from './start/ready.ts'
+import { sentenceOf } from './start/sentence.ts'
+import { startSimulatorChild } from './start/simulator-child.ts'
+import { takeFolder } from './start/takeover.ts'
+import { startWorker } from './worker/main.ts'
+
+const CLOUD_WEBHOOK_PATH = '/webhooks/cloud-api'
+const FOREIGN_REDIS =
+  'This Redis holds accounts already and this data folder has none of their keys, so there is no demo.json; ' +
+  'make keys with: npm run cli -- keys create --help'
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`)
+
+async function main(): Promise<void> {
+  const loaded = loadConfig()
+  const parent = startedByNpm() ? process.ppid : 0
+  const config = { ...loaded, dataDir: openDataFolder(loaded.dataDir) }
+  const log = createLog(config, 'laneway')
+  const life = createLifecycle(log, parent)
+  try {
+    await startAll(config, parent, life, log)
+  } catch (error) {
+    if (error instanceof StopRequested) return
+    const sentence = sentenceOf(error)
+    if (sentence === undefined) log.fatal({ err: error }, 'start.failed')
+    else say(sentence)
+    await life.stop('the start failed', 1)
+  }
+}
+
+async function startAll(config: Config, parent: number, life: Lifecycle, log: Log): Promise<void> {
+  await life.start(
+    'data folder',
+    () => takeFolder(config.dataDir, parent, say),
+    (lock) => ({ announce: lock.markStopping, stop: lock.release, abandon: lock.release }),
+  )
+  await assertCanListen(config.host, config.port)
+  removeDemoFile(config.dataDir)
+  const redisUrl = await openRedis(config, life, log)
+  const facts = await (config.production ? startAlone : startWithSimulator)(config, redisUrl, life, log)
+  process.stdout.write(banner(facts, process.stdout.isTTY && process.stdout.hasColors()))
+}
+
+async function openRedis(config: Config, life: Lifecycle, log: Log): Promise<string> {
+  if (config.redisUrl !== undefined) {
+    await reachRedis(config.redisUrl)
+    return config.redisUrl
+  }
+  const redis = await life.start(
+    'redis',
+    () => startPrivateRedis(config.dataDir, log),
+    (server) => ({ stop: server.stop, abandon: server.abandon }),
+  )
+  return redis.url
+}
+
+async function startAlone(config: Config, redisUrl: string, life: Lifecycle, log: Log): Promise<BannerFacts> {
+  const baseUrl = await startService(config, redisUrl, life, log)
+  await becomeReady(baseUrl)
+  return { baseUrl, whyNoDemo: 'LANEWAY_ENV is production: no simulator, no demo data.' }
+}
+
+/** The demo data comes before the service, so that nobody ever meets half of it, and its received message after. */
+async function startWithSimulator(loaded: Config, redisUrl: string, life: Lifecycle, log: Log): Promise<BannerFacts> {
+  const config = { ...loaded, cloudApi: cloudApiSecrets(loaded) }
+  const simulator = await life.start(
+    'simulator',
+    () => startSimulatorChild(config.dataDir, config.cloudApi.appSecret, log),
+    (child) => ({ stop: child.stop }),
+  )
+  const demo = await openDemo(config, redisUrl, simulator.url, log)
+  const baseUrl = await startService(config, redisUrl, life, log)
+  await simulator.sendWebhooksTo(`${baseUrl}${CLOUD_WEBHOOK_PATH}`)
+  await becomeReady(baseUrl)
+  if (demo === undefined) return { baseUrl, whyNoDemo: FOREIGN_REDIS }
+  const urls = { base: baseUrl, redis: redisUrl, simulator: simulator.url }
+  const record = await receiveDemoMessage(config, demo, urls)
+  return { baseUrl, demo: { record, file: writeDemoFile(config.dataDir, urls, record), simulatorUrl: simulator.url } }
+}
+
+/** Worker and producer. They stop together, because each may take most of the 20 s that a stop has. */
+async function startService(config: Config, redisUrl: string, life: Lifecycle, log: Log): Promise<string> {
+  const stopWorker = await life.start(
+    'worker',
+    async () => once((await startWorker(config, redisUrl, log)).close),
+    (stop) => ({ stop }),
+  )
+  const producer = await life.start(
+    'producer',
+    () => startProducer(config, redisUrl, log),
+    (part) => ({ stop: () => Promise.all([part.close(), stopWorker()]) }),
+  )
+  return producer.url
+}
+
+/** Does the work at the first call; every call returns its end. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => {
+    done ??= work()
+    return done
+  }
+}
+
+await main()

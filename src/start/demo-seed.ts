@@ -1,0 +1,140 @@
+// Stores the demo data: everything that demo-data.ts describes, through the same functions that serve people's own data.
+import { createReadStream } from 'node:fs'
+import { extname, join } from 'node:path'
+import { createAccount, setAccountSetting } from '../store/accounts.ts'
+import { createTag, importContacts } from '../store/contacts.ts'
+import { createCredential } from '../store/credentials.ts'
+import { receiveContent } from '../store/gallery-content.ts'
+import { createFile, trashFile } from '../store/gallery-files.ts'
+import { createFolder } from '../store/gallery-folders.ts'
+import { openLaneQueues } from '../store/lane-queues.ts'
+import type { Redis } from '../store/redis.ts'
+import type { Seal } from '../store/seal.ts'
+import { addSender, DEFAULT_RATE } from '../store/senders.ts'
+import { importTemplate } from '../store/templates.ts'
+import type { DemoAccount } from './demo-data.ts'
+import { demoAccounts, demoFilesDir, demoKeys, readDemoTemplates, SIMULATOR_TOKEN } from './demo-data.ts'
+import type { DemoRecord } from './demo-record.ts'
+
+const HOUR_MS = 3_600_000
+const MIME_TYPES: Record<string, string> = {
+  '.png': 'image/png',
+  '.pdf': 'application/pdf',
+  '.txt': 'text/plain',
+}
+
+interface Deps {
+  redis: Redis
+  seal: Seal
+  dataDir: string
+  simulatorUrl: string
+  nowMs: number
+}
+
+/** Creates both demo accounts and tells everything that demo.json says of them. */
+export async function seedDemo(deps: Deps): Promise<DemoRecord> {
+  const main = await seedAccount(deps, demoAccounts.main)
+  const { admin_key, templates, ...other } = await seedAccount(deps, demoAccounts.other)
+  return { main: { ...main, ...(await expiredKeys(deps, main.account_id)) }, other }
+}
+
+async function seedAccount(deps: Deps, account: DemoAccount) {
+  const { redis } = deps
+  const account_id = await createAccount(redis, account.name)
+  await setAccountSetting(redis, account_id, 'contacts_shape', account.contactsShape)
+  const sender_ids = await seedSenders(deps, account_id, account)
+  const templates = readDemoTemplates()
+  for (const template of templates) await importTemplate(redis, account_id, template)
+  return {
+    account_id,
+    api_key: await keyFor(deps, account_id, 'api_key'),
+    access_token: await keyFor(deps, account_id, 'access_token'),
+    auth_token: await keyFor(deps, account_id, 'auth_token'),
+    admin_key: await keyFor(deps, account_id, 'admin_key'),
+    sender: account.senders.find((sender) => sender.isDefault)?.number ?? '',
+    sender_ids,
+    ...(await seedGallery(deps, account_id, account)),
+    tag_ids: await seedContacts(deps, account_id, account),
+    templates: templates.map((template) => template.name),
+  }
+}
+
+async function keyFor(deps: Deps, account: number, name: keyof typeof demoKeys, expiresAtMs = 0): Promise<string> {
+  return (await createCredential(deps.redis, account, demoKeys[name], deps.nowMs, expiresAtMs)).secret
+}
+
+async function expiredKeys(deps: Deps, account: number) {
+  const anHourAgo = deps.nowMs - HOUR_MS
+  return {
+    expired_api_key: await keyFor(deps, account, 'api_key', anHourAgo),
+    expired_access_token: await keyFor(deps, account, 'access_token', anHourAgo),
+    expired_auth_token: await keyFor(deps, account, 'auth_token', anHourAgo),
+  }
+}
+
+async function seedSenders(deps: Deps, account: number, { senders }: DemoAccount): Promise<number[]> {
+  const queues = openLaneQueues(deps.redis)
+  const ids: number[] = []
+  for (const sender of senders) {
+    const id = await addSender(deps.redis, {
+      ...sender,
+      account,
+      baseUrl: deps.simulatorUrl,
+      sealedToken: deps.seal.close(SIMULATOR_TOKEN),
+      rate: DEFAULT_RATE,
+      honoursIdempotency: false,
+    })
+    await queues.setPace(id, DEFAULT_RATE)
+    ids.push(id)
+  }
+  await queues.close()
+  return ids
+}
+
+async function seedGallery(deps: Deps, account: number, { folders }: DemoAccount) {
+  const folder_ids: number[] = []
+  const file_ids: number[] = []
+  let system_folder_id = 0
+  let trashed = { trashed_file_id: 0, trashed_file_folder_id: 0 }
+  for (const { name, isSystem = false, files, trash } of folders) {
+    const folder = await createFolder(deps.redis, account, { name, isSystem })
+    if (isSystem) system_folder_id = folder.id
+    else folder_ids.push(folder.id)
+    for (const file of files) file_ids.push(await seedFile(deps, account, folder.id, file))
+    for (const file of trash) {
+      trashed = { trashed_file_id: await seedFile(deps, account, folder.id, file), trashed_file_folder_id: folder.id }
+      await trashFile(deps.redis, account, trashed.trashed_file_id)
+    }
+  }
+  return { folder_ids, system_folder_id, file_ids, ...trashed }
+}
+
+async function seedFile(deps: Deps, account: number, folderId: number, name: string): Promise<number> {
+  const content = await receiveContent(deps.dataDir, createReadStream(join(demoFilesDir, name)))
+  await content.keep()
+  const extension = extname(name)
+  const file = await createFile(deps.redis, account, {
+    folderId,
+    name,
+    hash: content.hash,
+    size: content.size,
+    mimeType: MIME_TYPES[extension] ?? 'application/octet-stream',
+    extension: extension.slice(1),
+  })
+  return file.id
+}
+
+async function seedContacts(deps: Deps, account: number, { tags, contacts }: DemoAccount): Promise<number[]> {
+  const ids: number[] = []
+  for (const tag of tags) {
+    const id = await createTag(deps.redis, account, tag.name)
+    await importContacts(
+      deps.redis,
+      account,
+      id,
+      tag.contacts.flatMap((place) => contacts[place] ?? []),
+    )
+    ids.push(id)
+  }
+  return ids
+}

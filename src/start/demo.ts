@@ -1,0 +1,87 @@
+// Demo data at start: seeded once, on a Redis that holds no account yet, and found again by every later start.
+import { z } from 'zod'
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { listAccounts } from '../store/accounts.ts'
+import { findCredential } from '../store/credentials.ts'
+import type { Redis } from '../store/redis.ts'
+import { connectPatient } from '../store/redis.ts'
+import type { Seal } from '../store/seal.ts'
+import { createSeal } from '../store/seal.ts'
+import { secretKeyOf } from '../store/secret-key.ts'
+import { setSenderAccess } from '../store/senders.ts'
+import { demoAccounts, inboundMessage, SIMULATOR_TOKEN } from './demo-data.ts'
+import type { DemoRecord } from './demo-record.ts'
+import { readDemoRecord, writeDemoRecord } from './demo-record.ts'
+import { seedDemo } from './demo-seed.ts'
+
+/**
+ * The demo accounts on this Redis, seeded if need be; undefined when it holds accounts that this data folder knows
+ * nothing of. `config.redisUrl` tells which Redis was asked for, `redisUrl` where it is.
+ */
+export async function openDemo(
+  config: Config,
+  redisUrl: string,
+  simulatorUrl: string,
+  log: Log,
+): Promise<DemoRecord | undefined> {
+  const { dataDir } = config
+  const redis = connectPatient(redisUrl)
+  redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
+  const seal = createSeal(secretKeyOf(config))
+  try {
+    const known = readDemoRecord(dataDir, config.redisUrl)
+    if (known !== undefined && known !== 'seeding' && (await findCredential(redis, known.main.api_key))) {
+      await pointSenders(redis, seal, known, simulatorUrl)
+      return known
+    }
+    if (known !== 'seeding' && (await listAccounts(redis)).length > 0) return undefined
+    // Killed from here on, the next start finds `seeding`, leaves the half-made accounts alone and makes new ones.
+    writeDemoRecord(dataDir, config.redisUrl, { state: 'seeding' })
+    const record = await seedDemo({ redis, seal, dataDir, simulatorUrl, nowMs: Date.now() })
+    writeDemoRecord(dataDir, config.redisUrl, record)
+    log.info({ accounts: [record.main.account_id, record.other.account_id] }, 'demo.seeded')
+    return record
+  } finally {
+    redis.disconnect()
+  }
+}
+
+/** The simulator may have got another port, LANEWAY_SECRET_KEY may have changed: the demo senders follow. */
+async function pointSenders(redis: Redis, seal: Seal, demo: DemoRecord, simulatorUrl: string): Promise<void> {
+  for (const id of [...demo.main.sender_ids, ...demo.other.sender_ids]) {
+    await setSenderAccess(redis, id, { baseUrl: simulatorUrl, sealedToken: seal.close(SIMULATOR_TOKEN) })
+  }
+}
+
+/**
+ * Has the simulator deliver a message to the demo account through the signed webhook, unless one is there from an
+ * earlier start, and returns the record with its id.
+ */
+export async function receiveDemoMessage(
+  config: Config,
+  demo: DemoRecord,
+  urls: { base: string; simulator: string },
+): Promise<DemoRecord> {
+  const before = demo.main.inbound_message_id
+  if (before !== undefined && (await isThere(urls.base, demo.main.api_key, before))) return demo
+  const sender = demoAccounts.main.senders.find((each) => each.provider === 'cloud-api')?.phoneNumberId
+  const { id, delivered } = await post(`${urls.simulator}/_inbound`, { sender, ...inboundMessage })
+  if (typeof id !== 'string' || delivered !== true || !(await isThere(urls.base, demo.main.api_key, id))) {
+    throw new Error('The message of the demo did not arrive through the webhook.')
+  }
+  const record = { ...demo, main: { ...demo.main, inbound_message_id: id } }
+  writeDemoRecord(config.dataDir, config.redisUrl, record)
+  return record
+}
+
+async function isThere(baseUrl: string, apiKey: string, messageId: string): Promise<boolean> {
+  const answer = await post(`${baseUrl}/chatappbusiness/fetchmessageinfo`, { api_key: apiKey, message_id: messageId })
+  return answer.status === true
+}
+
+async function post(url: string, body: unknown): Promise<Record<string, unknown>> {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  return z.record(z.string(), z.unknown()).parse(await answer.json())
+}
