@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { contentSchema } from '../../src/messages/content.ts'
+import { classOf } from '../../src/messages/message-class.ts'
+import { audioBody, buttonsBody, imageBody, listBody, templateBody } from '../support/example-messages.ts'
+
+const classOfBody = (body: unknown, category?: Parameters<typeof classOf>[1]) =>
+  classOf(contentSchema.parse(body), category)
+
+test('service messages are transactional', () => {
+  for (const body of [listBody(), buttonsBody(), imageBody(), audioBody()]) {
+    expect(classOfBody(body)).toBe('transactional')
+  }
+})
+
+test.each([
+  ['UTILITY', 'transactional'],
+  ['AUTHENTICATION', 'transactional'],
+  ['FREE_SERVICE', 'transactional'],
+  ['MARKETING', 'campaign'],
+] as const)('a %s template is %s', (category, expected) => {
+  expect(classOfBody(templateBody(), category)).toBe(expected)
+})
+
+test('a template of unknown category is campaign: it must overtake nothing and repeat nothing', () => {
+  expect(classOfBody(templateBody())).toBe('campaign')
+})
