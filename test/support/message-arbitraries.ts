@@ -1,0 +1,112 @@
+// Good bodies of every service message, at random: any text within the limits, from a letter to lone surrogates.
+import fc from 'fast-check'
+import { LIMITS } from '../../src/messages/limits.ts'
+
+const unit = fc.oneof(
+  { weight: 4, arbitrary: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }) },
+  fc.constantFrom('\u0000', '\ud800', '\udfff', '"', '\\', '\n', '{{1}}', '__proto__'),
+)
+
+/** Any text of 1 to `max` UTF-16 units, often of exactly `max`. */
+export const anyText = (max: number) =>
+  fc.oneof(
+    fc.string({ unit, minLength: 1, maxLength: Math.min(max, 30) }).map((text) => text.slice(0, max)),
+    unit.map((piece) => piece.repeat(max).slice(0, max)),
+  )
+
+const uniqueTexts = (max: number, counts: { minLength: number; maxLength: number }) =>
+  fc.uniqueArray(
+    anyText(max)
+      .map((text) => text.trim())
+      .filter((text) => text !== ''),
+    counts,
+  )
+
+const link = fc.webUrl({ withQueryParameters: true }).filter((url) => url.length <= LIMITS.link)
+
+const header = fc.oneof(
+  fc.record({ type: fc.constant('text'), text: anyText(LIMITS.headerText) }),
+  ...['image', 'video'].map((type) => fc.record({ type: fc.constant(type), [type]: fc.record({ link }) })),
+  fc.record({ type: fc.constant('document'), document: fc.record({ link, filename: anyText(100) }) }),
+)
+
+const frame = {
+  body: fc.record({ text: anyText(LIMITS.bodyText) }),
+  footer: fc.record({ text: anyText(LIMITS.footerText) }),
+}
+
+const replyButtons = fc
+  .tuple(
+    uniqueTexts(LIMITS.replyId, { minLength: 3, maxLength: 3 }),
+    uniqueTexts(LIMITS.replyTitle, { minLength: 1, maxLength: 3 }),
+  )
+  .map(([ids, titles]) => titles.map((title, i) => ({ type: 'reply', reply: { id: ids[i], title } })))
+
+const buttonMessage = fc.record(
+  { type: fc.constant('button'), header, ...frame, action: fc.record({ buttons: replyButtons }) },
+  { requiredKeys: ['type', 'header', 'body', 'action'] },
+)
+
+const row = (id: string) =>
+  fc.record(
+    { id: fc.constant(id), title: anyText(LIMITS.rowTitle), description: anyText(LIMITS.rowDescription) },
+    { requiredKeys: ['id', 'title'] },
+  )
+
+const section = (ids: string[]) => fc.record({ title: anyText(LIMITS.sectionTitle), rows: fc.tuple(...ids.map(row)) })
+
+/** Up to ten rows, cut into sections at random. */
+const sections = fc
+  .tuple(uniqueTexts(LIMITS.rowId, { minLength: 1, maxLength: LIMITS.rows }), fc.infiniteStream(fc.boolean()))
+  .chain(([ids, cuts]) => {
+    const groups: string[][] = []
+    for (const id of ids) {
+      const last = groups.at(-1)
+      if (last && !cuts.next().value) last.push(id)
+      else groups.push([id])
+    }
+    return fc.tuple(...groups.map(section))
+  })
+
+const listMessage = fc.record(
+  {
+    type: fc.constant('list'),
+    header,
+    ...frame,
+    action: fc.record({ button: anyText(LIMITS.listButton), sections }),
+  },
+  { requiredKeys: ['type', 'body', 'action'] },
+)
+
+const image = fc.record({ link, caption: anyText(LIMITS.caption) }, { requiredKeys: ['link'] })
+
+const contents = fc.oneof(
+  fc.record({ type: fc.constant('interactive'), interactive: fc.oneof(buttonMessage, listMessage) }),
+  fc.record({ type: fc.constant('image'), image }),
+  fc.record({ type: fc.constant('audio'), audio: fc.record({ link }) }),
+)
+
+const envelope = fc.record(
+  {
+    to: fc.constantFrom('+14155550123', '+49 (0)171 1234567', '5511987654321', '+44 20 7946 0958'),
+    recipient_type: fc.constant('individual'),
+    messaging_product: fc.constant('chatapp'),
+    valid_until: fc
+      .date({ min: new Date(0), max: new Date('9999-01-01'), noInvalidDate: true })
+      .map((date) => date.toISOString()),
+  },
+  { requiredKeys: ['to', 'recipient_type', 'messaging_product'] },
+)
+
+/** The body of a service message that must be accepted, made of fields we know and no others. */
+export const goodServiceBody = fc.tuple(envelope, contents).map(([fields, content]) => ({ ...fields, ...content }))
+
+/** Values that have broken parsers before, and any other JSON. */
+export const hostileValue = fc.oneof(
+  fc.jsonValue(),
+  fc
+    .constantFrom('{"__proto__":{"polluted":true}}', '{"constructor":{"prototype":{"polluted":true}}}', '[[[[[]]]]]')
+    .map((text) => JSON.parse(text)),
+  fc.constantFrom<unknown>('\ud800', '\u0000', '__proto__', 'constructor', 'toString', '', null, -0, 1e308, 2 ** 53),
+  fc.string({ unit: 'binary', maxLength: 3000 }),
+)
