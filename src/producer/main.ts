@@ -11,6 +11,7 @@ import { buildApp } from './app.ts'
 import { createDashboard, DASHBOARD_PATH } from './dashboard.ts'
 import { openMoves } from './moves.ts'
 import type { Route } from './route.ts'
+import { adminRoutes } from './routes/admin.ts'
 import { cloudWebhookRoutes } from './routes/cloud-webhook.ts'
 import { contactRoutes } from './routes/contacts.ts'
 import { galleryRoutes } from './routes/gallery.ts'
@@ -43,6 +44,7 @@ export async function startProducer(
     ...lookupRoutes({ redis }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
+    ...adminRoutes({ redis, queues, config }),
     ...cloudWebhookRoutes({ redis, config, log, opaqueIds }),
   ]
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }

@@ -3,13 +3,13 @@
 //   POST /chatappbusiness/fetchmessageinfo       everything about a message
 //   POST /chatappbusiness/getmessgageinfobyid    its delivery status (the spelling is the interface's own)
 import { z } from 'zod'
-import { faultsOf } from '../../messages/fault.ts'
 import { messageId, parseMessageId } from '../../messages/message-id.ts'
 import { findInbound, type InboundMessage } from '../../store/inbound.ts'
 import { type FoundMessage, findMessage, infoStatus, owns } from '../../store/lookup.ts'
 import type { Redis } from '../../store/redis.ts'
 import { findSender, type Sender } from '../../store/senders.ts'
-import { invalid, notFound } from '../errors.ts'
+import { notFound } from '../errors.ts'
+import { fieldsOf } from '../fields.ts'
 import type { Access, Call, Route } from '../route.ts'
 
 const access: Access = { in: 'api_key', permission: 'messages:read' }
@@ -45,16 +45,15 @@ type Found = { message: FoundMessage; sender: Sender } | { inbound: InboundMessa
 
 /** The message of a lookup; another account's is not told apart from one that does not exist. */
 async function look(redis: Redis, call: Call): Promise<Found> {
-  const body = bodySchema.safeParse(call.body)
-  if (!body.success) throw invalid(faultsOf(body.error, call.body))
+  const { message_id } = fieldsOf(bodySchema, call.body)
   const { account } = call.caller
-  const id = parseMessageId(body.data.message_id)
+  const id = parseMessageId(message_id)
   if (id) {
     const sender = await findSender(redis, id.lane)
     const message = owns(sender, account) ? await findMessage(redis, id, Date.now()) : undefined
     if (sender && message) return { message, sender }
   } else {
-    const inbound = await findInbound(redis, account, body.data.message_id)
+    const inbound = await findInbound(redis, account, message_id)
     if (inbound) return { inbound }
   }
   throw notFound('The message')

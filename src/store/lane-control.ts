@@ -1,0 +1,70 @@
+// Steering lanes by hand: list, pause, resume, change the pace. What the command line and the admin endpoints share.
+import type { LaneQueues } from './lane-queues.ts'
+import type { Redis } from './redis.ts'
+import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from './senders.ts'
+
+export interface LaneStatus {
+  lane: number
+  account: number
+  /** Digits of the sender. */
+  number: string
+  name: string
+  provider: string
+  /** Messages per second. */
+  rate: number
+  paused: boolean
+  /** Why it is paused; empty while it runs. */
+  paused_for: string
+  waiting: number
+  delayed: number
+  active: number
+  /** Jobs set aside that could not be processed. */
+  set_aside: number
+}
+
+/** How every lane of the account stands; without an account, all lanes. */
+export async function listLanes(redis: Redis, queues: LaneQueues, account?: number): Promise<LaneStatus[]> {
+  const senders = await listSenders(redis, account)
+  return Promise.all(senders.map((sender) => laneStatus(queues, sender)))
+}
+
+async function laneStatus(queues: LaneQueues, sender: Sender): Promise<LaneStatus> {
+  const [paused, counts] = await Promise.all([queues.isPaused(sender.id), queues.counts(sender.id)])
+  return {
+    lane: sender.id,
+    account: sender.account,
+    number: sender.number,
+    name: sender.name,
+    provider: sender.provider,
+    rate: sender.rate,
+    paused,
+    paused_for: paused ? sender.paused_for : '',
+    waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
+    delayed: counts.delayed ?? 0,
+    active: counts.active ?? 0,
+    set_aside: counts.failed ?? 0,
+  }
+}
+
+/** The lane's sender, when it belongs to the account (or whoever owns it, without an account). */
+export async function laneOf(redis: Redis, lane: number, account?: number): Promise<Sender | undefined> {
+  const sender = await findSender(redis, lane)
+  return sender && (account === undefined || sender.account === account) ? sender : undefined
+}
+
+/** Nothing more leaves the lane but what is in flight. */
+export async function pauseLane(redis: Redis, queues: LaneQueues, lane: number, reason: string): Promise<void> {
+  await setPausedFor(redis, lane, reason)
+  await queues.pause(lane)
+}
+
+export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number): Promise<void> {
+  await queues.resume(lane)
+  await setPausedFor(redis, lane, '')
+}
+
+/** Changes the pace; it holds from the next window of about 100 ms, for every worker. */
+export async function setLaneRate(redis: Redis, queues: LaneQueues, lane: number, rate: number): Promise<void> {
+  await setSenderRate(redis, lane, rate)
+  await queues.setPace(lane, rate)
+}

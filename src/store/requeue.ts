@@ -1,0 +1,74 @@
+// Sending again by hand what ended badly: find the messages by a filter, count them, queue them again.
+import { laneQueue } from '../jobs/lanes.ts'
+import { type MessageId, messageId } from '../messages/message-id.ts'
+import type { LaneQueues } from './lane-queues.ts'
+import { type MessageRecord, readMessage, requeue } from './messages.ts'
+import type { Redis } from './redis.ts'
+import { endedBadlyKey, laneJobKey } from './redis-keys.ts'
+import { listSenders } from './senders.ts'
+
+export const REQUEUE_STATES = ['failed', 'unknown', 'expired', 'cancelled'] as const
+
+/** Which messages; what is left out matches all. */
+export interface RequeueFilter {
+  account: number | undefined
+  state?: (typeof REQUEUE_STATES)[number] | undefined
+  campaign?: string | undefined
+  /** Ended at or after this, epoch ms. */
+  sinceMs?: number | undefined
+  /** Code of the problem, as `131026` or `timeout`. */
+  code?: string | undefined
+}
+
+export interface RequeueReport {
+  matched: number
+  queued: number
+  /** Matched, but their content is not kept any more (they had been sent before they failed). */
+  without_content: number
+}
+
+/**
+ * Queues every matching message again, or with `dryRun` only counts. An unknown message that is sent again is flagged
+ * possible_duplicate. Each gets a new validity of its class. The workers' sweep adds the jobs within seconds, so that
+ * dying in the middle leaves no message half requeued.
+ */
+export async function requeueMessages(
+  redis: Redis,
+  queues: LaneQueues,
+  filter: RequeueFilter,
+  how: { dryRun: boolean; nowMs: number; validityMs: Readonly<Record<MessageRecord['class'], number>> },
+): Promise<RequeueReport> {
+  const report: RequeueReport = { matched: 0, queued: 0, without_content: 0 }
+  for (const sender of await listSenders(redis, filter.account)) {
+    for (const ulid of await redis.zrangebyscore(endedBadlyKey(sender.id), filter.sinceMs ?? '-inf', '+inf')) {
+      const id = { lane: sender.id, ulid }
+      const record = await readMessage(redis, id)
+      if (!record || !matches(record, filter)) continue
+      report.matched += 1
+      if (record.payload === undefined) report.without_content += 1
+      else if (!how.dryRun) {
+        await forgetDeadJob(redis, queues, id)
+        await requeue(redis, id, how.nowMs + how.validityMs[record.class])
+        report.queued += 1
+      }
+    }
+    if (!how.dryRun && report.queued > 0) queues.wake(sender.id)
+  }
+  return report
+}
+
+function matches(record: MessageRecord, filter: RequeueFilter): boolean {
+  const states: readonly string[] = filter.state === undefined ? REQUEUE_STATES : [filter.state]
+  return (
+    states.includes(record.state) &&
+    (filter.campaign === undefined || record.campaign === filter.campaign) &&
+    (filter.code === undefined || record.problem?.code === filter.code)
+  )
+}
+
+/** A job that was set aside still holds the message's id and would keep a new one from being added. */
+async function forgetDeadJob(redis: Redis, queues: LaneQueues, id: MessageId): Promise<void> {
+  const name = messageId(id.lane, id.ulid)
+  if ((await redis.hexists(laneJobKey(id.lane, laneQueue(id.lane), name), 'failedReason')) === 0) return
+  await queues.queueOf(id.lane).remove(name)
+}
