@@ -2,7 +2,8 @@
 import { createReadStream } from 'node:fs'
 import { extname, join } from 'node:path'
 import { createAccount, setAccountSetting } from '../store/accounts.ts'
-import { createTag, importContacts } from '../store/contacts.ts'
+import { createTag } from '../store/contact-tags.ts'
+import { importContacts } from '../store/contacts.ts'
 import { createCredential } from '../store/credentials.ts'
 import { receiveContent } from '../store/gallery-content.ts'
 import { createFile, trashFile } from '../store/gallery-files.ts'
@@ -127,7 +128,7 @@ async function seedFile(deps: Deps, account: number, folderId: number, name: str
 async function seedContacts(deps: Deps, account: number, { tags, contacts }: DemoAccount): Promise<number[]> {
   const ids: number[] = []
   for (const tag of tags) {
-    const id = await createTag(deps.redis, account, tag.name)
+    const { id } = await createTag(deps.redis, account, tag.name)
     await importContacts(
       deps.redis,
       account,

@@ -1,7 +1,8 @@
 // Pins: listing, creating and renaming folders over HTTP, and every rule of refusal. Real: Redis, Express.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { galleryKeys } from '../../src/store/redis-keys.ts'
-import { errorOf, startGallery, type TestGallery } from '../support/gallery.ts'
+import { errorOf } from '../support/api-error.ts'
+import { startGallery, type TestGallery } from '../support/gallery.ts'
 
 const MICROS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 

@@ -26,16 +26,6 @@ export interface Reply {
 }
 
 const jsonSchema = z.record(z.string(), z.unknown())
-const errorSchema = z.object({
-  status: z.literal(false),
-  success: z.literal(false),
-  message: z.string().min(1),
-  error: z.object({ code: z.string(), details: z.array(z.record(z.string(), z.unknown())), request_id: z.string() }),
-})
-
-/** The error of an answer, after checking that the envelope is the one of all endpoints. */
-export const errorOf = (reply: Reply) => ({ ...errorSchema.parse(reply.json).error, message: reply.json.message })
-
 export type TestGallery = Awaited<ReturnType<typeof startGallery>>
 
 export async function startGallery({ bulkMoveWaitMs = 10_000 } = {}) {

@@ -1,0 +1,47 @@
+// Tags: the contact lists of an account. A name belongs to one tag, however it is spelled in upper and lower case.
+import { z } from 'zod'
+import { readRecord } from './broken-record.ts'
+import { defineScript } from './lua.ts'
+import type { Redis } from './redis.ts'
+import { isThere, readHashes } from './redis-hashes.ts'
+import { contactKeys } from './redis-keys.ts'
+import { nextId } from './sequence.ts'
+
+const idField = z.coerce.number<string>().int().positive()
+const tagSchema = z.object({ id: idField, name: z.string().min(1) })
+export type Tag = z.infer<typeof tagSchema>
+
+const createScript = defineScript('contacts-create-tag', 2)
+
+/** Creates a tag; when the account has one of this name already, returns that one's id instead. */
+export async function createTag(redis: Redis, account: number, name: string): Promise<{ id: number; isNew: boolean }> {
+  const keys = contactKeys(account)
+  const fresh = await nextId(redis, 'tag')
+  const owner = await createScript(redis, [keys.tagNames, keys.tag(fresh)], [folded(name), fresh, name])
+  const id = readRecord(idField, 'a tag name', owner)
+  return { id, isNew: id === fresh }
+}
+
+export async function findTag(redis: Redis, account: number, id: number): Promise<Tag | undefined> {
+  const hash = await redis.hgetall(contactKeys(account).tag(id))
+  return isThere(hash) ? readRecord(tagSchema, `tag ${id}`, hash) : undefined
+}
+
+export async function findTagNamed(redis: Redis, account: number, name: string): Promise<Tag | undefined> {
+  const id = await redis.hget(contactKeys(account).tagNames, folded(name))
+  return id === null ? undefined : findTag(redis, account, readRecord(idField, 'a tag name', id))
+}
+
+/** All tags of the account, oldest first. */
+export async function listTags(redis: Redis, account: number): Promise<Tag[]> {
+  const keys = contactKeys(account)
+  const ids = readRecord(z.array(idField), 'the tag names', await redis.hvals(keys.tagNames)).sort((a, b) => a - b)
+  const hashes = await readHashes(redis, ids.map(keys.tag))
+  return hashes.map((hash, index) => readRecord(tagSchema, `tag ${ids[index]}`, hash))
+}
+
+/**
+ * Equal for names that differ in case only. Upper case first, because some letters meet only there: ß and SS, σ and ς.
+ * Composed and decomposed accents look the same, so they are the same.
+ */
+const folded = (name: string): string => name.normalize('NFC').toUpperCase().toLowerCase()

@@ -1,0 +1,55 @@
+// Contact lists of two accounts, behind real HTTP, on a private Redis.
+import { z } from 'zod'
+import { contactRoutes } from '../../src/producer/routes/contacts.ts'
+import { createAccount, setAccountSetting } from '../../src/store/accounts.ts'
+import { createCredential, type Permission } from '../../src/store/credentials.ts'
+import { connectFailFast } from '../../src/store/redis.ts'
+import { startApp } from './app.ts'
+import { startRedis } from './redis.ts'
+
+export type TestContacts = Awaited<ReturnType<typeof startContacts>>
+
+/** `records` and `contacts`: an account of each answer shape. */
+export async function startContacts() {
+  const server = await startRedis()
+  const redis = connectFailFast(server.url)
+  redis.on('error', () => {})
+  await new Promise((resolve) => redis.once('ready', resolve))
+  const app = await startApp(redis, contactRoutes({ redis }))
+  const accountOf = async (shape: 'records' | 'contacts') => {
+    const id = await createAccount(redis, shape)
+    await setAccountSetting(redis, id, 'contacts_shape', shape)
+    const key = async (permissions: Permission[], expiresAtMs = 0) =>
+      (await createCredential(redis, id, permissions, Date.now(), expiresAtMs)).secret
+    return {
+      id,
+      key,
+      apiKey: await key(['contacts:read']),
+      authToken: await key(['contacts:write']),
+    }
+  }
+
+  return {
+    url: app.url,
+    server,
+    redis,
+    records: await accountOf('records'),
+    contacts: await accountOf('contacts'),
+
+    async post(path: string, body: unknown, headers: Record<string, string> = {}) {
+      const response = await fetch(app.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      })
+      const json = z.record(z.string(), z.unknown()).parse(await response.json())
+      return { status: response.status, headers: response.headers, json }
+    },
+
+    async close(): Promise<void> {
+      await app.close()
+      redis.disconnect()
+      await server.stop()
+    },
+  }
+}
