@@ -94,6 +94,31 @@ export async function lookUp(base: string, id: string): Promise<{ status: string
   return lookupSchema.parse(answer.body).message
 }
 
+/** The code of a refusal, on either wire; undefined when the answer is none. */
+export function codeOf(answer: WireAnswer): number | undefined {
+  return z.object({ error: z.object({ code: z.number() }) }).safeParse(answer.body).data?.error.code
+}
+
+const receivedSchema = z.strictObject({ id: z.string().startsWith('wamid.'), delivered: z.boolean() })
+
+/** Has a person write to a business number. */
+export async function receiveInbound(
+  base: string,
+  body: Record<string, unknown>,
+): Promise<z.infer<typeof receivedSchema>> {
+  return receivedSchema.parse((await post(`${base}/_inbound`, body)).body)
+}
+
+const healthSchema = z.strictObject({
+  status: z.literal('ok'),
+  accepted: z.int(),
+  webhooks: z.strictObject({ waiting: z.int(), delivered: z.int(), given_up: z.int() }),
+})
+
+export async function readHealth(base: string): Promise<z.infer<typeof healthSchema>> {
+  return healthSchema.parse(await (await fetch(`${base}/_health`)).json())
+}
+
 const ledgerLineSchema = z.strictObject({
   at_ms: z.int(),
   wire: z.enum(['partner', 'cloud']),
