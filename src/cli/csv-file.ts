@@ -59,7 +59,9 @@ export async function* readCsv(path: string): AsyncGenerator<CsvRecord> {
   if (goesOn) goesOn = await feed()
   yield* parsed
   if (!goesOn) {
-    throw new CliFailure(`<file>: the record that begins on line ${last.lines + 1} opens a quote and never closes it.`)
+    throw new CliFailure(
+      `<file>: the record that begins on line ${last.lines + 1} opens a quote and never closes it; mend it and run this again, which does nothing twice.`,
+    )
   }
 }
 

@@ -24,10 +24,12 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
   if (!(error instanceof Error)) return undefined
   if (error instanceof ConfigError || error instanceof SealError) return { sentence: error.message, exitCode: 1 }
   if (error instanceof BrokenRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }
-  if (isRedisAway(error)) return { sentence: `Redis does not answer: ${error.message}.`, exitCode: 1 }
-  if (error.name === 'ReplyError') return { sentence: `Redis refuses: ${error.message}.`, exitCode: 1 }
+  if (isRedisAway(error)) return { sentence: `Redis does not answer: ${unended(error.message)}.`, exitCode: 1 }
+  if (error.name === 'ReplyError') return { sentence: `Redis refuses: ${unended(error.message)}.`, exitCode: 1 }
   return undefined
 }
+
+const unended = (message: string): string => message.replace(/\.+$/, '')
 
 /** A file of the person's that cannot be read or written; told with its whole path, because npm changes the folder. */
 export function fileFailure(path: string, error: unknown): CliFailure {
@@ -39,6 +41,7 @@ const REASONS = new Map([
   ['ENOENT', 'there is no such file or folder'],
   ['EACCES', 'permission denied'],
   ['EISDIR', 'it is a folder'],
+  ['ERR_FS_EISDIR', 'it is a folder'],
   ['ENOTDIR', 'a part of its path is not a folder'],
   ['ENOSPC', 'the disk is full'],
 ])

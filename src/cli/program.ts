@@ -1,6 +1,7 @@
 // The command line as a whole: nouns, their verbs, and the help on every level.
 import { Command } from 'commander'
 import { addAccounts } from './accounts.ts'
+import { addContacts } from './contacts.ts'
 import { addKeys } from './keys.ts'
 import { addMessages } from './messages.ts'
 import { addSenders } from './senders.ts'
@@ -26,6 +27,7 @@ Example:
   addKeys(program)
   addSenders(program)
   addTemplates(program)
+  addContacts(program)
   addMessages(program)
   for (const noun of program.commands) {
     const [verb] = noun.commands

@@ -47,6 +47,7 @@ describe('help', () => {
       'keys',
       'senders',
       'templates',
+      'contacts',
       'messages',
     ])
     for (const noun of program.commands) {

@@ -1,0 +1,61 @@
+// Imports a CSV file of contacts in flat memory: rows are read, checked, and stored a thousand at a time. Doing it again
+// is harmless: a contact is known by its phone number.
+import { type ContactCells, type ContactColumns, cellsOf, checkContact } from './contact-rows.ts'
+import type { CsvRecord } from './csv-file.ts'
+import type { RefusedReport } from './refused-report.ts'
+
+/** Most rows that the store takes in one call. */
+const BATCH = 1_000
+
+export interface ImportCounts {
+  /** Rows that are contacts of the tag now. */
+  imported: number
+  /** Contacts that were not in the tag before. */
+  joined: number
+  /** Contacts that the account did not have before. */
+  created: number
+  refused: number
+}
+
+/**
+ * Imports the records that follow the header. `store` takes a batch; `onBatch` hears the counts so far and how many
+ * bytes of the file they took.
+ */
+export async function importContactRows(
+  records: AsyncIterable<CsvRecord>,
+  columns: ContactColumns,
+  work: {
+    store: (rows: ContactCells[]) => Promise<Pick<ImportCounts, 'joined' | 'created'>>
+    report: RefusedReport
+    onBatch: (counts: ImportCounts, bytes: number) => void
+  },
+): Promise<ImportCounts> {
+  const counts: ImportCounts = { imported: 0, joined: 0, created: 0, refused: 0 }
+  let batch: ContactCells[] = []
+  let bytes = 0
+
+  async function storeBatch(): Promise<void> {
+    const { joined, created } = await work.store(batch)
+    counts.joined += joined
+    counts.created += created
+    counts.imported += batch.length
+    batch = []
+    work.onBatch(counts, bytes)
+  }
+
+  for await (const record of records) {
+    bytes = record.bytes
+    // Spreadsheets leave lines of empty cells behind their last row.
+    if (record.cells.every((cell) => cell.trim() === '')) continue
+    const checked = checkContact(record.cells, columns)
+    if ('refused' in checked) {
+      counts.refused += 1
+      await work.report.add(record.line, checked.refused, cellsOf(record.cells, columns))
+      continue
+    }
+    batch.push(checked.contact)
+    if (batch.length === BATCH) await storeBatch()
+  }
+  if (batch.length > 0) await storeBatch()
+  return counts
+}

@@ -1,0 +1,50 @@
+// The report of an import: the rows that were refused, each with its line and reason, as a CSV file that can be mended
+// and imported again.
+import { once } from 'node:events'
+import { createWriteStream, rmSync, type WriteStream } from 'node:fs'
+import { finished } from 'node:stream/promises'
+import type { ContactCells } from './contact-rows.ts'
+import { csvLine } from './csv-file.ts'
+import { fileFailure } from './failure.ts'
+
+export type RefusedReport = ReturnType<typeof openReport>
+
+/** Removes what an earlier import left at `path`; a file is made only with the first refused row. */
+export function openReport(path: string) {
+  try {
+    rmSync(path, { force: true })
+  } catch (error) {
+    throw fileFailure(path, error)
+  }
+  let file: WriteStream | undefined
+  let fault: unknown
+
+  function open(): WriteStream {
+    // Names and numbers of people: for nobody's eyes but the importer's.
+    const stream = createWriteStream(path, { mode: 0o600 })
+    stream.on('error', (error) => {
+      fault = error
+    })
+    stream.write(csvLine(['line', 'reason', 'name', 'phone', 'email']))
+    return stream
+  }
+
+  return {
+    /** Waits while the disk is slower than the import. */
+    async add(line: number, reason: string, { name, phone, email }: ContactCells): Promise<void> {
+      if (fault !== undefined) throw fileFailure(path, fault)
+      file ??= open()
+      if (!file.write(csvLine([String(line), reason, name, phone, email]))) await once(file, 'drain')
+    },
+
+    /** Resolves once the report is written, with its path, or undefined when no row was refused. */
+    async close(): Promise<string | undefined> {
+      if (file === undefined) return undefined
+      file.end()
+      await finished(file).catch((error: unknown) => {
+        throw fileFailure(path, error)
+      })
+      return path
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, describe, expect, test } from 'vitest'
+import { type CsvRecord, csvLine, readCsv } from '../../src/cli/csv-file.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'laneway-csv-'))
+const file = join(folder, 'x.csv')
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function read(content: string | Buffer): Promise<CsvRecord[]> {
+  writeFileSync(file, content)
+  const records: CsvRecord[] = []
+  for await (const record of readCsv(file)) records.push(record)
+  return records
+}
+
+describe('records', () => {
+  test('come with the line they begin on, whatever ends the lines and however many are empty', async () => {
+    const records = await read('\uFEFFphone,name\r\n1,"a\nb"\r\n\r\n\n2,c\n\n3,"d ""e"""')
+    expect(records.map(({ line, cells }) => [line, ...cells])).toEqual([
+      [1, 'phone', 'name'],
+      [2, '1', 'a\nb'],
+      [6, '2', 'c'],
+      [8, '3', 'd "e"'],
+    ])
+  })
+
+  test('may have a quote in the middle of a cell', async () => {
+    expect((await read('1,5" pipe,x\n')).map(({ cells }) => cells)).toEqual([['1', '5" pipe', 'x']])
+  })
+
+  test('of a UTF-16 file, as spreadsheets write it, are read too', async () => {
+    expect((await read(Buffer.from('\uFEFF1,é\n', 'utf16le')))[0]?.cells).toEqual(['1', 'é'])
+  })
+
+  test('of an empty file are none', async () => {
+    expect(await read('')).toEqual([])
+  })
+
+  test('that were written by csvLine are read back the same, with their lines and bytes', async () => {
+    const cell = fc
+      .string({ unit: 'binary' })
+      .filter((text) => !/[\r\uFEFF]|[\uD800-\uDFFF](?![\uDC00-\uDFFF])/.test(text))
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(cell, { minLength: 2, maxLength: 5 }), { maxLength: 20 }), async (rows) => {
+        let line = 1
+        let bytes = 0
+        const expected = rows.map((cells) => {
+          const text = csvLine(cells)
+          bytes += Buffer.byteLength(text)
+          const record = { line, cells, bytes }
+          line += text.split('\n').length - 1
+          return record
+        })
+        expect(await read(rows.map(csvLine).join(''))).toEqual(expected)
+      }),
+    )
+  })
+})
+
+describe('a quote that is never closed', () => {
+  const records = async () => {
+    const seen: string[][] = []
+    const done = (async () => {
+      for await (const record of readCsv(file)) seen.push(record.cells)
+    })()
+    await expect(done).rejects.toThrow('the record that begins on line 3 opens a quote and never closes it')
+    return seen
+  }
+
+  test('is named by its line, after the records before it', async () => {
+    writeFileSync(file, 'phone,name\n1,a\n2,"open\n3,c\n')
+    expect(await records()).toEqual([
+      ['phone', 'name'],
+      ['1', 'a'],
+    ])
+  })
+
+  test('does not swallow the rest of a long file into memory', async () => {
+    writeFileSync(file, `phone,name\n1,a\n2,"open\n${'3,c\n'.repeat(500_000)}`)
+    expect(await records()).toHaveLength(2)
+  })
+})
+
+test.each([
+  ['is not there', join(folder, 'nowhere.csv'), 'there is no such file or folder'],
+  ['is a folder', folder, 'it is a folder'],
+])('a file that %s is told as such', async (_, path, reason) => {
+  await expect(readCsv(path).next()).rejects.toThrow(`The file ${path} cannot be used: ${reason}.`)
+})
