@@ -16,48 +16,47 @@ const wholeNumber = (low: number, high: number) => {
 /** The longest delay that a status may be given: one day. */
 const DAY_MS = 24 * 60 * 60 * 1000
 
-const environment = z
-  .object({
-    /** Port to listen on; 0 takes any free one. */
-    SIMULATOR_PORT: wholeNumber(0, 65_535).default(4010),
-    /** Address to listen on. */
-    SIMULATOR_HOST: z.string().default('127.0.0.1'),
-    /** Secret that signs the webhooks (`X-Hub-Signature-256`). */
-    SIMULATOR_APP_SECRET: z.string().default('simulator-app-secret'),
-    /** Where the Cloud API wire posts its webhooks; without it none are sent. */
-    SIMULATOR_WEBHOOK_URL: z
-      .url({ protocol: /^https?$/, error: 'must be an absolute http or https address' })
-      .optional(),
-    /** Accepted tokens and api_keys, separated by commas; without it any that is not empty will do. */
-    SIMULATOR_TOKENS: z.string().default(''),
-    /** Milliseconds from acceptance to `sent`. */
-    SIMULATOR_SENT_MS: wholeNumber(0, DAY_MS).default(300),
-    /** Milliseconds from acceptance to `delivered`. */
-    SIMULATOR_DELIVERED_MS: wholeNumber(0, DAY_MS).default(1500),
-    /** Milliseconds from acceptance to `read`. */
-    SIMULATOR_READ_MS: wholeNumber(0, DAY_MS).default(4000),
-    /** File that the ledger is appended to; without it the ledger lives in memory. */
-    SIMULATOR_LEDGER_FILE: z.string().optional(),
-    /** `1`: a repeated `Idempotency-Key` on the partner wire returns the first acknowledgement. */
-    SIMULATOR_HONOURS_IDEMPOTENCY: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
-  })
-  .transform((env) => ({
-    port: env.SIMULATOR_PORT,
-    host: env.SIMULATOR_HOST,
-    appSecret: env.SIMULATOR_APP_SECRET,
-    webhookUrl: env.SIMULATOR_WEBHOOK_URL ?? null,
-    tokens: env.SIMULATOR_TOKENS.split(',')
-      .map((token) => token.trim())
-      .filter((token) => token !== ''),
-    sentMs: env.SIMULATOR_SENT_MS,
-    deliveredMs: env.SIMULATOR_DELIVERED_MS,
-    readMs: env.SIMULATOR_READ_MS,
-    ledgerFile: env.SIMULATOR_LEDGER_FILE ?? null,
-    honoursIdempotency: env.SIMULATOR_HONOURS_IDEMPOTENCY === '1',
-  }))
+/** Every variable, its default and what it accepts; docs/simulator.md lists them. */
+export const environment = z.object({
+  /** Port to listen on; 0 takes any free one. */
+  SIMULATOR_PORT: wholeNumber(0, 65_535).default(4010),
+  /** Address to listen on. */
+  SIMULATOR_HOST: z.string().default('127.0.0.1'),
+  /** Secret that signs the webhooks (`X-Hub-Signature-256`). */
+  SIMULATOR_APP_SECRET: z.string().default('simulator-app-secret'),
+  /** Where the Cloud API wire posts its webhooks; without it none are sent. */
+  SIMULATOR_WEBHOOK_URL: z.url({ protocol: /^https?$/, error: 'must be an absolute http or https address' }).optional(),
+  /** Accepted tokens and api_keys, separated by commas; without it any that is not empty will do. */
+  SIMULATOR_TOKENS: z.string().default(''),
+  /** Milliseconds from acceptance to `sent`. */
+  SIMULATOR_SENT_MS: wholeNumber(0, DAY_MS).default(300),
+  /** Milliseconds from acceptance to `delivered`. */
+  SIMULATOR_DELIVERED_MS: wholeNumber(0, DAY_MS).default(1500),
+  /** Milliseconds from acceptance to `read`. */
+  SIMULATOR_READ_MS: wholeNumber(0, DAY_MS).default(4000),
+  /** File that the ledger is appended to; without it the ledger lives in memory. */
+  SIMULATOR_LEDGER_FILE: z.string().optional(),
+  /** `1`: a repeated `Idempotency-Key` on the partner wire returns the first acknowledgement. */
+  SIMULATOR_HONOURS_IDEMPOTENCY: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
+})
+
+const settings = environment.transform((env) => ({
+  port: env.SIMULATOR_PORT,
+  host: env.SIMULATOR_HOST,
+  appSecret: env.SIMULATOR_APP_SECRET,
+  webhookUrl: env.SIMULATOR_WEBHOOK_URL ?? null,
+  tokens: env.SIMULATOR_TOKENS.split(',')
+    .map((token) => token.trim())
+    .filter((token) => token !== ''),
+  sentMs: env.SIMULATOR_SENT_MS,
+  deliveredMs: env.SIMULATOR_DELIVERED_MS,
+  readMs: env.SIMULATOR_READ_MS,
+  ledgerFile: env.SIMULATOR_LEDGER_FILE ?? null,
+  honoursIdempotency: env.SIMULATOR_HONOURS_IDEMPOTENCY === '1',
+}))
 
 /** What the simulator runs with. Delays are milliseconds after acceptance. */
-export type SimulatorConfig = z.infer<typeof environment>
+export type SimulatorConfig = z.infer<typeof settings>
 
 /** A setting, a port or a file that keeps the simulator from starting. Its message is one sentence for a person. */
 export class StartError extends Error {
@@ -70,7 +69,7 @@ export class StartError extends Error {
  */
 export function readSimulatorConfig(env: Record<string, string | undefined>): SimulatorConfig {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
-  const parsed = environment.safeParse(set)
+  const parsed = settings.safeParse(set)
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.map((issue) => {
     const name = String(issue.path[0])

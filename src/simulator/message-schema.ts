@@ -33,7 +33,7 @@ function oneSource(wire: Wire) {
   return [check, fault(100, wire === 'cloud' ? 'needs exactly one of id and link' : 'needs a link')] as const
 }
 
-const caption = text(1024).optional()
+const caption = z.string().max(1024).optional()
 const filename = z.string().min(1)
 
 const textHeader = z.strictObject({ type: z.literal('text'), text: text(60) })

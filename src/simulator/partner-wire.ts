@@ -102,7 +102,7 @@ export class PartnerWire {
     if (facts === null || facts.wire !== 'partner') return null
     const standing = this.#product.standing(facts)
     const code = standing?.code
-    const reason = code === undefined ? null : `(#${code}) ${sentenceOf({ code })}`
+    const reason = code === undefined ? null : `${sentenceOf({ code })} (code ${code})`
     return { status: standing?.status ?? 'accepted', error_message: reason }
   }
 

@@ -18,7 +18,7 @@ const REPEATS = 12
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 30_000
 /** How long close() waits for posts that are under way. */
-const CLOSE_LIMIT_MS = 2000
+const CLOSE_LIMIT_MS = 1000
 
 interface Batch {
   changes: Change[]

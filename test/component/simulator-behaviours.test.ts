@@ -154,7 +154,7 @@ describe('accepted, then failed', () => {
     expect(statusesOf(cloud)).toMatchObject([{ status: 'failed', errors: [{ code }] }])
     expect(await lookUp(simulator.url, partner)).toEqual({
       status: 'failed',
-      error_message: expect.stringContaining(`(#${code})`),
+      error_message: expect.stringContaining(`(code ${code})`),
     })
   })
 })

@@ -105,7 +105,7 @@ describe('a lookup', () => {
     const id = idOf(await postPartner(simulator.url, partnerImage('+15550100201')))
     const { status, error_message } = await lookUp(simulator.url, id)
     expect(status).toBe('failed')
-    expect(error_message).toMatch(/^\(#131026\) Message undeliverable: /)
+    expect(error_message).toMatch(/^Message undeliverable: .* \(code 131026\)$/)
   })
 
   test('of the status is `accepted` until the message is sent', async () => {
