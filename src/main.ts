@@ -25,6 +25,7 @@ import { becomeReady } from './start/ready.ts'
 import { sentenceOf } from './start/sentence.ts'
 import { startSimulatorChild } from './start/simulator-child.ts'
 import { takeFolder } from './start/takeover.ts'
+import { checkRedis } from './store/redis-safety.ts'
 import { startWorker } from './worker/main.ts'
 
 const CLOUD_WEBHOOK_PATH = '/webhooks/cloud-api'
@@ -67,6 +68,7 @@ async function startAll(config: Config, parent: number, life: Lifecycle, log: Lo
 async function openRedis(config: Config, life: Lifecycle, log: Log): Promise<string> {
   if (config.redisUrl !== undefined) {
     await reachRedis(config.redisUrl)
+    await checkRedis(config.redisUrl, config.production, log)
     return config.redisUrl
   }
   const redis = await life.start(

@@ -1,6 +1,7 @@
 // One part as a process of its own, any number of each: `npm run producer`, `npm run worker`, docker compose.
 import { type Config, ConfigError, loadConfig, startedByNpm } from '../config.ts'
 import { createLog, type Log } from '../log.ts'
+import { checkRedis } from '../store/redis-safety.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createLifecycle, StopRequested } from './lifecycle.ts'
 import { sentenceOf } from './sentence.ts'
@@ -20,7 +21,10 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     const settings = { ...config, dataDir: openDataFolder(config.dataDir) }
     await life.start(
       name,
-      () => startPart(settings, redisUrl, log),
+      async () => {
+        await checkRedis(redisUrl, config.production, log)
+        return startPart(settings, redisUrl, log)
+      },
       (part) => ({ stop: () => part.close() }),
     )
   } catch (error) {

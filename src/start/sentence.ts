@@ -1,11 +1,12 @@
 // Which errors of a start are a sentence for the person at the terminal, and which are ours and need their stack.
 import { ConfigError } from '../config.ts'
+import { UnsafeRedisError } from '../store/redis-safety.ts'
 import { StartError } from './start-error.ts'
 
 /** The sentence to print, or undefined for an unexpected error. */
 export function sentenceOf(error: unknown): string | undefined {
   // ListenError is the producer's; by name, so that a worker process does not load the producer for it.
-  const told = error instanceof ConfigError || error instanceof StartError
+  const told = error instanceof ConfigError || error instanceof StartError || error instanceof UnsafeRedisError
   if (told || (error instanceof Error && error.name === 'ListenError')) return error.message
   return undefined
 }
