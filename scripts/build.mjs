@@ -1,14 +1,14 @@
 // Compiles src/ to dist/ and puts Lua scripts and demo files beside the compiled files that load them. Built aside and
 // put in place by rename, so that nobody who starts a part meanwhile finds half a dist/, and a failed build leaves the
-// old one.
+// old one. Does nothing when dist/ was built from the very sources that are there.
 import { spawnSync } from 'node:child_process'
 import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BUILD_STAMP, fingerprintOfSources, prepareDependencies, root } from './prepare.mjs'
+import { BUILD_STAMP, buildIsFresh, fingerprintOfSources, prepareDependencies, root } from './prepare.mjs'
 
 prepareDependencies()
+if (buildIsFresh()) process.exit(0)
 const draft = join(root, `dist.${process.pid}`)
-const old = `${draft}.old`
 // Taken before the compiler reads: a file saved while it runs makes the next start build again.
 const fingerprint = fingerprintOfSources()
 const tsc = spawnSync(
@@ -26,14 +26,23 @@ for (const folder of ['store/scripts', 'start/demo-files']) {
   cpSync(join(root, 'src', folder), join(draft, folder), { recursive: true })
 }
 writeFileSync(join(draft, BUILD_STAMP), fingerprint)
-moveAway(join(root, 'dist'), old)
-renameSync(draft, join(root, 'dist'))
-rmSync(old, { recursive: true, force: true })
+putInPlace(draft, join(root, 'dist'))
 
-function moveAway(path, to) {
-  try {
-    renameSync(path, to)
-  } catch (error) {
-    if (error.code !== 'ENOENT') throw error
+/** Two builds may end at the same moment; each makes way for itself until it is in place. */
+function putInPlace(from, to) {
+  const old = `${from}.old`
+  for (;;) {
+    try {
+      renameSync(from, to)
+      break
+    } catch (error) {
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+    }
+    try {
+      renameSync(to, old)
+    } catch (error) {
+      if (error.code !== 'ENOENT') throw error
+    }
+    rmSync(old, { recursive: true, force: true })
   }
 }

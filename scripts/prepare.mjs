@@ -9,6 +9,8 @@ import { giveUp, say } from './say.mjs'
 
 /** The folder of package.json. */
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const inRoot = (path) => join(root, path)
+
 /** Holds the fingerprint of the sources that dist/ was built from. */
 export const BUILD_STAMP = 'built-from'
 
@@ -29,13 +31,18 @@ export function prepareDependencies() {
 /** Dependencies, then dist/, unless it was built from the very sources that are there now. */
 export function prepareBuild() {
   prepareDependencies()
-  const stamp = join(root, 'dist', BUILD_STAMP)
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprintOfSources()) return
+  if (buildIsFresh()) return
   say('Building dist/ ...')
   const build = spawnSync(process.execPath, [join(root, 'scripts/build.mjs')], {
     stdio: ['ignore', process.stderr, process.stderr],
   })
   if (build.status !== 0) giveUp('The build failed, see above.')
+}
+
+/** Whether dist/ was built from the sources as they are. */
+export function buildIsFresh() {
+  const stamp = inRoot(`dist/${BUILD_STAMP}`)
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprintOfSources()
 }
 
 /** SHA-256 over everything that decides what dist/ holds. */
@@ -50,8 +57,6 @@ export function fingerprintOfSources() {
   }
   return hash.digest('hex')
 }
-
-const inRoot = (path) => join(root, path)
 
 /**
  * Compares npm's own record of what it installed with the lock, version by version. File times would call for an
