@@ -138,8 +138,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     throw new ConfigError(sentences.join(' '))
   }
   const config = parsed.data
-  if (config.redisUrl !== undefined && !/^rediss?:\/\//.test(config.redisUrl)) {
-    throw new ConfigError('REDIS_URL must begin with redis:// or rediss://.')
+  if (config.redisUrl !== undefined && !(/^rediss?:\/\//.test(config.redisUrl) && URL.canParse(config.redisUrl))) {
+    throw new ConfigError('REDIS_URL must be an address that begins with redis:// or rediss://.')
   }
   if (config.production && config.secretKey === undefined) {
     throw new ConfigError('LANEWAY_SECRET_KEY must be set when LANEWAY_ENV is production.')
