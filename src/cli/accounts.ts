@@ -1,5 +1,4 @@
 // accounts: create, list, set.
-import type { Command } from 'commander'
 import { z } from 'zod'
 import {
   type Account,
@@ -14,64 +13,66 @@ import type { Redis } from '../store/redis.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
 import { accountId, nameUpTo, typed } from './typed.ts'
-import { addVerb } from './verb.ts'
+import { type Noun, verb } from './verb.ts'
 
 const settingNames = Object.keys(accountSettings)
 const isSetting = (word: string): word is AccountSetting => Object.hasOwn(accountSettings, word)
 
-export function addAccounts(program: Command): void {
-  const noun = program.command('accounts').description('the owners of keys, senders, templates and contacts')
+export const accounts: Noun = {
+  name: 'accounts',
+  summary: 'the owners of keys, senders, templates and contacts',
+  verbs: [
+    verb({
+      usage: 'create <name>',
+      summary: 'create an account with the default settings',
+      example: '"Corner shop"',
+      options: {},
+      values: z.strictObject({ name: nameUpTo(100) }),
+      async run({ name }, { redis }) {
+        const account = await existingAccount(redis, await createAccount(redis, name))
+        return {
+          json: account,
+          text: `Account ${account.id}, ${account.name}, is there. Next: \`keys create\`, \`senders add\`.`,
+        }
+      },
+    }),
 
-  addVerb(noun, {
-    usage: 'create <name>',
-    summary: 'create an account with the default settings',
-    example: '"Corner shop"',
-    options: {},
-    values: z.strictObject({ name: nameUpTo(100) }),
-    async run({ name }, { redis }) {
-      const account = await existingAccount(redis, await createAccount(redis, name))
-      return {
-        json: account,
-        text: `Account ${account.id}, ${account.name}, is there. Next: \`keys create\`, \`senders add\`.`,
-      }
-    },
-  })
+    verb({
+      usage: 'list',
+      summary: 'list all accounts with their settings',
+      example: '--json',
+      options: {},
+      values: z.strictObject({}),
+      async run(_, { redis }) {
+        const accounts = await listAccounts(redis)
+        return { json: accounts, text: accounts.length === 0 ? 'There is no account yet.' : tableOf(accounts) }
+      },
+    }),
 
-  addVerb(noun, {
-    usage: 'list',
-    summary: 'list all accounts with their settings',
-    example: '--json',
-    options: {},
-    values: z.strictObject({}),
-    async run(_, { redis }) {
-      const accounts = await listAccounts(redis)
-      return { json: accounts, text: accounts.length === 0 ? 'There is no account yet.' : tableOf(accounts) }
-    },
-  })
-
-  addVerb(noun, {
-    usage: 'set <id> <setting> <value>',
-    summary: `change a setting: ${settingNames.join(', ')}`,
-    example: '1 policy.campaign must_arrive',
-    options: {},
-    values: z
-      .strictObject({
-        id: accountId,
-        setting: typed(`one of ${settingNames.join(', ')}`, (word) => (isSetting(word) ? word : undefined)),
-        value: z.string(),
-      })
-      .superRefine(({ setting, value }, context) => {
-        const { success } = accountSettings[setting].safeParse(value)
-        const allowed = accountSettings[setting].unwrap().options.join(' or ')
-        if (!success)
-          context.addIssue({ code: 'custom', path: ['value'], message: `expected ${allowed}, got "${value}"` })
-      }),
-    async run({ id, setting, value }, { redis }) {
-      await existingAccount(redis, id)
-      await setAccountSetting(redis, id, setting, value)
-      return { json: await existingAccount(redis, id), text: `Account ${id} has ${setting} ${value}.` }
-    },
-  })
+    verb({
+      usage: 'set <id> <setting> <value>',
+      summary: `change a setting: ${settingNames.join(', ')}`,
+      example: '1 policy.campaign must_arrive',
+      options: {},
+      values: z
+        .strictObject({
+          id: accountId,
+          setting: typed(`one of ${settingNames.join(', ')}`, (word) => (isSetting(word) ? word : undefined)),
+          value: z.string(),
+        })
+        .superRefine(({ setting, value }, context) => {
+          const { success } = accountSettings[setting].safeParse(value)
+          const allowed = accountSettings[setting].unwrap().options.join(' or ')
+          if (!success)
+            context.addIssue({ code: 'custom', path: ['value'], message: `expected ${allowed}, got "${value}"` })
+        }),
+      async run({ id, setting, value }, { redis }) {
+        await existingAccount(redis, id)
+        await setAccountSetting(redis, id, setting, value)
+        return { json: await existingAccount(redis, id), text: `Account ${id} has ${setting} ${value}.` }
+      },
+    }),
+  ],
 }
 
 /** The account, or a failure that names it. */

@@ -1,8 +1,8 @@
 // contacts: import a CSV file into a contact list (tag).
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Writable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
-import type { Command } from 'commander'
 import { z } from 'zod'
 import { createTag, findTag, type Tag } from '../store/contact-tags.ts'
 import { importContacts } from '../store/contacts.ts'
@@ -15,63 +15,65 @@ import { importContactRows } from './import-contacts.ts'
 import { openReport } from './refused-report.ts'
 import { facts } from './table.ts'
 import { accountId, nameUpTo } from './typed.ts'
-import { addVerb } from './verb.ts'
+import { type Noun, verb } from './verb.ts'
 
-export function addContacts(program: Command): void {
-  const noun = program.command('contacts').description('people, in lists called tags')
+export const contacts: Noun = {
+  name: 'contacts',
+  summary: 'people, in lists called tags',
+  verbs: [
+    verb({
+      usage: 'import <file>',
+      summary: 'import a CSV file with the columns name, phone and email, in any order, into a tag',
+      example: 'people.csv --account 1 --tag "Spring campaign"',
+      options: {
+        '!--account <id>': 'account that owns the contacts',
+        '!--tag <name or id>': 'tag to put them in; a name that does not exist yet is created',
+        '--report <file>': 'where to write the refused rows (default: <file>.refused.csv)',
+      },
+      values: z.strictObject({
+        file: z.string().transform((file) => resolve(file)),
+        account: accountId,
+        tag: nameUpTo(100),
+        report: z
+          .string()
+          .transform((file) => resolve(file))
+          .optional(),
+      }),
+      async run({ file, account, tag: tagTyped, report: reportTyped }, { redis, stderr }) {
+        const reportPath = reportTyped ?? `${file}.refused.csv`
+        if (reportPath === file) throw new CliFailure('--report: expected another file than the one imported.', 2)
+        await existingAccount(redis, account)
+        const size = sizeOf(file)
 
-  addVerb(noun, {
-    usage: 'import <file>',
-    summary: 'import a CSV file with the columns name, phone and email, in any order, into a tag',
-    example: 'people.csv --account 1 --tag "Spring campaign"',
-    options: {
-      '!--account <id>': 'account that owns the contacts',
-      '!--tag <name or id>': 'tag to put them in; a name that does not exist yet is created',
-      '--report <file>': 'where to write the refused rows (default: <file>.refused.csv)',
-    },
-    values: z.strictObject({
-      file: z.string().transform((file) => resolve(file)),
-      account: accountId,
-      tag: nameUpTo(100),
-      report: z
-        .string()
-        .transform((file) => resolve(file))
-        .optional(),
-    }),
-    async run({ file, account, tag: tagTyped, report: reportTyped }, { redis }) {
-      const reportPath = reportTyped ?? `${file}.refused.csv`
-      if (reportPath === file) throw new CliFailure('--report: expected another file than the one imported.', 2)
-      await existingAccount(redis, account)
-      const size = sizeOf(file)
-
-      const records = readCsv(file)
-      const header = await records.next()
-      const columns = columnsOf(header.done ? [] : header.value.cells)
-      const tag = await tagOf(redis, account, tagTyped)
-      const report = openReport(reportPath)
-      const bar = startBar(size)
-      try {
-        const counts = await importContactRows(records, columns, {
-          store: (rows) => importContacts(redis, account, tag.id, rows),
-          report,
-          onBatch: ({ imported, refused }, bytes) => bar.update(bytes, { rows: imported + refused }),
-        })
-        const refusedRows = await report.close()
-        return {
-          json: { account, tag, ...counts, report: refusedRows ?? null },
-          text: facts([
-            ['Tag', `${tag.name} (${tag.id})`],
-            ['Rows imported', String(counts.imported)],
-            ['New to the tag', String(counts.joined)],
-            ['New contacts', String(counts.created)],
-            ['Rows refused', `${counts.refused}${refusedRows === undefined ? '' : `, see ${refusedRows}`}`],
-          ]),
+        const records = readCsv(file)
+        const header = await records.next()
+        const columns = columnsOf(header.done ? [] : header.value.cells)
+        const tag = await tagOf(redis, account, tagTyped)
+        const report = openReport(reportPath)
+        const bar = startBar(size, stderr)
+        try {
+          const counts = await importContactRows(records, columns, {
+            store: (rows) => importContacts(redis, account, tag.id, rows),
+            report,
+            onBatch: ({ imported, refused }, bytes) => bar.update(bytes, { rows: imported + refused }),
+          })
+          const refusedRows = await report.close()
+          return {
+            json: { account, tag, ...counts, report: refusedRows ?? null },
+            text: facts([
+              ['Tag', `${tag.name} (${tag.id})`],
+              ['Rows imported', String(counts.imported)],
+              ['New to the tag', String(counts.joined)],
+              ['New contacts', String(counts.created)],
+              ['Rows refused', `${counts.refused}${refusedRows === undefined ? '' : `, see ${refusedRows}`}`],
+            ]),
+          }
+        } finally {
+          bar.stop()
         }
-      } finally {
-        bar.stop()
-      }
-    },
-  })
+      },
+    }),
+  ],
 }
 
 function sizeOf(file: string): number {
@@ -91,9 +93,9 @@ async function tagOf(redis: Redis, account: number, typed: string): Promise<Tag>
 }
 
 /** On standard error, and only when a person looks at it. */
-function startBar(bytes: number): SingleBar {
+function startBar(bytes: number, stream: Writable): SingleBar {
   const bar = new SingleBar({
-    stream: process.stderr,
+    stream,
     format: 'Importing {bar} {percentage} % | {rows} rows | {eta_formatted} to go',
     clearOnComplete: true,
     // Its own handling of Ctrl-C would keep the import running; so it must not change what it would have to put back.

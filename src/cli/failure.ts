@@ -24,17 +24,22 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
   if (!(error instanceof Error)) return undefined
   if (error instanceof ConfigError || error instanceof SealError) return { sentence: error.message, exitCode: 1 }
   if (error instanceof BrokenRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }
-  if (isRedisAway(error)) return { sentence: `Redis does not answer: ${unended(error.message)}.`, exitCode: 1 }
-  if (error.name === 'ReplyError') return { sentence: `Redis refuses: ${unended(error.message)}.`, exitCode: 1 }
+  if (error.name === 'ReplyError') return { sentence: `Redis refuses: ${reasonOf(error)}.`, exitCode: 1 }
+  if (isRedisAway(error)) return { sentence: `Redis cannot be used: ${reasonOf(error)}.`, exitCode: 1 }
   return undefined
 }
 
-const unended = (message: string): string => message.replace(/\.+$/, '')
+/** What an error says, without a full stop, to end a sentence with. Some of Node's say nothing but their code. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const message = error.message || ('code' in error ? String(error.code) : error.name)
+  return message.replace(/\.+$/, '')
+}
 
 /** A file of the person's that cannot be read or written; told with its whole path, because npm changes the folder. */
 export function fileFailure(path: string, error: unknown): CliFailure {
   const reason = error instanceof Error && 'code' in error ? REASONS.get(String(error.code)) : undefined
-  return new CliFailure(`The file ${path} cannot be used: ${reason ?? String(error)}.`)
+  return new CliFailure(`The file ${path} cannot be used: ${reason ?? reasonOf(error)}.`)
 }
 
 const REASONS = new Map([

@@ -1,5 +1,4 @@
 // keys: create, list, revoke. A key is shown once, when it is made.
-import type { Command } from 'commander'
 import { z } from 'zod'
 import {
   type Credential,
@@ -12,69 +11,71 @@ import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { clockTime, table } from './table.ts'
 import { accountId, duration, permissionList } from './typed.ts'
-import { addVerb } from './verb.ts'
+import { type Noun, verb } from './verb.ts'
 
 const KEY_ID = /^key_[0-9a-f]{12}$/
 
-export function addKeys(program: Command): void {
-  const noun = program.command('keys').description('what applications and people authenticate with')
-
-  addVerb(noun, {
-    usage: 'create',
-    summary: 'make a key; it is shown this once, only its hash is stored',
-    example: '--account 1 --permissions messages:send,messages:read --expires-in 90d',
-    options: {
-      '!--account <id>': 'account the key acts for',
-      '!--permissions <list>': `one or more of ${PERMISSIONS.join(', ')}; separated by commas`,
-      '--expires-in <duration>': 'such as 90s, 30m, 1h or 7d; without it the key does not expire',
-    },
-    values: z.strictObject({ account: accountId, permissions: permissionList, expiresIn: duration.optional() }),
-    async run({ account, permissions, expiresIn }, { redis }) {
-      await existingAccount(redis, account)
-      const nowMs = Date.now()
-      const expiresAtMs = expiresIn === undefined ? 0 : nowMs + expiresIn
-      const { id, secret } = await createCredential(redis, account, permissions, nowMs, expiresAtMs)
-      const until = expiresAtMs === 0 ? 'does not expire' : `expires ${clockTime(expiresAtMs)}`
-      return {
-        json: { id, key: secret, account, permissions, expires_at: isoOrNull(expiresAtMs) },
-        text: `${secret}\n\nThis is ${id} of account ${account}; it ${until}.\nKeep it now: it is not shown again.`,
-      }
-    },
-  })
-
-  addVerb(noun, {
-    usage: 'list',
-    summary: "list an account's keys, without the keys themselves",
-    example: '--account 1',
-    options: { '!--account <id>': 'account whose keys to list' },
-    values: z.strictObject({ account: accountId }),
-    async run({ account }, { redis }) {
-      await existingAccount(redis, account)
-      const keys = await listCredentials(redis, account)
-      return {
-        json: keys.map(documentOf),
-        text: keys.length === 0 ? `Account ${account} has no key yet.` : tableOf(keys),
-      }
-    },
-  })
-
-  addVerb(noun, {
-    usage: 'revoke <id>',
-    summary: 'make a key worthless from now on',
-    example: 'key_0f1e2d3c4b5a --account 1',
-    options: { '!--account <id>': 'account the key belongs to' },
-    values: z.strictObject({
-      // Whoever pastes the key itself must not see it again in a message.
-      id: z.string().regex(KEY_ID, 'expected the id of a key as `keys list` shows it, such as key_0f1e2d3c4b5a'),
-      account: accountId,
+export const keys: Noun = {
+  name: 'keys',
+  summary: 'what applications and people authenticate with',
+  verbs: [
+    verb({
+      usage: 'create',
+      summary: 'make a key; it is shown this once, only its hash is stored',
+      example: '--account 1 --permissions messages:send,messages:read --expires-in 90d',
+      options: {
+        '!--account <id>': 'account the key acts for',
+        '!--permissions <list>': `one or more of ${PERMISSIONS.join(', ')}; separated by commas`,
+        '--expires-in <duration>': 'such as 90s, 30m, 1h or 7d; without it the key does not expire',
+      },
+      values: z.strictObject({ account: accountId, permissions: permissionList, expiresIn: duration.optional() }),
+      async run({ account, permissions, expiresIn }, { redis }) {
+        await existingAccount(redis, account)
+        const nowMs = Date.now()
+        const expiresAtMs = expiresIn === undefined ? 0 : nowMs + expiresIn
+        const { id, secret } = await createCredential(redis, account, permissions, nowMs, expiresAtMs)
+        const until = expiresAtMs === 0 ? 'does not expire' : `expires ${clockTime(expiresAtMs)}`
+        return {
+          json: { id, key: secret, account, permissions, expires_at: isoOrNull(expiresAtMs) },
+          text: `${secret}\n\nThis is ${id} of account ${account}; it ${until}.\nKeep it now: it is not shown again.`,
+        }
+      },
     }),
-    async run({ id, account }, { redis }) {
-      if (!(await revokeCredential(redis, account, id))) {
-        throw new CliFailure(`Account ${account} has no key ${id}, see \`keys list --account ${account}\`.`)
-      }
-      return { json: { id, account, state: 'revoked' }, text: `${id} is revoked.` }
-    },
-  })
+
+    verb({
+      usage: 'list',
+      summary: "list an account's keys, without the keys themselves",
+      example: '--account 1',
+      options: { '!--account <id>': 'account whose keys to list' },
+      values: z.strictObject({ account: accountId }),
+      async run({ account }, { redis }) {
+        await existingAccount(redis, account)
+        const keys = await listCredentials(redis, account)
+        return {
+          json: keys.map(documentOf),
+          text: keys.length === 0 ? `Account ${account} has no key yet.` : tableOf(keys),
+        }
+      },
+    }),
+
+    verb({
+      usage: 'revoke <id>',
+      summary: 'make a key worthless from now on',
+      example: 'key_0f1e2d3c4b5a --account 1',
+      options: { '!--account <id>': 'account the key belongs to' },
+      values: z.strictObject({
+        // Whoever pastes the key itself must not see it again in a message.
+        id: z.string().regex(KEY_ID, 'expected the id of a key as `keys list` shows it, such as key_0f1e2d3c4b5a'),
+        account: accountId,
+      }),
+      async run({ id, account }, { redis }) {
+        if (!(await revokeCredential(redis, account, id))) {
+          throw new CliFailure(`Account ${account} has no key ${id}, see \`keys list --account ${account}\`.`)
+        }
+        return { json: { id, account, state: 'revoked' }, text: `${id} is revoked.` }
+      },
+    }),
+  ],
 }
 
 const isoOrNull = (ms: number): string | null => (ms === 0 ? null : new Date(ms).toISOString())

@@ -1,5 +1,4 @@
 // messages: show. One message and everything that happened to it.
-import type { Command } from 'commander'
 import { z } from 'zod'
 import { type MessageId, messageId, parseMessageId } from '../messages/message-id.ts'
 import { type Happening, readStory } from '../messages/story.ts'
@@ -10,24 +9,26 @@ import type { Redis } from '../store/redis.ts'
 import { findSender, type Sender } from '../store/senders.ts'
 import { CliFailure } from './failure.ts'
 import { facts, table } from './table.ts'
-import { type Answer, addVerb } from './verb.ts'
+import { type Answer, type Noun, verb } from './verb.ts'
 
-export function addMessages(program: Command): void {
-  const noun = program.command('messages').description('what became of messages')
-
-  addVerb(noun, {
-    usage: 'show <id>',
-    summary: 'show a message with its history; a received one by the id of the chat product',
-    example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
-    options: {},
-    values: z.strictObject({ id: z.string() }),
-    async run({ id }, { redis }) {
-      const sent = parseMessageId(id)
-      const answer = sent ? await showSent(redis, sent) : await showReceived(redis, id)
-      if (answer === undefined) throw new CliFailure(`There is no message ${id}, or it is older than the retention.`)
-      return answer
-    },
-  })
+export const messages: Noun = {
+  name: 'messages',
+  summary: 'what became of messages',
+  verbs: [
+    verb({
+      usage: 'show <id>',
+      summary: 'show a message with its history; a received one by the id of the chat product',
+      example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
+      options: {},
+      values: z.strictObject({ id: z.string() }),
+      async run({ id }, { redis }) {
+        const sent = parseMessageId(id)
+        const answer = sent ? await showSent(redis, sent) : await showReceived(redis, id)
+        if (answer === undefined) throw new CliFailure(`There is no message ${id}, or it is older than the retention.`)
+        return answer
+      },
+    }),
+  ],
 }
 
 async function showSent(redis: Redis, id: MessageId): Promise<Answer | undefined> {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Config } from '../config.ts'
 import { connectFailFast, type Redis } from '../store/redis.ts'
-import { CliFailure } from './failure.ts'
+import { CliFailure, reasonOf } from './failure.ts'
 
 /** Runs `work` on a connection that answers, and closes it afterwards. */
 export async function withRedis<T>(config: Config, work: (redis: Redis) => Promise<T>): Promise<T> {
@@ -16,7 +16,7 @@ export async function withRedis<T>(config: Config, work: (redis: Redis) => Promi
   try {
     // The connection queues nothing, so the first command has to wait for it. `once` throws on an error event.
     await once(redis, 'ready').catch((error: unknown) => {
-      throw new CliFailure(`Redis at ${addressOf(url)} does not answer: ${reasonOf(error)}.`)
+      throw new CliFailure(`Redis at ${addressOf(url)} cannot be used: ${reasonOf(error)}.`)
     })
     return await work(redis)
   } finally {
@@ -45,9 +45,3 @@ function readJson(path: string): unknown {
 
 /** Host and port: a Redis address may hold a password. */
 const addressOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'REDIS_URL')
-
-/** ECONNREFUSED and its kind arrive wrapped, and with an empty message when several addresses were tried. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.message || ('code' in error ? String(error.code) : error.name)
-}

@@ -1,6 +1,5 @@
 // senders: add, list. The provider's token is sealed before it is stored and never shown.
 import { text as readAll } from 'node:stream/consumers'
-import type { Command } from 'commander'
 import { z } from 'zod'
 import type { Redis } from '../store/redis.ts'
 import { createSeal, type Seal } from '../store/seal.ts'
@@ -20,7 +19,7 @@ import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
 import { accountId, httpAddress, nameUpTo, oneOf, phoneNumber, rate, typed } from './typed.ts'
-import { addVerb } from './verb.ts'
+import { type Noun, verb } from './verb.ts'
 
 /** A letter keeps a name apart from a number: templates name their sender by either. */
 const senderName = nameUpTo(100).refine((name) => /\p{L}/u.test(name), 'expected a name with at least one letter')
@@ -49,69 +48,71 @@ const newSender = z
   })
 type NewSenderTyped = z.output<typeof newSender>
 
-export function addSenders(program: Command): void {
-  const noun = program.command('senders').description('the numbers that messages leave from, and how each is delivered')
+export const senders: Noun = {
+  name: 'senders',
+  summary: 'the numbers that messages leave from, and how each is delivered',
+  verbs: [
+    verb({
+      usage: 'add',
+      summary: 'add a number to an account; its first one becomes the default',
+      example:
+        '--account 1 --number +14155550100 --provider cloud-api --base-url https://graph.example --phone-number-id 1065550100 --token - < token.txt',
+      options: {
+        '!--account <id>': 'account that owns the number',
+        '!--number <number>': 'full international number',
+        '!--provider <name>': providerNameSchema.options.join(' or '),
+        '!--base-url <address>': "address of the provider's server",
+        '!--token <token>': 'token or api_key of the provider; - reads it from standard input, past the shell history',
+        '--phone-number-id <id>': "the chat product's id of the number (required with cloud-api)",
+        '--name <name>': 'a second name to call the sender by',
+        '--rate <number>': `messages per second (default: ${DEFAULT_RATE})`,
+        '--honours-idempotency': 'the provider keeps our Idempotency-Key, so that a repeat is safe (partner-api)',
+        '--default': 'send service messages of the account from this number',
+      },
+      values: newSender,
+      async run(typedSender, { redis, config, stdin }) {
+        await existingAccount(redis, typedSender.account)
+        await refuseTaken(redis, typedSender)
+        const seal = createSeal(secretKeyOf(config))
+        await refuseOtherSeal(redis, seal)
+        const token = (typedSender.token === '-' ? await readAll(stdin) : typedSender.token).trim()
+        if (!/^[\x21-\x7e]+$/.test(token)) {
+          throw new CliFailure('--token: expected printable characters without spaces, got none or others.', 2)
+        }
+        const id = await addSender(redis, {
+          account: typedSender.account,
+          number: typedSender.number,
+          name: typedSender.name,
+          provider: typedSender.provider,
+          baseUrl: typedSender.baseUrl,
+          sealedToken: seal.close(token),
+          phoneNumberId: typedSender.phoneNumberId,
+          rate: typedSender.rate,
+          honoursIdempotency: typedSender.honoursIdempotency,
+          isDefault: typedSender.default,
+        })
+        await setPace(redis, id, typedSender.rate)
+        const [sender] = await documentsOf(redis, [await findSender(redis, id)])
+        return {
+          json: sender,
+          text: `Sender ${id}, ${typedSender.number}, is there${sender?.default ? ' and is the default of its account' : ''}.`,
+        }
+      },
+    }),
 
-  addVerb(noun, {
-    usage: 'add',
-    summary: 'add a number to an account; its first one becomes the default',
-    example:
-      '--account 1 --number +14155550100 --provider cloud-api --base-url https://graph.example --phone-number-id 1065550100 --token - < token.txt',
-    options: {
-      '!--account <id>': 'account that owns the number',
-      '!--number <number>': 'full international number',
-      '!--provider <name>': providerNameSchema.options.join(' or '),
-      '!--base-url <address>': "address of the provider's server",
-      '!--token <token>': 'token or api_key of the provider; - reads it from standard input, past the shell history',
-      '--phone-number-id <id>': "the chat product's id of the number (required with cloud-api)",
-      '--name <name>': 'a second name to call the sender by',
-      '--rate <number>': `messages per second (default: ${DEFAULT_RATE})`,
-      '--honours-idempotency': 'the provider keeps our Idempotency-Key, so that a repeat is safe (partner-api)',
-      '--default': 'send service messages of the account from this number',
-    },
-    values: newSender,
-    async run(typedSender, { redis, config }) {
-      await existingAccount(redis, typedSender.account)
-      await refuseTaken(redis, typedSender)
-      const seal = createSeal(secretKeyOf(config))
-      await refuseOtherSeal(redis, seal)
-      const token = (typedSender.token === '-' ? await readAll(process.stdin) : typedSender.token).trim()
-      if (!/^[\x21-\x7e]+$/.test(token)) {
-        throw new CliFailure('--token: expected printable characters without spaces, got none or others.', 2)
-      }
-      const id = await addSender(redis, {
-        account: typedSender.account,
-        number: typedSender.number,
-        name: typedSender.name,
-        provider: typedSender.provider,
-        baseUrl: typedSender.baseUrl,
-        sealedToken: seal.close(token),
-        phoneNumberId: typedSender.phoneNumberId,
-        rate: typedSender.rate,
-        honoursIdempotency: typedSender.honoursIdempotency,
-        isDefault: typedSender.default,
-      })
-      await setPace(redis, id, typedSender.rate)
-      const [sender] = await documentsOf(redis, [await findSender(redis, id)])
-      return {
-        json: sender,
-        text: `Sender ${id}, ${typedSender.number}, is there${sender?.default ? ' and is the default of its account' : ''}.`,
-      }
-    },
-  })
-
-  addVerb(noun, {
-    usage: 'list',
-    summary: 'list the senders of one account or of all',
-    example: '--account 1',
-    options: { '--account <id>': 'only this account' },
-    values: z.strictObject({ account: accountId.optional() }),
-    async run({ account }, { redis }) {
-      if (account !== undefined) await existingAccount(redis, account)
-      const senders = await documentsOf(redis, await listSenders(redis, account))
-      return { json: senders, text: senders.length === 0 ? 'There is no sender yet.' : tableOf(senders) }
-    },
-  })
+    verb({
+      usage: 'list',
+      summary: 'list the senders of one account or of all',
+      example: '--account 1',
+      options: { '--account <id>': 'only this account' },
+      values: z.strictObject({ account: accountId.optional() }),
+      async run({ account }, { redis }) {
+        if (account !== undefined) await existingAccount(redis, account)
+        const senders = await documentsOf(redis, await listSenders(redis, account))
+        return { json: senders, text: senders.length === 0 ? 'There is no sender yet.' : tableOf(senders) }
+      },
+    }),
+  ],
 }
 
 /** The store files a sender under its number, name and phone number id, and would hand them over to the newcomer. */

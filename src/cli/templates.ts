@@ -1,16 +1,15 @@
 // templates: import, list. What is imported counts as approved by the chat product unless the file says otherwise.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
 import { z } from 'zod'
 import { type Fault, faultsOf } from '../messages/fault.ts'
 import { type Template, templateSchema } from '../messages/template.ts'
 import { importTemplate, listTemplates } from '../store/templates.ts'
 import { existingAccount } from './accounts.ts'
-import { CliFailure, fileFailure } from './failure.ts'
+import { CliFailure, fileFailure, reasonOf } from './failure.ts'
 import { table } from './table.ts'
 import { accountId } from './typed.ts'
-import { addVerb } from './verb.ts'
+import { type Noun, verb } from './verb.ts'
 
 /** One definition, a list of them, or the answer of the chat product's own listing. */
 const templateFile = z.union([
@@ -22,38 +21,41 @@ const templateFile = z.union([
 /** So many faults are told at once; a file that is no template at all would fill the screen. */
 const FAULTS_TOLD = 5
 
-export function addTemplates(program: Command): void {
-  const noun = program.command('templates').description('the approved templates that messages are checked against')
+export const templates: Noun = {
+  name: 'templates',
+  summary: 'the approved templates that messages are checked against',
+  verbs: [
+    verb({
+      usage: 'import <file>',
+      summary:
+        "import templates from a JSON file in the chat product's own format: one, a list, or its listing's answer",
+      example: 'order_update.json --account 1',
+      options: { '!--account <id>': 'account that may send them; one of the same name and language is replaced' },
+      values: z.strictObject({ file: z.string(), account: accountId }),
+      async run({ file, account }, { redis }) {
+        await existingAccount(redis, account)
+        const templates = readTemplates(file)
+        for (const template of templates) await importTemplate(redis, account, template)
+        return { json: templates.map(documentOf), text: tableOf(templates) }
+      },
+    }),
 
-  addVerb(noun, {
-    usage: 'import <file>',
-    summary: "import templates from a JSON file in the chat product's own format: one, a list, or its listing's answer",
-    example: 'order_update.json --account 1',
-    options: { '!--account <id>': 'account that may send them; one of the same name and language is replaced' },
-    values: z.strictObject({ file: z.string(), account: accountId }),
-    async run({ file, account }, { redis }) {
-      await existingAccount(redis, account)
-      const templates = readTemplates(file)
-      for (const template of templates) await importTemplate(redis, account, template)
-      return { json: templates.map(documentOf), text: tableOf(templates) }
-    },
-  })
-
-  addVerb(noun, {
-    usage: 'list',
-    summary: "list an account's templates",
-    example: '--account 1',
-    options: { '!--account <id>': 'account whose templates to list' },
-    values: z.strictObject({ account: accountId }),
-    async run({ account }, { redis }) {
-      await existingAccount(redis, account)
-      const templates = await listTemplates(redis, account)
-      return {
-        json: templates.map(documentOf),
-        text: templates.length === 0 ? `Account ${account} has no template yet.` : tableOf(templates),
-      }
-    },
-  })
+    verb({
+      usage: 'list',
+      summary: "list an account's templates",
+      example: '--account 1',
+      options: { '!--account <id>': 'account whose templates to list' },
+      values: z.strictObject({ account: accountId }),
+      async run({ account }, { redis }) {
+        await existingAccount(redis, account)
+        const templates = await listTemplates(redis, account)
+        return {
+          json: templates.map(documentOf),
+          text: templates.length === 0 ? `Account ${account} has no template yet.` : tableOf(templates),
+        }
+      },
+    }),
+  ],
 }
 
 /** All templates of the file, or a failure that names what is wrong with them: all are imported or none. */
@@ -81,7 +83,7 @@ function readJson(file: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (error) {
-    throw new CliFailure(`<file>: expected JSON, got something else in ${file} (${String(error)}).`)
+    throw new CliFailure(`<file>: expected JSON, got something else in ${file} (${reasonOf(error)}).`)
   }
 }
 

@@ -1,14 +1,10 @@
-// What all verbs have in common: how they are declared, how what was typed is checked, and how they answer.
-import type { Command } from 'commander'
-import { z } from 'zod'
-import { type Config, loadConfig } from '../config.ts'
+// What all verbs have in common: how they are declared, and how what was typed is checked.
+import type { Readable, Writable } from 'node:stream'
+import type { z } from 'zod'
+import type { Config } from '../config.ts'
 import { faultsOf } from '../messages/fault.ts'
 import type { Redis } from '../store/redis.ts'
 import { CliFailure } from './failure.ts'
-import { withRedis } from './redis-session.ts'
-
-/** How a person calls the command line. */
-export const PROGRAM = 'npm run cli --'
 
 /** What a verb answers: one document for scripts (`--json`), or lines for people. */
 export interface Answer {
@@ -16,13 +12,16 @@ export interface Answer {
   text: string
 }
 
-/** What a verb works with. */
+/** What a verb works with. Answers are returned, never written: `stderr` is for progress only. */
 export interface Desk {
   redis: Redis
   config: Config
+  stdin: Readable
+  stderr: Writable
 }
 
-export interface Verb<S extends z.ZodType> {
+/** How a verb is called. */
+interface Usage {
   /** Name and arguments: `revoke <id>`. */
   usage: string
   summary: string
@@ -30,43 +29,35 @@ export interface Verb<S extends z.ZodType> {
   example: string
   /** Flags and what they mean. Those that begin with `!` must be given. */
   options: Readonly<Record<string, string>>
-  /** Checks arguments and options together, each under its camel-cased name. */
-  values: S
-  run(values: z.output<S>, desk: Desk): Promise<Answer>
 }
 
-/** Adds a verb to its noun. It answers on stdout, and throws a CliFailure that names what was typed wrongly. */
-export function addVerb<S extends z.ZodType>(noun: Command, verb: Verb<S>): void {
-  const command = noun.command(verb.usage).description(verb.summary)
-  for (const [flags, meaning] of Object.entries(verb.options)) {
-    if (flags.startsWith('!')) command.requiredOption(flags.slice(1), `${meaning} (required)`)
-    else command.option(flags, meaning)
+export interface Verb extends Usage {
+  /**
+   * Checks arguments and options, each under its camel-cased name, and returns the work to do. Throws a CliFailure that
+   * names all that was typed wrongly; `spelling` turns a name back into what is typed, `--expires-in` or `<id>`.
+   */
+  prepare(typed: Record<string, unknown>, spelling: (name: string) => string): (desk: Desk) => Promise<Answer>
+}
+
+/** A group of verbs. */
+export interface Noun {
+  name: string
+  summary: string
+  verbs: readonly Verb[]
+}
+
+/** Declares a verb: `values` is the schema of its arguments and options together, `run` gets what it makes of them. */
+export function verb<S extends z.ZodType>(
+  declared: Usage & { values: S; run: (values: z.output<S>, desk: Desk) => Promise<Answer> },
+): Verb {
+  const { values, run, ...usage } = declared
+  return {
+    ...usage,
+    prepare(typed, spelling) {
+      const parsed = values.safeParse(typed)
+      if (parsed.success) return (desk) => run(parsed.data, desk)
+      const sentences = faultsOf(parsed.error, typed).map(({ path, message }) => `${spelling(path)}: ${message}.`)
+      throw new CliFailure(sentences.join(' '), 2)
+    },
   }
-  command
-    .option('--json', 'answer with one JSON document')
-    .addHelpText('after', `\nExample:\n  ${PROGRAM} ${noun.name()} ${command.name()} ${verb.example}`)
-    .action(async () => {
-      const { json, ...options } = z.looseObject({ json: z.boolean().optional() }).parse(command.opts())
-      const values = check(verb.values, { ...options, ...argumentsOf(command) }, command)
-      const config = loadConfig()
-      const answer = await withRedis(config, (redis) => verb.run(values, { redis, config }))
-      process.stdout.write(`${json ? JSON.stringify(answer.json, null, 2) : answer.text}\n`)
-    })
-}
-
-function argumentsOf(command: Command): Record<string, unknown> {
-  return Object.fromEntries(command.registeredArguments.map((argument, i) => [argument.name(), command.args[i]]))
-}
-
-function check<S extends z.ZodType>(schema: S, typed: Record<string, unknown>, command: Command): z.output<S> {
-  const parsed = schema.safeParse(typed)
-  if (parsed.success) return parsed.data
-  const sentences = faultsOf(parsed.error, typed).map((fault) => `${spelling(fault.path, command)}: ${fault.message}.`)
-  throw new CliFailure(sentences.join(' '), 2)
-}
-
-/** A value as it is typed: `--phone-number-id`, or `<id>` for an argument. */
-function spelling(name: string, command: Command): string {
-  const option = command.options.find((each) => each.attributeName() === name)
-  return option?.long ?? `<${name}>`
 }

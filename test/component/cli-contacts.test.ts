@@ -1,4 +1,4 @@
-// `contacts import`. Real: the compiled program, files, Redis.
+// `contacts import`. Real: files, Redis, and the compiled program where a process matters.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { createTag, findTag, listTags } from '../../src/store/contact-tags.ts'
 import { readMembers } from '../../src/store/contacts.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
 import { contactKeys } from '../../src/store/redis-keys.ts'
-import { runCli } from '../support/cli.ts'
+import { runCli, spawnCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
@@ -34,16 +34,16 @@ afterAll(async () => {
   await server.stop()
 })
 
+const people = () => join(folder, 'people.csv')
+const wordsFor = (tag: string) => ['contacts', 'import', people(), '--account', String(account), '--tag', tag]
+
+const importFile = (tag: string, ...more: string[]) => runCli([...wordsFor(tag), ...more], { REDIS_URL: server.url })
+
 /** Writes the file and imports it. */
 function importText(content: string, tag: string, ...more: string[]) {
-  writeFileSync(join(folder, 'people.csv'), content)
+  writeFileSync(people(), content)
   return importFile(tag, ...more)
 }
-
-const importFile = (tag: string, ...more: string[]) =>
-  runCli(['contacts', 'import', join(folder, 'people.csv'), '--account', String(account), '--tag', tag, ...more], {
-    REDIS_URL: server.url,
-  })
 
 const members = async (tag: number) =>
   (await readMembers(redis, account, tag, 0, 1_000)).map(({ phone, name, email }) => [phone, name, email])
@@ -54,7 +54,8 @@ ann@example.org,+49 151 2345 6781,Ulm,"Ann ""A"" Ash"
 `
 
 test('rows become contacts of a new tag, and nothing but the document is printed', async () => {
-  const run = await importText(PEOPLE, 'Spring', '--json')
+  writeFileSync(people(), PEOPLE)
+  const run = await spawnCli([...wordsFor('Spring'), '--json'], { REDIS_URL: server.url })
   expect(run).toMatchObject({ code: 0, stderr: '' })
   const document = JSON.parse(run.stdout)
   expect(document).toEqual({
@@ -107,7 +108,7 @@ test('refused rows are reported with line and reason, in a file for nobody else 
   expect(rest).toEqual([''])
   expect(statSync(report).mode & 0o777).toBe(0o600)
 
-  writeFileSync(join(folder, 'people.csv'), `${header}\n${cy}example.org\n`)
+  writeFileSync(people(), `${header}\n${cy}example.org\n`)
   const mended = JSON.parse((await importFile('Spring', '--json')).stdout)
   expect(mended).toMatchObject({ imported: 1, joined: 1, refused: 0 })
   expect(existsSync(report), 'the report of the earlier import').toBe(false)
@@ -119,9 +120,9 @@ test('--report says where the report goes, which cannot be the file itself', asy
   expect(run.stdout).toContain(`Rows refused    1, see ${report}\n`)
   expect(existsSync(report)).toBe(true)
 
-  const same = await importFile('Spring', '--report', join(folder, 'people.csv'))
+  const same = await importFile('Spring', '--report', people())
   expect(same).toMatchObject({ code: 2, stderr: 'error: --report: expected another file than the one imported.\n' })
-  expect(readFileSync(join(folder, 'people.csv'), 'utf8')).toBe('phone\n12\n')
+  expect(readFileSync(people(), 'utf8')).toBe('phone\n12\n')
 })
 
 test.each([
@@ -157,13 +158,14 @@ test('an import that Redis dies under ends with one sentence; run again it compl
   const rows = Array.from({ length: ROWS }, (_, i) => `49151${20_000_000 + i},Person ${i}\n`)
   const { id } = await createTag(redis, account, 'Many')
   const membersKey = contactKeys(account).members(id)
-  const running = importText(`phone,name\n${rows.join('')}`, 'Many')
+  writeFileSync(people(), `phone,name\n${rows.join('')}`)
+  const running = spawnCli(wordsFor('Many'), { REDIS_URL: server.url })
   await vi.waitUntil(async () => (await redis.zcard(membersKey)) >= 1_000, { timeout: 20_000, interval: 5 })
   await server.kill9()
   const run = await running
   await server.restart()
   expect(run).toMatchObject({ code: 1, stdout: '' })
-  expect(run.stderr).toMatch(/^error: Redis does not answer: [^\n]+[^.]\.\n$/)
+  expect(run.stderr).toMatch(/^error: Redis cannot be used: [^\n]+[^.]\.\n$/)
   expect(await redis.zcard(membersKey)).toBeLessThan(ROWS)
 
   expect(JSON.parse((await importFile('Many', '--json')).stdout)).toMatchObject({ imported: ROWS, refused: 0 })

@@ -1,4 +1,4 @@
-// `messages show`: a message as a document and as a story. Real: the compiled program, Redis, the steps of a message.
+// `messages show`: a message as a document and as a story. Real: Redis, the steps of a message.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SendPayload } from '../../src/jobs/send.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'

@@ -1,4 +1,4 @@
-// `templates import` and `templates list`. Real: the compiled program, files, Redis.
+// `templates import` and `templates list`. Real: files, Redis.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
