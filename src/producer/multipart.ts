@@ -20,41 +20,55 @@ const FIELDS_MAX = 20
 /**
  * Reads the whole form. Throws an ApiError: 415 for another kind of body, 413 for a file above `maxBytes`, 400 for a
  * broken form and for no file or several. No draft is left behind then; otherwise it is the caller's to keep or discard.
+ * What is left of a refused request is read and dropped, so that the client gets to read the answer.
  */
 export async function readUpload(request: Request, dataDir: string, maxBytes: number): Promise<Upload> {
-  if (!/^multipart\/form-data *;/i.test(request.get('content-type') ?? '')) {
-    throw new ApiError(415, 'unsupported_media_type', 'Send the file as Content-Type: multipart/form-data.')
-  }
+  const form = openForm(request, maxBytes)
   const fields = new Map<string, string>()
-  let name = ''
-  let receiving: Promise<Draft> | undefined
+  let file: { name: string; draft: Promise<Draft> } | undefined
   try {
-    const form = openForm(request, maxBytes)
-    form.on('field', (field, value) => fields.set(field, value))
-    form.on('file', (_field, content, info) => {
-      if (receiving !== undefined) {
-        content.resume()
-        form.destroy(invalid([{ path: 'file', message: 'send one file per request, got several' }]))
-        return
+    await new Promise<void>((resolve, reject) => {
+      const refuse = (error: Error) => {
+        reject(error)
+        request.unpipe(form)
+        // Not at once: busboy is in the middle of a chunk and would stumble over what it has lost.
+        setImmediate(() => form.destroy())
       }
-      name = info.filename ?? ''
-      content.once('limit', () => form.destroy(tooLarge(maxBytes)))
-      receiving = receiveContent(dataDir, content)
-      // A form whose file cannot be stored would wait for ever for somebody to read on.
-      receiving.catch((error) => form.destroy(error))
+      form.on('error', (error) => refuse(brokenForm(error)))
+      form.on('close', resolve)
+      form.on('field', (name, value) => fields.set(name, value))
+      form.on('file', (_field, content, info) => {
+        // Whoever reads it sees the error too; without a listener, one that comes before the reading ends the process.
+        content.on('error', () => {})
+        if (file !== undefined) {
+          content.resume()
+          refuse(invalid([{ path: 'file', message: 'send one file per request, got several' }]))
+          return
+        }
+        content.on('limit', () => refuse(tooLarge(maxBytes)))
+        file = { name: info.filename ?? '', draft: receiveContent(dataDir, content) }
+        // The form would wait for ever for somebody to read on.
+        file.draft.catch(refuse)
+      })
+      request.on('close', () => {
+        if (!request.complete) refuse(brokenForm(new Error('the client hung up')))
+      })
+      request.pipe(form)
     })
-    await readForm(request, form)
-    const draft = await receiving
-    if (draft === undefined) throw invalid([{ path: 'file', message: 'required' }])
-    return { draft, fileName: name, fields }
+    if (file === undefined) throw invalid([{ path: 'file', message: 'required' }])
+    return { draft: await file.draft, fileName: file.name, fields }
   } catch (error) {
-    const draft = await receiving?.catch(() => undefined)
+    request.resume()
+    const draft = await file?.draft.catch(() => undefined)
     await draft?.discard()
     throw error
   }
 }
 
 function openForm(request: Request, maxBytes: number): busboy.Busboy {
+  if (!/^multipart\/form-data *;/i.test(request.get('content-type') ?? '')) {
+    throw new ApiError(415, 'unsupported_media_type', 'Send the file as Content-Type: multipart/form-data.')
+  }
   try {
     return busboy({
       headers: request.headers,
@@ -66,24 +80,6 @@ function openForm(request: Request, maxBytes: number): busboy.Busboy {
     throw brokenForm(error)
   }
 }
-
-/** Feeds the request to the form until it is read. What is left of a refused request is read and dropped by Node. */
-function readForm(request: Request, form: busboy.Busboy): Promise<void> {
-  return new Promise<void>((resolve, reject) => {
-    form.once('close', resolve)
-    form.once('error', (error) => reject(error instanceof ApiError || isSystemError(error) ? error : brokenForm(error)))
-    request.once('close', () => {
-      if (!request.complete) form.destroy(brokenForm(new Error('the client hung up')))
-    })
-    request.pipe(form)
-  }).finally(() => {
-    request.unpipe(form)
-    request.resume()
-  })
-}
-
-/** Trouble with the disk is ours, not the form's. */
-const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error
 
 const brokenForm = (cause: unknown): ApiError =>
   new ApiError(400, 'invalid_body', 'The body is not a complete multipart/form-data form.', { cause })

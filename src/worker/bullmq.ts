@@ -28,6 +28,9 @@ export async function endJob(end: JobEnd, job: Job, token: string | undefined, q
       await job.moveToDelayed(Date.now() + end.ms, token)
       throw new DelayedError()
     case 'unusable':
-      throw new UnrecoverableError(end.reason)
+      throw beyondRepair(end.reason)
   }
 }
+
+/** What a processor throws for a job that can never be run: it fails at once and is kept, with the reason. */
+export const beyondRepair = (reason: string): Error => new UnrecoverableError(reason)

@@ -1,13 +1,14 @@
 // Does the bulk moves of the gallery: parse, move in one atomic step, which also records and announces the outcome.
 // Dies before the step: the job is taken up again by another worker. After it: the step sees its own outcome and only
 // announces it again.
-import { type Job, UnrecoverableError, Worker } from 'bullmq'
+import { type Job, Worker } from 'bullmq'
 import { MOVE_QUEUE, movePayloadSchema } from '../jobs/bulk-move.ts'
 import type { Log } from '../log.ts'
 import { failMove, moveFiles } from '../store/gallery-moves.ts'
 import type { Redis } from '../store/redis.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
 import { sharedQueuePrefix } from '../store/redis-keys.ts'
+import { beyondRepair } from './bullmq.ts'
 
 /** Moves of different accounts side by side; Redis does them one after the other anyway. */
 const CONCURRENCY = 4
@@ -20,8 +21,11 @@ export async function startMoves(deps: { redis: Redis; log: Log }): Promise<{ cl
     connection: redis,
     prefix: sharedQueuePrefix(MOVE_QUEUE),
     concurrency: CONCURRENCY,
-    // A worker that crashes again and again on one job is more likely killed from outside than by this job.
-    maxStalledCount: 3,
+    // A move takes milliseconds: one whose worker died is taken up by another within 15 s.
+    lockDuration: 10_000,
+    stalledInterval: 5_000,
+    // A worker that dies again and again during one move was more likely killed from outside than by this move.
+    maxStalledCount: 5,
     // The outcome has its own record; finished jobs are kept for the dashboard only, failed ones for inspection.
     removeOnComplete: { age: DAY_SECONDS, count: 1_000, limit: 100 },
     removeOnFail: { age: 7 * DAY_SECONDS, count: 10_000, limit: 100 },
@@ -36,7 +40,7 @@ async function moveJob(redis: Redis, log: Log, job: Pick<Job, 'id' | 'data'>): P
   const parsed = movePayloadSchema.safeParse(job.data)
   if (!parsed.success) {
     const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'payload'}: ${issue.message}`)
-    throw new UnrecoverableError(`The payload is not a bulk move: ${faults.join('; ')}`)
+    throw beyondRepair(`The payload is not a bulk move: ${faults.join('; ')}`)
   }
   const move = parsed.data
   try {
@@ -46,6 +50,6 @@ async function moveJob(redis: Redis, log: Log, job: Pick<Job, 'id' | 'data'>): P
     if (isRedisAway(error)) throw error
     // A record that is not what Laneway wrote: no other try would end otherwise, and whoever waits must be told.
     await failMove(redis, move)
-    throw new UnrecoverableError(`A record of the gallery is broken: ${String(error)}`)
+    throw beyondRepair(`A record of the gallery is broken: ${String(error)}`)
   }
 }
