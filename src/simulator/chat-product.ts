@@ -88,7 +88,7 @@ export class ChatProduct {
   /** Schedules the status webhooks of a message; returns one that must come before the answer. */
   #announce(id: string, submission: Submission, fate: Behaviour | null, acceptedMs: number): Change | null {
     const timeline = fate?.timeline ?? ARRIVES
-    if (timeline.silent === true || this.webhooks.url === null) return null
+    if (timeline.silent === true) return null
     const { account: sender, to, opaque, isTemplate } = submission
     const message = { id, sender, to, opaque, isTemplate }
     const updates = updatesOf(timeline, acceptedMs, this.config)

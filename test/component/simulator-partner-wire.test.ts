@@ -71,14 +71,24 @@ describe('a refusal', () => {
   })
 
   test.each([
-    ['a body that is not JSON', '{', {}],
-    ['a body that is no object', '[]', {}],
-    ['a body of more than a megabyte', JSON.stringify({ x: 'x'.repeat(1024 * 1024) }), {}],
-    ['a body that does not say it is JSON', JSON.stringify(partnerImage(TO)), { 'content-type': 'text/plain' }],
-  ])('of %s is code 100', async (_, body, headers) => {
+    ['a body that is not JSON', '{', {}, 'The body is not valid JSON.'],
+    ['a body that is no object', '[]', {}, 'The body is not a JSON object.'],
+    [
+      'a body of more than a megabyte',
+      JSON.stringify({ x: 'x'.repeat(1024 * 1024) }),
+      {},
+      'The body is larger than 1048576 bytes.',
+    ],
+    [
+      'a body that does not say it is JSON',
+      JSON.stringify(partnerImage(TO)),
+      { 'content-type': 'text/plain' },
+      'The Content-Type must be application/json.',
+    ],
+  ])('of %s is code 100 and says so', async (_, body, headers, details) => {
     const answer = await post(`${simulator.url}/sendservicemessages/sendmessages`, body, headers)
     expect(answer.status).toBe(400)
-    expect(answer.body).toEqual(envelope(100))
+    expect(answer.body).toEqual({ ...envelope(100), error: { code: 100, details } })
   })
 
   test('of a template at the endpoint of service messages, and the reverse, is code 100', async () => {
