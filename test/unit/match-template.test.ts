@@ -333,6 +333,12 @@ describe('a button', () => {
     },
   )
 
+  test('without an index is a fault each time, but none repeats another', () => {
+    const required = (position: number) => ({ path: `template.components[${position}].index`, message: 'required' })
+    const nowhere = button('URL', undefined, text('a'))
+    expect(faultsOf(orderUpdate, [...matching.order_update, nowhere, nowhere])).toEqual([required(3), required(4)])
+  })
+
   test.each([
     [undefined, 'required'],
     ['QUICK_REPLY', 'expected "URL", got "QUICK_REPLY"'],

@@ -275,6 +275,14 @@ describe('reply buttons', () => {
     ])
   })
 
+  test('that lack their ids are not also told to repeat each other', () => {
+    const nameless = { type: 'reply', reply: {} }
+    const missing = (path: string) => ({ path: `interactive.action.buttons${path}`, message: 'required' })
+    expect(faultsOf(buttons(nameless, nameless))).toEqual(
+      ['[0].reply.id', '[0].reply.title', '[1].reply.id', '[1].reply.title'].map(missing),
+    )
+  })
+
   test('too many buttons hide no fault of any of them', () => {
     const given = [replyButton('a', 'A'), null, replyButton('a', ''), replyButton('d', 'D'), replyButton('e', 'D')]
     expect(faultsOf(buttons(...given))).toEqual([
