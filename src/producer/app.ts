@@ -3,12 +3,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Express, NextFunction, Request, RequestHandler, Response } from 'express'
 import express from 'express'
+import { Refusal } from '../accept/refusal.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../store/redis.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
 import { authorise } from './authorise.ts'
 import { bodyError, bodyReader, jsonObject } from './body.ts'
-import { ApiError, errorBody, internal, redisAway } from './errors.ts'
+import { ApiError, errorBody, internal, redisAway, refused } from './errors.ts'
 import type { Answer, Route } from './route.ts'
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
@@ -101,6 +102,7 @@ function refuse(thrown: unknown, response: Response, log: Log): void {
 
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
+  if (thrown instanceof Refusal) return refused(thrown)
   if (isRedisAway(thrown)) return redisAway(thrown)
   if (thrown instanceof URIError) return new ApiError(400, 'invalid_path', 'The path is not valid percent-encoding.')
   return bodyError(thrown) ?? internal(thrown)

@@ -1,4 +1,5 @@
 // What the producer answers when it cannot do what was asked: one envelope for all endpoints.
+import { type Refusal, sentenceOf } from '../accept/refusal.ts'
 import type { Fault } from '../messages/fault.ts'
 
 /** A refusal that the caller is told about. `message` is one sentence that a person can act on. */
@@ -34,13 +35,12 @@ export function errorBody(error: ApiError, requestId: string) {
 }
 
 /** 400 that lists every fault; the sentence names the first. */
-export function invalid(faults: readonly Fault[], code = 'invalid_request'): ApiError {
-  const [first] = faults
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more, see details)` : ''
-  return new ApiError(400, code, `${first ? sentence(first) : 'The request is not valid'}${more}.`, { details: faults })
-}
+export const invalid = (faults: readonly Fault[], code = 'invalid_request'): ApiError =>
+  new ApiError(400, code, sentenceOf(faults), { details: faults })
 
-const sentence = (fault: Fault): string => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`)
+/** A request that was refused while it was accepted. */
+export const refused = (refusal: Refusal): ApiError =>
+  new ApiError(refusal.kind === 'conflict' ? 422 : 400, refusal.code, refusal.message, { details: refusal.faults })
 
 /** 404 for what does not exist, or belongs to another account: the two must not be told apart. */
 export const notFound = (what: string): ApiError => new ApiError(404, 'not_found', `${what} does not exist.`)
