@@ -36,18 +36,19 @@ const FOREIGN_REDIS =
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 
 async function main(): Promise<void> {
-  const loaded = loadConfig()
-  const parent = startedByNpm() ? process.ppid : 0
-  const config = { ...loaded, dataDir: openDataFolder(loaded.dataDir) }
-  const log = createLog(config, 'laneway')
-  const life = createLifecycle(log, parent)
+  let life: Lifecycle | undefined
   try {
+    const loaded = loadConfig()
+    const config = { ...loaded, dataDir: openDataFolder(loaded.dataDir) }
+    const log = createLog(config, 'laneway')
+    const parent = startedByNpm() ? process.ppid : 0
+    life = createLifecycle(log, parent)
     await startAll(config, parent, life, log)
   } catch (error) {
     if (error instanceof StopRequested) return
     const sentence = sentenceOf(error)
-    if (sentence === undefined) log.fatal({ err: error }, 'start.failed')
-    else say(sentence)
+    say(sentence ?? `Laneway could not start: ${error instanceof Error ? error.stack : String(error)}`)
+    if (life === undefined) process.exit(1)
     await life.stop('the start failed', 1)
   }
 }
@@ -58,8 +59,8 @@ async function startAll(config: Config, parent: number, life: Lifecycle, log: Lo
     () => takeFolder(config.dataDir, parent, say),
     (lock) => ({ announce: lock.markStopping, stop: lock.release, abandon: lock.release }),
   )
-  await assertCanListen(config.host, config.port)
   removeDemoFile(config.dataDir)
+  await assertCanListen(config.host, config.port)
   const redisUrl = await openRedis(config, life, log)
   const facts = await (config.production ? startAlone : startWithSimulator)(config, redisUrl, life, log)
   process.stdout.write(banner(facts, process.stdout.isTTY && process.stdout.hasColors()))
@@ -100,7 +101,12 @@ async function startWithSimulator(loaded: Config, redisUrl: string, life: Lifecy
   if (demo === undefined) return { baseUrl, whyNoDemo: FOREIGN_REDIS }
   const urls = { base: baseUrl, redis: redisUrl, simulator: simulator.url }
   const record = await receiveDemoMessage(config, demo, urls)
-  return { baseUrl, demo: { record, file: writeDemoFile(config.dataDir, urls, record), simulatorUrl: simulator.url } }
+  const file = await life.start(
+    'demo.json',
+    async () => writeDemoFile(config.dataDir, urls, record),
+    () => ({ announce: () => removeDemoFile(config.dataDir), stop: () => undefined }),
+  )
+  return { baseUrl, demo: { record, file, simulatorUrl: simulator.url } }
 }
 
 /** Worker and producer. They stop together, because each may take most of the 20 s that a stop has. */

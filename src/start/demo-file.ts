@@ -1,5 +1,5 @@
 // <data dir>/demo.json: what a person or a program needs to try the service out. It is there exactly while the service
-// is ready: removed at start, put in place once /readyz says 200.
+// is ready: put in place once /readyz says 200, removed when a stop begins, and at start in case it was killed.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DemoRecord } from './demo-record.ts'

@@ -1,0 +1,173 @@
+// `npm start` on an empty data folder: what is there when it says that it is ready, and what it survives.
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { becomes, call, sendImage } from '../support/calls.ts'
+import type { Demo } from '../support/laneway.ts'
+import { demoFile, newDataDir, startLaneway } from '../support/laneway.ts'
+import type { TestProcess } from '../support/processes.ts'
+import { eventually } from '../support/wait.ts'
+
+const GALLERY = 'partners/wp-gallery/manage'
+const folder = newDataDir()
+let started: TestProcess
+let demo: Demo
+
+beforeAll(async () => {
+  ;({ process: started, demo } = await startLaneway(folder.dataDir))
+})
+afterAll(() => folder.remove())
+
+/** Files of one folder, or of the trash, as [id, folder]. */
+async function files(
+  query: string,
+  bearer = demo.access_token,
+): Promise<{ id: number; folder_id: number; url: string }[]> {
+  const answer = await call(`${demo.base_url}/${GALLERY}/files?${query}`, undefined, { method: 'GET', bearer })
+  expect(answer.status).toBe(200)
+  return (answer.body as { data: { id: number; folder_id: number; url: string }[] }).data
+}
+
+describe('a first start', () => {
+  test('delivers a message that is sent with the demo key', async () => {
+    await becomes(demo, await sendImage(demo), 'delivered')
+  })
+
+  test('keeps demo.json for its owner only', () => {
+    expect(statSync(demoFile(folder.dataDir)).mode & 0o777).toBe(0o600)
+    expect(statSync(folder.dataDir).mode & 0o777).toBe(0o700)
+  })
+
+  test('prints commands that work as they stand', async () => {
+    const commands = started.stdout().match(/^curl .*$/gm) ?? []
+    expect(commands).toHaveLength(2)
+    for (const command of commands) {
+      const [, url = '', body = ''] = /^curl -s (\S+) .* -d '(.*)'; echo$/.exec(command) ?? []
+      expect(await call(url, JSON.parse(body))).toMatchObject({ status: 200 })
+    }
+  })
+
+  test('has received a message through the webhook of the chat product', async () => {
+    const answer = await call(`${demo.base_url}/chatappbusiness/fetchmessageinfo`, {
+      api_key: demo.api_key,
+      message_id: demo.inbound_message_id,
+    })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { message: { data: { direction: 'inbound', message_type: 'text' } } },
+    })
+  })
+
+  test('fills the gallery as demo.json says', async () => {
+    const [first, second, third] = demo.folder_ids
+    expect(demo.folder_ids).toHaveLength(3)
+    const inFirst = await files(`folder_id=${first}`)
+    const elsewhere = [...(await files(`folder_id=${second}`)), ...(await files(`folder_id=${third}`))]
+    expect(inFirst.map((file) => file.id)).toEqual(demo.file_ids.slice(0, 3))
+    expect(elsewhere.map((file) => file.id)).toEqual(demo.file_ids.slice(3))
+    expect(demo.file_ids).toHaveLength(5)
+    expect(await files('trash=true')).toMatchObject([
+      { id: demo.trashed_file_id, folder_id: demo.trashed_file_folder_id },
+    ])
+    for (const file of [...inFirst, ...elsewhere]) expect((await fetch(file.url)).status).toBe(200)
+  })
+
+  test('has one system folder, which cannot be renamed with the demo token', async () => {
+    const url = `${demo.base_url}/${GALLERY}/folders/${demo.system_folder_id}`
+    expect(await call(url, { name: 'Mine' }, { method: 'PUT', bearer: demo.access_token })).toMatchObject({
+      status: 403,
+    })
+  })
+
+  test('has two contact lists that overlap, in both answer shapes', async () => {
+    const membersOf = async (api_key: string, tags: number[]) => {
+      const url = `${demo.base_url}/api/betav3/tagmanage/tag/fetchContactsTagWise`
+      const answer = await call(url, { api_key, tags })
+      expect(answer.status).toBe(200)
+      return (answer.body as { data: { id?: number; contact_id?: number }[] }).data
+    }
+    for (const account of [demo, demo.other_account]) {
+      const [one = [], two = []] = await Promise.all(account.tag_ids.map((tag) => membersOf(account.api_key, [tag])))
+      const idsIn = (members: typeof one) => members.map((member) => member.id ?? member.contact_id)
+      const both = idsIn(one).filter((id) => idsIn(two).includes(id))
+      expect(both.length).toBeGreaterThan(0)
+      expect(one.length - both.length).toBe(1)
+      expect(two.length - both.length).toBe(1)
+    }
+    expect((await membersOf(demo.api_key, demo.tag_ids))[0]).toHaveProperty('contact_tag_id')
+    expect((await membersOf(demo.other_account.api_key, demo.other_account.tag_ids))[0]).toHaveProperty('contact_id')
+  })
+
+  test('refuses the expired keys and takes the others', async () => {
+    const rename = (bearer: string) =>
+      call(`${demo.base_url}/${GALLERY}/folders/${demo.folder_ids[0]}`, { name: 'Pictures' }, { method: 'PUT', bearer })
+    const createTag = (bearer: string, name: string) =>
+      call(
+        `${demo.base_url}/partners/broadcast/addnewcontacttag`,
+        { name },
+        {
+          bearer,
+          headers: { 'x-requested-with': 'XMLHttpRequest' },
+        },
+      )
+    const lookUp = (api_key: string) =>
+      call(`${demo.base_url}/chatappbusiness/fetchmessageinfo`, { api_key, message_id: demo.inbound_message_id })
+
+    expect(await rename(demo.expired_access_token)).toMatchObject({ status: 401 })
+    expect(await createTag(demo.expired_auth_token, 'Late')).toMatchObject({ status: 401 })
+    expect(await lookUp(demo.expired_api_key)).toMatchObject({ status: 401 })
+    expect(await rename(demo.access_token)).toMatchObject({ status: 200 })
+    expect(await createTag(demo.auth_token, 'In time')).toMatchObject({ status: 200 })
+    expect(await lookUp(demo.other_account.api_key)).toMatchObject({ status: 404 })
+  })
+
+  test('has the promised templates approved', async () => {
+    expect(demo.templates).toEqual(['order_update', 'flash_sale', 'new_arrivals', 'invoice', 'clip'])
+    const sent = await call(`${demo.base_url}/chatappbusiness/send-templated-message`, {
+      api_key: demo.api_key,
+      sender: demo.sender,
+      messaging_product: 'chatapp',
+      recipient_type: 'individual',
+      to: '+447700900123',
+      type: 'template',
+      template: {
+        name: 'clip',
+        language: { code: 'en_US' },
+        components: [
+          { type: 'HEADER', parameters: [{ type: 'VIDEO', video: { link: 'https://shop.example/clip.mp4' } }] },
+        ],
+      },
+    })
+    expect(sent).toMatchObject({ status: 200 })
+  })
+})
+
+describe('a running service', () => {
+  const pidOf = (file: string) => Number(readFileSync(join(folder.dataDir, file), 'utf8'))
+
+  test('works again after its private Redis was killed, with nothing lost', async () => {
+    const before = await sendImage(demo)
+    const killed = pidOf('redis/redis.pid')
+    process.kill(killed, 'SIGKILL')
+    await eventually(
+      async () =>
+        (await call(`${demo.base_url}/readyz`, undefined, { method: 'GET' })).status === 200 &&
+        pidOf('redis/redis.pid') !== killed,
+      'ready on another Redis process',
+    )
+    await becomes(demo, before, 'delivered')
+    await becomes(demo, await sendImage(demo), 'delivered')
+  })
+
+  test('starts its simulator again on the same port when that was killed', async () => {
+    const line =
+      started
+        .stdout()
+        .split('\n')
+        .find((text) => text.includes('simulator.started')) ?? '{}'
+    process.kill((JSON.parse(line) as { pid: number }).pid, 'SIGKILL')
+    await eventually(async () => started.stdout().includes('simulator.died'), 'the death is noticed')
+    await eventually(async () => (await fetch(`${demo.simulator_url}/_health`)).ok, 'it answers again')
+    await becomes(demo, await sendImage(demo), 'delivered')
+  })
+})

@@ -1,0 +1,61 @@
+// Requests to a running service, as a user of the interface makes them.
+import { z } from 'zod'
+import type { Demo } from './laneway.ts'
+import { eventually } from './wait.ts'
+
+export interface Answered {
+  status: number
+  body: unknown
+}
+
+/** Posts JSON; a body is only sent when there is one. */
+export async function call(
+  url: string,
+  body?: unknown,
+  {
+    method = 'POST',
+    bearer = '',
+    headers = {},
+  }: { method?: string; bearer?: string; headers?: Record<string, string> } = {},
+): Promise<Answered> {
+  const answer = await fetch(url, {
+    method,
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(bearer === '' ? {} : { authorization: `Bearer ${bearer}` }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { status: answer.status, body: await answer.json() }
+}
+
+type Caller = Pick<Demo, 'base_url' | 'api_key'>
+
+const acknowledgement = z.object({ messages: z.tuple([z.object({ id: z.string() })]) })
+
+/** Sends an image message and returns the id of the acknowledgement. */
+export async function sendImage({ base_url, api_key }: Caller, to = '+447700900123'): Promise<string> {
+  const answer = await call(`${base_url}/sendservicemessages/sendmessages`, {
+    to,
+    recipient_type: 'individual',
+    messaging_product: 'chatapp',
+    api_key,
+    type: 'image',
+    image: { link: 'https://shop.example/spring.png' },
+  })
+  return acknowledgement.parse(answer.body).messages[0].id
+}
+
+const statusAnswer = z.object({ message: z.object({ status: z.string() }) })
+
+/** The delivery status of a message. */
+export async function statusOf({ base_url, api_key }: Caller, id: string): Promise<string> {
+  const answer = await call(`${base_url}/chatappbusiness/getmessgageinfobyid`, { api_key, message_id: id })
+  return statusAnswer.parse(answer.body).message.status
+}
+
+/** Waits until the message has this status. */
+export async function becomes(caller: Caller, id: string, status: string, limitMs = 30_000): Promise<void> {
+  await eventually(async () => (await statusOf(caller, id)) === status, `${id} becomes ${status}`, limitMs)
+}

@@ -1,0 +1,93 @@
+// Real processes for a test: started as people start them, their output kept, none left behind.
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { eventually } from './wait.ts'
+
+/** How a process ended. */
+export interface Ended {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+export interface TestProcess {
+  pid: number
+  /** Everything it has written so far. */
+  stdout(): string
+  stderr(): string
+  kill(signal: NodeJS.Signals): void
+  /** Resolves when it has ended and its output is complete. */
+  ended: Promise<Ended>
+}
+
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** Starts a command with exactly these variables and what a program needs to run at all. */
+export function startProcess(command: string, args: readonly string[], env: Record<string, string>): TestProcess {
+  const child = spawn(command, args, {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  const ended = once(child, 'close').then(() => {
+    running.delete(child)
+    return { code: child.exitCode, signal: child.signalCode }
+  })
+  return {
+    pid: child.pid ?? 0,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    kill: (signal) => void child.kill(signal),
+    ended,
+  }
+}
+
+/** Ids of all living processes that name this folder in their command, environment or working folder. Needs /proc. */
+export function processesNaming(folder: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && pid !== process.pid && namesFolder(pid, folder))
+}
+
+function namesFolder(pid: number, folder: string): boolean {
+  try {
+    // A zombie has neither environment nor working folder.
+    const texts = ['cmdline', 'environ'].map((file) => readFileSync(`/proc/${pid}/${file}`, 'utf8'))
+    return [...texts, readlinkSync(`/proc/${pid}/cwd`)].some((text) => text.includes(folder))
+  } catch {
+    return false
+  }
+}
+
+/** Waits until no process names the folder any more. */
+export async function nothingLeft(folder: string): Promise<void> {
+  await eventually(async () => processesNaming(folder).length === 0, `no process of ${folder}`, 25_000)
+}
+
+/** Holds a loopback port, as another program would. */
+export async function takePort(): Promise<{ port: number; release(): Promise<void> }> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  return {
+    port: address.port,
+    async release() {
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
