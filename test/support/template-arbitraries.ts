@@ -79,17 +79,15 @@ const silentButtons: Button[] = [
 const button = fc.oneof(urlButton, fc.constantFrom(couponButton, replyButton, ...silentButtons))
 
 const buttons = (most: number): fc.Arbitrary<Filled[]> =>
-  fc
-    .array(button, { maxLength: most })
-    .map((list) => [
-      {
-        ...nothing,
-        definition: list.length > 0 ? [{ type: 'BUTTONS', buttons: list.map((each) => each.definition) }] : [],
-      },
-      ...list.flatMap(({ fill, needed }, index) =>
-        fill ? [{ definition: [], components: [{ ...fill, index: index % 2 ? index : `${index}` }], needed }] : [],
-      ),
-    ])
+  fc.array(button, { maxLength: most }).map((list) => [
+    {
+      ...nothing,
+      definition: list.length > 0 ? [{ type: 'BUTTONS', buttons: list.map((each) => each.definition) }] : [],
+    },
+    ...list.flatMap(({ fill, needed }, index) =>
+      fill ? [{ definition: [], components: [{ ...fill, index: index % 2 ? index : `${index}` }], needed }] : [],
+    ),
+  ])
 
 const block = (named: boolean, most: number): fc.Arbitrary<Filled[]> =>
   fc
