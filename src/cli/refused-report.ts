@@ -11,10 +11,13 @@ export type RefusedReport = ReturnType<typeof openReport>
 
 /** Removes what an earlier import left at `path`; a file is made only with the first refused row. */
 export function openReport(path: string) {
+  const refuse = (error: unknown): never => {
+    throw fileFailure(path, error)
+  }
   try {
     rmSync(path, { force: true })
   } catch (error) {
-    throw fileFailure(path, error)
+    refuse(error)
   }
   let file: WriteStream | undefined
   let fault: unknown
@@ -32,18 +35,16 @@ export function openReport(path: string) {
   return {
     /** Waits while the disk is slower than the import. */
     async add(line: number, reason: string, { name, phone, email }: ContactCells): Promise<void> {
-      if (fault !== undefined) throw fileFailure(path, fault)
+      if (fault !== undefined) refuse(fault)
       file ??= open()
-      if (!file.write(csvLine([String(line), reason, name, phone, email]))) await once(file, 'drain')
+      if (!file.write(csvLine([String(line), reason, name, phone, email]))) await once(file, 'drain').catch(refuse)
     },
 
     /** Resolves once the report is written, with its path, or undefined when no row was refused. */
     async close(): Promise<string | undefined> {
       if (file === undefined) return undefined
       file.end()
-      await finished(file).catch((error: unknown) => {
-        throw fileFailure(path, error)
-      })
+      await finished(file).catch(refuse)
       return path
     },
   }

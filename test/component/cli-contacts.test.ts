@@ -125,6 +125,22 @@ test('--report says where the report goes, which cannot be the file itself', asy
   expect(readFileSync(people(), 'utf8')).toBe('phone\n12\n')
 })
 
+test('a report that cannot be written ends the import with one sentence', async () => {
+  const nowhere = join(folder, 'nowhere', 'refused.csv')
+  for (const [report, rows, reason] of [
+    [nowhere, 1, 'there is no such file or folder'],
+    // So many that the report is waited for.
+    [nowhere, 20_000, 'there is no such file or folder'],
+    [folder, 1, 'it is a folder'],
+  ] as const) {
+    expect(await importText(`phone\n${'12\n'.repeat(rows)}`, 'Spring', '--report', report)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: The file ${report} cannot be used: ${reason}.\n`,
+    })
+  }
+})
+
 test.each([
   ['without a phone column', 'name;phone\n', /^error: <file>: expected a header with the column phone, .+\n$/],
   ['that is empty', '', /^error: <file>: expected a header with the column phone, .+\n$/],
