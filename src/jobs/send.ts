@@ -1,7 +1,9 @@
 // The job `send`: one message on its lane. Until it is claimed the job is the record of the message, so it holds all
 // that a lookup tells. Written by the producer; run by the worker; the job id is the message id.
 import { z } from 'zod'
+import { textUpTo } from '../messages/bounded-text.ts'
 import { contentSchema } from '../messages/content.ts'
+import { LIMITS } from '../messages/limits.ts'
 
 export const SEND_JOB = 'send'
 
@@ -18,6 +20,8 @@ export const sendPayloadSchema = z.object({
   /** Epoch ms: never sent later. */
   until: z.number().int().positive(),
   /** Grouping id of the request. */
-  campaign: z.string().max(255).optional(),
+  campaign: textUpTo(LIMITS.campaignId).optional(),
+  /** Number of the campaign of ours that it belongs to; see src/messages/campaign-id.ts. */
+  run: z.number().int().positive().optional(),
 })
 export type SendPayload = z.infer<typeof sendPayloadSchema>

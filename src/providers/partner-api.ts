@@ -49,10 +49,30 @@ function bodyOf(sender: ProviderSender, message: ProviderMessage): object {
     messaging_product: 'chatapp',
     recipient_type: 'individual',
     to: message.to,
-    ...message.content,
   }
-  if (message.content.type !== 'template') return common
-  return { ...common, sender: sender.number, campaign_id: message.campaign ?? '' }
+  const { content } = message
+  if (content.type !== 'template') return { ...common, ...content }
+  return {
+    ...common,
+    type: 'template',
+    template: mediaInCapitals(content.template),
+    sender: sender.number,
+    campaign_id: message.campaign ?? '',
+  }
+}
+
+const MEDIA = new Set(['image', 'video', 'document'])
+
+/** This wire writes the kind of a media parameter in capitals; everything else is stored as it is written here. */
+function mediaInCapitals<T>(value: T): unknown {
+  if (Array.isArray(value)) return value.map(mediaInCapitals)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [
+      key,
+      key === 'type' && MEDIA.has(String(each)) ? String(each).toUpperCase() : mediaInCapitals(each),
+    ]),
+  )
 }
 
 function readSend(end: Awaited<ReturnType<typeof postJson>>): CallEnd {

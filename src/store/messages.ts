@@ -9,7 +9,7 @@ import type { Evidence, Repeat, State, Verdict } from '../messages/states.ts'
 import { readRecord } from './broken-record.ts'
 import { defineScript } from './lua.ts'
 import type { Redis } from './redis.ts'
-import { endedBadlyKey, laneJobKey, messageKey, openKey, pollKey } from './redis-keys.ts'
+import { campaignPrefix, endedBadlyKey, laneJobKey, messageKey, openKey, pollKey } from './redis-keys.ts'
 
 const LETTERS: Readonly<Record<State, string>> = {
   queued: 'q',
@@ -42,6 +42,7 @@ const recordSchema = z
     y: z.enum(['t', 'c']),
     u: z.coerce.number(),
     g: z.string().optional(),
+    r: z.coerce.number().int().optional(),
     w: z.string().optional(),
     e: z.string().optional(),
     p: z.string().optional(),
@@ -63,7 +64,10 @@ const recordSchema = z
     class: raw.y === 't' ? ('transactional' as const) : ('campaign' as const),
     /** Epoch ms. */
     validUntil: raw.u,
+    /** Grouping id of the request. */
     campaign: raw.g,
+    /** Number of the campaign of ours that it belongs to. */
+    run: raw.r,
     /** The chat product's own id, once known. */
     providerId: raw.w,
     problem: raw.e === undefined ? undefined : problemOf(raw.e),
@@ -92,12 +96,13 @@ export interface NewMessage {
   class: MessageRecord['class']
   validUntil: number
   campaign: string | undefined
+  run: number | undefined
 }
 
 const claimScript = defineScript('message-claim', 4)
 const stepScript = defineScript('message-step', 5)
 
-const claimReply = z.tuple([z.enum(['done', 'ignored', 'held']), stateSchema, z.string()])
+const claimReply = z.tuple([z.enum(['done', 'ignored', 'held', 'stopped']), stateSchema, z.string()])
 const stepReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['done', 'ignored', 'held']), stateSchema]),
@@ -107,7 +112,8 @@ const stepReply = z.union([
 export type StepResult = { verdict: Verdict; state: State } | { verdict: 'missing' }
 
 /**
- * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`. Rejects when
+ * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`; `stopped` says
+ * that its campaign does not run. Rejects when
  * Redis is away or full: then nothing may be sent. `lostAfterMs` is when the sweep takes the attempt for lost.
  */
 export async function claim(
@@ -116,7 +122,7 @@ export async function claim(
   attempt: string,
   message: NewMessage,
   times: { lostAfterMs: number; retentionMs: number },
-): Promise<{ verdict: Verdict; state: State }> {
+): Promise<{ verdict: Verdict | 'stopped'; state: State }> {
   const reply = await claimScript(
     redis,
     [messageKey(id.lane, id.ulid), openKey(id.lane), endedBadlyKey(id.lane), jobKey(id)],
@@ -127,9 +133,12 @@ export async function claim(
       message.validUntil,
       times.lostAfterMs,
       times.retentionMs,
+      message.run ?? '',
+      campaignPrefix(id.lane),
       ...['t', message.to, 'k', message.type, 'x', message.text],
       ...['y', message.class === 'transactional' ? 't' : 'c', 'u', message.validUntil],
       ...(message.campaign === undefined ? [] : ['g', message.campaign]),
+      ...(message.run === undefined ? [] : ['r', message.run]),
     ],
   )
   const [verdict, state] = claimReply.parse(reply)
@@ -228,6 +237,7 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promi
       step.firstPollMs ?? '',
       step.atMs ?? '',
       step.validUntil ?? '',
+      campaignPrefix(id.lane),
     ],
   )
   const [verdict, state] = stepReply.parse(reply)

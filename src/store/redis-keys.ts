@@ -62,6 +62,12 @@ export const laneBacklogKeys = (lane: number, queue: string) => {
     active: `${prefix}:active`,
   }
 }
+/** What the keys of all campaigns of a lane begin with; message-states.lua appends the campaign's number. */
+export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:campaign:`
+/** HASH of one campaign. */
+export const campaignKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}`
+/** HASH state letter → how many of the campaign's messages are in it. Changed in the same Lua step as the message. */
+export const campaignCountsKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:counts`
 /** HASH that BullMQ keeps of one job of the lane; its field `data` is the payload. */
 export const laneJobKey = (lane: number, queue: string, jobId: string): string =>
   `${lanePrefix(lane)}:${queue}:${jobId}`

@@ -58,7 +58,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
 
   // Claim.
   const attempt = newAttemptId()
-  const { content, to, campaign } = payload.data
+  const { content, to, campaign, run } = payload.data
   const message = {
     to,
     type: content.type,
@@ -66,6 +66,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     class: payload.data.class,
     validUntil: payload.data.until,
     campaign,
+    run,
   }
   const times = { lostAfterMs: lostAfterMs(deps.config), retentionMs: deps.config.retentionMs }
   const claimAskedAt = performance.now()

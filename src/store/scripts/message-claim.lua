@@ -7,20 +7,40 @@
 -- KEYS[4] the message's job in BullMQ (HASH)
 -- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
 -- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
--- ARGV[7…] field, value, …: what a new record holds besides
--- Output: {verdict, state letter, attempt id on the record}
+-- ARGV[7] number of the campaign ('' = none)     ARGV[8] what the keys of the lane's campaigns begin with
+-- ARGV[9…] field, value, …: what a new record holds besides
+-- Output: {verdict, state letter, attempt id on the record}. The verdict `stopped`: its campaign does not run, nothing
+-- may be sent; what was never claimed leaves no trace, so that a resumed campaign can queue it again.
 -- include message-states
 local now = redisNowMs()
 local p, exists = load(KEYS[1])
+local before = exists and p.state or nil
+
+local run, prefix = ARGV[7], ARGV[8]
+if run ~= '' and p.state == QUEUED then
+  local campaign = redis.call('HGET', prefix .. run, 'state')
+  if campaign ~= 'running' then
+    if exists and campaign == 'cancelled' then
+      step(p, { kind = 'cancel' })
+      redis.call('HSET', KEYS[1], 's', p.state)
+      tell(KEYS[1], p.state, now, tonumber(ARGV[3]), '')
+      redis.call('ZREM', KEYS[2], ARGV[1])
+      count(prefix, run, before, p.state)
+    end
+    return { 'stopped', p.state, p.attempt }
+  end
+end
+
 local verdict = step(p, { kind = 'claim', attempt = ARGV[2], expired = now >= tonumber(ARGV[4]) })
 if verdict == 'ignored' then return { verdict, p.state, p.attempt } end
 
 local fields = { 's', p.state, 'a', p.attempt }
 if not exists then
-  for i = 7, #ARGV do fields[#fields + 1] = ARGV[i] end
+  for i = 9, #ARGV do fields[#fields + 1] = ARGV[i] end
 end
 redis.call('HSET', KEYS[1], unpack(fields))
 if not exists then redis.call('PEXPIRE', KEYS[1], ARGV[6]) end
+count(prefix, run, before, p.state)
 
 if verdict == 'held' then
   tell(KEYS[1], 'h', now, tonumber(ARGV[3]), ARGV[2])

@@ -105,3 +105,12 @@ local function tell(key, letter, atMs, acceptedMs, detail)
   end
   redis.call('HSET', key, 'h', entry)
 end
+
+-- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
+-- true at every moment. `run` is the campaign's number; '' or nil for a message of none. `from` nil: it is new.
+local function count(prefix, run, from, to)
+  if not run or run == '' or from == to then return end
+  local key = prefix .. run .. ':counts'
+  if from then redis.call('HINCRBY', key, from, -1) end
+  redis.call('HINCRBY', key, to, 1)
+end

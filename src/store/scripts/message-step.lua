@@ -10,7 +10,7 @@
 -- ARGV[6] most tries   ARGV[7] detail for the history    ARGV[8] provider's id of the message ('' = none)
 -- ARGV[9] error, `code|sentence` ('' = none)    ARGV[10] ms to wait for evidence once unconfirmed
 -- ARGV[11] ms until the first status poll ('' = no polling)      ARGV[12] when it happened (ms; '' = now)
--- ARGV[13] requeue: new validity (ms; '' = as it was)
+-- ARGV[13] requeue: new validity (ms; '' = as it was)    ARGV[14] what the keys of the lane's campaigns begin with
 -- Output: {verdict, state letter}; {'missing'} when there is no record
 -- include message-states
 local now = redisNowMs()
@@ -38,6 +38,7 @@ local at = ARGV[12] ~= '' and tonumber(ARGV[12]) or now
 tell(KEYS[1], letter, at, tonumber(ARGV[4]), detail)
 
 redis.call('HSET', KEYS[1], 's', p.state)
+count(ARGV[14], redis.call('HGET', KEYS[1], 'r'), before, p.state)
 if p.tries > 0 then redis.call('HSET', KEYS[1], 'n', p.tries) else redis.call('HDEL', KEYS[1], 'n') end
 if p.repeats > 0 then redis.call('HSET', KEYS[1], 'o', p.repeats) end
 if ARGV[9] ~= '' then
