@@ -1,25 +1,26 @@
 // The simulator as a process of its own: `npm run simulator`, or a child of whoever wants one.
 //
-// It never outlives a parent that forked it with an IPC channel, however that parent died.
+// It never outlives a parent that forked it with an IPC channel, however and whenever that parent died: the channel
+// closes with it, also while we are still starting.
 
 import { readSimulatorConfig, StartError } from './config.ts'
-import { startSimulator } from './simulator.ts'
+import { type Simulator, startSimulator } from './simulator.ts'
+
+let running: Simulator | null = null
+
+async function stop(): Promise<void> {
+  await running?.close()
+  process.exit(0)
+}
+
+process.once('SIGTERM', stop)
+process.once('SIGINT', stop)
+process.once('disconnect', stop)
 
 try {
-  const simulator = await startSimulator(readSimulatorConfig(process.env))
-  const stop = async () => {
-    await simulator.close()
-    process.exit(0)
-  }
-  process.once('SIGTERM', stop)
-  process.once('SIGINT', stop)
-  process.stdout.write(`${JSON.stringify({ event: 'simulator.listening', url: simulator.url })}\n`)
-  if (process.send !== undefined) {
-    process.once('disconnect', stop)
-    process.send({ listening: simulator.url })
-    // a parent that died before the line above has taken the channel with it, and the event with that
-    if (!process.connected) await stop()
-  }
+  running = await startSimulator(readSimulatorConfig(process.env))
+  process.stdout.write(`${JSON.stringify({ event: 'simulator.listening', url: running.url })}\n`)
+  if (process.connected) process.send?.({ listening: running.url })
 } catch (error) {
   if (!(error instanceof StartError)) throw error
   process.stderr.write(`${error.message}\n`)

@@ -22,16 +22,16 @@ const mediaSchema = z.looseObject({
 const MEDIA = ['image', 'video', 'document']
 const BODY_KINDS = ['text', 'currency', 'date_time']
 /** What the one parameter of each kind of button must be; a quick reply may come without. */
-const BUTTON_PARAMETER: Record<string, { type: string; field: string; max: number }> = {
-  url: { type: 'text', field: 'text', max: 2000 },
-  copy_code: { type: 'coupon_code', field: 'coupon_code', max: 15 },
-  quick_reply: { type: 'payload', field: 'payload', max: 128 },
-}
+const BUTTON_PARAMETER = new Map([
+  ['url', { type: 'text', field: 'text', max: 2000 }],
+  ['copy_code', { type: 'coupon_code', field: 'coupon_code', max: 15 }],
+  ['quick_reply', { type: 'payload', field: 'payload', max: 128 }],
+])
 
-/** The first fault of a template, or null. `at` in the details is the bracketed path of the chat product's own answers. */
+/** The first fault of a template, or null. `at` below is the bracketed path of the chat product's own answers. */
 export function templateFault(template: Template, wire: Wire): Refusal | null {
   if (!/^[a-z0-9_]+$/.test(template.name) || !/^[a-z]{2,3}(_[A-Z]{2,3})?$/.test(template.language.code)) {
-    const details = `template name (${template.name}) does not exist in ${template.language.code}`
+    const details = `template name (${excerpt(template.name)}) does not exist in ${excerpt(template.language.code)}`
     return { code: 132001, details }
   }
   const at = "template['components']"
@@ -49,7 +49,7 @@ function componentsFault(components: Component[], at: string, allowed: string[],
         details: `Param ${here}['type'] must be one of {${listed(allowed)}} - got "${excerpt(component.type)}".`,
       }
     }
-    const place = type === 'button' ? `button ${String(component.index)}` : type
+    const place = type === 'button' ? `button ${excerpt(component.index)}` : type
     if (seen.has(place)) return { code: 132018, details: `${place}: given twice` }
     seen.add(place)
     const fault = componentFault(type, component, here, wire)
@@ -110,17 +110,16 @@ function bodyFault(parameters: Parameter[]): Refusal | null {
 function buttonFault(component: Component, parameters: Parameter[], at: string, wire: Wire): Refusal | null {
   const { index } = component
   // the partner's interface says that an index is a string; the chat product itself takes numbers too
-  const known = typeof index === 'string' ? /^\d$/.test(index) : wire === 'cloud' && Number.isInteger(index)
-  if (!known) return { code: 100, details: `Param ${at}['index'] must be a button's place, "0" to "9".` }
-  const subType = String(component.sub_type).toLowerCase()
-  const wanted = BUTTON_PARAMETER[subType]
+  const isTaken = typeof index === 'string' || (wire === 'cloud' && typeof index === 'number')
+  if (!isTaken || !/^\d$/.test(String(index)))
+    return { code: 100, details: `Param ${at}['index'] must be a button's place, "0" to "9".` }
+  const subType = excerpt(component.sub_type).toLowerCase()
+  const wanted = BUTTON_PARAMETER.get(subType)
   if (wanted === undefined) {
-    return {
-      code: 100,
-      details: `Param ${at}['sub_type'] must be one of {${listed(Object.keys(BUTTON_PARAMETER))}} - got "${excerpt(String(component.sub_type))}".`,
-    }
+    const kinds = listed([...BUTTON_PARAMETER.keys()])
+    return { code: 100, details: `Param ${at}['sub_type'] must be one of {${kinds}} - got "${excerpt(subType)}".` }
   }
-  const place = `button at index ${String(index)} of type ${subType}`
+  const place = `button at index ${excerpt(index)} of type ${subType}`
   const [parameter] = parameters
   if (parameter === undefined) {
     return subType === 'quick_reply' ? null : { code: 131008, details: `${place} requires a parameter` }

@@ -416,6 +416,16 @@ describe('templates', () => {
     ['a text of 1,025', [{ type: 'BODY', parameters: [text('x'.repeat(1025))] }], 132005],
     ['a button without an index', [{ type: 'BUTTON', sub_type: 'URL', parameters: [text('x')] }], 100],
     ['a button at index 10', [{ type: 'BUTTON', sub_type: 'URL', index: '10', parameters: [text('x')] }], 100],
+    [
+      'a button of a kind that every object has',
+      [{ type: 'BUTTON', sub_type: 'constructor', index: '0', parameters: [] }],
+      100,
+    ],
+    [
+      'a button whose kind and index are objects',
+      [{ type: 'BUTTON', sub_type: { toString: 1 }, index: { toString: 1 } }],
+      100,
+    ],
     ['a button of an unknown kind', [{ type: 'BUTTON', sub_type: 'POEM', index: '0', parameters: [text('x')] }], 100],
     ['a link button without its parameter', [{ type: 'BUTTON', sub_type: 'URL', index: '0', parameters: [] }], 131008],
     [
