@@ -1,0 +1,75 @@
+// The simulator of the chat product as a process, and what the proof asks of it: to misbehave, and for its ledger.
+import { join } from 'node:path'
+import { z } from 'zod'
+import { getJson, postJson } from './http.ts'
+import { createPart, type Part } from './part.ts'
+
+const ledgerLine = z.object({
+  at_ms: z.number(),
+  wire: z.enum(['partner', 'cloud']),
+  opaque: z.string().nullable(),
+  to: z.string(),
+  sender: z.string().nullable(),
+})
+
+/** One message that the chat product took. */
+export interface Sent {
+  atMs: number
+  /** Digits of the recipient. */
+  to: string
+  /** Our message id, out of what the request carried along; undefined for a request that is not ours. */
+  id: string | undefined
+  /** Whose it was: the phone number id on the Cloud API wire. */
+  sender: string | null
+}
+
+export interface ChatProduct extends Part {
+  /** Our message ids travel in the opaque field on one wire and as Idempotency-Key on the other. */
+  ledger(): Promise<Sent[]>
+  count(): Promise<number>
+  control(body: object): Promise<void>
+  /** Status updates that are not delivered yet. */
+  updatesWaiting(): Promise<number>
+}
+
+const health = z.object({ accepted: z.number(), webhooks: z.object({ waiting: z.number() }) })
+
+export function createChatProduct(options: {
+  build: string
+  folder: string
+  logs: string
+  env: Record<string, string>
+  died: (how: string) => void
+}): ChatProduct {
+  const part = createPart({
+    kind: 'simulator',
+    name: 'simulator',
+    build: options.build,
+    logs: options.logs,
+    died: options.died,
+    env: { SIMULATOR_PORT: '0', SIMULATOR_LEDGER_FILE: join(options.folder, 'ledger.ndjson'), ...options.env },
+  })
+  const ask = async () => {
+    const answer = await getJson(`${part.url}/_health`)
+    if (answer.status !== 200) throw new Error(`the simulator does not answer: ${JSON.stringify(answer)}`)
+    return health.parse(answer.body)
+  }
+  return Object.assign(part, {
+    async ledger() {
+      const answer = await fetch(`${part.url}/_ledger`)
+      const lines = (await answer.text()).split('\n').filter((line) => line !== '')
+      return lines.map((line) => readLine(JSON.parse(line)))
+    },
+    count: async () => (await ask()).accepted,
+    async control(body: object) {
+      const answer = await postJson(`${part.url}/_control`, body)
+      if (answer.status !== 200) throw new Error(`the simulator refused a control request: ${JSON.stringify(answer)}`)
+    },
+    updatesWaiting: async () => (await ask()).webhooks.waiting,
+  })
+}
+
+function readLine(raw: unknown): Sent {
+  const { at_ms, opaque, to, sender } = ledgerLine.parse(raw)
+  return { atMs: at_ms, to, id: /msg_\d+_[0-9A-Z]{26}/.exec(opaque ?? '')?.[0], sender }
+}

@@ -1,0 +1,108 @@
+// The customer's side: posts messages at an even rate, each with an Idempotency-Key and a recipient of its own, and
+// keeps a log of every answer. When a producer refuses, resets or answers 503 it repeats with the same key, at the next
+// producer. This log, and nothing of ours, says what was accepted.
+import { z } from 'zod'
+import { type HttpAnswer, postJson } from './http.ts'
+import { TEMPLATE, type Tenant } from './tenant.ts'
+import { pause } from './wait.ts'
+
+/** One answer, or the lack of one. */
+export interface Answered {
+  /** Epoch ms of the answer. */
+  atMs: number
+  /** HTTP status; 0 when none came. */
+  status: number
+  /** Id in an acknowledgement. */
+  id: string | undefined
+}
+
+/** Everything the client knows of one message. */
+export interface Posted {
+  tenant: Tenant
+  /** Digits of the recipient; no two messages share one. */
+  to: string
+  answers: Answered[]
+}
+
+export interface Client {
+  log: readonly Posted[]
+  /** Posts one message to each recipient at `perSecond`, and resolves when each was acknowledged or given up. */
+  post(tenant: Tenant, recipients: readonly string[], perSecond: number): Promise<void>
+  /** How far it is, for a progress line. */
+  acknowledged(): number
+}
+
+const acknowledgement = z.object({ messages: z.array(z.object({ id: z.string() })).length(1) })
+
+/** How long the client goes on repeating before it gives a message up. */
+const GIVES_UP_AFTER_MS = 120_000
+const REPEATS_AFTER_MS = 100
+
+/** `producers` gives the addresses to use, at every request anew. */
+export function createClient(producers: () => readonly string[]): Client {
+  const log: Posted[] = []
+  let acknowledged = 0
+
+  async function postOne(posted: Posted, first: number): Promise<void> {
+    const { path, body } = requestOf(posted)
+    const end = Date.now() + GIVES_UP_AFTER_MS
+    for (let turn = first; Date.now() < end; turn += 1) {
+      const urls = producers()
+      const url = urls[turn % urls.length]
+      if (url !== undefined) {
+        const answer = await postJson(`${url}${path}`, body, { 'idempotency-key': `order ${posted.to}` })
+        posted.answers.push({ atMs: Date.now(), status: answer.status, id: idIn(answer) })
+        if (answer.status === 200) {
+          acknowledged += 1
+          return
+        }
+        // Anything but trouble is for good: repeating it would bring the same.
+        if (answer.status !== 0 && answer.status < 500) return
+      }
+      await pause(REPEATS_AFTER_MS)
+    }
+  }
+
+  return {
+    log,
+    acknowledged: () => acknowledged,
+    async post(tenant, recipients, perSecond) {
+      const begunAt = performance.now()
+      const under: Promise<void>[] = []
+      for (const [n, to] of recipients.entries()) {
+        const early = begunAt + (n / perSecond) * 1_000 - performance.now()
+        if (early > 1) await pause(early)
+        const posted = { tenant, to, answers: [] }
+        log.push(posted)
+        under.push(postOne(posted, n))
+      }
+      await Promise.all(under)
+    },
+  }
+}
+
+/** The id of the acknowledgement, when there was one. */
+export const acceptedId = (posted: Posted): string | undefined => posted.answers.find(({ id }) => id !== undefined)?.id
+
+function idIn(answer: HttpAnswer): string | undefined {
+  if (answer.status !== 200 || !('body' in answer)) return undefined
+  return acknowledgement.parse(answer.body).messages[0]?.id
+}
+
+function requestOf({ tenant, to }: Posted): { path: string; body: string } {
+  const common = {
+    api_key: tenant.apiKey,
+    messaging_product: 'chatapp',
+    recipient_type: 'individual',
+    to: `+${to}`,
+  }
+  if (!tenant.campaign) {
+    const image = { link: 'https://example.com/a.jpg', caption: `For ${to}` }
+    return { path: '/sendservicemessages/sendmessages', body: JSON.stringify({ ...common, type: 'image', image }) }
+  }
+  const template = { name: TEMPLATE, language: { code: 'en_US' } }
+  return {
+    path: '/chatappbusiness/send-templated-message',
+    body: JSON.stringify({ ...common, sender: 'main', campaign_id: 'proof', type: 'template', template }),
+  }
+}

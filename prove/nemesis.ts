@@ -1,0 +1,35 @@
+// Whoever disturbs: does something again and again while messages flow, and counts what it did.
+import { pause } from './wait.ts'
+
+export interface Nemesis {
+  /** How often it struck. */
+  strikes(): number
+  /** No more strikes; resolves when the one under way is over. */
+  stop(): Promise<void>
+}
+
+/** Calls `strike` every `ms`, the first time after `ms`. Strikes never overlap: a slow one delays the next. */
+export function strikeEvery(ms: number, strike: (turn: number) => Promise<void>): Nemesis {
+  let strikes = 0
+  let stopped = false
+  const striking = (async () => {
+    let due = performance.now() + ms
+    while (!stopped) {
+      const early = due - performance.now()
+      if (early > 0) {
+        await pause(Math.min(early, 50))
+        continue
+      }
+      due = Math.max(due + ms, performance.now())
+      await strike(strikes)
+      strikes += 1
+    }
+  })()
+  return {
+    strikes: () => strikes,
+    async stop() {
+      stopped = true
+      await striking
+    },
+  }
+}

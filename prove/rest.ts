@@ -1,0 +1,78 @@
+// Waits until a service has come to rest, then gathers the three testimonies and has them judged.
+import { acceptedId, type Posted } from './client.ts'
+import { judge, type Judgement } from './checker.ts'
+import { type Inside, laneOf, lookInside, lookUp } from './lookup.ts'
+import type { Rig } from './rig.ts'
+import { eventually } from './wait.ts'
+
+const RESTING = new Set(['sent', 'delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown'])
+
+export interface Testimony {
+  judgement: Judgement
+  /** By message id. */
+  states: ReadonlyMap<string, string>
+  inside: ReadonlyMap<string, Inside>
+  posted: readonly Posted[]
+}
+
+/**
+ * Rest: every accepted message has a state that it may keep, nothing stands on a lane and no status update is under way.
+ * When that does not come within `limitMs` the judge sees things as they are then.
+ */
+export async function testimonyAtRest(
+  rig: Rig,
+  options: { limitMs: number; flagsEarned: number; say: (line: string) => void },
+): Promise<Testimony> {
+  let open = rig.client.log.flatMap(messageOf)
+  let waiting = 0
+  const resting = await eventually(
+    async () => {
+      const states = await lookUp(rig.liveProducer(), open)
+      open = open.filter(({ id }) => !RESTING.has(states.get(id) ?? ''))
+      if (open.length > 0) return false
+      waiting = await rig.chatProduct.updatesWaiting()
+      for (const tenant of rig.tenants) {
+        const lane = await laneOf(rig.liveProducer(), tenant)
+        waiting += lane ? lane.backlog : 1
+      }
+      return waiting === 0
+    },
+    options.limitMs,
+    250,
+  )
+  if (!resting) options.say(`not at rest after ${options.limitMs} ms: ${open.length} messages open, ${waiting} waiting`)
+  return testimony(rig, options.flagsEarned)
+}
+
+async function testimony(rig: Rig, flagsEarned: number): Promise<Testimony> {
+  const posted = rig.client.log
+  const tenantOf = new Map(posted.map(({ to, tenant }) => [to, tenant]))
+  const ledger = await rig.chatProduct.ledger()
+  const messages = new Map(posted.flatMap(messageOf).map((message) => [message.id, message]))
+  for (const { to, id } of ledger) {
+    const tenant = tenantOf.get(to)
+    if (id !== undefined && tenant) messages.set(id, { tenant, id })
+  }
+  const states = await lookUp(rig.liveProducer(), [...messages.values()])
+  const inside = await lookInside(rig.store, [...messages.keys()])
+  const flags = [...inside].filter(([, { possibleDuplicate }]) => possibleDuplicate).map(([id]) => id)
+  const judgement = judge({
+    requests: posted.map(({ to, answers }) => ({ to, ids: answers.flatMap(({ id }) => (id === undefined ? [] : [id])) })),
+    ledger,
+    states,
+    possibleDuplicates: new Set(flags),
+    flagsEarned,
+  })
+  const refused = posted.filter((each) => acceptedId(each) === undefined)
+  if (refused.length > 0) {
+    const last = refused[0]?.answers.at(-1)?.status ?? 'no answer'
+    judgement.violations.push(`${refused.length} requests were never accepted (the last answer to one: ${last})`)
+  }
+  judgement.violations.push(...rig.deaths)
+  return { judgement, states, inside, posted }
+}
+
+const messageOf = (posted: Posted) => {
+  const id = acceptedId(posted)
+  return id === undefined ? [] : [{ tenant: posted.tenant, id }]
+}

@@ -1,0 +1,165 @@
+// Everything that runs for one scenario: a private Redis, the simulator of the chat product, producers and workers as
+// processes of their own, and proxies between them where the scenario wants to disturb a line.
+//
+//   client ──> producers ──[proxy]──> Redis <──[proxy]── workers ──[proxy]──> simulator
+//                  ▲                                                              │
+//                  └──────────────────── front (a live producer) <── webhooks ────┘
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { connectPatient, type Redis } from '../src/store/redis.ts'
+import { type ChatProduct, createChatProduct } from './chat-product.ts'
+import { type Client, createClient } from './client.ts'
+import { freePort } from './free-port.ts'
+import { createPart, type Part } from './part.ts'
+import type { Random } from './random.ts'
+import { createRedisServer, type RedisServer } from './redis-server.ts'
+import { startProxy, type TcpProxy } from './tcp-proxy.ts'
+import { createTenant, type Tenant, type TenantPlan } from './tenant.ts'
+
+export interface RigPlan {
+  tenants: readonly TenantPlan[]
+  workers?: number
+  producers?: number
+  /** Settings of producers and workers, on top of the ones below. */
+  env?: Record<string, string>
+  /** Settings of the simulator, on top of the ones below. */
+  simulator?: Record<string, string>
+  /** Whose line to Redis goes through a proxy. */
+  redisProxy?: 'workers' | 'producers' | 'all'
+  redisSettings?: Record<string, string>
+}
+
+export interface Rig {
+  folder: string
+  redis: RedisServer
+  /** The proof's own connection, past every proxy. */
+  store: Redis
+  chatProduct: ChatProduct
+  producers: Part[]
+  workers: Part[]
+  tenants: Tenant[]
+  client: Client
+  redisLine: TcpProxy
+  /** Between workers and chat product. */
+  providerLine: TcpProxy
+  /** Where the chat product posts its webhooks. */
+  frontUrl: string
+  /** Address of a producer that runs. */
+  liveProducer(): string
+  /** Processes that ended although nobody ended them. */
+  deaths: string[]
+  /** One more worker, not yet started. */
+  addWorker(): Part
+  stop(): Promise<void>
+}
+
+export const SECRET_KEY = 'the secret key of the proof, 32 characters and more'
+export const APP_SECRET = 'the app secret of the proof'
+
+/**
+ * Short waits, so that a run is not spent waiting, in the same order as the defaults: a provider answers, webhooks come,
+ * the wait for evidence ends.
+ */
+const SETTINGS = {
+  HOST: '127.0.0.1',
+  LANEWAY_LOG_LEVEL: 'info',
+  LANEWAY_SECRET_KEY: SECRET_KEY,
+  LANEWAY_CLOUD_API_APP_SECRET: APP_SECRET,
+  LANEWAY_CLOUD_API_VERIFY_TOKEN: 'verify-token',
+  LANEWAY_LANE_CONCURRENCY: '20',
+  LANEWAY_SEND_TIMEOUT_SECONDS: '1',
+  LANEWAY_UNCONFIRMED_WAIT_SECONDS: '4',
+}
+const SIMULATOR_SETTINGS = {
+  SIMULATOR_APP_SECRET: APP_SECRET,
+  SIMULATOR_SENT_MS: '50',
+  SIMULATOR_DELIVERED_MS: '200',
+  SIMULATOR_READ_MS: '500',
+}
+
+/** Starts it all in `folder`, from `build`. */
+export async function startRig(
+  where: { build: string; folder: string; random: Random },
+  plan: RigPlan,
+): Promise<Rig> {
+  const { build, folder, random } = where
+  const logs = join(folder, 'logs')
+  mkdirSync(logs, { recursive: true })
+  const deaths: string[] = []
+  const died = (how: string) => void deaths.push(how)
+
+  const redis = await createRedisServer(join(folder, 'redis'), { settings: plan.redisSettings ?? {} })
+  await redis.start()
+  const redisLine = await startProxy(() => redis.port, random.fork('redis line'))
+  const viaProxy = `redis://127.0.0.1:${redisLine.port}`
+  const redisUrlOf = (who: 'workers' | 'producers') =>
+    plan.redisProxy === who || plan.redisProxy === 'all' ? viaProxy : redis.url
+  const store = connectPatient(redis.url)
+  store.on('error', () => {})
+
+  const env = { ...SETTINGS, LANEWAY_DATA_DIR: join(folder, 'data'), ...plan.env }
+  const producers: Part[] = []
+  for (let n = 1; n <= (plan.producers ?? 1); n += 1) {
+    const own = { ...env, PORT: String(await freePort()), REDIS_URL: redisUrlOf('producers') }
+    producers.push(createPart({ kind: 'producer', name: `producer ${n}`, build, logs, died, env: own }))
+  }
+  const liveUrls = () => producers.filter((each) => each.isRunning() && each.url !== '').map(({ url }) => url)
+  const front = await startProxy(() => portOf(liveUrls()[0]), random.fork('front'))
+  const frontUrl = `http://127.0.0.1:${front.port}`
+
+  const chatProduct = createChatProduct({
+    build,
+    folder,
+    logs,
+    died,
+    env: { ...SIMULATOR_SETTINGS, SIMULATOR_WEBHOOK_URL: `${frontUrl}/webhooks/cloud-api`, ...plan.simulator },
+  })
+  await chatProduct.start()
+  const providerLine = await startProxy(() => portOf(chatProduct.url), random.fork('provider line'))
+  const providerUrl = `http://127.0.0.1:${providerLine.port}`
+
+  const workers: Part[] = []
+  const addWorker = (): Part => {
+    const own = { ...env, REDIS_URL: redisUrlOf('workers') }
+    const name = `worker ${workers.length + 1}`
+    const worker = createPart({ kind: 'worker', name, build, logs, died, env: own })
+    workers.push(worker)
+    return worker
+  }
+  for (let n = 1; n <= (plan.workers ?? 1); n += 1) addWorker()
+
+  const tenants: Tenant[] = []
+  for (const [place, tenant] of plan.tenants.entries()) {
+    tenants.push(await createTenant(store, { secretKey: SECRET_KEY, providerUrl, place }, tenant))
+  }
+  await Promise.all([...producers, ...workers].map((part) => part.start()))
+
+  return {
+    folder,
+    redis,
+    store,
+    chatProduct,
+    producers,
+    workers,
+    tenants,
+    client: createClient(liveUrls),
+    redisLine,
+    providerLine,
+    frontUrl,
+    liveProducer() {
+      const [url] = liveUrls()
+      if (url === undefined) throw new Error('no producer is running')
+      return url
+    },
+    deaths,
+    addWorker,
+    async stop() {
+      await Promise.all([...workers, ...producers, chatProduct].map((part) => part.kill9()))
+      store.disconnect()
+      await Promise.all([redisLine.close(), providerLine.close(), front.close()])
+      await redis.kill9()
+    },
+  }
+}
+
+const portOf = (url: string | undefined): number | undefined => (url ? Number(new URL(url).port) : undefined)

@@ -1,0 +1,124 @@
+// A TCP proxy of our own that does to connections what networks do: cuts them, leaves them half open, delays what comes
+// back, and swallows the answer to a request that passed.
+import { once } from 'node:events'
+import { createServer, Socket } from 'node:net'
+import type { Random } from './random.ts'
+
+/** A connection that is held up by the network gets its bytes later, and all of them. */
+interface Link {
+  client: Socket
+  upstream: Socket
+  frozen: boolean
+  /** Replies under way: they must arrive in order, so each waits for the one before. */
+  lastReply: Promise<void>
+}
+
+export interface TcpProxy {
+  port: number
+  /** Resets every connection; new ones work. */
+  cutAll(): void
+  /** Half open: connections of this moment never carry another byte and are never closed; new ones work. */
+  freezeAll(): void
+  /** Each reply is held back for so long; drawn anew for each. */
+  delayReplies(lowMs: number, highMs: number): void
+  /** With this chance a request passes, its reply is swallowed and the connection is reset. */
+  swallowReplies(chance: number): void
+  /** How many replies were swallowed so far. */
+  swallowed(): number
+  close(): Promise<void>
+}
+
+/** `upstream` says where a new connection goes, or undefined when there is nowhere to go: then it is refused. */
+export async function startProxy(
+  upstream: () => number | undefined,
+  random: Random,
+  options: { port?: number } = {},
+): Promise<TcpProxy> {
+  const links = new Set<Link>()
+  let delay = { lowMs: 0, highMs: 0 }
+  let swallowChance = 0
+  let swallowed = 0
+
+  const server = createServer({ noDelay: true }, (client) => {
+    const port = upstream()
+    if (port === undefined) {
+      client.resetAndDestroy()
+      return
+    }
+    const link: Link = { client, upstream: new Socket(), frozen: false, lastReply: Promise.resolve() }
+    links.add(link)
+    link.upstream.setNoDelay(true)
+    link.upstream.connect(port, '127.0.0.1')
+    join(link)
+  })
+  server.listen(options.port ?? 0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+
+  function join(link: Link): void {
+    let swallowNext = false
+    link.client.on('data', (bytes) => {
+      if (link.frozen) return
+      if (swallowChance > 0 && random.next() < swallowChance) swallowNext = true
+      if (!link.upstream.write(bytes)) {
+        link.client.pause()
+        link.upstream.once('drain', () => link.client.resume())
+      }
+    })
+    link.upstream.on('data', (bytes) => {
+      if (link.frozen) return
+      if (swallowNext) {
+        swallowed += 1
+        return cut(link)
+      }
+      if (delay.highMs === 0) {
+        link.client.write(bytes)
+        return
+      }
+      const held = new Promise<void>((resolve) => setTimeout(resolve, random.between(delay.lowMs, delay.highMs)))
+      link.lastReply = Promise.all([link.lastReply, held]).then(() => {
+        if (!link.frozen) link.client.write(bytes)
+      })
+    })
+    for (const [end, other] of [
+      [link.client, link.upstream],
+      [link.upstream, link.client],
+    ] as const) {
+      end.on('error', () => {})
+      end.on('close', () => {
+        // What the other end still has coming is delivered first; a frozen link tells nobody that anything ended.
+        if (link.frozen) return
+        links.delete(link)
+        void link.lastReply.then(() => other.destroySoon())
+      })
+    }
+  }
+
+  function cut(link: Link): void {
+    links.delete(link)
+    link.client.resetAndDestroy()
+    link.upstream.resetAndDestroy()
+  }
+
+  return {
+    port: address.port,
+    cutAll() {
+      for (const link of links) cut(link)
+    },
+    freezeAll() {
+      for (const link of links) link.frozen = true
+    },
+    delayReplies(lowMs, highMs) {
+      delay = { lowMs, highMs }
+    },
+    swallowReplies(chance) {
+      swallowChance = chance
+    },
+    swallowed: () => swallowed,
+    async close() {
+      server.close()
+      for (const link of links) cut(link)
+    },
+  }
+}
