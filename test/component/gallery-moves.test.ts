@@ -190,7 +190,7 @@ describe('without a worker', () => {
   })
 
   test('a worker that starts while the request waits answers it', async () => {
-    const gallery = await startGallery({ bulkMoveWaitMs: 20_000 })
+    const gallery = await startGallery()
     const [one, target] = [await gallery.folder('1'), await gallery.folder('2')]
     const file = await gallery.file(one)
     const waiting = gallery.call('POST', '/files/bulk-move', { body: { file_ids: [file.id], folder_id: target.id } })
@@ -203,7 +203,7 @@ describe('without a worker', () => {
   })
 
   test('Redis that goes away while the request waits is 503, long before the wait is over', async () => {
-    const gallery = await startGallery({ bulkMoveWaitMs: 60_000 })
+    const gallery = await startGallery()
     const [one, target] = [await gallery.folder('1'), await gallery.folder('2')]
     const file = await gallery.file(one)
     const waiting = gallery.call('POST', '/files/bulk-move', { body: { file_ids: [file.id], folder_id: target.id } })

@@ -28,7 +28,8 @@ export interface Reply {
 const jsonSchema = z.record(z.string(), z.unknown())
 export type TestGallery = Awaited<ReturnType<typeof startGallery>>
 
-export async function startGallery({ bulkMoveWaitMs = 10_000 } = {}) {
+/** Bulk moves wait longer than any test may last, so that a move whose end is not heard of fails its test. */
+export async function startGallery({ bulkMoveWaitMs = 120_000 } = {}) {
   const server = await startRedis()
   const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
   const redis = connectFailFast(server.url)
