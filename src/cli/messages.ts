@@ -1,4 +1,4 @@
-// messages: show. One message and everything that happened to it.
+// messages: show, requeue. One message and everything that happened to it.
 import { z } from 'zod'
 import { type MessageId, messageId, parseMessageId } from '../messages/message-id.ts'
 import { type Happening, readStory } from '../messages/story.ts'
@@ -8,6 +8,7 @@ import { type FoundMessage, findMessage } from '../store/lookup.ts'
 import type { Redis } from '../store/redis.ts'
 import { findSender, type Sender } from '../store/senders.ts'
 import { CliFailure } from './failure.ts'
+import { requeueVerb } from './requeue.ts'
 import { facts, table } from './table.ts'
 import { type Answer, type Noun, verb } from './verb.ts'
 
@@ -28,6 +29,7 @@ export const messages: Noun = {
         return answer
       },
     }),
+    requeueVerb,
   ],
 }
 

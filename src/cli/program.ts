@@ -5,13 +5,14 @@ import { loadConfig } from '../config.ts'
 import { accounts } from './accounts.ts'
 import { contacts } from './contacts.ts'
 import { keys } from './keys.ts'
+import { lanes } from './lanes.ts'
 import { messages } from './messages.ts'
 import { withRedis } from './redis-session.ts'
 import { senders } from './senders.ts'
 import { templates } from './templates.ts'
 import type { Noun, Verb } from './verb.ts'
 
-const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages]
+const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes]
 
 /** How a person calls the command line. */
 const PROGRAM = 'npm run cli --'
@@ -35,7 +36,7 @@ export interface Terminal {
 /** Its `parseAsync` runs one command line, and throws commander's errors, CliFailure, and what the work itself throws. */
 export function createProgram(terminal: Terminal): Command {
   const program = new Command(PROGRAM)
-    .description('Looks after a Laneway: accounts, keys, senders, templates, contacts and messages.')
+    .description('Looks after a Laneway: accounts, keys, senders, templates, contacts, messages and lanes.')
     .usage('<noun> <verb> [options]')
     .addHelpText('after', ABOUT)
     .exitOverride()

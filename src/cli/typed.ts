@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { quoted } from '../messages/fault.ts'
 import { parsePhone } from '../messages/phone.ts'
 import { PERMISSIONS, type Permission, permissionSchema } from '../store/credentials.ts'
+import { MAX_RATE, MIN_RATE } from '../store/senders.ts'
 import { parseDuration } from './duration.ts'
 
 /** A typed value: `expected` in words, and how to read it; whoever reads undefined refuses it. */
@@ -49,11 +50,18 @@ export const httpAddress = typed('an address that begins with http:// or https:/
   return url.search === '' && url.hash === '' ? text : undefined
 })
 
-/** Messages per second. The bound only catches slips of the finger: no chat product takes more from one number. */
-export const FASTEST_RATE = 100_000
-export const rate = typed(`messages per second, above 0 and at most ${FASTEST_RATE}`, (text) => {
+export const laneId = typed('the number of a lane, see `lanes list`', wholeNumber)
+
+/** Messages per second. */
+export const rate = typed(`messages per second, from a message a minute to ${MAX_RATE}`, (text) => {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0
-  return value > 0 && value <= FASTEST_RATE ? value : undefined
+  return value >= MIN_RATE && value <= MAX_RATE ? value : undefined
+})
+
+/** A time with its zone; read as epoch ms. */
+export const instant = typed('a time such as 2026-03-01T12:00:00Z', (text) => {
+  const parsed = z.iso.datetime({ offset: true }).safeParse(text)
+  return parsed.success ? Date.parse(text) : undefined
 })
 
 /** `messages:send,messages:read`; each permission once, in the order typed. */

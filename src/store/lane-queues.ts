@@ -64,6 +64,11 @@ export function openLaneQueues(redis: Redis) {
       await queueOf(lane).setGlobalRateLimit(pace.max, pace.durationMs)
     },
 
+    /** Sets the pace of a lane that has none, as when a process died right after it had added the sender. */
+    async ensurePace(lane: number, ratePerSecond: number): Promise<void> {
+      if ((await queueOf(lane).getGlobalRateLimit()) === null) await this.setPace(lane, ratePerSecond)
+    },
+
     async pause(lane: number): Promise<void> {
       await queueOf(lane).pause()
     },

@@ -42,6 +42,8 @@ export function createLanes(deps: {
   log: Log
   queues: LaneQueues
   process: (job: Job) => Promise<JobEnd>
+  /** Called when a lane opens. Never rejects. */
+  opened: (lane: number) => void
 }) {
   const open = new Map<number, OpenLane>()
   let stopped = false
@@ -79,6 +81,7 @@ export function createLanes(deps: {
       deps.log.error({ lane, message: job?.id, reason: error.message }, 'message.set_aside')
     })
     open.set(lane, Object.assign(state, { worker }))
+    deps.opened(lane)
   }
 
   async function closeLane(lane: number, state: OpenLane): Promise<void> {

@@ -49,7 +49,11 @@ export async function startWorker(
   const polls = startStatusPolls({ redis, config, log, directory })
   const followByPolling = (lane: number): void => polls.follow(lane)
   const sendDeps = { redis, config, log, lanes: queues, directory, trouble: createLaneTrouble(), followByPolling }
-  const lanes = createLanes({ redis, config, log, queues, process: (job) => sendMessage(sendDeps, job) })
+  const opened = (lane: number): void => {
+    const ensured = directory.of(lane).then((entry) => entry && queues.ensurePace(lane, entry.sender.rate))
+    ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
+  }
+  const lanes = createLanes({ redis, config, log, queues, process: (job) => sendMessage(sendDeps, job), opened })
   const moves = await startMoves({ redis, log })
 
   listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))

@@ -1,0 +1,101 @@
+// lanes: list, pause, resume, rate. A lane is what leaves one sender; both have the same number.
+import { z } from 'zod'
+import { type LaneStatus, laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../store/lane-control.ts'
+import { type LaneQueues, openLaneQueues } from '../store/lane-queues.ts'
+import type { Redis } from '../store/redis.ts'
+import { CliFailure } from './failure.ts'
+import { table } from './table.ts'
+import { accountId, laneId, nameUpTo, rate } from './typed.ts'
+import { type Noun, type Verb, verb } from './verb.ts'
+
+export const lanes: Noun = {
+  name: 'lanes',
+  summary: 'how each sender is getting on: backlog, pace, pause',
+  verbs: [
+    verb({
+      usage: 'list',
+      summary: 'list lanes with their backlog',
+      example: '--account 1',
+      options: { '--account <id>': 'only those of one account' },
+      values: z.strictObject({ account: accountId.optional() }),
+      run: ({ account }, { redis }) =>
+        withQueues(redis, async (queues) => {
+          const all = await listLanes(redis, queues, account)
+          return { json: all, text: all.length === 0 ? 'There is no sender yet.' : tableOf(all) }
+        }),
+    }),
+    onLane(
+      'pause <lane>',
+      'send nothing more from a lane but what is in flight',
+      { '--reason <text>': 'why, for whoever lists lanes' },
+      async (redis, queues, lane, { reason }) => {
+        await pauseLane(redis, queues, lane, reason ?? 'by hand')
+        return `Lane ${lane} is paused; messages are accepted and wait.`
+      },
+    ),
+    onLane('resume <lane>', 'let a paused lane send again', {}, async (redis, queues, lane) => {
+      await resumeLane(redis, queues, lane)
+      return `Lane ${lane} sends again.`
+    }),
+    verb({
+      usage: 'rate <lane> <number>',
+      summary: 'change the pace of a lane at once, in messages per second',
+      example: '1 20',
+      options: {},
+      values: z.strictObject({ lane: laneId, number: rate }),
+      run: ({ lane, number }, { redis }) =>
+        withQueues(redis, async (queues) => {
+          await existingLane(redis, lane)
+          await setLaneRate(redis, queues, lane, number)
+          return { json: { lane, rate: number }, text: `Lane ${lane} sends up to ${number} messages a second.` }
+        }),
+    }),
+  ],
+}
+
+/** A verb that does one thing to one lane and says so. */
+function onLane(
+  usage: string,
+  summary: string,
+  options: Readonly<Record<string, string>>,
+  act: (redis: Redis, queues: LaneQueues, lane: number, how: { reason?: string | undefined }) => Promise<string>,
+): Verb {
+  return verb({
+    usage,
+    summary,
+    example: '1',
+    options,
+    values: z.strictObject({ lane: laneId, reason: nameUpTo(200).optional() }),
+    run: ({ lane, reason }, { redis }) =>
+      withQueues(redis, async (queues) => {
+        await existingLane(redis, lane)
+        const text = await act(redis, queues, lane, { reason })
+        const [now] = (await listLanes(redis, queues)).filter((each) => each.lane === lane)
+        return { json: now, text }
+      }),
+  })
+}
+
+/** Opens the queues for one piece of work and closes them again. */
+export async function withQueues<T>(redis: Redis, work: (queues: LaneQueues) => Promise<T>): Promise<T> {
+  const queues = openLaneQueues(redis)
+  try {
+    return await work(queues)
+  } finally {
+    await queues.close()
+  }
+}
+
+async function existingLane(redis: Redis, lane: number): Promise<void> {
+  if (!(await laneOf(redis, lane))) throw new CliFailure(`There is no lane ${lane}; see \`lanes list\`.`)
+}
+
+const tableOf = (all: readonly LaneStatus[]): string =>
+  table(
+    ['LANE', 'ACCOUNT', 'NUMBER', 'NAME', 'RATE', 'WAITING', 'DELAYED', 'ACTIVE', 'SET ASIDE', 'PAUSED'],
+    all.map((lane) => [
+      ...[lane.lane, lane.account, lane.number, lane.name, lane.rate].map(String),
+      ...[lane.waiting, lane.delayed, lane.active, lane.set_aside].map(String),
+      lane.paused ? lane.paused_for || 'yes' : 'no',
+    ]),
+  )

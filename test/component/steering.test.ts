@@ -1,0 +1,110 @@
+// Pins: lanes are listed, paused, resumed and re-paced, and messages are sent again by hand, by command line and by
+// admin endpoint alike. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runCli } from '../support/cli.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: Service
+let tenant: Tenant
+let other: Tenant
+let admin: string
+
+beforeAll(async () => {
+  service = await startService({ env: { LANEWAY_SEND_TIMEOUT_SECONDS: '1' } })
+  tenant = await service.addTenant()
+  other = await service.addTenant()
+  admin = await tenant.key('admin')
+})
+afterAll(() => service?.close())
+
+const bearer = () => ({ authorization: `Bearer ${admin}` })
+
+async function send(to: string): Promise<string> {
+  const answer = await service.post('/sendservicemessages/sendmessages', {
+    api_key: tenant.apiKey,
+    messaging_product: 'chatapp',
+    recipient_type: 'individual',
+    to,
+    type: 'audio',
+    audio: { link: 'https://example.com/a.ogg' },
+  })
+  expect(answer.status).toBe(200)
+  return answer.body.messages[0].id
+}
+
+const statusOf = async (id: string) =>
+  (await service.post('/chatappbusiness/getmessgageinfobyid', { api_key: tenant.apiKey, message_id: id })).body.message
+    .status as string
+
+const reaches = (id: string, status: string) =>
+  eventually(async () => (await statusOf(id)) === status, `${id} becomes ${status}`)
+
+const cli = async (...args: string[]) => {
+  const result = await runCli([...args, '--json'], { REDIS_URL: service.server.url })
+  return { ...result, json: result.code === 0 ? JSON.parse(result.stdout) : undefined }
+}
+
+test('a paused lane keeps its messages until it is resumed', async () => {
+  const paused = await service.post(`/admin/lanes/${tenant.partnerLane}/pause`, { reason: 'night' }, bearer())
+  expect(paused.status).toBe(200)
+  const id = await send('+491700001001')
+  const { json } = await cli('lanes', 'list', '--account', String(tenant.account))
+  expect(json.find((lane: { lane: number }) => lane.lane === tenant.partnerLane)).toMatchObject({
+    paused: true,
+    paused_for: 'night',
+    waiting: 1,
+  })
+  expect(await statusOf(id)).toBe('queued')
+  expect((await cli('lanes', 'resume', String(tenant.partnerLane))).code).toBe(0)
+  await reaches(id, 'read')
+})
+
+test("another account's lane does not exist for an admin key", async () => {
+  for (const verb of ['pause', 'resume', 'rate']) {
+    const answer = await service.post(`/admin/lanes/${other.partnerLane}/${verb}`, { rate: 5 }, bearer())
+    expect(answer.status, verb).toBe(404)
+  }
+  const listed = await fetch(`${service.url}/admin/lanes`, { headers: bearer() })
+  const { data } = (await listed.json()) as { data: { account: number }[] }
+  expect(data.map((lane) => lane.account)).toEqual([tenant.account, tenant.account])
+})
+
+test('a new pace is what lanes list shows, and a rate out of range is refused by name', async () => {
+  const answer = await service.post(`/admin/lanes/${tenant.cloudLane}/rate`, { rate: 12 }, bearer())
+  expect(answer.status).toBe(200)
+  const { json } = await cli('lanes', 'list')
+  expect(json.find((lane: { lane: number }) => lane.lane === tenant.cloudLane).rate).toBe(12)
+  const wrong = await service.post(`/admin/lanes/${tenant.cloudLane}/rate`, { rate: 0 }, bearer())
+  expect(wrong.status).toBe(400)
+  expect(wrong.body.error.details[0].path).toBe('rate')
+  expect((await cli('lanes', 'rate', String(tenant.cloudLane), '0')).code).toBe(2)
+})
+
+test('failed messages are counted by a dry run, then sent again by hand', async () => {
+  const id = await send('+15550100104')
+  await reaches(id, 'failed')
+  const dry = await service.post('/admin/requeue', { state: 'failed', code: '131051', dry_run: true }, bearer())
+  expect(dry.body.data).toEqual({ matched: 1, queued: 0, without_content: 0 })
+  expect(await statusOf(id)).toBe('failed')
+  expect((await cli('messages', 'requeue', '--code', '999')).json.matched).toBe(0)
+  const done = await cli('messages', 'requeue', '--state', 'failed', '--code', '131051')
+  expect(done.json).toMatchObject({ matched: 1, queued: 1 })
+  await eventually(async () => {
+    const { json } = await cli('messages', 'show', id)
+    const times = json.history.filter((each: { what: string }) => each.what === 'claimed').length
+    return json.state === 'failed' && times === 2
+  }, 'it was tried once more and refused again')
+})
+
+test('an unknown message that is sent again by hand is flagged as a possible duplicate', async () => {
+  await cli('accounts', 'set', String(tenant.account), 'policy.transactional', 'never_repeat')
+  const id = await send('+15550100307')
+  await reaches(id, 'unknown')
+  const answer = await service.post('/admin/requeue', { state: 'unknown' }, bearer())
+  expect(answer.body.data.queued).toBe(1)
+  await eventually(async () => {
+    const { json } = await cli('messages', 'show', id)
+    return json.possible_duplicate === true && json.state === 'unknown'
+  }, 'it was sent again and is unknown again, flagged')
+})
