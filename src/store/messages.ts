@@ -113,15 +113,16 @@ export type StepResult = { verdict: Verdict; state: State } | { verdict: 'missin
 
 /**
  * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`; `stopped` says
- * that its campaign does not run. Rejects when
- * Redis is away or full: then nothing may be sent. `lostAfterMs` is when the sweep takes the attempt for lost.
+ * that its campaign does not run. Rejects when Redis is away or full: then nothing may be sent. `lostAfterMs` is when
+ * the sweep takes the attempt for lost; when another attempt holds the message, evidence of that one is waited for
+ * `evidenceWaitMs` before the policy decides.
  */
 export async function claim(
   redis: Redis,
   id: MessageId,
   attempt: string,
   message: NewMessage,
-  times: { lostAfterMs: number; retentionMs: number },
+  times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number },
 ): Promise<{ verdict: Verdict | 'stopped'; state: State }> {
   const reply = await claimScript(
     redis,
@@ -135,6 +136,7 @@ export async function claim(
       times.retentionMs,
       message.run ?? '',
       campaignPrefix(id.lane),
+      times.evidenceWaitMs,
       ...['t', message.to, 'k', message.type, 'x', message.text],
       ...['y', message.class === 'transactional' ? 't' : 'c', 'u', message.validUntil],
       ...(message.campaign === undefined ? [] : ['g', message.campaign]),

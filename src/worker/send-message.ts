@@ -68,7 +68,8 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     campaign,
     run,
   }
-  const times = { lostAfterMs: lostAfterMs(deps.config), retentionMs: deps.config.retentionMs }
+  const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
+  const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
   const claimAskedAt = performance.now()
   const claimed = await claim(deps.redis, id, attempt, message, times)
   if (claimed.verdict !== 'done' || claimed.state !== 'sending') {

@@ -67,8 +67,9 @@ const claimed = async (id: ReturnType<typeof newId>['id'], attempt: string) =>
       class: 'campaign',
       validUntil: Date.now() + HOUR_MS,
       campaign: 'spring',
+      run: undefined,
     },
-    { lostAfterMs: 10_000, retentionMs: HOUR_MS },
+    { lostAfterMs: 10_000, evidenceWaitMs: 0, retentionMs: HOUR_MS },
   )
 
 test('a message that waits is shown from its job', async () => {

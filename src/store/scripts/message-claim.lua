@@ -8,7 +8,7 @@
 -- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
 -- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
 -- ARGV[7] number of the campaign ('' = none)     ARGV[8] what the keys of the lane's campaigns begin with
--- ARGV[9…] field, value, …: what a new record holds besides
+-- ARGV[9] ms that evidence of another attempt is waited for  ARGV[10…] field, value, …: what a new record holds besides
 -- Output: {verdict, state letter, attempt id on the record}. The verdict `stopped`: its campaign does not run, nothing
 -- may be sent; what was never claimed leaves no trace, so that a resumed campaign can queue it again.
 -- include message-states
@@ -36,21 +36,27 @@ if verdict == 'ignored' then return { verdict, p.state, p.attempt } end
 
 local fields = { 's', p.state, 'a', p.attempt }
 if not exists then
-  for i = 9, #ARGV do fields[#fields + 1] = ARGV[i] end
+  for i = 10, #ARGV do fields[#fields + 1] = ARGV[i] end
 end
 redis.call('HSET', KEYS[1], unpack(fields))
 if not exists then redis.call('PEXPIRE', KEYS[1], ARGV[6]) end
 count(prefix, run, before, p.state)
 
+-- The content is needed should it be sent again, and lives in the job, which goes away now.
+local function keepContent()
+  local data = redis.call('HGET', KEYS[4], 'data')
+  if data then redis.call('HSET', KEYS[1], 'p', data) end
+end
+
 if verdict == 'held' then
   tell(KEYS[1], 'h', now, tonumber(ARGV[3]), ARGV[2])
-  redis.call('ZADD', KEYS[2], now, ARGV[1])
+  redis.call('ZADD', KEYS[2], now + tonumber(ARGV[9]), ARGV[1])
+  keepContent()
 elseif p.state == EXPIRED then
   tell(KEYS[1], 'x', now, tonumber(ARGV[3]), '')
   redis.call('ZREM', KEYS[2], ARGV[1])
   redis.call('ZADD', KEYS[3], now, ARGV[1])
-  local data = redis.call('HGET', KEYS[4], 'data')
-  if data then redis.call('HSET', KEYS[1], 'p', data) end
+  keepContent()
 else
   tell(KEYS[1], 'c', now, tonumber(ARGV[3]), ARGV[2])
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[5]), ARGV[1])
