@@ -1,6 +1,7 @@
 // Waits until a service has come to rest, then gathers the three testimonies and has them judged.
+import { writeCaseFiles } from './case-files.ts'
+import { type Judgement, judge } from './checker.ts'
 import { acceptedId, type Posted } from './client.ts'
-import { judge, type Judgement } from './checker.ts'
 import { type Inside, laneOf, lookInside, lookUp } from './lookup.ts'
 import type { Rig } from './rig.ts'
 import { eventually } from './wait.ts'
@@ -57,7 +58,10 @@ async function testimony(rig: Rig, flagsEarned: number): Promise<Testimony> {
   const inside = await lookInside(rig.store, [...messages.keys()])
   const flags = [...inside].filter(([, { possibleDuplicate }]) => possibleDuplicate).map(([id]) => id)
   const judgement = judge({
-    requests: posted.map(({ to, answers }) => ({ to, ids: answers.flatMap(({ id }) => (id === undefined ? [] : [id])) })),
+    requests: posted.map(({ to, answers }) => ({
+      to,
+      ids: answers.flatMap(({ id }) => (id === undefined ? [] : [id])),
+    })),
     ledger,
     states,
     possibleDuplicates: new Set(flags),
@@ -69,6 +73,7 @@ async function testimony(rig: Rig, flagsEarned: number): Promise<Testimony> {
     judgement.violations.push(`${refused.length} requests were never accepted (the last answer to one: ${last})`)
   }
   judgement.violations.push(...rig.deaths)
+  writeCaseFiles(rig.folder, judgement, { posted, ledger, states, inside })
   return { judgement, states, inside, posted }
 }
 

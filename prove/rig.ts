@@ -78,10 +78,7 @@ const SIMULATOR_SETTINGS = {
 }
 
 /** Starts it all in `folder`, from `build`. */
-export async function startRig(
-  where: { build: string; folder: string; random: Random },
-  plan: RigPlan,
-): Promise<Rig> {
+export async function startRig(where: { build: string; folder: string; random: Random }, plan: RigPlan): Promise<Rig> {
   const { build, folder, random } = where
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true })

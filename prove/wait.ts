@@ -4,7 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export const pause = (ms: number): Promise<void> => sleep(ms)
 
 /** Asks until the answer is true; false when it is not within `limitMs`. */
-export async function eventually(ask: () => Promise<boolean> | boolean, limitMs: number, everyMs = 100): Promise<boolean> {
+export async function eventually(
+  ask: () => Promise<boolean> | boolean,
+  limitMs: number,
+  everyMs = 100,
+): Promise<boolean> {
   const end = performance.now() + limitMs
   for (;;) {
     if (await ask()) return true

@@ -1,12 +1,13 @@
 // One of three workers is killed every second while the chat product lies about one message in twelve.
-import type { Random } from '../random.ts'
-import { recipientsOf } from '../recipients.ts'
-import { startRig } from '../rig.ts'
-import { brokenFigures, type Figure, type Finding, type Run, type Scenario } from '../scenario.ts'
+
 import { planFaults } from '../faults.ts'
 import { strikeEvery } from '../nemesis.ts'
-import { type Testimony, testimonyAtRest } from '../rest.ts'
 import type { Part } from '../part.ts'
+import type { Random } from '../random.ts'
+import { recipientsOf } from '../recipients.ts'
+import { type Testimony, testimonyAtRest } from '../rest.ts'
+import { startRig } from '../rig.ts'
+import { brokenFigures, type Figure, type Finding, type Run, type Scenario } from '../scenario.ts'
 import type { Wire } from '../tenant.ts'
 
 const CONCURRENCY = 20
@@ -62,7 +63,12 @@ function figuresOf({ judgement, posted, inside, states }: Testimony, wire: Wire)
     { what: 'never_repeat sent twice', value: doubled('never_repeat'), unit: 'messages', atMost: 0 },
   ]
   const share = (100 * doubled('must_arrive')) / of('must_arrive').length
-  figures.push({ what: 'must_arrive sent twice, flagged', value: share, unit: '%', ...(wire === 'cloud-api' ? { atMost: 0.1 } : {}) })
+  figures.push({
+    what: 'must_arrive sent twice, flagged',
+    value: share,
+    unit: '%',
+    ...(wire === 'cloud-api' ? { atMost: 0.1 } : {}),
+  })
   void inside
   void states
   return figures
