@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import { readRecord } from './broken-record.ts'
 import { defineScript } from './lua.ts'
+import { idField } from './record-fields.ts'
 import type { Redis } from './redis.ts'
 import { isThere, readHashes } from './redis-hashes.ts'
 import { contactKeys } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
 
-const idField = z.coerce.number<string>().int().positive()
 const tagSchema = z.object({ id: idField, name: z.string().min(1) })
 export type Tag = z.infer<typeof tagSchema>
 

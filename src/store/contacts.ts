@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { readRecord } from './broken-record.ts'
 import { defineScript } from './lua.ts'
+import { idField } from './record-fields.ts'
 import type { Redis } from './redis.ts'
 import { contactKeys } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
@@ -17,7 +18,6 @@ export interface NewContact {
   email: string
 }
 
-const idField = z.coerce.number<string>().int().positive()
 const optionalText = z.string().transform((text) => (text === '' ? null : text))
 
 const memberSchema = z

@@ -1,7 +1,8 @@
 // Folders of a gallery. Nothing removes a folder, so one that was found stays.
 import { z } from 'zod'
 import { readRecord } from './broken-record.ts'
-import { idField, nowMicros, optionalField, timeField } from './gallery-fields.ts'
+import { nowMicros } from './gallery-clock.ts'
+import { idField, optionalField, timeField } from './record-fields.ts'
 import type { Redis } from './redis.ts'
 import { isThere, readHashes } from './redis-hashes.ts'
 import { galleryKeys } from './redis-keys.ts'

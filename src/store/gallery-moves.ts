@@ -1,8 +1,8 @@
 // Bulk moves: the step that moves the files, and the record of how it ended.
 import { z } from 'zod'
 import { readRecord } from './broken-record.ts'
-import { idField } from './gallery-fields.ts'
 import { defineScript } from './lua.ts'
+import { idField } from './record-fields.ts'
 import type { Redis } from './redis.ts'
 import { isThere } from './redis-hashes.ts'
 import { galleryKeys, rootKeys } from './redis-keys.ts'
