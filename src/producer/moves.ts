@@ -45,9 +45,6 @@ export function openMoves(redis: Redis) {
   }
 
   return {
-    /** For the dashboard. */
-    queue: queue.queue,
-
     /** Queues a move and waits up to `waitMs` for its outcome; undefined when there is none yet. */
     async run(payload: MovePayload, waitMs: number): Promise<MoveOutcome | undefined> {
       await queue.add(payload)

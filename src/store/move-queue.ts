@@ -22,9 +22,6 @@ export function openMoveQueue(redis: Redis) {
   queue.on('error', () => {})
 
   return {
-    /** For the dashboard. */
-    queue,
-
     /** Adds a move; resolves once it is in Redis. Adding the same move again changes nothing. */
     async add(payload: MovePayload): Promise<void> {
       // While Redis is away BullMQ would wait for ever.
