@@ -4,7 +4,7 @@ import { readRecord } from './broken-record.ts'
 import { defineScript } from './lua.ts'
 import { idField } from './record-fields.ts'
 import type { Redis } from './redis.ts'
-import { isThere } from './redis-hashes.ts'
+import { isThere, readHashes } from './redis-hashes.ts'
 import { contactKeys } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
 
@@ -25,6 +25,14 @@ export async function createTag(redis: Redis, account: number, name: string): Pr
 export async function findTag(redis: Redis, account: number, id: number): Promise<Tag | undefined> {
   const hash = await redis.hgetall(contactKeys(account).tag(id))
   return isThere(hash) ? readRecord(tagSchema, `tag ${id}`, hash) : undefined
+}
+
+/** All tags of the account, oldest first. */
+export async function listTags(redis: Redis, account: number): Promise<Tag[]> {
+  const keys = contactKeys(account)
+  const ids = readRecord(z.array(idField), 'the tag names', await redis.hvals(keys.tagNames)).sort((a, b) => a - b)
+  const hashes = await readHashes(redis, ids.map(keys.tag))
+  return hashes.map((hash, index) => readRecord(tagSchema, `tag ${ids[index]}`, hash))
 }
 
 /**

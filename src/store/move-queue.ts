@@ -7,8 +7,6 @@ import { sharedQueuePrefix } from './redis-keys.ts'
 /** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
 const EVENTS_KEPT = 100
 
-export type MoveQueue = ReturnType<typeof openMoveQueue>
-
 /** Opens the queue on a connection that fails fast. */
 export function openMoveQueue(redis: Redis) {
   const queue = new Queue(MOVE_QUEUE, {
