@@ -72,6 +72,14 @@ describe('a start is refused in one sentence', () => {
     expect(existsSync(demoFile(folder.dataDir))).toBe(true)
   })
 
+  test('when there is no Redis server and no way to install one, with the commands that help', async () => {
+    const words = await refusal({ PATH: '/nowhere' })
+    expect(words).toMatch(/^Laneway needs a Redis server/)
+    for (const command of ['apt-get install -y', 'brew install redis', 'docker compose up', 'REDIS_URL=']) {
+      expect(words).toContain(command)
+    }
+  })
+
   test('by a part on its own that was given no Redis', async () => {
     for (const part of ['producer', 'worker']) {
       const started = startProcess(process.execPath, ['scripts/run.mjs', part], { LANEWAY_DATA_DIR: folder.dataDir })
