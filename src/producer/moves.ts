@@ -25,7 +25,9 @@ export function openMoves(redis: Redis) {
   const subscriber = redis.duplicate({ autoResubscribe: false })
   subscriber.on('ready', () => {
     // Announcements may have been missed until now. Without a subscription a new connection is the way to get one.
-    subscriber.subscribe(rootKeys.moveEnded).then(wakeAll, () => subscriber.disconnect(true))
+    subscriber.subscribe(rootKeys.moveEnded).then(wakeAll, () => {
+      if (!closed) subscriber.disconnect(true)
+    })
   })
   // Those who wait find out by reading that Redis is away, and say so instead of waiting on.
   subscriber.on('close', wakeAll)
