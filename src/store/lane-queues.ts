@@ -26,6 +26,8 @@ export function openLaneQueues(redis: Redis) {
       connection: redis,
       prefix: lanePrefix(lane),
       streams: { events: { maxLen: EVENTS_KEPT } },
+      // Otherwise a connection that breaks while the version is asked for leaves the queue unusable for good.
+      skipVersionCheck: true,
     })
     // The connection reports its own errors once; each queue would report them again.
     queue.on('error', () => {})
