@@ -19,6 +19,8 @@ export interface Sent {
   to: string
   /** Our message id, out of what the request carried along; undefined for a request that is not ours. */
   id: string | undefined
+  /** Our attempt, where the request says which: on the Cloud API wire. */
+  attempt: string | undefined
   /** Whose it was: the phone number id on the Cloud API wire. */
   sender: string | null
 }
@@ -71,5 +73,6 @@ export function createChatProduct(options: {
 
 function readLine(raw: unknown): Sent {
   const { at_ms, opaque, to, sender } = ledgerLine.parse(raw)
-  return { atMs: at_ms, to, id: /msg_\d+_[0-9A-Z]{26}/.exec(opaque ?? '')?.[0], sender }
+  const [, id, attempt] = /(msg_\d+_[0-9A-Z]{26})(?:\.([0-9A-Z]+))?/.exec(opaque ?? '') ?? []
+  return { atMs: at_ms, to, id, attempt, sender }
 }

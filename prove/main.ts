@@ -1,27 +1,64 @@
-// `npm run prove`
-import { mkdirSync } from 'node:fs'
+// `npm run prove`: plays the scenarios, prints one table, and exits with 1 when a promise was broken.
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createRandom } from './random.ts'
-import { workerKills } from './scenarios/worker-kill.ts'
+import { Command, InvalidArgumentError } from 'commander'
+import { playAll } from './play.ts'
+import { report, reportAsJson } from './report.ts'
+import { SCENARIOS } from './scenarios/all.ts'
 
+/** The folder that scripts/prove.mjs made for this run. */
 const place = fileURLToPath(new URL('../..', import.meta.url))
-const seed = Number(process.argv[2] ?? 1)
-for (const scenario of workerKills.filter((s) => !process.argv[3] || s.name.includes(process.argv[3]))) {
-  const folder = join(place, scenario.name)
-  mkdirSync(folder)
-  console.log(folder)
-  const t = performance.now()
-  const f = await scenario.run({
-    seed,
-    random: createRandom(seed, scenario.name),
-    build: join(place, 'dist'),
-    folder,
-    full: false,
-    say: (l) => console.log(scenario.name, l),
-  })
-  console.log(performance.now() - t)
-  if ('judgement' in f)
-    console.log(JSON.stringify({ ...f, judgement: { ...f.judgement, flagged: f.judgement.flagged.length } }, null, 1))
+
+const program = new Command('npm run prove --')
+  .description('Runs real processes against the ledger of the chat product while they are being killed.')
+  .option('--seed <number>', 'repeats the run of that seed; without it a new one is drawn', wholeNumber)
+  .option('--only <names>', 'only these scenarios, separated by commas', namesOfScenarios)
+  .option('--full', 'at the size of the published figures, one scenario at a time, and without each safeguard once')
+  .option('--json', 'prints JSON instead of the table')
+  .addHelpText(
+    'after',
+    `\nScenarios:\n${SCENARIOS.map(({ name, promise }) => `  ${name}\n      ${promise}`).join('\n')}`,
+  )
+  .parse()
+const {
+  seed = Date.now() % 1_000_000,
+  only,
+  full = false,
+  json = false,
+} = program.opts<{
+  seed?: number
+  only?: string[]
+  full?: true
+  json?: true
+}>()
+
+let keep = false
+process.on('exit', () => {
+  if (!keep) rmSync(place, { recursive: true, force: true })
+})
+
+const begunAt = performance.now()
+const say = (line: string): void => {
+  process.stderr.write(`${((performance.now() - begunAt) / 1_000).toFixed(1).padStart(6)} s  ${line}\n`)
 }
-process.exit(0)
+say(`seed ${seed}`)
+const played = await playAll(
+  SCENARIOS.filter(({ name }) => only === undefined || only.includes(name)),
+  { seed, build: join(place, 'dist'), place, full, say },
+)
+keep = played.some(({ violations }) => violations.length > 0)
+process.stdout.write(`${json ? JSON.stringify(reportAsJson(played), null, 2) : `\n${report(played)}`}\n`)
+process.exit(keep ? 1 : 0)
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of at most nine digits.')
+  return Number(text)
+}
+
+function namesOfScenarios(text: string): string[] {
+  const names = text.split(',')
+  const unknown = names.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name))
+  if (unknown.length > 0) throw new InvalidArgumentError(`There is no scenario ${unknown.join(', ')}; see --help.`)
+  return names
+}

@@ -1,5 +1,6 @@
 // Waits until a service has come to rest, then gathers the three testimonies and has them judged.
 import { writeCaseFiles } from './case-files.ts'
+import type { Sent } from './chat-product.ts'
 import { type Judgement, judge } from './checker.ts'
 import { acceptedId, type Posted } from './client.ts'
 import { type Inside, laneOf, lookInside, lookUp } from './lookup.ts'
@@ -10,10 +11,23 @@ const RESTING = new Set(['sent', 'delivered', 'read', 'failed', 'expired', 'canc
 
 export interface Testimony {
   judgement: Judgement
-  /** By message id. */
-  states: ReadonlyMap<string, string>
-  inside: ReadonlyMap<string, Inside>
   posted: readonly Posted[]
+  ledger: readonly Sent[]
+  /** What became of each accepted message. */
+  messages: readonly KnownMessage[]
+}
+
+export interface KnownMessage {
+  to: string
+  id: string
+  /** What its lookup says. */
+  state: string
+  /** How often the chat product took it. */
+  taken: number
+  /** The attempts that it took, where its ledger tells them apart. */
+  attempts: string[]
+  /** Undefined for a message that was never claimed. */
+  inside: Inside | undefined
 }
 
 /**
@@ -74,7 +88,17 @@ async function testimony(rig: Rig, flagsEarned: number): Promise<Testimony> {
   }
   judgement.violations.push(...rig.deaths)
   writeCaseFiles(rig.folder, judgement, { posted, ledger, states, inside })
-  return { judgement, states, inside, posted }
+  const takenOf = new Map<string, Sent[]>()
+  for (const sent of ledger) takenOf.set(sent.to, [...(takenOf.get(sent.to) ?? []), sent])
+  const known = posted.flatMap((each) => {
+    const id = acceptedId(each)
+    if (id === undefined) return []
+    const { to } = each
+    const taken = takenOf.get(to) ?? []
+    const attempts = taken.flatMap(({ attempt }) => (attempt === undefined ? [] : [attempt]))
+    return [{ to, id, state: states.get(id) ?? 'missing', taken: taken.length, attempts, inside: inside.get(id) }]
+  })
+  return { judgement, posted, ledger, messages: known }
 }
 
 const messageOf = (posted: Posted) => {

@@ -56,6 +56,9 @@ export interface Rig {
 export const SECRET_KEY = 'the secret key of the proof, 32 characters and more'
 export const APP_SECRET = 'the app secret of the proof'
 
+/** Messages of one lane that one worker has in flight at most. */
+export const CONCURRENCY = 20
+
 /**
  * Short waits, so that a run is not spent waiting, in the same order as the defaults: a provider answers, webhooks come,
  * the wait for evidence ends.
@@ -66,7 +69,7 @@ const SETTINGS = {
   LANEWAY_SECRET_KEY: SECRET_KEY,
   LANEWAY_CLOUD_API_APP_SECRET: APP_SECRET,
   LANEWAY_CLOUD_API_VERIFY_TOKEN: 'verify-token',
-  LANEWAY_LANE_CONCURRENCY: '20',
+  LANEWAY_LANE_CONCURRENCY: String(CONCURRENCY),
   LANEWAY_SEND_TIMEOUT_SECONDS: '1',
   LANEWAY_UNCONFIRMED_WAIT_SECONDS: '4',
 }

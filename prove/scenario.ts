@@ -1,8 +1,9 @@
 // What a scenario is: a promise, a way to put it to the test, and what came of it.
 import type { Judgement } from './checker.ts'
 import type { Random } from './random.ts'
+import { type Rig, type RigPlan, startRig } from './rig.ts'
 
-/** A figure that the scenario must show. */
+/** A figure that the scenario shows, with its bounds where it has some. */
 export interface Figure {
   what: string
   value: number
@@ -13,25 +14,27 @@ export interface Figure {
 
 export interface Finding {
   judgement: Judgement
-  /** How long until work went on after the last trouble; undefined where there is nothing to recover from. */
+  /** The longest time until work went on after trouble; undefined where there is nothing to recover from. */
   recoveryMs?: number
   figures: Figure[]
-  /** Broken promises beyond what the judge saw. */
-  violations: string[]
-  /** Printed below the table. */
-  notes?: string[]
+  /** Broken promises that the judge cannot see. */
+  violations?: string[]
+}
+
+/** Why a scenario could not be run here. */
+export interface Skipped {
+  skipped: string
 }
 
 export interface Run {
-  seed: number
   random: Random
-  /** The compiled Laneway that is put to the test. */
+  /** Folder of the compiled Laneway that is put to the test. */
   build: string
   /** Folder of this run: data, logs, ledger. */
   folder: string
   /** Whether to run at the size of the published figures instead of about 500 messages. */
   full: boolean
-  /** A line about how far it is. */
+  /** Prints a line about how far it is. */
   say(line: string): void
 }
 
@@ -41,13 +44,23 @@ export interface Scenario {
   promise: string
   /** Runs by itself, because it measures pace. */
   alone?: true
-  run(run: Run): Promise<Finding | { skipped: string }>
+  run(run: Run): Promise<Finding | Skipped>
+}
+
+/** Starts a rig, plays the scenario on it and stops it, whatever happens. */
+export async function onRig(run: Run, plan: RigPlan, play: (rig: Rig) => Promise<Finding>): Promise<Finding> {
+  const rig = await startRig(run, plan)
+  try {
+    return await play(rig)
+  } finally {
+    await rig.stop()
+  }
 }
 
 /** The scaled runs share two cores with each other and with other tests: their time limits are three times as wide. */
-export const timeLimitMs = (run: Run, ms: number): number => (run.full ? ms : 3 * ms)
+export const timeLimit = (run: Run, limit: number): number => (run.full ? limit : 3 * limit)
 
-/** Sentences for the figures that are not kept. */
+/** Sentences for the figures that are out of bounds. */
 export function brokenFigures(figures: readonly Figure[]): string[] {
   return figures.flatMap(({ what, value, unit, atMost, atLeast }) => {
     if (atMost !== undefined && !(value <= atMost)) return [`${what}: ${rounded(value)} ${unit}, at most ${atMost}`]

@@ -3,7 +3,7 @@
 // Everything runs from a folder of its own: a copy of dist/ (so that whoever builds meanwhile changes nothing of what is
 // being proven), the proof compiled beside it, data, logs. It is removed at the end unless something was found.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -25,7 +25,10 @@ const compiled = spawnSync(
   [tsc, '-p', join(root, 'tsconfig.prove.json'), '--outDir', join(place, 'proof')],
   { stdio: ['ignore', process.stderr, process.stderr] },
 )
-if (compiled.status !== 0) giveUp('The proof does not compile, see above.')
+if (compiled.status !== 0) {
+  rmSync(place, { recursive: true, force: true })
+  giveUp('The proof does not compile, see above.')
+}
 // The proof seeds accounts through the store, whose scripts are looked for beside the compiled files.
 cpSync(join(root, 'src/store/scripts'), join(place, 'proof/src/store/scripts'), { recursive: true })
 await import(pathToFileURL(join(place, 'proof/prove/main.js')).href)

@@ -1,75 +1,95 @@
-// One of three workers is killed every second while the chat product lies about one message in twelve.
-
-import { planFaults } from '../faults.ts'
+// One of three workers is killed every second while the chat product lies about one message in twelve. Half of the
+// messages must arrive, half must never be repeated.
+import { type PlannedFaults, planFaults } from '../faults.ts'
 import { strikeEvery } from '../nemesis.ts'
 import type { Part } from '../part.ts'
 import type { Random } from '../random.ts'
 import { recipientsOf } from '../recipients.ts'
-import { type Testimony, testimonyAtRest } from '../rest.ts'
-import { startRig } from '../rig.ts'
-import { brokenFigures, type Figure, type Finding, type Run, type Scenario } from '../scenario.ts'
-import type { Wire } from '../tenant.ts'
+import { type KnownMessage, type Testimony, testimonyAtRest } from '../rest.ts'
+import { CONCURRENCY } from '../rig.ts'
+import { type Figure, onRig, type Scenario } from '../scenario.ts'
+import type { Policy, Wire } from '../tenant.ts'
 
-const CONCURRENCY = 20
+const WENT_OUT = ['sent', 'delivered', 'read']
+
+const workerKill = (wire: Wire): Scenario => ({
+  name: `worker-kill-${wire}`,
+  promise: 'Workers killed in mid-send, under a lying provider, lose no message and send none twice silently.',
+  run: (run) =>
+    onRig(run, { workers: 3, tenants: bothPolicies(wire) }, async (rig) => {
+      rig.providerLine.delayReplies(20, 120)
+      const lists = rig.tenants.map((_tenant, n) => recipientsOf(n, run.full ? 5_000 : 250))
+      const faults = await planFaults(rig.chatProduct, run.random.fork('faults'), lists.flat())
+      const random = run.random.fork('kills')
+      const kills = strikeEvery(1_000, () => restartOne(rig.workers, random))
+      await Promise.all(rig.tenants.map((tenant, n) => rig.client.post(tenant, lists[n] ?? [], run.full ? 100 : 40)))
+      await kills.stop()
+      run.say(`${rig.client.acknowledged()} accepted, ${kills.strikes()} workers killed`)
+      const flagsEarned = kills.strikes() * CONCURRENCY * rig.tenants.length + faults.withoutProof
+      const found = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned, say: run.say })
+      return { judgement: found.judgement, figures: policyFigures(found, faults, wire, run.full) }
+    }),
+})
+
+export const workerKills: readonly Scenario[] = [workerKill('cloud-api'), workerKill('partner-api')]
+
+/** One tenant whose messages must arrive, and one whose campaign messages must never be repeated. */
+export const bothPolicies = (wire: Wire) => [
+  { wire, policy: 'must_arrive' as const },
+  { wire, policy: 'never_repeat' as const, campaign: true },
+]
 
 /** Kills one of the workers and starts it again. */
-export async function killOne(workers: readonly Part[], random: Random): Promise<void> {
+export async function restartOne(workers: readonly Part[], random: Random): Promise<void> {
   const victim = random.pick(workers)
   await victim.kill9()
   await victim.start()
 }
 
-const workerKill = (wire: Wire): Scenario => ({
-  name: `worker-kill-${wire}`,
-  promise: 'Workers that are killed in mid-send lose nothing and repeat nothing silently, while the provider lies.',
-  async run(run: Run): Promise<Finding> {
-    const rig = await startRig(run, {
-      workers: 3,
-      tenants: [
-        { wire, policy: 'must_arrive' },
-        { wire, policy: 'never_repeat', campaign: true },
-      ],
-      env: { LANEWAY_LANE_CONCURRENCY: String(CONCURRENCY) },
-    })
-    try {
-      const random = run.random.fork('nemesis')
-      rig.providerLine.delayReplies(20, 120)
-      const each = run.full ? 10_000 : 250
-      const lists = rig.tenants.map((_tenant, n) => recipientsOf(n, each))
-      const faults = await planFaults(rig.chatProduct, run.random.fork('faults'), lists.flat())
-      const kills = strikeEvery(1_000, () => killOne(rig.workers, random))
-      const perSecond = run.full ? 125 : 40
-      await Promise.all(rig.tenants.map((tenant, n) => rig.client.post(tenant, lists[n] ?? [], perSecond)))
-      await kills.stop()
-      run.say(`${rig.client.acknowledged()} accepted, ${kills.strikes()} kills; waiting for rest`)
-      // A lane has so many messages in flight per worker, and there are two lanes.
-      const flagsEarned = kills.strikes() * CONCURRENCY * 2 + faults.withoutProof
-      const found = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned, say: run.say })
-      const figures = figuresOf(found, wire)
-      return { judgement: found.judgement, figures, violations: brokenFigures(figures) }
-    } finally {
-      await rig.stop()
-    }
-  },
-})
-
-export const workerKills: readonly Scenario[] = [workerKill('cloud-api'), workerKill('partner-api')]
-
-function figuresOf({ judgement, posted, inside, states }: Testimony, wire: Wire): Figure[] {
-  const twice = new Set(judgement.sentTwice)
-  const of = (policy: string) => posted.filter(({ tenant }) => tenant.policy === policy)
-  const doubled = (policy: string) => of(policy).filter(({ to }) => twice.has(to)).length
+/**
+ * What the policies promise beyond the zeros. Where evidence comes back few messages are repeated and nearly all that
+ * went out unanswered are settled by it; a small run has too few of them to hold a share to a bound.
+ */
+export function policyFigures(found: Testimony, faults: PlannedFaults, wire: Wire, full: boolean): Figure[] {
+  const twice = new Set(found.judgement.sentTwice)
+  const of = (policy: Policy) => found.posted.filter(({ tenant }) => tenant.policy === policy)
+  const sentTwice = (policy: Policy) => of(policy).filter(({ to }) => twice.has(to)).length
   const figures: Figure[] = [
-    { what: 'never_repeat sent twice', value: doubled('never_repeat'), unit: 'messages', atMost: 0 },
+    { what: 'never_repeat sent twice', value: sentTwice('never_repeat'), unit: 'messages', atMost: 0 },
+    {
+      what: 'must_arrive sent twice, flagged',
+      value: (100 * sentTwice('must_arrive')) / Math.max(1, of('must_arrive').length),
+      unit: '%',
+      ...(wire === 'cloud-api' && full ? { atMost: 0.1 } : {}),
+    },
   ]
-  const share = (100 * doubled('must_arrive')) / of('must_arrive').length
-  figures.push({
-    what: 'must_arrive sent twice, flagged',
-    value: share,
-    unit: '%',
-    ...(wire === 'cloud-api' ? { atMost: 0.1 } : {}),
+  if (wire === 'partner-api') return figures
+  const unanswered = found.messages.filter((message) => wasTakenUnanswered(message, faults))
+  const settled = unanswered.filter(
+    ({ taken, inside, state }) => taken === 1 && WENT_OUT.includes(state) && inside?.possibleDuplicate === false,
+  )
+  return [
+    ...figures,
+    {
+      what: `settled by evidence without a resend, of ${unanswered.length} sent without an answer`,
+      value: (100 * settled.length) / Math.max(1, unanswered.length),
+      unit: '%',
+      ...(full ? { atLeast: 98 } : {}),
+    },
+  ]
+}
+
+/** Whether the chat product took an attempt of which the worker never learnt, by a lie or because it was killed. */
+function wasTakenUnanswered({ to, attempts, inside }: KnownMessage, faults: PlannedFaults): boolean {
+  const fault = faults.met.get(to)
+  const story = inside?.story ?? []
+  const first = story.findIndex(({ code }) => code === 'c')
+  return attempts.some((attempt) => {
+    const claimed = story.findIndex(({ code, detail }) => code === 'c' && detail === attempt)
+    if (claimed < 0) return false
+    if (claimed === first && fault?.taken === true && !fault.proves) return true
+    const later = story.slice(claimed + 1)
+    const next = later.findIndex(({ code }) => code === 'c')
+    return later.slice(0, next < 0 ? undefined : next).some(({ code }) => code === 'h' || code === 'l')
   })
-  void inside
-  void states
-  return figures
 }

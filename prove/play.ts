@@ -1,0 +1,78 @@
+// Plays scenarios and collects what came of each: several at the same time when they are small, one after the other
+// when figures are measured.
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createRandom } from './random.ts'
+import { brokenFigures, type Finding, type Scenario } from './scenario.ts'
+
+/** What came of one scenario. */
+export interface Played {
+  name: string
+  promise: string
+  seed: number
+  seconds: number
+  /** Undefined when it was skipped or broke down. */
+  finding: Finding | undefined
+  skipped: string | undefined
+  /** One sentence each; empty when the promise was kept. */
+  violations: string[]
+  /** Where its logs and case files are; kept only when the promise was broken. */
+  folder: string
+}
+
+export interface Plan {
+  seed: number
+  build: string
+  /** Each scenario gets a folder in it. */
+  place: string
+  full: boolean
+  say(line: string): void
+}
+
+/** Small scenarios spend most of their time waiting: so many share two cores well. */
+const AT_ONCE = 4
+
+/** Calls `done` as each scenario ends; the result is in the order of `scenarios`. */
+export async function playAll(scenarios: readonly Scenario[], plan: Plan): Promise<Played[]> {
+  const results = new Map<Scenario, Played>()
+  const rest = scenarios.filter(({ alone }) => !alone).values()
+  const runner = async () => {
+    for (const scenario of rest) results.set(scenario, await play(scenario, plan))
+  }
+  await Promise.all(Array.from({ length: plan.full ? 1 : AT_ONCE }, runner))
+  for (const scenario of scenarios.filter(({ alone }) => alone)) results.set(scenario, await play(scenario, plan))
+  return scenarios.flatMap((scenario) => results.get(scenario) ?? [])
+}
+
+async function play(scenario: Scenario, plan: Plan): Promise<Played> {
+  const { seed, build, full } = plan
+  const folder = join(plan.place, scenario.name)
+  mkdirSync(folder, { recursive: true })
+  const say = (line: string) => plan.say(`${scenario.name}: ${line}`)
+  say('starts')
+  const begunAt = performance.now()
+  const played: Played = {
+    name: scenario.name,
+    promise: scenario.promise,
+    seed,
+    seconds: 0,
+    finding: undefined,
+    skipped: undefined,
+    violations: [],
+    folder,
+  }
+  try {
+    const end = await scenario.run({ random: createRandom(seed, scenario.name), build, folder, full, say })
+    if ('skipped' in end) played.skipped = end.skipped
+    else {
+      played.finding = end
+      played.violations = [...end.judgement.violations, ...brokenFigures(end.figures), ...(end.violations ?? [])]
+    }
+  } catch (error) {
+    played.violations = [`it broke down: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`]
+  }
+  played.seconds = (performance.now() - begunAt) / 1_000
+  if (played.violations.length === 0) rmSync(folder, { recursive: true, force: true })
+  say(played.skipped ? 'skipped' : played.violations.length === 0 ? 'kept its promise' : 'BROKE its promise')
+  return played
+}

@@ -1,0 +1,106 @@
+// What a run tells: one table of scenarios, their figures below it, and every broken promise in full.
+import type { Played } from './play.ts'
+import { type Figure, rounded } from './scenario.ts'
+
+const HEADS = [
+  'scenario',
+  'accepted',
+  'in ledger',
+  'lost silently',
+  'sent twice silently',
+  'flagged',
+  'recovery',
+  'seed',
+]
+
+/** The report for people. */
+export function report(played: readonly Played[]): string {
+  const broken = played.filter(({ violations }) => violations.length > 0)
+  return [
+    table([HEADS, ...played.map(row)]),
+    ...section('Figures', played.flatMap(figuresOf)),
+    ...section(
+      'Skipped',
+      played.flatMap(({ name, skipped }) => (skipped ? [`${name}: ${skipped}`] : [])),
+    ),
+    ...section('Broken promises', broken.flatMap(brokenOf)),
+    '',
+    broken.length === 0
+      ? `All ${played.length} scenarios kept their promise.`
+      : `${broken.length} of ${played.length} scenarios broke their promise.`,
+  ].join('\n')
+}
+
+/** The same for programs. */
+export function reportAsJson(played: readonly Played[]): object {
+  return {
+    kept: played.every(({ violations }) => violations.length === 0),
+    scenarios: played.map(({ name, promise, seed, seconds, finding, skipped, violations }) => ({
+      scenario: name,
+      promise,
+      seed,
+      seconds: rounded(seconds),
+      ...(skipped === undefined ? {} : { skipped }),
+      ...(finding === undefined ? {} : countsOf(finding)),
+      violations,
+    })),
+  }
+}
+
+const countsOf = ({ judgement, recoveryMs, figures }: NonNullable<Played['finding']>) => ({
+  accepted: judgement.accepted,
+  in_ledger: judgement.inLedger,
+  lost_silently: judgement.lostSilently.length,
+  sent_twice_silently: judgement.sentTwiceSilently.length,
+  sent_twice: judgement.sentTwice.length,
+  flagged: judgement.flagged.length,
+  recovery_ms: recoveryMs === undefined ? null : Math.round(recoveryMs),
+  figures,
+})
+
+function row({ name, seed, finding, skipped }: Played): string[] {
+  if (!finding) return [name, skipped ? 'skipped' : 'broke down', '', '', '', '', '', String(seed)]
+  const { judgement, recoveryMs } = finding
+  const counts = [
+    judgement.accepted,
+    judgement.inLedger,
+    judgement.lostSilently.length,
+    judgement.sentTwiceSilently.length,
+    judgement.flagged.length,
+  ].map(String)
+  return [name, ...counts, recoveryMs === undefined ? '–' : `${(recoveryMs / 1_000).toFixed(1)} s`, String(seed)]
+}
+
+function figuresOf({ name, finding }: Played): string[] {
+  return (finding?.figures ?? []).map(
+    (figure) => `${name}: ${figure.what} ${rounded(figure.value)} ${boundsOf(figure)}`,
+  )
+}
+
+function boundsOf({ unit, atLeast, atMost }: Figure): string {
+  const bounds = [
+    ...(atLeast === undefined ? [] : [`at least ${atLeast}`]),
+    ...(atMost === undefined ? [] : [`at most ${atMost}`]),
+  ]
+  return bounds.length === 0 ? unit : `${unit} (${bounds.join(', ')})`
+}
+
+const brokenOf = ({ name, promise, seed, violations, folder }: Played): string[] => [
+  `${name} (seed ${seed}): ${promise}`,
+  ...violations.map((violation) => `  - ${violation}`),
+  `  logs and cases: ${folder}`,
+]
+
+const section = (head: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : ['', `${head}:`, ...lines.map((line) => `  ${line}`)]
+
+function table(rows: readonly string[][]): string {
+  const widths = HEADS.map((_head, column) => Math.max(...rows.map((cells) => (cells[column] ?? '').length)))
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd()
+  const [head = [], ...body] = rows
+  return [line(head), widths.map((width) => '─'.repeat(width)).join('  '), ...body.map(line)].join('\n')
+}
