@@ -4,6 +4,7 @@ import type { Agent } from 'undici'
 import { z } from 'zod'
 import type { Content } from '../messages/content.ts'
 import type { CallEnd } from '../messages/outcome.ts'
+import { acceptedBy } from './acknowledgement.ts'
 import { postJson } from './http-call.ts'
 import type { OpaqueIds } from './opaque-id.ts'
 import { parseJson } from './parse-json.ts'
@@ -11,8 +12,6 @@ import type { Provider } from './provider.ts'
 
 /** Version of the Graph API that requests are written for; one lives about two years. */
 const GRAPH_VERSION = 'v25.0'
-
-const acknowledgement = z.object({ messages: z.array(z.object({ id: z.string().min(1) })).min(1) })
 
 const refusal = z.object({
   error: z.object({
@@ -64,12 +63,8 @@ function lowerKinds(value: unknown): unknown {
 function readSend(end: Awaited<ReturnType<typeof postJson>>): CallEnd {
   if (end.kind !== 'answer') return end
   const body = parseJson(end.body)
-  if (end.status >= 200 && end.status < 300) {
-    const accepted = acknowledgement.safeParse(body)
-    if (accepted.success && accepted.data.messages[0]) {
-      return { kind: 'accepted', providerId: accepted.data.messages[0].id }
-    }
-  }
+  const accepted = acceptedBy(end.status, body)
+  if (accepted) return accepted
   const parsed = refusal.safeParse(body)
   const error = parsed.success ? parsed.data.error : undefined
   return {

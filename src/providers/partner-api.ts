@@ -4,11 +4,10 @@
 import type { Agent } from 'undici'
 import { z } from 'zod'
 import type { CallEnd } from '../messages/outcome.ts'
+import { acceptedBy } from './acknowledgement.ts'
 import { postJson } from './http-call.ts'
 import { parseJson } from './parse-json.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
-
-const acknowledgement = z.object({ messages: z.array(z.object({ id: z.string().min(1) })).min(1) })
 
 /** The one error envelope of this wire; `code` is the chat product's number or a word of the upstream's own. */
 const refusal = z.object({
@@ -78,12 +77,8 @@ function mediaInCapitals<T>(value: T): unknown {
 function readSend(end: Awaited<ReturnType<typeof postJson>>): CallEnd {
   if (end.kind !== 'answer') return end
   const body = parseJson(end.body)
-  if (end.status >= 200 && end.status < 300) {
-    const accepted = acknowledgement.safeParse(body)
-    if (accepted.success && accepted.data.messages[0]) {
-      return { kind: 'accepted', providerId: accepted.data.messages[0].id }
-    }
-  }
+  const accepted = acceptedBy(end.status, body)
+  if (accepted) return accepted
   const error = refusal.safeParse(body)
   const code = error.success ? error.data.error?.code : undefined
   return {

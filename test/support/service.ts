@@ -1,15 +1,14 @@
 // A whole service in one process for a test: private Redis, simulator, producer, worker, and an account with its keys
 // and two senders, one per wire. Nothing is stood in for but the chat product.
-import { createServer } from 'node:http'
-import { once } from 'node:events'
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, loadConfig } from '../../src/config.ts'
 import { templateSchema } from '../../src/messages/template.ts'
 import { startProducer } from '../../src/producer/main.ts'
-import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts'
 import type { SimulatorConfig } from '../../src/simulator/config.ts'
+import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts'
 import { createAccount } from '../../src/store/accounts.ts'
 import { createCredential, type Permission } from '../../src/store/credentials.ts'
 import { openLaneQueues } from '../../src/store/lane-queues.ts'
@@ -102,7 +101,13 @@ export async function startService(
     async addTenant({ defaultProvider = 'partner-api', rate = 1_000 } = {}) {
       tenants += 1
       const account = await createAccount(redis, `tenant ${tenants}`)
-      const common = { account, baseUrl: simulator.url, sealedToken: seal.close('token'), rate, honoursIdempotency: false }
+      const common = {
+        account,
+        baseUrl: simulator.url,
+        sealedToken: seal.close('token'),
+        rate,
+        honoursIdempotency: false,
+      }
       const add = async (sender: Pick<NewSender, 'number' | 'name' | 'provider' | 'phoneNumberId'>) => {
         const lane = await addSender(redis, { ...common, ...sender, isDefault: sender.provider === defaultProvider })
         await queues.setPace(lane, rate)
@@ -151,15 +156,4 @@ export async function startService(
     },
   }
   return service
-}
-
-/** A free loopback port, for a server that is to be told one. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
-  return address.port
 }
