@@ -59,6 +59,8 @@ export function createLifecycle(log: Log, parent: number) {
     process.exit(exitCode)
   }
 
+  // Whoever read our output may be gone; that is no reason to end without stopping.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (stopping && Date.now() - stopBeganMs > SAME_SIGNAL_MS) process.exit(INTERRUPTED)

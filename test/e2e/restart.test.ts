@@ -106,6 +106,15 @@ describe('npm', () => {
     await nothingLeft(folder.dataDir)
   })
 
+  test('in a terminal that is closed takes the service with it', async () => {
+    const terminal = ['script', '--quiet', '--command', 'npm start', '/dev/null'] as const
+    const { process: script } = await startLaneway(folder.dataDir, {}, terminal)
+    script.kill('SIGKILL')
+    await nothingLeft(folder.dataDir)
+    expect(existsSync(join(folder.dataDir, 'laneway.pid'))).toBe(false)
+    expect(existsSync(join(folder.dataDir, 'redis', 'redis.pid'))).toBe(false)
+  })
+
   test('that is told to stop waits for the service to stop', async () => {
     const { process: npm } = await startLaneway(folder.dataDir, {}, npmStart)
     npm.kill('SIGTERM')
