@@ -1,0 +1,33 @@
+// Baseline: the producer that one writes with Express and BullMQ. It parses the body, adds the job, acknowledges.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { Queue } from 'bullmq'
+import express from 'express'
+import { Redis } from 'ioredis'
+import { z } from 'zod'
+import { answerQuestions } from '../child.ts'
+
+async function listen(redisUrl: string): Promise<number> {
+  const queue = new Queue('send', { connection: new Redis(redisUrl, { maxRetriesPerRequest: null }) })
+  await queue.waitUntilReady()
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.post('/send', express.json(), async (request, response) => {
+    const { to, template } = request.body
+    const job = await queue.add('send', { to, template })
+    response.json({
+      messaging_product: 'chatapp',
+      contacts: [{ input: to, wa_id: String(to).slice(1) }],
+      messages: [{ id: job.id }],
+    })
+  })
+  const server = createServer(app)
+  server.keepAliveTimeout = 65_000
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  return address !== null && typeof address === 'object' ? address.port : 0
+}
+
+answerQuestions({ listen: (detail) => listen(z.string().parse(detail)) })

@@ -1,0 +1,15 @@
+// What must not outlive the bench: every process it starts is put on one list and ended in reverse order, at the end,
+// on Ctrl-C (see main.ts) and after an error.
+export interface Closing {
+  add(stop: () => Promise<void>): void
+  /** Ends everything that is on the list, the last one first. */
+  all(): Promise<void>
+}
+
+export function createClosing(): Closing {
+  const stops: (() => Promise<void>)[] = []
+  const all = async (): Promise<void> => {
+    for (let stop = stops.pop(); stop !== undefined; stop = stops.pop()) await stop().catch(() => {})
+  }
+  return { add: (stop) => void stops.push(stop), all }
+}

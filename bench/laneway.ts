@@ -1,0 +1,115 @@
+// Laneway as a contender: its own Redis, one producer process, one worker process, an account with 100 keys, an
+// approved template that every message is held against, and senders on the Cloud API wire that point at the sink.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { templateSchema } from '../src/messages/template.ts'
+import { createAccount } from '../src/store/accounts.ts'
+import { createCredential } from '../src/store/credentials.ts'
+import { openLaneQueues } from '../src/store/lane-queues.ts'
+import { createSeal } from '../src/store/seal.ts'
+import { addSender, MAX_RATE } from '../src/store/senders.ts'
+import { importTemplate } from '../src/store/templates.ts'
+import type { Closing } from './closing.ts'
+import type { Contender, Rig } from './contender.ts'
+import { freePort, type Part, startPart, until } from './part.ts'
+import { type BenchRedis, startRedis } from './redis.ts'
+import { TEMPLATE, type Traffic } from './traffic.ts'
+
+const KEYS = 100
+const SECRET_KEY = 'the bench has no secrets but needs a key'
+export const APP_SECRET = 'bench app secret'
+
+export interface Laneway extends Contender {
+  redis: BenchRedis
+  producer: Part
+  worker: Part
+  /** Many messages per request. */
+  batch: (size: number, lanes?: number) => Traffic
+  /** One of the keys: it may send and look up. */
+  key: string
+}
+
+/** Starts it with so many lanes, each for up to 100,000 messages a second: the pace is on but never the limit. */
+export async function startLaneway(
+  rig: Rig,
+  dir: string,
+  closing: Closing,
+  options: { lanes?: number; profile?: string | undefined } = {},
+): Promise<Laneway> {
+  const { lanes = 1 } = options
+  mkdirSync(dir, { recursive: true })
+  const redis = await startRedis(dir, closing)
+  const queues = openLaneQueues(redis.client)
+  closing.add(() => queues.close())
+  const { keys, senders, laneIds } = await seed(redis, queues, rig.sinkPort, lanes)
+
+  const port = await freePort()
+  const settings = {
+    PORT: String(port),
+    REDIS_URL: redis.url,
+    LANEWAY_DATA_DIR: join(dir, 'data'),
+    LANEWAY_SECRET_KEY: SECRET_KEY,
+    LANEWAY_CLOUD_API_APP_SECRET: APP_SECRET,
+    LANEWAY_LOG_LEVEL: 'warn',
+  }
+  const flags = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`]
+  const producer = startPart('start/producer.js', settings, closing, flags)
+  const worker = startPart('start/worker.js', settings, closing, flags)
+  await until('Laneway is ready', 30_000, async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
+
+  const batch = (size: number, among = lanes): Traffic => ({
+    kind: 'batch',
+    path: '/messages/batch',
+    keys,
+    senders: senders.slice(0, among),
+    size,
+  })
+  return {
+    name: 'Laneway',
+    port,
+    redis,
+    producer,
+    worker,
+    key: keys[0] ?? '',
+    traffic: { kind: 'message', path: '/chatappbusiness/send-templated-message', keys, senders },
+    batch,
+    hold: async () => void (await Promise.all(laneIds.map((lane) => queues.pause(lane)))),
+    release: async () => void (await Promise.all(laneIds.map((lane) => queues.resume(lane)))),
+  }
+}
+
+async function seed(
+  { client }: BenchRedis,
+  queues: ReturnType<typeof openLaneQueues>,
+  sinkPort: number,
+  lanes: number,
+) {
+  const account = await createAccount(client, 'bench')
+  await importTemplate(client, account, templateSchema.parse(TEMPLATE))
+  const keys: string[] = []
+  for (let i = 0; i < KEYS; i += 1) {
+    keys.push((await createCredential(client, account, ['messages:send', 'messages:read'], Date.now())).secret)
+  }
+  const seal = createSeal(SECRET_KEY)
+  const senders: string[] = []
+  const laneIds: number[] = []
+  for (let i = 0; i < lanes; i += 1) {
+    const number = `49301${String(i).padStart(6, '0')}`
+    const lane = await addSender(client, {
+      account,
+      number,
+      name: '',
+      provider: 'cloud-api',
+      baseUrl: `http://127.0.0.1:${sinkPort}`,
+      sealedToken: seal.close('token'),
+      phoneNumberId: String(1_000 + i),
+      rate: MAX_RATE,
+      honoursIdempotency: false,
+      isDefault: i === 0,
+    })
+    await queues.setPace(lane, MAX_RATE)
+    senders.push(number)
+    laneIds.push(lane)
+  }
+  return { keys, senders, laneIds }
+}

@@ -1,0 +1,115 @@
+// `npm run bench`: measures Laneway against what people would otherwise run, side by side. See README.md here.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import type { Scenario } from './bench.ts'
+import { startChild } from './child.ts'
+import { createClosing } from './closing.ts'
+import { acceptedInAll, type Rig } from './contender.ts'
+import { createProgress } from './progress.ts'
+import { type Figure, printTable, surroundings } from './report.ts'
+import { accept } from './scenarios/accept.ts'
+
+const SCENARIOS: Readonly<Record<string, Scenario>> = { accept }
+
+const HELP = `npm run bench -- [${Object.keys(SCENARIOS).join('|')}]... [options]
+
+Without a name all are run, which takes about MINUTES minutes.
+
+  --rounds <n>     rounds that count, after one that warms up (default 3)
+  --seconds <n>    how long each round of a timed scenario loads one contender (default 5)
+  --full           the sizes of the goals where the default is smaller: a million waiting, ten minutes of memory
+  --json <file>    also write the figures, machine and versions as JSON; - for standard output
+  --profile <dir>  write CPU profiles of Laneway's processes there
+  --help`
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '5' },
+    full: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    profile: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+const unknown = positionals.filter((name) => !Object.hasOwn(SCENARIOS, name))
+if (values.help || unknown.length > 0) {
+  process.stderr.write(unknown.length > 0 ? `There is no scenario ${unknown.join(', ')}.\n\n${HELP}\n` : `${HELP}\n`)
+  process.exit(values.help ? 0 : 1)
+}
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`)
+const profile = values.profile === undefined ? undefined : resolve(values.profile)
+if (profile !== undefined) mkdirSync(profile, { recursive: true })
+const dir = mkdtempSync(join(tmpdir(), 'laneway-bench-'))
+const closing = createClosing()
+/** What belongs to the scenario that runs. */
+let own = createClosing()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void interrupted())
+const figures: Figure[] = []
+let isBroken = false
+try {
+  const rig = await startRig()
+  const progress = createProgress(say)
+  for (const name of positionals.length > 0 ? positionals : Object.keys(SCENARIOS)) {
+    own = createClosing()
+    try {
+      const found = await SCENARIOS[name]?.({
+        rig,
+        dir: join(dir, name),
+        closing: own,
+        rounds: Number(values.rounds),
+        seconds: Number(values.seconds),
+        full: values.full,
+        profile,
+        say: progress.say,
+        progress: (doing) => progress.show(`${name}: ${doing}`),
+      })
+      figures.push(...(found ?? []))
+    } catch (error) {
+      isBroken = true
+      progress.say(`${name} failed: ${error instanceof Error ? error.message : String(error)}`)
+    } finally {
+      await own.all()
+      rmSync(join(dir, name), { recursive: true, force: true })
+    }
+  }
+  progress.end()
+  const total = await rig.sink.ask('total', undefined, z.number())
+  if (!isBroken && total !== acceptedInAll()) {
+    isBroken = true
+    say(`The sink got ${total} messages, but ${acceptedInAll()} were accepted.`)
+  } else say(`The sink got exactly the ${total} messages that were accepted.`)
+} finally {
+  await closing.all()
+  rmSync(dir, { recursive: true, force: true })
+}
+
+const machine = surroundings()
+for (const [what, value] of Object.entries(machine)) say(`${what}: ${value}`)
+printTable(figures, say)
+if (values.json !== undefined) {
+  const json = `${JSON.stringify({ machine, figures }, undefined, 2)}\n`
+  if (values.json === '-') process.stdout.write(json)
+  else writeFileSync(values.json, json)
+}
+process.exit(isBroken ? 1 : 0)
+
+async function interrupted(): Promise<void> {
+  await own.all()
+  await closing.all()
+  rmSync(dir, { recursive: true, force: true })
+  process.exit(130)
+}
+
+async function startRig(): Promise<Rig> {
+  const sink = await startChild('sink')
+  closing.add(() => sink.stop())
+  const load = await startChild('load')
+  closing.add(() => load.stop())
+  return { sink, load, sinkPort: await sink.ask('port', undefined, z.number()) }
+}

@@ -1,0 +1,57 @@
+// A part of Laneway as its own process, started the way `npm run producer` and `npm run worker` start it.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { environmentWith } from '../src/config.ts'
+import type { Closing } from './closing.ts'
+
+/** The copy of dist/ beside the compiled bench, see scripts/bench.mjs. */
+const dist = new URL('../../dist/', import.meta.url)
+
+export interface Part {
+  pid: number
+  stop(): Promise<void>
+}
+
+export function startPart(
+  script: string,
+  settings: Record<string, string>,
+  closing: Closing,
+  nodeFlags: readonly string[] = [],
+): Part {
+  const child = spawn(process.execPath, [...nodeFlags, fileURLToPath(new URL(script, dist))], {
+    env: environmentWith(settings),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const stop = () => endProcess(child)
+  closing.add(stop)
+  return { pid: child.pid ?? 0, stop }
+}
+
+/** Asks a process to end and waits. */
+export async function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill('SIGTERM')
+  await gone
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  return address.port
+}
+
+/** Asks until the answer is yes. Throws when it has not come after `limitMs`. */
+export async function until(what: string, limitMs: number, isSo: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + limitMs
+  while (!(await isSo().catch(() => false))) {
+    if (performance.now() > end) throw new Error(`not within ${limitMs / 1_000} s: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

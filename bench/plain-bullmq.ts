@@ -1,0 +1,81 @@
+// Plain BullMQ as a contender: baselines/plain-bullmq-*.ts on a Redis of the same settings, one process each. Its
+// worker's concurrency and connections are the best of a printed sweep.
+import { Queue } from 'bullmq'
+import { z } from 'zod'
+import { startChild } from './child.ts'
+import type { Closing } from './closing.ts'
+import { type Contender, type Rig, rateOf, send, sinkGets, watchSink } from './contender.ts'
+import { type BenchRedis, startRedis } from './redis.ts'
+import type { Traffic } from './traffic.ts'
+
+/** A key of Laneway's length, so that the bytes are as many. */
+const SOME_KEY = 'x'.repeat(41)
+
+export interface PlainBullMq extends Contender {
+  redis: BenchRedis
+}
+
+export async function startPlainBullMq(
+  rig: Rig,
+  dir: string,
+  closing: Closing,
+  options: { sweep: boolean; say: (line: string) => void },
+): Promise<PlainBullMq> {
+  const redis = await startRedis(dir, closing)
+  const producer = await startChild('baselines/plain-bullmq-producer')
+  closing.add(() => producer.stop())
+  const worker = await startChild('baselines/plain-bullmq-worker')
+  closing.add(() => worker.stop())
+  const queue = new Queue('send', { connection: redis.client })
+  closing.add(() => queue.close())
+
+  const traffic: Traffic = { kind: 'message', path: '/send', keys: [SOME_KEY], senders: ['49301000000'] }
+  const self: PlainBullMq = {
+    name: 'plain BullMQ',
+    port: await producer.ask('listen', redis.url, z.number()),
+    redis,
+    traffic,
+    hold: () => queue.pause(),
+    release: () => queue.resume(),
+  }
+  const work = (setting: WorkerSetting) =>
+    worker.ask('start', { redisUrl: redis.url, sinkPort: rig.sinkPort, ...setting }, z.unknown())
+  if (!options.sweep) {
+    await work(SETTINGS[1] ?? { concurrency: 100, connections: 0 })
+    return self
+  }
+  const tried: { setting: WorkerSetting; rate: number }[] = []
+  for (const setting of SETTINGS) {
+    await work(setting)
+    // The first backlog warms up.
+    for (const requests of [3_000, 10_000]) {
+      await self.hold()
+      await watchSink(rig)
+      await send(rig, { port: self.port, connections: 64, traffic, requests })
+      await self.release()
+      const rate = rateOf(await sinkGets(rig, requests))
+      if (requests === 10_000) tried.push({ setting, rate })
+    }
+    await worker.ask('end', undefined, z.unknown())
+  }
+  for (const { setting, rate } of tried) {
+    const connections = setting.connections || 'no limit of'
+    options.say(
+      `  sweep of plain BullMQ: concurrency ${setting.concurrency}, ${connections} connections: ${Math.round(rate)}/s`,
+    )
+  }
+  const best = tried.reduce((a, b) => (b.rate > a.rate ? b : a))
+  await work(best.setting)
+  return self
+}
+
+interface WorkerSetting {
+  concurrency: number
+  connections: number
+}
+const SETTINGS: readonly WorkerSetting[] = [
+  { concurrency: 50, connections: 0 },
+  { concurrency: 100, connections: 0 },
+  { concurrency: 200, connections: 0 },
+  { concurrency: 200, connections: 64 },
+]

@@ -1,0 +1,61 @@
+// The provider's end of the bench, its own process: a minimal HTTP server that answers every request the way the Cloud
+// API acknowledges a message. It counts, remembers when how many had come, and, when asked to, takes the latency from
+// the stamp in a message's text (`at=<µs of the monotonic clock>`, which all processes of one machine share) and
+// keeps our opaque ids, which the webhook scenario sends back.
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import type { z } from 'zod'
+import { answerQuestions } from './child.ts'
+import { messageReader } from './http-messages.ts'
+import { type SinkReport, watchSchema } from './sink-contract.ts'
+
+let watch: z.infer<typeof watchSchema> = { latency: false, opaque: false }
+let report: SinkReport = { count: 0, everyHundredthAtMs: [], latencies: [], opaque: [] }
+let since = performance.now()
+let total = 0
+
+const STAMP = Buffer.from('at=')
+const OPAQUE = /"biz_opaque_callback_data":"([^"]+)"/
+
+function answerTo(body: Buffer): string {
+  total += 1
+  report.count += 1
+  if (report.count % 100 === 0) report.everyHundredthAtMs.push(performance.now() - since)
+  if (watch.latency) {
+    const nowUs = Number(process.hrtime.bigint() / 1_000n)
+    const at = body.indexOf(STAMP)
+    if (at >= 0) report.latencies.push((nowUs - Number.parseInt(body.toString('latin1', at + 3, at + 20), 10)) / 1_000)
+  }
+  if (watch.opaque) {
+    const opaque = OPAQUE.exec(body.toString('latin1'))?.[1]
+    if (opaque !== undefined) report.opaque.push(opaque)
+  }
+  const id = `wamid.HBgMNDkxNzAwMDAwMDAwFQIAERgS${String(total).padStart(18, '0')}AA==`
+  const json = `{"messaging_product":"whatsapp","contacts":[{"input":"+1","wa_id":"1"}],"messages":[{"id":"${id}"}]}`
+  return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${json.length}\r\n\r\n${json}`
+}
+
+const server = createServer({ noDelay: true }, (socket: Socket) => {
+  socket.on(
+    'data',
+    messageReader((_head, body) => socket.write(answerTo(body), 'latin1')),
+  )
+  socket.on('error', () => socket.destroy())
+})
+server.listen(0, '127.0.0.1')
+await once(server, 'listening')
+const address = server.address()
+
+answerQuestions({
+  port: async () => (address !== null && typeof address === 'object' ? address.port : 0),
+  /** Starts a new count. */
+  watch: async (detail) => {
+    watch = watchSchema.parse(detail)
+    report = { count: 0, everyHundredthAtMs: [], latencies: [], opaque: [] }
+    since = performance.now()
+  },
+  count: async () => report.count,
+  report: async () => report,
+  /** Since the process began. */
+  total: async () => total,
+})
