@@ -1,9 +1,19 @@
 // Pins: lanes are listed, paused, resumed and re-paced, and messages are sent again by hand, by command line and by
 // admin endpoint alike. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
+
+const acknowledgement = z.object({ messages: z.tuple([z.object({ id: z.string() })]) })
+const delivery = z.object({ message: z.object({ status: z.string() }) })
+const laneList = z.array(z.looseObject({ lane: z.number(), account: z.number(), rate: z.number() }))
+const shown = z.object({
+  state: z.string(),
+  possible_duplicate: z.boolean(),
+  history: z.array(z.object({ what: z.string() })),
+})
 
 let service: Service
 let tenant: Tenant
@@ -30,19 +40,21 @@ async function send(to: string): Promise<string> {
     audio: { link: 'https://example.com/a.ogg' },
   })
   expect(answer.status).toBe(200)
-  return answer.body.messages[0].id
+  return acknowledgement.parse(answer.body).messages[0].id
 }
 
-const statusOf = async (id: string) =>
-  (await service.post('/chatappbusiness/getmessgageinfobyid', { api_key: tenant.apiKey, message_id: id })).body.message
-    .status as string
+async function statusOf(id: string): Promise<string> {
+  const body = { api_key: tenant.apiKey, message_id: id }
+  return delivery.parse((await service.post('/chatappbusiness/getmessgageinfobyid', body)).body).message.status
+}
 
 const reaches = (id: string, status: string) =>
   eventually(async () => (await statusOf(id)) === status, `${id} becomes ${status}`)
 
 const cli = async (...args: string[]) => {
   const result = await runCli([...args, '--json'], { REDIS_URL: service.server.url })
-  return { ...result, json: result.code === 0 ? JSON.parse(result.stdout) : undefined }
+  const json: unknown = result.code === 0 ? JSON.parse(result.stdout) : undefined
+  return { ...result, json }
 }
 
 test('a paused lane keeps its messages until it is resumed', async () => {
@@ -50,7 +62,7 @@ test('a paused lane keeps its messages until it is resumed', async () => {
   expect(paused.status).toBe(200)
   const id = await send('+491700001001')
   const { json } = await cli('lanes', 'list', '--account', String(tenant.account))
-  expect(json.find((lane: { lane: number }) => lane.lane === tenant.partnerLane)).toMatchObject({
+  expect(laneList.parse(json).find((lane) => lane.lane === tenant.partnerLane)).toMatchObject({
     paused: true,
     paused_for: 'night',
     waiting: 1,
@@ -66,7 +78,7 @@ test("another account's lane does not exist for an admin key", async () => {
     expect(answer.status, verb).toBe(404)
   }
   const listed = await fetch(`${service.url}/admin/lanes`, { headers: bearer() })
-  const { data } = (await listed.json()) as { data: { account: number }[] }
+  const { data } = z.object({ data: laneList }).parse(await listed.json())
   expect(data.map((lane) => lane.account)).toEqual([tenant.account, tenant.account])
 })
 
@@ -74,10 +86,10 @@ test('a new pace is what lanes list shows, and a rate out of range is refused by
   const answer = await service.post(`/admin/lanes/${tenant.cloudLane}/rate`, { rate: 12 }, bearer())
   expect(answer.status).toBe(200)
   const { json } = await cli('lanes', 'list')
-  expect(json.find((lane: { lane: number }) => lane.lane === tenant.cloudLane).rate).toBe(12)
+  expect(laneList.parse(json).find((lane) => lane.lane === tenant.cloudLane)?.rate).toBe(12)
   const wrong = await service.post(`/admin/lanes/${tenant.cloudLane}/rate`, { rate: 0 }, bearer())
   expect(wrong.status).toBe(400)
-  expect(wrong.body.error.details[0].path).toBe('rate')
+  expect(wrong.body).toMatchObject({ error: { details: [{ path: 'rate' }] } })
   expect((await cli('lanes', 'rate', String(tenant.cloudLane), '0')).code).toBe(2)
 })
 
@@ -85,15 +97,14 @@ test('failed messages are counted by a dry run, then sent again by hand', async 
   const id = await send('+15550100104')
   await reaches(id, 'failed')
   const dry = await service.post('/admin/requeue', { state: 'failed', code: '131051', dry_run: true }, bearer())
-  expect(dry.body.data).toEqual({ matched: 1, queued: 0, without_content: 0 })
+  expect(dry.body).toMatchObject({ data: { matched: 1, queued: 0, without_content: 0 } })
   expect(await statusOf(id)).toBe('failed')
-  expect((await cli('messages', 'requeue', '--code', '999')).json.matched).toBe(0)
+  expect((await cli('messages', 'requeue', '--code', '999')).json).toMatchObject({ matched: 0 })
   const done = await cli('messages', 'requeue', '--state', 'failed', '--code', '131051')
   expect(done.json).toMatchObject({ matched: 1, queued: 1 })
   await eventually(async () => {
-    const { json } = await cli('messages', 'show', id)
-    const times = json.history.filter((each: { what: string }) => each.what === 'claimed').length
-    return json.state === 'failed' && times === 2
+    const { state, history } = shown.parse((await cli('messages', 'show', id)).json)
+    return state === 'failed' && history.filter(({ what }) => what === 'claimed').length === 2
   }, 'it was tried once more and refused again')
 })
 
@@ -102,9 +113,9 @@ test('an unknown message that is sent again by hand is flagged as a possible dup
   const id = await send('+15550100307')
   await reaches(id, 'unknown')
   const answer = await service.post('/admin/requeue', { state: 'unknown' }, bearer())
-  expect(answer.body.data.queued).toBe(1)
+  expect(answer.body).toMatchObject({ data: { queued: 1 } })
   await eventually(async () => {
-    const { json } = await cli('messages', 'show', id)
-    return json.possible_duplicate === true && json.state === 'unknown'
+    const { state, possible_duplicate } = shown.parse((await cli('messages', 'show', id)).json)
+    return possible_duplicate && state === 'unknown'
   }, 'it was sent again and is unknown again, flagged')
 })

@@ -42,7 +42,7 @@ export interface Service {
   simulator: Simulator
   config: Config
   /** POSTs JSON and returns status and parsed body. */
-  post: (path: string, body: object, headers?: Record<string, string>) => Promise<{ status: number; body: any }>
+  post: (path: string, body: object, headers?: Record<string, string>) => Promise<{ status: number; body: unknown }>
   addTenant: (options?: { defaultProvider?: 'partner-api' | 'cloud-api'; rate?: number }) => Promise<Tenant>
   startWorker: () => Promise<{ close: () => Promise<void> }>
   stopWorker: () => Promise<void>
