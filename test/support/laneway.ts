@@ -42,7 +42,7 @@ export const demoFile = (dataDir: string): string => join(dataDir, 'demo.json')
 
 /** An empty data folder. `remove` ends whatever still uses it: a failed test must leave nothing behind. */
 export function newDataDir(): { dataDir: string; remove(): Promise<void> } {
-  const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
+  const dataDir = mkdtempSync(join(tmpdir(), 'laneway-start-'))
   return {
     dataDir,
     async remove() {

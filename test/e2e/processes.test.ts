@@ -1,0 +1,184 @@
+// Producer, worker and simulator as separate processes on one Redis, any number of each.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { becomes, call, sendImage, statusOf } from '../support/calls.ts'
+import { runCli } from '../support/cli.ts'
+import { newDataDir } from '../support/laneway.ts'
+import { startProcess, takePort } from '../support/processes.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { eventually } from '../support/wait.ts'
+
+const GALLERY = 'partners/wp-gallery/manage'
+/** A number of the simulator's table: accepted at once, answered after two seconds. */
+const ANSWERS_AFTER_2_S = '+15550100301'
+
+let redis: TestRedis
+let folder: ReturnType<typeof newDataDir>
+let env: Record<string, string>
+
+beforeEach(async () => {
+  redis = await startRedis()
+  folder = newDataDir()
+  env = { REDIS_URL: redis.url, LANEWAY_DATA_DIR: folder.dataDir, PORT: '0', LANEWAY_BULK_MOVE_WAIT_SECONDS: '0.3' }
+})
+afterEach(async () => {
+  await folder.remove()
+  await redis.stop()
+})
+
+const start = (part: 'producer' | 'worker' | 'simulator', extra: Record<string, string> = {}) =>
+  startProcess(process.execPath, ['scripts/run.mjs', part], { ...env, ...extra })
+
+/** The address that a part says it listens on. */
+async function addressOf(part: ReturnType<typeof start>): Promise<string> {
+  return eventually(async () => /"url":"(http:[^"]+)"/.exec(part.stdout())?.[1], 'it says where it listens')
+}
+
+const startSimulator = () =>
+  start('simulator', {
+    SIMULATOR_PORT: '0',
+    SIMULATOR_SENT_MS: '0',
+    SIMULATOR_DELIVERED_MS: '0',
+    SIMULATOR_READ_MS: '86400000',
+  })
+
+const isReady = async (url: string) => (await fetch(`${url}/readyz`)).status
+
+/** An account made on the command line, with a sender at this address and keys of its own. */
+async function account(simulatorUrl: string) {
+  const cli = async (...args: string[]) => {
+    const done = await runCli([...args, '--json'], env)
+    expect(done).toMatchObject({ code: 0, stderr: '' })
+    return z.looseObject({}).parse(JSON.parse(done.stdout))
+  }
+  const { id } = await cli('accounts', 'create', 'Shop')
+  const of = ['--account', String(id)]
+  await cli(
+    'senders',
+    'add',
+    ...of,
+    '--number',
+    '+447700900001',
+    '--provider',
+    'partner-api',
+    '--base-url',
+    simulatorUrl,
+    '--token',
+    'any',
+  )
+  const { key } = await cli('keys', 'create', ...of, '--permissions', 'messages:send,messages:read,gallery')
+  return String(key)
+}
+
+/** A gallery with one file in the first of two folders. */
+async function gallery(url: string, bearer: string) {
+  const base = `${url}/${GALLERY}`
+  const numbered = z.object({ data: z.object({ id: z.number() }) })
+  const folderNamed = async (name: string) =>
+    numbered.parse((await call(`${base}/folders`, { name }, { bearer })).body).data.id
+  const [from, to] = [await folderNamed('From'), await folderNamed('To')]
+  const form = new FormData()
+  form.append('folder_id', String(from))
+  form.append('file', new Blob(['hello']), 'hello.txt')
+  const uploaded = await fetch(`${base}/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bearer}` },
+    body: form,
+  })
+  const file = numbered.parse(await uploaded.json()).data.id
+  const filesIn = async (id: number) => {
+    const answer = await call(`${base}/files?folder_id=${id}`, undefined, { method: 'GET', bearer })
+    return z
+      .object({ data: z.array(z.object({ id: z.number() })) })
+      .parse(answer.body)
+      .data.map((each) => each.id)
+  }
+  return {
+    file,
+    from,
+    to,
+    filesIn,
+    move: () => call(`${base}/files/bulk-move`, { file_ids: [file], folder_id: to }, { bearer }),
+  }
+}
+
+test('without a worker everything is accepted and nothing happens; when one starts, all of it happens', async () => {
+  const simulator = await addressOf(startSimulator())
+  const url = await addressOf(start('producer'))
+  const key = await account(simulator)
+  const caller = { base_url: url, api_key: key }
+  const files = await gallery(url, key)
+
+  expect(await isReady(url)).toBe(503)
+  const messages = await Promise.all(Array.from({ length: 10 }, () => sendImage(caller)))
+  const moving = await files.move()
+  expect(moving).toMatchObject({ status: 202, body: { success: true } })
+  const { status_url } = z.object({ data: z.object({ status_url: z.string() }) }).parse(moving.body).data
+  const moveState = async () =>
+    (await call(new URL(status_url, url).href, undefined, { method: 'GET', bearer: key })).body
+
+  for (const id of messages) expect(await statusOf(caller, id)).toBe('queued')
+  expect(await files.filesIn(files.from)).toEqual([files.file])
+  expect(await (await fetch(`${simulator}/_ledger?count=1`)).json()).toEqual({ count: 0 })
+  expect(JSON.stringify(await moveState())).toContain('pending')
+
+  start('worker')
+  await eventually(async () => (await isReady(url)) === 200, 'the worker is known')
+  for (const id of messages) await becomes(caller, id, 'delivered')
+  await eventually(async () => (await files.filesIn(files.to)).includes(files.file), 'the file is moved')
+  expect(JSON.stringify(await moveState())).toContain('done')
+  expect(await (await fetch(`${simulator}/_ledger?count=1`)).json()).toEqual({ count: messages.length })
+})
+
+test('a worker that is told to stop finishes what is in flight and takes nothing new', async () => {
+  const simulator = await addressOf(startSimulator())
+  const url = await addressOf(start('producer'))
+  const caller = { base_url: url, api_key: await account(simulator) }
+  const worker = start('worker')
+  await eventually(async () => (await isReady(url)) === 200, 'the worker is known')
+  const slow = await sendImage(caller, ANSWERS_AFTER_2_S)
+  await becomes(caller, slow, 'sending')
+
+  worker.kill('SIGTERM')
+  await eventually(
+    async () => (await isReady(url)) === 503 || worker.stdout().includes('stop.began'),
+    'the stop begins',
+  )
+  const late = await sendImage(caller)
+  expect(await worker.ended).toEqual({ code: 0, signal: null })
+  expect(await statusOf(caller, slow)).toMatch(/^(sent|delivered)$/)
+  expect(await statusOf(caller, late)).toBe('queued')
+
+  start('worker')
+  await becomes(caller, late, 'delivered')
+})
+
+test('two producers and two workers serve one account together', async () => {
+  const simulator = await addressOf(startSimulator())
+  const urls = await Promise.all([start('producer'), start('producer')].map(addressOf))
+  const [one = '', two = ''] = urls
+  const key = await account(simulator)
+  const workers = [start('worker'), start('worker')]
+  await eventually(
+    async () => JSON.stringify(await (await fetch(`${one}/readyz`)).json()).includes('"workers":2'),
+    'both workers',
+  )
+
+  const sent = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => sendImage({ base_url: urls[i % 2] ?? '', api_key: key })),
+  )
+  // Looked up where it was not sent.
+  for (const id of sent) await becomes({ base_url: two, api_key: key }, id, 'delivered')
+  expect(await (await fetch(`${simulator}/_ledger?count=1`)).json()).toEqual({ count: sent.length })
+
+  for (const worker of workers) worker.kill('SIGTERM')
+  for (const worker of workers) expect(await worker.ended).toEqual({ code: 0, signal: null })
+})
+
+test('a producer whose port is taken says so in one sentence', async () => {
+  const other = await takePort()
+  const producer = start('producer', { PORT: String(other.port) })
+  expect(await producer.ended).toEqual({ code: 1, signal: null })
+  expect(producer.stderr().trim()).toMatch(new RegExp(`^Port ${other.port} is taken`))
+  await other.release()
+})
