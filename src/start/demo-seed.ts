@@ -1,12 +1,12 @@
 // Stores the demo data: everything that demo-data.ts describes, through the same functions that serve people's own data.
 import { createReadStream } from 'node:fs'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { createAccount, setAccountSetting } from '../store/accounts.ts'
 import { createTag } from '../store/contact-tags.ts'
 import { importContacts } from '../store/contacts.ts'
 import { createCredential } from '../store/credentials.ts'
 import { receiveContent } from '../store/gallery-content.ts'
-import { createFile, trashFile } from '../store/gallery-files.ts'
+import { addFile, trashFile } from '../store/gallery-files.ts'
 import { createFolder } from '../store/gallery-folders.ts'
 import { openLaneQueues } from '../store/lane-queues.ts'
 import type { Redis } from '../store/redis.ts'
@@ -18,11 +18,6 @@ import { demoAccounts, demoFilesDir, demoKeys, readDemoTemplates, SIMULATOR_TOKE
 import type { DemoRecord } from './demo-record.ts'
 
 const HOUR_MS = 3_600_000
-const MIME_TYPES: Record<string, string> = {
-  '.png': 'image/png',
-  '.pdf': 'application/pdf',
-  '.txt': 'text/plain',
-}
 
 interface Deps {
   redis: Redis
@@ -110,19 +105,9 @@ async function seedGallery(deps: Deps, account: number, { folders }: DemoAccount
   return { folder_ids, system_folder_id, file_ids, ...trashed }
 }
 
-async function seedFile(deps: Deps, account: number, folderId: number, name: string): Promise<number> {
+async function seedFile(deps: Deps, account: number, folder: number, name: string): Promise<number> {
   const content = await receiveContent(deps.dataDir, createReadStream(join(demoFilesDir, name)))
-  await content.keep()
-  const extension = extname(name)
-  const file = await createFile(deps.redis, account, {
-    folderId,
-    name,
-    hash: content.hash,
-    size: content.size,
-    mimeType: MIME_TYPES[extension] ?? 'application/octet-stream',
-    extension: extension.slice(1),
-  })
-  return file.id
+  return (await addFile(deps.redis, account, folder, name, content)).id
 }
 
 async function seedContacts(deps: Deps, account: number, { tags, contacts }: DemoAccount): Promise<number[]> {
