@@ -12,6 +12,7 @@ import { laneQueue } from '../jobs/lanes.ts'
 import type { Log } from '../log.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import type { Redis } from '../store/redis.ts'
+import { isRedisAway } from '../store/redis-errors.ts'
 import { lanePrefix } from '../store/redis-keys.ts'
 import { endJob, type JobEnd } from './bullmq.ts'
 
@@ -23,6 +24,8 @@ const LOCK_MS = 10_000
 const STALLED_CHECK_MS = 3_000
 /** A job whose worker died this often before it could be claimed is set aside as a dead letter. */
 const MAX_CRASHES = 5
+/** A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis. */
+const REDIS_AWAY_MS = 1_000
 /** Dead letters are kept for a week, at most so many per lane. */
 const DEAD_LETTERS = { age: 7 * 86_400, count: 10_000, limit: 500 }
 
@@ -62,7 +65,14 @@ export function createLanes(deps: {
       laneQueue(lane),
       async (job, token) => {
         state.lastWorkAt = performance.now()
-        await endJob(await deps.process(job), job, token, queue)
+        try {
+          await endJob(await deps.process(job), job, token, queue)
+        } catch (error) {
+          // A Redis that is full refuses claims: the message waits. Failing the job would set it aside for good.
+          if (!isRedisAway(error)) throw error
+          deps.log.warn({ lane, message: job.id, err: error }, 'message.put_off')
+          await endJob({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token, queue)
+        }
       },
       {
         connection: deps.redis,
