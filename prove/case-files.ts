@@ -24,6 +24,7 @@ export function writeCaseFiles(
       ...judgement.invented,
       ...judgement.contradictions,
       ...judgement.unsettled,
+      ...(judgement.unearned ? judgement.flagged : []),
     ].map((text) => text.split(' ', 1)[0]),
   )
   if (suspects.size === 0) return

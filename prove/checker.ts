@@ -38,6 +38,8 @@ export interface Judgement {
   sentTwice: string[]
   /** Ended unknown or unconfirmed, or with the flag possible_duplicate. */
   flagged: string[]
+  /** More are flagged than can have earned it. */
+  unearned: boolean
   /** Taken although nobody asked for it. */
   invented: string[]
   /** The service says that it went out and it did not, or the other way round. */
@@ -71,13 +73,15 @@ export function judge(given: Case): Judgement {
   const contradictions = accepted.filter((request) =>
     taken.has(request.to) ? DID_NOT_GO_OUT.has(stateOf(request)) : WENT_OUT.has(stateOf(request)),
   )
+  const flagged = accepted.map(({ to }) => to).filter(isFlagged)
   const judgement: Judgement = {
     accepted: accepted.length,
     inLedger: given.ledger.length,
     lostSilently: lostSilently.map(({ to }) => to),
     sentTwiceSilently: sentTwice.filter((to) => !isFlagged(to)),
     sentTwice,
-    flagged: accepted.map(({ to }) => to).filter(isFlagged),
+    flagged,
+    unearned: flagged.length > given.flagsEarned,
     invented: [...taken.keys()].filter((to) => !requested.has(to)),
     contradictions: contradictions.map((request) => `${request.to} ${stateOf(request)}`),
     unsettled: accepted
@@ -101,7 +105,7 @@ function violationsOf(judgement: Judgement, reborn: readonly string[], flagsEarn
     [reborn, 'acknowledged under two ids for one Idempotency-Key'],
   ]
   const sentences = all.filter(([found]) => found.length > 0).map(([found, what]) => sentence(found, what))
-  if (judgement.flagged.length > flagsEarned) {
+  if (judgement.unearned) {
     sentences.push(`${judgement.flagged.length} flagged, but only ${flagsEarned} can have earned it`)
   }
   return sentences

@@ -28,6 +28,8 @@ export interface Client {
   log: readonly Posted[]
   /** Posts one message to each recipient at `perSecond`, and resolves when each was acknowledged or given up. */
   post(tenant: Tenant, recipients: readonly string[], perSecond: number): Promise<void>
+  /** Posts the very same request so many times at once, key and all. */
+  race(tenant: Tenant, to: string, atOnce: number): Promise<void>
   /** How far it is, for a progress line. */
   acknowledged(): number
 }
@@ -77,6 +79,11 @@ export function createClient(producers: () => readonly string[]): Client {
         under.push(postOne(posted, n))
       }
       await Promise.all(under)
+    },
+    async race(tenant, to, atOnce) {
+      const posted = { tenant, to, answers: [] }
+      log.push(posted)
+      await Promise.all(Array.from({ length: atOnce }, (_each, n) => postOne(posted, n)))
     },
   }
 }

@@ -1,5 +1,27 @@
 // Every scenario, the longest first, so that the short ones fill the gaps.
 import type { Scenario } from '../scenario.ts'
+import { backlogResumes } from './backlog-resumes.ts'
+import { frozenWorker } from './frozen-worker.ts'
+import { halfOpenRedis } from './half-open-redis.ts'
+import { idempotencyRace } from './idempotency-race.ts'
+import { lostReplies } from './lost-replies.ts'
+import { producerKill } from './producer-kill.ts'
+import { providerLine } from './provider-line.ts'
+import { redisFull } from './redis-full.ts'
+import { redisKill } from './redis-kill.ts'
+import { rollingRestarts } from './rolling-restarts.ts'
 import { workerKills } from './worker-kill.ts'
 
-export const SCENARIOS: readonly Scenario[] = [...workerKills]
+export const SCENARIOS: readonly Scenario[] = [
+  frozenWorker,
+  redisKill,
+  ...workerKills,
+  halfOpenRedis,
+  redisFull,
+  lostReplies,
+  providerLine,
+  backlogResumes,
+  producerKill,
+  rollingRestarts,
+  idempotencyRace,
+]

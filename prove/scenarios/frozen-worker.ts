@@ -1,0 +1,42 @@
+// A worker is stopped in mid-step, as a pause of its virtual machine does, for so long that others have taken up and
+// decided its messages; then it wakes up and goes on as if nothing had happened.
+import { recipientsOf } from '../recipients.ts'
+import { testimonyAtRest } from '../rest.ts'
+import { CONCURRENCY } from '../rig.ts'
+import { onRig, type Scenario } from '../scenario.ts'
+import { pause } from '../wait.ts'
+import { bothPolicies, IMPATIENT } from './worker-kill.ts'
+
+/** Longer than locks, the sweep's patience and the wait for evidence together. */
+const FROZEN_MS = 18_000
+
+export const frozenWorker: Scenario = {
+  name: 'frozen-worker',
+  promise: 'A worker that wakes up late sends nothing that others decided meanwhile, and overwrites nothing.',
+  run: (run) =>
+    onRig(run, { workers: 2, tenants: bothPolicies('cloud-api'), env: IMPATIENT }, async (rig) => {
+      rig.providerLine.delayReplies(20, 200)
+      const each = run.full ? 5_000 : 250
+      const perSecond = run.full ? 40 : 60
+      const posting = rig.tenants.map((tenant, n) => rig.client.post(tenant, recipientsOf(n, each), perSecond))
+      const random = run.random.fork('freezes')
+      const freezes = run.full ? 5 : 1
+      for (let freeze = 0; freeze < freezes; freeze += 1) {
+        await pause(random.between(1_000, 3_000))
+        const victim = random.pick(rig.workers)
+        victim.freeze()
+        run.say(`${victim.name} frozen`)
+        await pause(FROZEN_MS)
+        victim.wake()
+      }
+      await Promise.all(posting)
+      const flagsEarned = freezes * CONCURRENCY * rig.tenants.length
+      const { judgement, posted } = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned, say: run.say })
+      const twice = new Set(judgement.sentTwice)
+      const repeated = posted.filter(({ to, tenant }) => tenant.policy === 'never_repeat' && twice.has(to)).length
+      return {
+        judgement,
+        figures: [{ what: 'never_repeat sent twice', value: repeated, unit: 'messages', atMost: 0 }],
+      }
+    }),
+}

@@ -1,0 +1,23 @@
+// Redis does what it is told, but now and then its reply is lost with the connection: the caller cannot know. Workers
+// send such commands again, producers answer 503 and are asked again.
+import { recipientsOf } from '../recipients.ts'
+import { testimonyAtRest } from '../rest.ts'
+import { onRig, type Scenario } from '../scenario.ts'
+import { bothPolicies } from './worker-kill.ts'
+
+export const lostReplies: Scenario = {
+  name: 'lost-replies',
+  promise: 'Commands that Redis carried out although their reply was lost are not carried out twice.',
+  run: (run) =>
+    onRig(run, { workers: 2, producers: 1, redisProxy: 'all', tenants: bothPolicies('cloud-api') }, async (rig) => {
+      rig.providerLine.delayReplies(20, 120)
+      rig.redisLine.swallowReplies(0.005)
+      const each = run.full ? 5_000 : 250
+      await Promise.all(rig.tenants.map((tenant, n) => rig.client.post(tenant, recipientsOf(n, each), 50)))
+      run.say(`${rig.client.acknowledged()} accepted, ${rig.redisLine.swallowed()} replies lost`)
+      rig.redisLine.swallowReplies(0)
+      const { judgement } = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned: 0, say: run.say })
+      const lost = { what: 'replies of Redis lost', value: rig.redisLine.swallowed(), unit: 'replies', atLeast: 1 }
+      return { judgement, figures: [lost] }
+    }),
+}

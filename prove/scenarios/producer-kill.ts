@@ -1,0 +1,34 @@
+// One of two producers is killed again and again. The client repeats at the other one with its Idempotency-Key; the chat
+// product repeats its webhooks.
+import { strikeEvery } from '../nemesis.ts'
+import { recipientsOf } from '../recipients.ts'
+import { testimonyAtRest } from '../rest.ts'
+import { onRig, type Scenario } from '../scenario.ts'
+import { restartOne } from './worker-kill.ts'
+
+export const producerKill: Scenario = {
+  name: 'producer-kill',
+  promise: 'A request repeated with its key at another producer is one message, and no webhook answered 200 is lost.',
+  run: (run) =>
+    onRig(run, { producers: 2, workers: 2, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
+      const [tenant] = rig.tenants
+      if (!tenant) throw new Error('no tenant')
+      rig.providerLine.delayReplies(20, 120)
+      const random = run.random.fork('kills')
+      const kills = strikeEvery(400, () => restartOne(rig.producers, random))
+      await rig.client.post(tenant, recipientsOf(0, run.full ? 10_000 : 500), run.full ? 200 : 80)
+      await kills.stop()
+      const repeated = rig.client.log.filter(({ answers }) => answers.length > 1).length
+      run.say(`${rig.client.acknowledged()} accepted, ${kills.strikes()} producers killed, ${repeated} repeated`)
+      // Workers live and the chat product tells the truth: nothing can earn a flag.
+      const found = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned: 0, say: run.say })
+      const behind = found.messages.filter(({ state }) => state !== 'read').length
+      return {
+        judgement: found.judgement,
+        figures: [
+          { what: 'requests repeated with their key', value: repeated, unit: 'requests' },
+          { what: 'states behind what the chat product reported', value: behind, unit: 'messages', atMost: 0 },
+        ],
+      }
+    }),
+}

@@ -1,0 +1,32 @@
+// The line to the chat product is cut again and again, goes half open, and swallows answers to requests that passed.
+import { strikeEvery } from '../nemesis.ts'
+import { recipientsOf } from '../recipients.ts'
+import { testimonyAtRest } from '../rest.ts'
+import { CONCURRENCY } from '../rig.ts'
+import { onRig, type Scenario } from '../scenario.ts'
+import { bothPolicies, IMPATIENT } from './worker-kill.ts'
+
+export const providerLine: Scenario = {
+  name: 'provider-line',
+  promise: 'Requests whose connection was cut or went dead are settled by evidence or flagged, never blindly repeated.',
+  run: (run) =>
+    onRig(run, { workers: 2, tenants: bothPolicies('cloud-api'), env: IMPATIENT }, async (rig) => {
+      rig.providerLine.delayReplies(20, 120)
+      rig.providerLine.swallowReplies(0.02)
+      const random = run.random.fork('strikes')
+      const strikes = strikeEvery(700, async () => {
+        if (random.next() < 0.7) rig.providerLine.cutAll()
+        else rig.providerLine.freezeAll()
+      })
+      const each = run.full ? 5_000 : 250
+      await Promise.all(rig.tenants.map((tenant, n) => rig.client.post(tenant, recipientsOf(n, each), 50)))
+      await strikes.stop()
+      rig.providerLine.swallowReplies(0)
+      const inFlight = rig.workers.length * CONCURRENCY * rig.tenants.length
+      const flagsEarned = strikes.strikes() * inFlight + rig.providerLine.swallowed()
+      run.say(`${strikes.strikes()} strikes, ${rig.providerLine.swallowed()} answers lost`)
+      const { judgement } = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned, say: run.say })
+      const lost = { what: 'answers of the chat product lost', value: rig.providerLine.swallowed(), unit: 'answers' }
+      return { judgement, figures: [lost] }
+    }),
+}

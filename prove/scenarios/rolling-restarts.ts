@@ -1,0 +1,57 @@
+// Every worker and both producers are restarted in turn, as at a deployment, while messages come in all the time.
+import { recipientsOf } from '../recipients.ts'
+import { testimonyAtRest } from '../rest.ts'
+import { onRig, type Scenario } from '../scenario.ts'
+
+export const rollingRestarts: Scenario = {
+  name: 'rolling-restarts',
+  promise: 'A deployment loses, doubles and doubts no message, and no client sees a 5xx.',
+  run: (run) =>
+    onRig(run, { producers: 2, workers: 2, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
+      const [tenant] = rig.tenants
+      if (!tenant) throw new Error('no tenant')
+      rig.providerLine.delayReplies(20, 120)
+      const turns = [...rig.producers, ...rig.workers]
+      const restarts = run.full ? 20 : 4
+      const codes: (number | null)[] = []
+      let restarting = true
+      const deployment = (async () => {
+        for (let n = 0; n < restarts; n += 1) {
+          const part = turns[n % turns.length]
+          if (!part) continue
+          codes.push((await part.terminate()).code)
+          await part.start()
+        }
+        restarting = false
+      })()
+      const perSecond = run.full ? 200 : 100
+      for (let second = 0; restarting; second += 1) {
+        await rig.client.post(tenant, recipientsOf(second, perSecond), perSecond)
+      }
+      await deployment
+      run.say(`${rig.client.acknowledged()} accepted, ${restarts} restarts`)
+      const found = await testimonyAtRest(rig, { limitMs: 60_000, flagsEarned: 0, say: run.say })
+      const answers = found.posted.flatMap((posted) => posted.answers)
+      const doubted = found.messages.filter(({ inside }) =>
+        inside?.story.some(({ code }) => code === 'l' || code === 'h'),
+      )
+      return {
+        judgement: found.judgement,
+        figures: [
+          {
+            what: 'answers 5xx',
+            value: answers.filter(({ status }) => status >= 500).length,
+            unit: 'answers',
+            atMost: 0,
+          },
+          { what: 'unconfirmed at any time', value: doubted.length, unit: 'messages', atMost: 0 },
+          {
+            what: 'processes that did not exit with 0',
+            value: codes.filter((code) => code !== 0).length,
+            unit: 'processes',
+            atMost: 0,
+          },
+        ],
+      }
+    }),
+}
