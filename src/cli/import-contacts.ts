@@ -1,7 +1,8 @@
 // Imports a CSV file of contacts in flat memory: rows are read, checked, and stored a thousand at a time. Doing it again
 // is harmless: a contact is known by its phone number.
+
+import type { CsvRecord } from '../store/csv.ts'
 import { type ContactCells, type ContactColumns, cellsOf, checkContact } from './contact-rows.ts'
-import type { CsvRecord } from './csv-file.ts'
 import type { RefusedReport } from './refused-report.ts'
 
 /** Most rows that the store takes in one call. */

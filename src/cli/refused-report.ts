@@ -3,8 +3,8 @@
 import { once } from 'node:events'
 import { createWriteStream, rmSync, type WriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
+import { csvLine } from '../store/csv.ts'
 import type { ContactCells } from './contact-rows.ts'
-import { csvLine } from './csv-file.ts'
 import { fileFailure } from './failure.ts'
 
 export type RefusedReport = ReturnType<typeof openReport>

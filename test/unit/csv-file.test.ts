@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type CsvRecord, csvLine, readCsv } from '../../src/cli/csv-file.ts'
+import { readCsv } from '../../src/cli/csv-file.ts'
+import { type CsvRecord, csvLine } from '../../src/store/csv.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'laneway-csv-'))
 const file = join(folder, 'x.csv')

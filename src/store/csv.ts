@@ -1,0 +1,78 @@
+// CSV as a stream: records with the line they begin on, in flat memory.
+import { parse } from 'csv-parse'
+
+/** A quote that is opened and never closed: nobody can tell where the next record begins. */
+export class UnclosedQuoteError extends Error {
+  override name = 'UnclosedQuoteError'
+  /** Line that its record begins on, from 1. */
+  readonly line: number
+
+  constructor(line: number) {
+    super(`the record that begins on line ${line} opens a quote and never closes it`)
+    this.line = line
+  }
+}
+
+export interface CsvRecord {
+  /** Line of the file that the record begins on, from 1. */
+  line: number
+  /** As written, without the quotes around them. */
+  cells: string[]
+  /** Bytes of the file up to its end. */
+  bytes: number
+}
+
+/** A record is a few cells; one that grows past this has an open quote somewhere, and memory must stay flat. */
+const MAX_RECORD_BYTES = 64 * 1024
+
+/**
+ * The records, the header among them; empty lines are left out. Throws an UnclosedQuoteError after all records before
+ * that one, and whatever reading the bytes throws.
+ */
+export async function* csvRecords(source: AsyncIterable<Buffer>): AsyncGenerator<CsvRecord> {
+  let parsed: CsvRecord[] = []
+  let last = { lines: 0, empty_lines: 0 }
+  const parser = parse({
+    bom: true,
+    skip_empty_lines: true,
+    // Both, because the library would settle for the first one that it meets.
+    record_delimiter: ['\r\n', '\n'],
+    // A quote in the middle of a cell, as in 5" pipe, is only a character.
+    relax_quotes: true,
+    relax_column_count: true,
+    max_record_size: MAX_RECORD_BYTES,
+    // Records are taken here, not read from the stream, which drops those it holds when a later one is wrong.
+    on_record: (cells, info) => {
+      const line = last.lines + (info.empty_lines - last.empty_lines) + 1
+      last = info
+      parsed.push({ line, cells, bytes: info.bytes })
+      return undefined
+    },
+  })
+  // The fault is told to the callback as well.
+  parser.on('error', () => {})
+  /** Resolves once the bytes are parsed; without bytes, at the end of the file. False when there is no going on. */
+  const feed = (bytes?: Buffer) =>
+    new Promise<boolean>((resolve) => {
+      const done = (fault?: Error | null) => resolve(!fault)
+      if (bytes === undefined) parser.end(done)
+      else parser.write(bytes, done)
+    })
+
+  let goesOn = true
+  for await (const bytes of source) {
+    goesOn = await feed(bytes)
+    yield* parsed
+    parsed = []
+    if (!goesOn) break
+  }
+  if (goesOn) goesOn = await feed()
+  yield* parsed
+  if (!goesOn) throw new UnclosedQuoteError(last.lines + 1)
+}
+
+/** One line of CSV, its end included. */
+export function csvLine(cells: readonly string[]): string {
+  const quoted = cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
+  return `${quoted.join(',')}\n`
+}
