@@ -1,0 +1,21 @@
+// The jobs of campaigns, all on one queue. `preflight` reads the recipients once and freezes them; `fan-out` puts their
+// messages on the lane, a few seconds' worth at a time, until all are done. Both name the epoch that they work for, and
+// stop when the campaign is in another one by then.
+import { z } from 'zod'
+import type { CampaignId } from '../messages/campaign-id.ts'
+
+export const CAMPAIGN_QUEUE = 'campaigns'
+export const campaignJobSchema = z.enum(['preflight', 'fan-out'])
+export type CampaignJob = z.infer<typeof campaignJobSchema>
+
+export const campaignPayloadSchema = z.object({
+  v: z.literal(1),
+  lane: z.number().int().positive(),
+  number: z.number().int().positive(),
+  epoch: z.number().int().positive(),
+})
+export type CampaignPayload = z.infer<typeof campaignPayloadSchema>
+
+/** One job per piece of work: adding it again while it is there changes nothing. */
+export const campaignJobId = (job: CampaignJob, { lane, number }: CampaignId, epoch: number): string =>
+  `${job}_${lane}_${number}_${epoch}`

@@ -1,0 +1,42 @@
+// When a campaign must stop by itself: what hits one recipient in three will hit the rest.
+
+/** Codes of the chat product that concern the template, so every message that is still to be sent. */
+const TEMPLATE_CODES: ReadonlyMap<string, string> = new Map([
+  ['132015', 'The chat product has paused the template for low quality.'],
+  ['132016', 'The chat product has disabled the template.'],
+])
+
+/** Why a campaign must pause when one of its messages was refused with this code; undefined when it may go on. */
+export const templateBrake = (code: string): string | undefined => TEMPLATE_CODES.get(code)
+
+/** Messages that have come to an end so far, and how many of them badly: failed, or unproven. */
+export interface Ends {
+  finished: number
+  failed: number
+}
+
+/** The share of failures is taken over at least so many of the latest messages. */
+const OVER = 100
+const LIMIT = 0.3
+/** Points kept; older ones are thinned out by leaving every second one. */
+const POINTS = 512
+
+export type FailureBrake = ReturnType<typeof createFailureBrake>
+
+/** Watches one campaign from now on; what failed before a person resumed it is theirs. */
+export function createFailureBrake() {
+  let points: Ends[] = []
+  return {
+    /** Takes note of the figures; answers why the campaign must pause, if it must. */
+    check(now: Ends): string | undefined {
+      const from = points.findLast((point) => now.finished - point.finished >= OVER)
+      points.push(now)
+      if (points.length > POINTS) points = points.filter((_point, i) => i % 2 === 1)
+      if (from === undefined) return undefined
+      const finished = now.finished - from.finished
+      const failed = now.failed - from.failed
+      if (failed <= LIMIT * finished) return undefined
+      return `${failed} of the last ${finished} messages failed, more than ${LIMIT * 100} %.`
+    },
+  }
+}

@@ -1,0 +1,42 @@
+// How much of a campaign may stand on its lane: as much as the lane sends in the next seconds, shared by the campaigns
+// that run on it. A short queue is what keeps Redis small, a pause quick and two campaigns even: each has the same
+// number of messages in a queue that is worked off in order.
+
+/** A lane never waits for the next chunk, which comes within a second, and a paused campaign leaves little behind. */
+const SECONDS_AHEAD = 3
+const LEAST = 50
+/** Jobs of all campaigns of one lane: about 3 MB of Redis. */
+const MOST = 3_000
+
+/** Messages of one campaign that may wait on a lane of `rate` per second on which `running` campaigns run. */
+export function windowOf(rate: number, running: number): number {
+  return Math.max(LEAST, Math.floor(Math.min(rate * SECONDS_AHEAD, MOST) / Math.max(1, running)))
+}
+
+/** The most that can ever wait on a lane from one campaign. */
+export const WIDEST_WINDOW = Math.max(LEAST, MOST)
+
+/** A campaign is never held below this: a message each two seconds shows when the throttling is over. */
+const SLOWEST = 0.5
+/** Of the rate at which the provider threw messages back, so much is tried next. */
+const BACK_OFF = 0.5
+/** Of its pace, a campaign wins so much back each second. */
+const RECOVERY_PER_SECOND = 0.05
+
+/**
+ * The pace of a campaign on a lane that the provider throttles, messages per second; undefined: as fast as the lane
+ * goes. Halved when the provider has thrown a message back, won back slowly, so that it settles below what the provider
+ * takes and transactional messages, which are not held back, keep the lane.
+ */
+export function nextPace(
+  pace: number | undefined,
+  seen: { throttled: boolean; measured: number; laneRate: number; elapsedMs: number },
+): number | undefined {
+  if (seen.throttled) {
+    const fastest = Math.min(pace ?? seen.laneRate, seen.measured > 0 ? seen.measured : seen.laneRate)
+    return Math.max(SLOWEST, fastest * BACK_OFF)
+  }
+  if (pace === undefined) return undefined
+  const recovered = pace * (1 + RECOVERY_PER_SECOND * (seen.elapsedMs / 1_000))
+  return recovered >= seen.laneRate ? undefined : recovered
+}
