@@ -11,7 +11,8 @@ import { defineScript } from './lua.ts'
 import type { Redis } from './redis.ts'
 import { campaignPrefix, endedBadlyKey, laneJobKey, messageKey, openKey, pollKey } from './redis-keys.ts'
 
-const LETTERS: Readonly<Record<State, string>> = {
+/** The letter each state is stored under. */
+export const LETTERS: Readonly<Record<State, string>> = {
   queued: 'q',
   sending: 'c',
   unconfirmed: 'l',

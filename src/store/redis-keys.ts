@@ -14,6 +14,8 @@ export const rootKeys = {
   workers: 'lw:workers',
   /** HASH lane id → account id. */
   lanes: 'lw:lanes',
+  /** SET of lanes that have or had a campaign. */
+  campaignLanes: 'lw:campaign-lanes',
   /** Pub/sub channel: lane ids that got work. */
   wake: 'lw:wake',
   /** Pub/sub channel: ids of bulk moves that ended. */
@@ -30,6 +32,8 @@ export const credentialsOfAccountKey = (account: number): string => `lw:account:
 export const sendersOfAccountKey = (account: number): string => `lw:account:${account}:senders`
 /** HASH `<name>/<language>` → template definition, JSON. */
 export const templatesKey = (account: number): string => `lw:account:${account}:templates`
+/** ZSET campaign id → time (ms) it was created. */
+export const campaignsOfAccountKey = (account: number): string => `lw:account:${account}:campaigns`
 /** HASH of one sender. A sender and its lane have the same id. */
 export const senderKey = (lane: number): string => `lw:sender:${lane}`
 /** STRING lane id, by the chat product's phone number id. */
@@ -68,6 +72,11 @@ export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:cam
 export const campaignKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}`
 /** HASH state letter → how many of the campaign's messages are in it. Changed in the same Lua step as the message. */
 export const campaignCountsKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:counts`
+/** HASH number → state of the lane's campaigns that a worker has to look after. */
+export const awakeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
+/** STRING: how often the provider has thrown a message of the lane back for being too fast. */
+export const throttledKey = (lane: number): string => `${lanePrefix(lane)}:throttled`
+
 /** HASH that BullMQ keeps of one job of the lane; its field `data` is the payload. */
 export const laneJobKey = (lane: number, queue: string, jobId: string): string =>
   `${lanePrefix(lane)}:${queue}:${jobId}`

@@ -2,7 +2,7 @@
 import type { Redis } from './redis.ts'
 import { rootKeys } from './redis-keys.ts'
 
-export type Sequence = 'account' | 'lane' | 'folder' | 'file' | 'tag' | 'contact' | 'membership'
+export type Sequence = 'account' | 'lane' | 'folder' | 'file' | 'tag' | 'contact' | 'membership' | 'campaign'
 
 /** The next id, from 1. With `count`, reserves that many and returns the first of them. */
 export async function nextId(redis: Redis, sequence: Sequence, count = 1): Promise<number> {

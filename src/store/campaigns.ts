@@ -1,0 +1,175 @@
+// Campaign records: one hash each, beside the lane's messages, so that a message is claimed and counted in one step
+// with it. Every change of state goes through one Lua step that knows from which states it is allowed.
+import { z } from 'zod'
+import { storedDefinitionSchema } from '../messages/campaign-definition.ts'
+import { type CampaignId, campaignId, parseCampaignId } from '../messages/campaign-id.ts'
+import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove } from '../messages/campaign-states.ts'
+import { templateSchema } from '../messages/template.ts'
+import { jsonText, readRecord } from './broken-record.ts'
+import { preflightSchema } from './campaign-preflight.ts'
+import { defineScript } from './lua.ts'
+import type { Redis } from './redis.ts'
+import { isThere } from './redis-hashes.ts'
+import { awakeCampaignsKey, campaignCountsKey, campaignKey, campaignsOfAccountKey, rootKeys } from './redis-keys.ts'
+import { nextId } from './sequence.ts'
+
+const optionalTime = z.coerce.number().int().optional()
+const rate = z.coerce.number().nonnegative()
+
+const campaignSchema = z.object({
+  account: z.coerce.number().int().positive(),
+  lane: z.coerce.number().int().positive(),
+  number: z.coerce.number().int().positive(),
+  state: z.enum(CAMPAIGN_STATES),
+  /** Counts the pieces of work begun for it; whoever works for an earlier one stops. */
+  epoch: z.coerce.number().int().default(0),
+  definition: jsonText.pipe(storedDefinitionSchema),
+  /** Why it is paused; empty unless it is. */
+  reason: z.string().default(''),
+  /** Times are epoch ms, on the clock of Redis. */
+  created_at: z.coerce.number().int(),
+  scheduled_at: optionalTime,
+  started_at: optionalTime,
+  resumed_at: optionalTime,
+  ended_at: optionalTime,
+  /** Starts as soon as it is ready: a new run for some recipients of an earlier campaign. */
+  starts_itself: z
+    .enum(['0', '1'])
+    .default('0')
+    .transform((flag) => flag === '1'),
+  /** File of uploaded rows and folder of frozen recipients, names inside the campaign's folder. */
+  rows_file: z.string().default(''),
+  snapshot: z.string().default(''),
+  /** What the latest preflight found. */
+  preflight: jsonText.pipe(preflightSchema).optional(),
+  /** The approved template as it was at preflight. */
+  template: jsonText.pipe(templateSchema).optional(),
+  /** Recipients; 0 before preflight. */
+  total: z.coerce.number().int().nonnegative().default(0),
+  /** Place of the recipient that is fed next. */
+  next: z.coerce.number().int().nonnegative().default(0),
+  /** When the fan-out last gave a sign of life. */
+  beat: z.coerce.number().int().default(0),
+  /** Messages taken up per second lately. */
+  rate: rate.default(0),
+  /** Messages per second that throttling holds it to. */
+  pace: z.union([z.literal('').transform(() => undefined), rate]).optional(),
+})
+export type Campaign = z.infer<typeof campaignSchema>
+
+export const idOf = ({ lane, number }: CampaignId): string => campaignId({ lane, number })
+
+/** Creates a draft and returns its id. */
+export async function createCampaign(
+  redis: Redis,
+  campaign: Pick<Campaign, 'account' | 'lane' | 'definition'> & Partial<Pick<Campaign, 'starts_itself'>>,
+  nowMs: number,
+): Promise<CampaignId> {
+  const { account, lane, definition } = campaign
+  const id = { lane, number: await nextId(redis, 'campaign') }
+  // The lists come first: what they name and is not there is left out by whoever reads them; the reverse would be lost.
+  await redis.sadd(rootKeys.campaignLanes, lane)
+  await redis.zadd(campaignsOfAccountKey(account), nowMs, idOf(id))
+  await redis.hset(campaignKey(lane, id.number), {
+    ...{ account, lane, number: id.number, state: 'draft', created_at: nowMs, definition: JSON.stringify(definition) },
+    starts_itself: campaign.starts_itself ? '1' : '0',
+  })
+  return id
+}
+
+export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campaign | undefined> {
+  const raw = await redis.hgetall(campaignKey(id.lane, id.number))
+  return isThere(raw) ? readRecord(campaignSchema, `campaign ${idOf(id)}`, raw) : undefined
+}
+
+/** The account's campaigns, the latest first. */
+export async function listCampaigns(
+  redis: Redis,
+  account: number,
+  page: { offset: number; limit: number },
+): Promise<Campaign[]> {
+  const names = await redis.zrevrange(campaignsOfAccountKey(account), page.offset, page.offset + page.limit - 1)
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const id = parseCampaignId(name)
+      return id && findCampaign(redis, id)
+    }),
+  )
+  return found.filter((campaign) => campaign !== undefined)
+}
+
+const moveScript = defineScript('campaign-move', 3)
+const takeoverScript = defineScript('campaign-takeover', 1)
+const moveReply = z.union([
+  z.tuple([z.literal('missing')]),
+  z.tuple([z.enum(['moved', 'refused']), z.enum(CAMPAIGN_STATES), z.coerce.number()]),
+])
+
+/** Stands for the time on the clock of Redis in a field that a move writes. */
+export const NOW = '@now'
+
+export interface MoveOptions {
+  /** Only in this epoch. */
+  epoch?: number
+  /** A new epoch begins. */
+  begins?: boolean
+  /** So many recipients before the cursor are fed once more. */
+  rewind?: number
+  fields?: Record<string, string | number>
+}
+
+export type MoveResult =
+  | { kind: 'missing' }
+  /** `state` and `epoch` are those it has now. */
+  | { kind: 'moved' | 'refused'; state: Campaign['state']; epoch: number }
+
+/** Moves the campaign as the table of states says; an ended one is kept for `keepMs` from then on. */
+export async function moveCampaign(
+  redis: Redis,
+  { lane, number }: CampaignId,
+  move: CampaignMove,
+  keepMs: number,
+  { epoch, begins = false, rewind = 0, fields = {} }: MoveOptions = {},
+): Promise<MoveResult> {
+  const { from, to } = CAMPAIGN_MOVES[move]
+  const reply = moveReply.parse(
+    await moveScript(
+      redis,
+      [campaignKey(lane, number), awakeCampaignsKey(lane), campaignCountsKey(lane, number)],
+      [
+        number,
+        to,
+        `,${from.join(',')},`,
+        epoch ?? '',
+        begins ? '1' : '0',
+        rewind,
+        keepMs,
+        ...Object.entries(fields).flat(),
+      ],
+    ),
+  )
+  const [kind, state, now] = reply
+  return kind === 'missing' || state === undefined || now === undefined
+    ? { kind: 'missing' }
+    : { kind, state, epoch: now }
+}
+
+/** A new epoch of a running campaign that nobody has worked on for `silentMs`; undefined when somebody does. */
+export async function takeOver(redis: Redis, id: CampaignId, silentMs: number): Promise<number | undefined> {
+  const reply = await takeoverScript(redis, [campaignKey(id.lane, id.number)], [silentMs])
+  return z.number().nullable().parse(reply) ?? undefined
+}
+
+/** Campaigns of all lanes that move by themselves, with their states. */
+export async function awakeCampaigns(redis: Redis): Promise<{ id: CampaignId; state: string }[]> {
+  const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
+  const awake = await Promise.all(
+    lanes.map(async (lane) =>
+      Object.entries(await redis.hgetall(awakeCampaignsKey(lane))).map(([number, state]) => ({
+        id: { lane, number: Number(number) },
+        state,
+      })),
+    ),
+  )
+  return awake.flat()
+}
