@@ -11,6 +11,9 @@ export interface Contender {
   port: number
   /** One message per request. */
   traffic: Traffic
+  /** The processes whose CPU time accepting costs, and those whose CPU time sending costs; Redis is among both. */
+  acceptPids: readonly number[]
+  sendPids: readonly number[]
   /** Holds messages back, so that a backlog builds up; lets them go. */
   hold(): Promise<void>
   release(): Promise<void>

@@ -26,8 +26,10 @@ export async function startKannel(
   const [admin, boxes, port] = [await freePort(), await freePort(), await freePort()]
   const config = join(dir, 'kannel.conf')
   writeFileSync(config, configuration({ spool, admin, boxes, port, sink: rig.sinkPort }))
+  const pids: number[] = []
   for (const program of ['bearerbox', 'smsbox']) {
     const child = spawn(program, ['--verbosity', '4', config], { cwd: dir, stdio: 'ignore' })
+    pids.push(child.pid ?? 0)
     closing.add(() => endProcess(child))
     if (program === 'bearerbox') await until('bearerbox answers', 20_000, () => answers(admin))
   }
@@ -40,6 +42,8 @@ export async function startKannel(
     name: 'Kannel',
     port,
     traffic: { kind: 'kannel', path },
+    acceptPids: pids,
+    sendPids: pids,
     hold: async () => {},
     release: async () => {},
   }

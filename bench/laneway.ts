@@ -70,6 +70,8 @@ export async function startLaneway(
     redis,
     producer,
     worker,
+    acceptPids: [producer.pid, redis.pid],
+    sendPids: [worker.pid, redis.pid],
     key: keys[0] ?? '',
     traffic: { kind: 'message', path: '/chatappbusiness/send-templated-message', keys, senders },
     batch,

@@ -11,8 +11,9 @@ import { acceptedInAll, type Rig } from './contender.ts'
 import { createProgress } from './progress.ts'
 import { type Figure, printTable, surroundings } from './report.ts'
 import { accept } from './scenarios/accept.ts'
+import { dispatch } from './scenarios/dispatch.ts'
 
-const SCENARIOS: Readonly<Record<string, Scenario>> = { accept }
+const SCENARIOS: Readonly<Record<string, Scenario>> = { accept, dispatch }
 
 const HELP = `npm run bench -- [${Object.keys(SCENARIOS).join('|')}]... [options]
 

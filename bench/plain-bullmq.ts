@@ -6,10 +6,7 @@ import { startChild } from './child.ts'
 import type { Closing } from './closing.ts'
 import { type Contender, type Rig, rateOf, send, sinkGets, watchSink } from './contender.ts'
 import { type BenchRedis, startRedis } from './redis.ts'
-import type { Traffic } from './traffic.ts'
-
-/** A key of Laneway's length, so that the bytes are as many. */
-const SOME_KEY = 'x'.repeat(41)
+import { SOME_KEY, type Traffic } from './traffic.ts'
 
 export interface PlainBullMq extends Contender {
   redis: BenchRedis
@@ -35,6 +32,8 @@ export async function startPlainBullMq(
     port: await producer.ask('listen', redis.url, z.number()),
     redis,
     traffic,
+    acceptPids: [producer.pid, redis.pid],
+    sendPids: [worker.pid, redis.pid],
     hold: () => queue.pause(),
     release: () => queue.resume(),
   }

@@ -30,6 +30,8 @@ export const trafficSchema = z.discriminatedUnion('kind', [
 ])
 export type Traffic = z.infer<typeof trafficSchema>
 
+/** A key of Laneway's length for the baselines, so that the bytes are as many. */
+export const SOME_KEY = 'x'.repeat(41)
 /** Recipients repeat after this many messages. */
 const RECIPIENTS = 100_000
 /** Length of the text that a person reads; the parameter of the template is this less the approved words around it. */

@@ -1,14 +1,14 @@
 // How fast single messages are accepted: 64 keep-alive connections, one message per request, the workers held back.
 // After each round the backlog is let go, and the sink must get exactly what was accepted.
 import { z } from 'zod'
-import { type Bench, inTurn } from '../bench.ts'
+import { type Bench, compare, cpuPer, inTurn } from '../bench.ts'
 import { startChild } from '../child.ts'
 import { type Contender, send, sinkGets, watchSink } from '../contender.ts'
 import { startKannel } from '../kannel.ts'
 import { startLaneway } from '../laneway.ts'
 import { startPlainBullMq } from '../plain-bullmq.ts'
-import { type Figure, withGoal } from '../report.ts'
-import { ratioOf, spreadOf } from '../statistics.ts'
+import type { Figure } from '../report.ts'
+import { SOME_KEY } from '../traffic.ts'
 
 const CONNECTIONS = 64
 
@@ -16,39 +16,30 @@ export async function accept(bench: Bench): Promise<Figure[]> {
   const { rig, dir, closing } = bench
   const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { profile: bench.profile })
   const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep: false, say: bench.say })
-  const kannel = await startKannel(rig, `${dir}/kannel`, closing, bench.say)
   const bare = await startBareExpress(bench)
-  const contenders = [laneway, plain, bare, ...(kannel ? [kannel] : [])]
+  const kannel = await startKannel(rig, `${dir}/kannel`, closing, bench.say)
+  const contenders: Contender[] = [laneway, plain, bare, ...(kannel ? [kannel] : [])]
+  const names = contenders.map(({ name }) => name)
 
-  const values = await inTurn(bench, contenders, async (contender, isWarmUp) => {
+  const values = await inTurn(bench, contenders, async (at, isWarmUp) => {
+    const contender = contenders[at] ?? laneway
+    const { port, traffic, acceptPids } = contender
+    const ms = (isWarmUp ? 1 : bench.seconds) * 1_000
     await contender.hold()
     await watchSink(rig)
-    const ms = (isWarmUp ? 1 : bench.seconds) * 1_000
-    const { messages, perSecond } = await send(rig, {
-      port: contender.port,
-      connections: CONNECTIONS,
-      traffic: contender.traffic,
-      ms,
+    let perSecond = 0
+    let accepted = 0
+    const cpuUs = await cpuPer(acceptPids, async () => {
+      const report = await send(rig, { port, connections: CONNECTIONS, traffic, ms })
+      perSecond = report.perSecond
+      accepted = report.messages
+      return report.messages
     })
     await contender.release()
-    if (contender !== bare) await sinkGets(rig, messages)
-    return perSecond
+    if (contender !== bare) await sinkGets(rig, accepted)
+    return { perSecond, cpuUs }
   })
-
-  const [ours = [], theirs = [], bares = []] = values
-  const ratio = (to: string, of: readonly number[]): Figure => {
-    const spread = ratioOf(ours, of)
-    return { scenario: 'accept', what: `Laneway / ${to}`, value: spread.median, unit: 'x', spread }
-  }
-  return [
-    ...contenders.map((contender, at) => {
-      const spread = spreadOf(values[at] ?? [])
-      return { scenario: 'accept', what: contender.name, value: spread.median, unit: '/s', spread }
-    }),
-    withGoal(ratio('plain BullMQ', theirs), '>= 0.8'),
-    ratio('bare express', bares),
-    ...(kannel ? [ratio('Kannel', values[3] ?? [])] : []),
-  ]
+  return compare('accept', names, values, { [plain.name]: 0.8 })
 }
 
 async function startBareExpress(bench: Bench): Promise<Contender> {
@@ -57,7 +48,9 @@ async function startBareExpress(bench: Bench): Promise<Contender> {
   return {
     name: 'bare express',
     port: await child.ask('port', undefined, z.number()),
-    traffic: { kind: 'message', path: '/send', keys: ['x'.repeat(41)], senders: ['49301000000'] },
+    traffic: { kind: 'message', path: '/send', keys: [SOME_KEY], senders: ['49301000000'] },
+    acceptPids: [child.pid],
+    sendPids: [],
     hold: async () => {},
     release: async () => {},
   }
