@@ -1,4 +1,4 @@
-// The life of a message as one pure function. src/store/scripts/message-steps.lua is the same machine inside Redis; a
+// The life of a message as one pure function. src/store/scripts/message-states.lua is the same machine inside Redis; a
 // differential test proves the two equal, so a rule is changed in both or the test fails.
 //
 //   queued ─> sending ─> sent ─> delivered ─> read

@@ -2,7 +2,7 @@
 // letter for what happened, the milliseconds since acceptance in base 36 and, after a comma, a detail:
 // `c5|s2k|d1f4` is claimed after 5 ms, sent after 92 ms, delivered after 1.8 s.
 
-/** What can happen to a message, by the letter it is stored under. Lua writes the letters; see message-steps.lua. */
+/** What can happen to a message, by the letter it is stored under. Lua writes the letters; see src/store/scripts/message-step.lua. */
 export const HAPPENINGS = {
   c: 'claimed',
   h: 'held by another attempt',
