@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { openLaneQueues } from '../store/lane-queues.ts'
-import { connectFailFast } from '../store/redis.ts'
+import { connectFailFast, readyOrLate } from '../store/redis.ts'
 import { secretKeyOf } from '../store/secret-key.ts'
 import { buildApp } from './app.ts'
 import { createDashboard, DASHBOARD_PATH } from './dashboard.ts'
@@ -21,6 +21,10 @@ import { messageRoutes } from './routes/messages.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000
+/** How often a stop looks for connections that have become idle; Node itself looks once. */
+const IDLE_CHECK_MS = 50
+/** How long a start waits for Redis before it listens without. */
+const REDIS_LIMIT_MS = 2_000
 
 /** The port is in use, or the address is not ours. The message is for the person at the terminal. */
 export class ListenError extends Error {
@@ -50,6 +54,8 @@ export async function startProducer(
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
   const server = createServer(buildApp({ redis, log, routes, dashboard }))
   harden(server)
+  // Before that every request would be answered 503; without Redis that is the right answer.
+  await readyOrLate(redis, REDIS_LIMIT_MS)
   await listen(server, config)
   const url = addressOf(server, config.host)
   log.info({ url }, 'producer.started')
@@ -59,9 +65,10 @@ export async function startProducer(
     /** Accepts no more connections, lets requests in flight finish, closes everything. */
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      server.closeIdleConnections()
+      const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
       const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
       await closed
+      clearInterval(idle)
       clearTimeout(limit)
       await moves.close()
       await queues.close()
@@ -71,8 +78,14 @@ export async function startProducer(
   }
 }
 
-/** Node's own limits let a slow client hold a connection for five minutes. */
+/**
+ * Node's own limits let a slow client hold a connection for five minutes. A server that is being closed says so in its
+ * answers: a busy client would keep its connections open until they are cut, and requests with them.
+ */
 function harden(server: Server): void {
+  server.prependListener('request', (_request, response) => {
+    if (!server.listening) response.shouldKeepAlive = false
+  })
   server.headersTimeout = 10_000
   server.requestTimeout = 300_000
   server.keepAliveTimeout = 65_000

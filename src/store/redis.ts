@@ -40,3 +40,15 @@ export function connectPatient(url: string): Redis {
     retryStrategy: (tries) => Math.min(50 * tries, 1_000),
   })
 }
+
+/** Resolves once the connection takes commands, or after `limitMs` all the same. */
+export function readyOrLate(redis: Redis, limitMs: number): Promise<void> {
+  if (redis.status === 'ready') return Promise.resolve()
+  return new Promise((resolve) => {
+    const limit = setTimeout(resolve, limitMs)
+    redis.once('ready', () => {
+      clearTimeout(limit)
+      resolve()
+    })
+  })
+}
