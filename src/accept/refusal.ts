@@ -1,15 +1,20 @@
 // Why something that was asked for is not accepted, as data: the same over HTTP and through the intake queue.
 import type { Fault } from '../messages/fault.ts'
 
-/** `conflict` is a repeat that contradicts what came first; everything else is `invalid`. */
+/**
+ * `unauthorized` is a key that cannot be used, `forbidden` one that may not do this, `not_found` something that the
+ * account does not have, `conflict` a repeat that contradicts what came first; everything else is `invalid`.
+ */
+export type RefusalKind = 'invalid' | 'unauthorized' | 'forbidden' | 'not_found' | 'conflict'
+
 export class Refusal extends Error {
   override name = 'Refusal'
-  readonly kind: 'invalid' | 'conflict'
+  readonly kind: RefusalKind
   /** Snake case, as in the error answers. */
   readonly code: string
   readonly faults: readonly Fault[]
 
-  constructor(kind: 'invalid' | 'conflict', code: string, message: string, faults: readonly Fault[] = []) {
+  constructor(kind: RefusalKind, code: string, message: string, faults: readonly Fault[] = []) {
     super(message)
     this.kind = kind
     this.code = code
@@ -20,6 +25,9 @@ export class Refusal extends Error {
 /** A refusal that lists every fault; its sentence names the first. */
 export const invalidFields = (faults: readonly Fault[], code = 'invalid_request'): Refusal =>
   new Refusal('invalid', code, sentenceOf(faults), faults)
+
+/** What does not exist, or belongs to another account: the two must not be told apart. */
+export const doesNotExist = (what: string): Refusal => new Refusal('not_found', 'not_found', `${what} does not exist.`)
 
 /** One sentence for several faults. */
 export function sentenceOf(faults: readonly Fault[]): string {

@@ -1,9 +1,10 @@
 // Who is calling and may they: 401 for a credential that is missing, unknown, expired or revoked, 403 for one that
 // lacks the permission.
 import type { Request } from 'express'
-import { findCredential } from '../store/credentials.ts'
+import { checkKey, unauthorized } from '../accept/check-key.ts'
+import { Refusal } from '../accept/refusal.ts'
 import type { Redis } from '../store/redis.ts'
-import { ApiError } from './errors.ts'
+import { ApiError, refused } from './errors.ts'
 import type { Access, Call } from './route.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
@@ -24,16 +25,10 @@ export async function authorise(
     })
   }
   const where = access.in === 'bearer' ? 'the header Authorization: Bearer <token>' : 'the field api_key of the body'
-  if (typeof secret !== 'string' || secret === '') throw unauthorised(`Send your key in ${where}.`)
-  const credential = await findCredential(redis, secret)
-  if (credential === undefined) throw unauthorised('The key is not known.')
-  if (credential.revoked) throw unauthorised('The key was revoked.')
-  if (credential.expires_at !== 0 && credential.expires_at <= nowMs) throw unauthorised('The key has expired.')
-  if (!credential.permissions.includes(access.permission)) {
-    throw new ApiError(403, 'forbidden', `The key lacks the permission ${access.permission}.`)
+  try {
+    if (typeof secret !== 'string' || secret === '') throw unauthorized(`Send your key in ${where}.`)
+    return await checkKey(redis, secret, access.permission, nowMs)
+  } catch (error) {
+    throw error instanceof Refusal ? refused(error) : error
   }
-  return credential
 }
-
-const unauthorised = (message: string): ApiError =>
-  new ApiError(401, 'unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } })

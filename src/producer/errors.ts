@@ -1,5 +1,5 @@
 // What the producer answers when it cannot do what was asked: one envelope for all endpoints.
-import { type Refusal, sentenceOf } from '../accept/refusal.ts'
+import { doesNotExist, type Refusal, type RefusalKind, sentenceOf } from '../accept/refusal.ts'
 import type { Fault } from '../messages/fault.ts'
 
 /** A refusal that the caller is told about. `message` is one sentence that a person can act on. */
@@ -38,12 +38,23 @@ export function errorBody(error: ApiError, requestId: string) {
 export const invalid = (faults: readonly Fault[], code = 'invalid_request'): ApiError =>
   new ApiError(400, code, sentenceOf(faults), { details: faults })
 
-/** A request that was refused while it was accepted. */
-export const refused = (refusal: Refusal): ApiError =>
-  new ApiError(refusal.kind === 'conflict' ? 422 : 400, refusal.code, refusal.message, { details: refusal.faults })
+const STATUS_OF: Readonly<Record<RefusalKind, number>> = {
+  invalid: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 422,
+}
 
-/** 404 for what does not exist, or belongs to another account: the two must not be told apart. */
-export const notFound = (what: string): ApiError => new ApiError(404, 'not_found', `${what} does not exist.`)
+/** A request that was refused while it was accepted. */
+export const refused = ({ kind, code, message, faults }: Refusal): ApiError =>
+  new ApiError(STATUS_OF[kind], code, message, {
+    details: faults,
+    ...(kind === 'unauthorized' ? { headers: { 'WWW-Authenticate': 'Bearer' } } : {}),
+  })
+
+/** 404 for what does not exist, or belongs to another account. */
+export const notFound = (what: string): ApiError => refused(doesNotExist(what))
 
 export const redisAway = (cause: unknown): ApiError =>
   new ApiError(503, 'unavailable', 'The service cannot reach its storage right now. Try again in a few seconds.', {

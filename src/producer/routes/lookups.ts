@@ -3,11 +3,12 @@
 //   POST /chatappbusiness/fetchmessageinfo       everything about a message
 //   POST /chatappbusiness/getmessgageinfobyid    its delivery status (the spelling is the interface's own)
 import { z } from 'zod'
-import { messageId, parseMessageId } from '../../messages/message-id.ts'
-import { findInbound, type InboundMessage } from '../../store/inbound.ts'
-import { type FoundMessage, findMessage, infoStatus, owns } from '../../store/lookup.ts'
+import { messageId } from '../../messages/message-id.ts'
+import type { InboundMessage } from '../../store/inbound.ts'
+import { type FoundMessage, infoStatus } from '../../store/lookup.ts'
+import { deliveryOf, findOwnMessage, type OwnMessage } from '../../store/own-message.ts'
 import type { Redis } from '../../store/redis.ts'
-import { findSender, type Sender } from '../../store/senders.ts'
+import type { Sender } from '../../store/senders.ts'
 import { notFound } from '../errors.ts'
 import { fieldsOf } from '../fields.ts'
 import type { Access, Call, Route } from '../route.ts'
@@ -34,29 +35,18 @@ export function lookupRoutes(deps: { redis: Redis }): Route[] {
       body: { as: 'json' },
       handle: async (call) => {
         const found = await look(deps.redis, call)
-        const message = 'inbound' in found ? { status: 'delivered', error_message: null } : delivery(found.message)
-        return { body: { status: true, message } }
+        return { body: { status: true, message: deliveryOf(found) } }
       },
     },
   ]
 }
 
-type Found = { message: FoundMessage; sender: Sender } | { inbound: InboundMessage }
-
 /** The message of a lookup; another account's is not told apart from one that does not exist. */
-async function look(redis: Redis, call: Call): Promise<Found> {
+async function look(redis: Redis, call: Call): Promise<OwnMessage> {
   const { message_id } = fieldsOf(bodySchema, call.body)
-  const { account } = call.caller
-  const id = parseMessageId(message_id)
-  if (id) {
-    const sender = await findSender(redis, id.lane)
-    const message = owns(sender, account) ? await findMessage(redis, id, Date.now()) : undefined
-    if (sender && message) return { message, sender }
-  } else {
-    const inbound = await findInbound(redis, account, message_id)
-    if (inbound) return { inbound }
-  }
-  throw notFound('The message')
+  const found = await findOwnMessage(redis, call.caller.account, message_id, Date.now())
+  if (!found) throw notFound('The message')
+  return found
 }
 
 function sentInfo({ message, sender }: { message: FoundMessage; sender: Sender }) {
@@ -81,9 +71,4 @@ function inboundInfo({ inbound }: { inbound: InboundMessage }) {
     status: 'success',
     timestamp: Math.floor(inbound.received_at / 1_000),
   }
-}
-
-function delivery(message: FoundMessage) {
-  const tells = ['failed', 'unconfirmed', 'unknown'].includes(message.state)
-  return { status: message.state, error_message: tells ? (message.problem?.sentence ?? null) : null }
 }

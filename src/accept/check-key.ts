@@ -1,0 +1,27 @@
+// May this key do that? The same answer over HTTP, through the intake queue and for the client library.
+import { type Credential, findCredential, type Permission } from '../store/credentials.ts'
+import type { Redis } from '../store/redis.ts'
+import { Refusal } from './refusal.ts'
+
+/**
+ * The key's record; or a Refusal: `unauthorized` for a key that is unknown, expired or revoked, `forbidden` for one
+ * that lacks the permission. No sentence repeats the key.
+ */
+export async function checkKey(
+  redis: Redis,
+  secret: string,
+  permission: Permission,
+  nowMs: number,
+): Promise<Credential> {
+  const credential = await findCredential(redis, secret)
+  if (credential === undefined) throw unauthorized('The key is not known.')
+  if (credential.revoked) throw unauthorized('The key was revoked.')
+  if (credential.expires_at !== 0 && credential.expires_at <= nowMs) throw unauthorized('The key has expired.')
+  if (!credential.permissions.includes(permission)) {
+    throw new Refusal('forbidden', 'forbidden', `The key lacks the permission ${permission}.`)
+  }
+  return credential
+}
+
+/** A request without a key that can be used. */
+export const unauthorized = (message: string): Refusal => new Refusal('unauthorized', 'unauthorized', message)
