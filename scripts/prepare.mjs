@@ -21,7 +21,8 @@ export function prepareDependencies() {
   }
   if (dependenciesAreInstalled()) return
   say('Installing the locked dependencies (npm ci) ...')
-  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+  // With NODE_ENV=production npm would leave out the compiler.
+  const npm = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', process.stderr, process.stderr],
   })

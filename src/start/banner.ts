@@ -17,9 +17,9 @@ export function banner(facts: BannerFacts, colour: boolean): string {
   const weak = (text: string) => (colour ? styleText('dim', text) : text)
   const { baseUrl } = facts
   const head = ['', strong(`Laneway is ready at ${baseUrl}`), '']
-  const dashboard = `  dashboard      ${baseUrl}/dashboard`
+  const tools = [`  dashboard      ${baseUrl}/dashboard`, '  command line   npm run cli -- --help']
   const foot = ['', weak('Ctrl-C stops everything; the next start finds the same data.'), '', '']
-  if ('whyNoDemo' in facts) return [...head, dashboard, '', facts.whyNoDemo, ...foot].join('\n')
+  if ('whyNoDemo' in facts) return [...head, ...tools, '', facts.whyNoDemo, ...foot].join('\n')
 
   const { record, file, simulatorUrl } = facts.demo
   const { api_key, access_token, auth_token, admin_key, inbound_message_id } = record.main
@@ -37,7 +37,7 @@ export function banner(facts: BannerFacts, colour: boolean): string {
     `  access_token   ${access_token}   ${weak('gallery')}`,
     `  auth_token     ${auth_token}   ${weak('contact lists')}`,
     `  admin_key      ${admin_key}   ${weak('dashboard')}`,
-    dashboard,
+    ...tools,
     `  simulator      ${simulatorUrl}   ${weak('stands in for the chat product')}`,
     `  all of it      ${file}`,
     '',

@@ -21,7 +21,8 @@ const accountSchema = z.object({
   tag_ids: ids,
 })
 
-const recordSchema = z.object({
+/** Everything that demo.json says but for the addresses, which may change with every start. */
+export const recordSchema = z.object({
   main: accountSchema.extend({
     admin_key: z.string(),
     expired_api_key: z.string(),
@@ -35,7 +36,6 @@ const recordSchema = z.object({
   }),
   other: accountSchema,
 })
-/** Everything that demo.json says but for the addresses, which may change with every start. */
 export type DemoRecord = z.output<typeof recordSchema>
 
 /** `seeding`: begun and not finished, as after a kill -9; what is there of it is of no use to anybody. */

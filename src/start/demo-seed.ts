@@ -15,7 +15,7 @@ import { addSender, DEFAULT_RATE } from '../store/senders.ts'
 import { importTemplate } from '../store/templates.ts'
 import type { DemoAccount } from './demo-data.ts'
 import { demoAccounts, demoFilesDir, demoKeys, readDemoTemplates, SIMULATOR_TOKEN } from './demo-data.ts'
-import type { DemoRecord } from './demo-record.ts'
+import { type DemoRecord, recordSchema } from './demo-record.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -27,11 +27,18 @@ interface Deps {
   nowMs: number
 }
 
+type SeededGallery = Pick<DemoRecord['main'], 'folder_ids' | 'file_ids'> &
+  Partial<Pick<DemoRecord['main'], 'system_folder_id' | 'trashed_file_id' | 'trashed_file_folder_id'>>
+
 /** Creates both demo accounts and tells everything that demo.json says of them. */
 export async function seedDemo(deps: Deps): Promise<DemoRecord> {
   const main = await seedAccount(deps, demoAccounts.main)
-  const { admin_key, templates, ...other } = await seedAccount(deps, demoAccounts.other)
-  return { main: { ...main, ...(await expiredKeys(deps, main.account_id)) }, other }
+  const record = {
+    main: { ...main, ...(await mainKeys(deps, main.account_id)) },
+    other: await seedAccount(deps, demoAccounts.other),
+  }
+  // Drops what is told of the main account only, so that the first start tells exactly what later ones will.
+  return recordSchema.parse(record)
 }
 
 async function seedAccount(deps: Deps, account: DemoAccount) {
@@ -46,8 +53,7 @@ async function seedAccount(deps: Deps, account: DemoAccount) {
     api_key: await keyFor(deps, account_id, 'api_key'),
     access_token: await keyFor(deps, account_id, 'access_token'),
     auth_token: await keyFor(deps, account_id, 'auth_token'),
-    admin_key: await keyFor(deps, account_id, 'admin_key'),
-    sender: account.senders.find((sender) => sender.isDefault)?.number ?? '',
+    sender: account.senders.find((sender) => sender.isDefault)?.number,
     sender_ids,
     ...(await seedGallery(deps, account_id, account)),
     tag_ids: await seedContacts(deps, account_id, account),
@@ -55,17 +61,18 @@ async function seedAccount(deps: Deps, account: DemoAccount) {
   }
 }
 
-async function keyFor(deps: Deps, account: number, name: keyof typeof demoKeys, expiresAtMs = 0): Promise<string> {
-  return (await createCredential(deps.redis, account, demoKeys[name], deps.nowMs, expiresAtMs)).secret
-}
-
-async function expiredKeys(deps: Deps, account: number) {
+async function mainKeys(deps: Deps, account: number) {
   const anHourAgo = deps.nowMs - HOUR_MS
   return {
+    admin_key: await keyFor(deps, account, 'admin_key'),
     expired_api_key: await keyFor(deps, account, 'api_key', anHourAgo),
     expired_access_token: await keyFor(deps, account, 'access_token', anHourAgo),
     expired_auth_token: await keyFor(deps, account, 'auth_token', anHourAgo),
   }
+}
+
+async function keyFor(deps: Deps, account: number, name: keyof typeof demoKeys, expiresAtMs = 0): Promise<string> {
+  return (await createCredential(deps.redis, account, demoKeys[name], deps.nowMs, expiresAtMs)).secret
 }
 
 async function seedSenders(deps: Deps, account: number, { senders }: DemoAccount): Promise<number[]> {
@@ -88,21 +95,19 @@ async function seedSenders(deps: Deps, account: number, { senders }: DemoAccount
 }
 
 async function seedGallery(deps: Deps, account: number, { folders }: DemoAccount) {
-  const folder_ids: number[] = []
-  const file_ids: number[] = []
-  let system_folder_id = 0
-  let trashed = { trashed_file_id: 0, trashed_file_folder_id: 0 }
+  const gallery: SeededGallery = { folder_ids: [], file_ids: [] }
   for (const { name, isSystem = false, files, trash } of folders) {
-    const folder = await createFolder(deps.redis, account, { name, isSystem })
-    if (isSystem) system_folder_id = folder.id
-    else folder_ids.push(folder.id)
-    for (const file of files) file_ids.push(await seedFile(deps, account, folder.id, file))
+    const { id } = await createFolder(deps.redis, account, { name, isSystem })
+    if (isSystem) gallery.system_folder_id = id
+    else gallery.folder_ids.push(id)
+    for (const file of files) gallery.file_ids.push(await seedFile(deps, account, id, file))
     for (const file of trash) {
-      trashed = { trashed_file_id: await seedFile(deps, account, folder.id, file), trashed_file_folder_id: folder.id }
-      await trashFile(deps.redis, account, trashed.trashed_file_id)
+      gallery.trashed_file_id = await seedFile(deps, account, id, file)
+      gallery.trashed_file_folder_id = id
+      await trashFile(deps.redis, account, gallery.trashed_file_id)
     }
   }
-  return { folder_ids, system_folder_id, file_ids, ...trashed }
+  return gallery
 }
 
 async function seedFile(deps: Deps, account: number, folder: number, name: string): Promise<number> {

@@ -14,6 +14,10 @@ import { demoAccounts, inboundMessage, SIMULATOR_TOKEN } from './demo-data.ts'
 import type { DemoRecord } from './demo-record.ts'
 import { readDemoRecord, writeDemoRecord } from './demo-record.ts'
 import { seedDemo } from './demo-seed.ts'
+import { StartError } from './start-error.ts'
+import { waitUntil } from './wait-until.ts'
+
+const INBOUND_LIMIT_MS = 10_000
 
 /**
  * The demo accounts on this Redis, seeded if need be; undefined when it holds accounts that this data folder knows
@@ -66,22 +70,26 @@ export async function receiveDemoMessage(
   const before = demo.main.inbound_message_id
   if (before !== undefined && (await isThere(urls.base, demo.main.api_key, before))) return demo
   const sender = demoAccounts.main.senders.find((each) => each.provider === 'cloud-api')?.phoneNumberId
-  const { id, delivered } = await post(`${urls.simulator}/_inbound`, { sender, ...inboundMessage })
-  if (typeof id !== 'string' || delivered !== true || !(await isThere(urls.base, demo.main.api_key, id))) {
-    throw new Error('The message of the demo did not arrive through the webhook.')
+  const { id } = inboundAnswer.parse(await post(`${urls.simulator}/_inbound`, { sender, ...inboundMessage }))
+  // The simulator repeats a webhook that was not taken at once, under the same id.
+  if (!(await waitUntil(() => isThere(urls.base, demo.main.api_key, id), INBOUND_LIMIT_MS))) {
+    throw new StartError('The received message of the demo did not arrive through the webhook; start again.')
   }
   const record = { ...demo, main: { ...demo.main, inbound_message_id: id } }
   writeDemoRecord(config.dataDir, config.redisUrl, record)
   return record
 }
 
+const inboundAnswer = z.object({ id: z.string() })
+const lookupAnswer = z.object({ status: z.boolean() })
+
 async function isThere(baseUrl: string, apiKey: string, messageId: string): Promise<boolean> {
-  const answer = await post(`${baseUrl}/chatappbusiness/fetchmessageinfo`, { api_key: apiKey, message_id: messageId })
-  return answer.status === true
+  const body = { api_key: apiKey, message_id: messageId }
+  return lookupAnswer.parse(await post(`${baseUrl}/chatappbusiness/fetchmessageinfo`, body)).status
 }
 
-async function post(url: string, body: unknown): Promise<Record<string, unknown>> {
+async function post(url: string, body: unknown): Promise<unknown> {
   const headers = { 'content-type': 'application/json' }
   const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
-  return z.record(z.string(), z.unknown()).parse(await answer.json())
+  return answer.json()
 }

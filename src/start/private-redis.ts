@@ -46,17 +46,20 @@ export async function startPrivateRedis(dataDir: string, log: Log): Promise<Priv
   let pauseMs = 0
   let stopping = false
   let relaunch: NodeJS.Timeout | undefined
+  const died = (how: object) => {
+    if (stopping) return
+    pauseMs = Date.now() - launchedAt > HEALTHY_MS ? 0 : Math.min(pauseMs * 2 || FIRST_PAUSE_MS, LONGEST_PAUSE_MS)
+    log.error({ ...how, restart_in_ms: pauseMs }, 'redis.died')
+    relaunch = setTimeout(() => {
+      child = launch(binary, config, dir)
+      launchedAt = Date.now()
+      watch()
+    }, pauseMs)
+  }
+  // One of the two comes: a launch that the system refuses has an error and no exit.
   const watch = () => {
-    child.once('exit', (code, killedBy) => {
-      if (stopping) return
-      pauseMs = Date.now() - launchedAt > HEALTHY_MS ? 0 : Math.min(pauseMs * 2 || FIRST_PAUSE_MS, LONGEST_PAUSE_MS)
-      log.error({ code, signal: killedBy, restart_in_ms: pauseMs }, 'redis.died')
-      relaunch = setTimeout(() => {
-        child = launch(binary, config, dir)
-        launchedAt = Date.now()
-        watch()
-      }, pauseMs)
-    })
+    child.once('exit', (code, killedBy) => died({ code, signal: killedBy }))
+    child.once('error', (error) => died({ err: error }))
   }
 
   try {
@@ -142,7 +145,7 @@ function writeConfig(dir: string, port: number): string {
 
 /** No stream is shared with the child: whoever reads our output must see its end when we die, not when Redis does. */
 function launch(binary: string, config: string, dir: string): ChildProcess {
-  return spawn(binary, [config], { cwd: dir, detached: true, stdio: 'ignore' })
+  return spawn(binary, [config], { cwd: dir, detached: true, stdio: 'ignore' }).on('error', () => undefined)
 }
 
 /** Resolves when this very child (not another server on its port) answers and has loaded its data. */

@@ -3,13 +3,16 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { becomes, sendImage } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
 import { nothingLeft, processesNaming, startProcess, takePort } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
+
+// Processes start in seconds, and on a busy machine in many.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const serviceSchema = z.object({
   command: z.array(z.string()),

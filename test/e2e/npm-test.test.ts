@@ -1,6 +1,9 @@
 // `npm test` itself: what it passes on to vitest and what it ends with.
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { startProcess } from '../support/processes.ts'
+
+// Processes start in seconds, and on a busy machine in many.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const run = (...args: string[]) => startProcess(process.execPath, ['scripts/test.mjs', ...args], {})
 

@@ -1,5 +1,5 @@
 // Producer, worker and simulator as separate processes on one Redis, any number of each.
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { becomes, call, sendImage, statusOf } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
@@ -7,6 +7,9 @@ import { newDataDir } from '../support/laneway.ts'
 import { startProcess, takePort } from '../support/processes.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
+
+// Processes start in seconds, and on a busy machine in many.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const GALLERY = 'partners/wp-gallery/manage'
 /** A number of the simulator's table: accepted at once, answered after two seconds. */

@@ -1,12 +1,15 @@
 // Stopping and starting again on the same data folder: what survives, and what must not be left behind.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { becomes, sendImage, statusOf } from '../support/calls.ts'
 import type { Demo } from '../support/laneway.ts'
 import { demoFile, launchLaneway, newDataDir, readyDemo, startLaneway } from '../support/laneway.ts'
 import { nothingLeft, processesNaming, takePort } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
+
+// Processes start in seconds, and on a busy machine in many.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 /** Numbers of the simulator's table. */
 const ANSWERS_AFTER_2_S = '+15550100301'

@@ -1,12 +1,15 @@
 // What `npm start` says when it cannot start: one sentence that tells what to do, exit code 1, nothing left behind.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { becomes, sendImage } from '../support/calls.ts'
 import { demoFile, launchLaneway, newDataDir, readyDemo, startLaneway } from '../support/laneway.ts'
 import { nothingLeft, startProcess, takePort } from '../support/processes.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
+
+// Processes start in seconds, and on a busy machine in many.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let folder: ReturnType<typeof newDataDir>
 beforeEach(() => {

@@ -1,12 +1,15 @@
 // `npm start` on an empty data folder: what is there when it says that it is ready, and what it survives.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { becomes, call, sendImage } from '../support/calls.ts'
 import type { Demo } from '../support/laneway.ts'
 import { demoFile, newDataDir, startLaneway } from '../support/laneway.ts'
 import type { TestProcess } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
+
+// Processes start in seconds, and on a busy machine in many.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const GALLERY = 'partners/wp-gallery/manage'
 const folder = newDataDir()
@@ -155,7 +158,7 @@ describe('a running service', () => {
         pidOf('redis/redis.pid') !== killed,
       'ready on another Redis process',
     )
-    await becomes(demo, before, 'delivered')
+    await becomes(demo, before, 'delivered', 60_000)
     await becomes(demo, await sendImage(demo), 'delivered')
   })
 

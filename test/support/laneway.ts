@@ -8,7 +8,7 @@ import { nothingLeft, processesNaming, startProcess } from './processes.ts'
 import { eventually } from './wait.ts'
 
 const ids = z.array(z.number().int().positive())
-const accountSchema = z.object({
+const accountSchema = z.strictObject({
   account_id: z.number().int().positive(),
   api_key: z.string(),
   access_token: z.string(),
@@ -19,7 +19,7 @@ const accountSchema = z.object({
   tag_ids: ids,
 })
 
-/** demo.json as it is promised; a key that is missing or of another type fails the test that reads it. */
+/** demo.json as it is promised; a key that is missing, of another type or unknown fails the test that reads it. */
 const demoSchema = accountSchema.extend({
   base_url: z.url(),
   redis_url: z.url(),
