@@ -9,9 +9,9 @@ import { messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
 import { bodyDigest, recallKey, rememberKey } from '../store/idempotency.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import { messageExists } from '../store/lookup.ts'
+import { checkedKey, refuseOtherBody } from './idempotency-key.ts'
 import { type PrepareDeps, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend, type SendKind } from './read-send.ts'
-import { invalidFields, Refusal } from './refusal.ts'
 
 export interface AcceptDeps extends PrepareDeps {
   queues: LaneQueues
@@ -30,8 +30,6 @@ export interface Acknowledgement {
   contacts: { input: string; wa_id: string }[]
   messages: { id: string }[]
 }
-
-const MAX_KEY_LENGTH = 255
 
 /** Queues the message of a request, or throws a Refusal. */
 export async function acceptMessage(deps: AcceptDeps, request: SendRequest): Promise<Acknowledgement> {
@@ -69,19 +67,7 @@ export async function acceptMessage(deps: AcceptDeps, request: SendRequest): Pro
 
 /** Whether the key's message exists; throws when the key came with another body. */
 async function isRepeat(deps: AcceptDeps, kept: { id: string; digest: string }, digest: string): Promise<boolean> {
-  if (kept.digest !== digest) {
-    const sentence = 'This Idempotency-Key was used with another body; use a new key for a new message.'
-    throw new Refusal('conflict', 'idempotency_key_reused', sentence)
-  }
+  refuseOtherBody(kept, digest)
   const id = parseMessageId(kept.id)
   return id !== undefined && messageExists(deps.redis, id)
-}
-
-function checkedKey(key: string | undefined): string | undefined {
-  if (key === undefined || key === '') return undefined
-  if (key.length > MAX_KEY_LENGTH) {
-    const message = `at most ${MAX_KEY_LENGTH} characters, got ${key.length}`
-    throw invalidFields([{ path: 'Idempotency-Key', message }])
-  }
-  return key
 }

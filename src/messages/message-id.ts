@@ -34,6 +34,16 @@ export function newUlid(nowMs: number, random: Uint8Array = randomBytes(RANDOM_C
   return head + tail
 }
 
+/** Most messages whose ids can be derived from one ULID: what its last two characters can count. */
+export const MAX_DERIVED = 32 ** 2
+
+/** The ULID of the `index`-th message of a batch: the batch's own with the index in its last two characters. */
+export function derivedUlid(ulid: string, index: number): string {
+  if (index < 0 || index >= MAX_DERIVED)
+    throw new RangeError(`an index is 0 to ${MAX_DERIVED - 1}, this one is ${index}`)
+  return ulid.slice(0, -2) + (ALPHABET[index >> 5] ?? '') + (ALPHABET[index & 31] ?? '')
+}
+
 /** When the message was accepted, epoch ms. */
 export function acceptedAtMs(ulid: string): number {
   let time = 0

@@ -12,6 +12,7 @@ import { createDashboard, DASHBOARD_PATH } from './dashboard.ts'
 import { openMoves } from './moves.ts'
 import type { Route } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
+import { batchRoutes } from './routes/batch.ts'
 import { cloudWebhookRoutes } from './routes/cloud-webhook.ts'
 import { contactRoutes } from './routes/contacts.ts'
 import { galleryRoutes } from './routes/gallery.ts'
@@ -45,6 +46,7 @@ export async function startProducer(
   const routes: Route[] = [
     ...healthRoutes({ redis }),
     ...messageRoutes({ redis, config, queues }),
+    ...batchRoutes({ redis, config, queues }),
     ...lookupRoutes({ redis }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),

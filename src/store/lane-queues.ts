@@ -13,6 +13,12 @@ const EVENTS_KEPT = 100
 /** How long an add may take before the caller is told that Redis is away: BullMQ itself would wait for ever. */
 const ADD_LIMIT_MS = 2_500
 
+/** A message on its way to its lane. */
+export interface LaneMessage {
+  id: string
+  payload: SendPayload
+}
+
 export type LaneQueues = ReturnType<typeof openLaneQueues>
 
 export function openLaneQueues(redis: Redis) {
@@ -44,15 +50,25 @@ export function openLaneQueues(redis: Redis) {
      * and one that misses the wake finds the job in its sweep, so a lost PUBLISH delays and loses nothing.
      */
     async add(id: string, payload: SendPayload): Promise<void> {
-      const lane = laneOf(id)
+      await this.addMany([{ id, payload }])
+    },
+
+    /**
+     * The same for many, in one round trip per lane. It is not atomic: when it rejects, any of them may have been
+     * added. Adding all of them again is safe.
+     */
+    async addMany(messages: readonly LaneMessage[]): Promise<void> {
       if (redis.status !== 'ready') throw new Error('Connection is closed.')
-      const adding = queueOf(lane.lane).add(SEND_JOB, payload, {
-        jobId: id,
-        timestamp: acceptedAtMs(lane.ulid),
-        ...(payload.class === 'campaign' ? { priority: CAMPAIGN_PRIORITY } : {}),
-      })
-      await within(ADD_LIMIT_MS, adding)
-      this.wake(lane.lane)
+      const jobs = new Map<number, ReturnType<typeof jobOf>[]>()
+      for (const message of messages) {
+        const { lane } = laneOf(message.id)
+        const ofLane = jobs.get(lane)
+        if (ofLane) ofLane.push(jobOf(message))
+        else jobs.set(lane, [jobOf(message)])
+      }
+      const adding = [...jobs].map(([lane, ofLane]) => queueOf(lane).addBulk(ofLane))
+      await within(ADD_LIMIT_MS, Promise.all(adding))
+      for (const lane of jobs.keys()) this.wake(lane)
     },
 
     /** Tells the workers that a lane has work. */
@@ -90,6 +106,17 @@ export function openLaneQueues(redis: Redis) {
       await Promise.allSettled([...open.values()].map((queue) => queue.close()))
       open.clear()
     },
+  }
+}
+
+/** The BullMQ job of a message. */
+function jobOf({ id, payload }: LaneMessage) {
+  const isCampaign = payload.class === 'campaign'
+  const timestamp = acceptedAtMs(laneOf(id).ulid)
+  return {
+    name: SEND_JOB,
+    data: payload,
+    opts: { jobId: id, timestamp, ...(isCampaign ? { priority: CAMPAIGN_PRIORITY } : {}) },
   }
 }
 

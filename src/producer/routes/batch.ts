@@ -1,0 +1,26 @@
+// Sending many messages in one request.
+//
+//   POST /messages/batch    { messages: [ …bodies as in the two send endpoints, without api_key… ] }, 1 to 1,000
+//
+// Answers { results: [ { index, id } | { index, error } ] }. Takes the header Idempotency-Key, for the whole.
+import { acceptBatch } from '../../accept/accept-batch.ts'
+import type { AcceptDeps } from '../../accept/accept-message.ts'
+import type { Route } from '../route.ts'
+
+/** A thousand messages of 4 KB. */
+const LIMIT_BYTES = 4 * 1024 * 1024
+
+export function batchRoutes(deps: AcceptDeps): Route[] {
+  return [
+    {
+      method: 'post',
+      path: '/messages/batch',
+      access: { in: 'bearer', permission: 'messages:send' },
+      body: { as: 'json', limit: LIMIT_BYTES },
+      handle: async ({ caller, body, request }) => {
+        const idempotencyKey = request.get('idempotency-key')
+        return { body: { results: await acceptBatch(deps, { account: caller.account, body, idempotencyKey }) } }
+      },
+    },
+  ]
+}
