@@ -7,6 +7,7 @@ import { createPart, type Part } from './part.ts'
 const ledgerLine = z.object({
   at_ms: z.number(),
   wire: z.enum(['partner', 'cloud']),
+  id: z.string(),
   opaque: z.string().nullable(),
   to: z.string(),
   sender: z.string().nullable(),
@@ -21,6 +22,10 @@ export interface Sent {
   id: string | undefined
   /** Our attempt, where the request says which: on the Cloud API wire. */
   attempt: string | undefined
+  /** The chat product's own id. */
+  providerId: string
+  /** What the request carried along: the opaque field or the Idempotency-Key. */
+  opaque: string | null
   /** Whose it was: the phone number id on the Cloud API wire. */
   sender: string | null
 }
@@ -72,7 +77,8 @@ export function createChatProduct(options: {
 }
 
 function readLine(raw: unknown): Sent {
-  const { at_ms, opaque, to, sender } = ledgerLine.parse(raw)
+  const line = ledgerLine.parse(raw)
+  const { opaque, to, sender } = line
   const [, id, attempt] = /(msg_\d+_[0-9A-Z]{26})(?:\.([0-9A-Z]+))?/.exec(opaque ?? '') ?? []
-  return { atMs: at_ms, to, id, attempt, sender }
+  return { atMs: line.at_ms, to, id, attempt, providerId: line.id, opaque, sender }
 }

@@ -23,6 +23,8 @@ export interface Case {
   states: ReadonlyMap<string, string>
   /** Ids with the flag possible_duplicate. */
   possibleDuplicates: ReadonlySet<string>
+  /** Recipients whose message the chat product took and reported as failed afterwards: `failed` is the truth then. */
+  refusedLater: ReadonlySet<string>
   /** Most messages that may end flagged: killed attempts and answers that prove nothing. */
   flagsEarned: number
 }
@@ -71,7 +73,9 @@ export function judge(given: Case): Judgement {
     .filter((request) => !DID_NOT_GO_OUT.has(stateOf(request)) && !FLAGGED.has(stateOf(request)))
   const sentTwice = [...taken].filter(([, times]) => times > 1).map(([to]) => to)
   const contradictions = accepted.filter((request) =>
-    taken.has(request.to) ? DID_NOT_GO_OUT.has(stateOf(request)) : WENT_OUT.has(stateOf(request)),
+    taken.has(request.to)
+      ? DID_NOT_GO_OUT.has(stateOf(request)) && !given.refusedLater.has(request.to)
+      : WENT_OUT.has(stateOf(request)),
   )
   const flagged = accepted.map(({ to }) => to).filter(isFlagged)
   const judgement: Judgement = {

@@ -36,7 +36,12 @@ export interface KnownMessage {
  */
 export async function testimonyAtRest(
   rig: Rig,
-  options: { limitMs: number; flagsEarned: number; say: (line: string) => void },
+  options: {
+    limitMs: number
+    flagsEarned: number
+    refusedLater?: ReadonlySet<string>
+    say: (line: string) => void
+  },
 ): Promise<Testimony> {
   let open = rig.client.log.flatMap(messageOf)
   let waiting = 0
@@ -56,10 +61,10 @@ export async function testimonyAtRest(
     250,
   )
   if (!resting) options.say(`not at rest after ${options.limitMs} ms: ${open.length} messages open, ${waiting} waiting`)
-  return testimony(rig, options.flagsEarned)
+  return testimony(rig, options.flagsEarned, options.refusedLater ?? new Set())
 }
 
-async function testimony(rig: Rig, flagsEarned: number): Promise<Testimony> {
+async function testimony(rig: Rig, flagsEarned: number, refusedLater: ReadonlySet<string>): Promise<Testimony> {
   const posted = rig.client.log
   const tenantOf = new Map(posted.map(({ to, tenant }) => [to, tenant]))
   const ledger = await rig.chatProduct.ledger()
@@ -79,6 +84,7 @@ async function testimony(rig: Rig, flagsEarned: number): Promise<Testimony> {
     ledger,
     states,
     possibleDuplicates: new Set(flags),
+    refusedLater,
     flagsEarned,
   })
   const refused = posted.filter((each) => acceptedId(each) === undefined)

@@ -13,6 +13,12 @@ interface Link {
   lastReply: Promise<void>
 }
 
+/** What passes a proxy, as text, each piece as it comes. */
+export interface Observer {
+  request(piece: string): void
+  reply(piece: string): void
+}
+
 export interface TcpProxy {
   port: number
   /** Resets every connection; new ones work. */
@@ -23,6 +29,8 @@ export interface TcpProxy {
   delayReplies(lowMs: number, highMs: number): void
   /** With this chance a request passes, its reply is swallowed and the connection is reset. */
   swallowReplies(chance: number): void
+  /** Tells of each piece of a request and of a reply, before anything is done to it. */
+  observe(observer: Observer): void
   /** How many replies were swallowed so far. */
   swallowed(): number
   close(): Promise<void>
@@ -38,6 +46,7 @@ export async function startProxy(
   let delay = { lowMs: 0, highMs: 0 }
   let swallowChance = 0
   let swallowed = 0
+  let observer: Observer | undefined
 
   const server = createServer({ noDelay: true }, (client) => {
     const port = upstream()
@@ -60,6 +69,7 @@ export async function startProxy(
     let swallowNext = false
     link.client.on('data', (bytes) => {
       if (link.frozen) return
+      observer?.request(bytes.toString('latin1'))
       if (swallowChance > 0 && random.next() < swallowChance) swallowNext = true
       if (!link.upstream.write(bytes)) {
         link.client.pause()
@@ -68,6 +78,7 @@ export async function startProxy(
     })
     link.upstream.on('data', (bytes) => {
       if (link.frozen) return
+      observer?.reply(bytes.toString('latin1'))
       if (swallowNext) {
         swallowed += 1
         return cut(link)
@@ -114,6 +125,9 @@ export async function startProxy(
     },
     swallowReplies(chance) {
       swallowChance = chance
+    },
+    observe(newObserver) {
+      observer = newObserver
     },
     swallowed: () => swallowed,
     async close() {

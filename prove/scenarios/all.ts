@@ -5,11 +5,15 @@ import { frozenWorker } from './frozen-worker.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
 import { idempotencyRace } from './idempotency-race.ts'
 import { lostReplies } from './lost-replies.ts'
+import { manyLanes } from './many-lanes.ts'
+import { pace } from './pace.ts'
 import { producerKill } from './producer-kill.ts'
 import { providerLine } from './provider-line.ts'
 import { redisFull } from './redis-full.ts'
 import { redisKill } from './redis-kill.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
+import { storm429 } from './storm-429.ts'
+import { webhooks } from './webhooks.ts'
 import { workerKills } from './worker-kill.ts'
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -21,7 +25,11 @@ export const SCENARIOS: readonly Scenario[] = [
   lostReplies,
   providerLine,
   backlogResumes,
+  manyLanes,
+  storm429,
+  webhooks,
   producerKill,
   rollingRestarts,
   idempotencyRace,
+  pace,
 ]
