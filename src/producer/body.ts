@@ -2,13 +2,9 @@
 
 import type { NextFunction, Request, Response } from 'express'
 import express from 'express'
+import { JSON_LIMIT_BYTES, MAX_DEPTH } from '../accept/body-limits.ts'
 import { ApiError } from './errors.ts'
 import type { BodyRule } from './route.ts'
-
-/** Largest JSON body unless a route says otherwise. */
-export const JSON_LIMIT_BYTES = 256 * 1024
-/** JSON.parse takes 50,000 levels, but recursive validation of them throws a RangeError. */
-const MAX_DEPTH = 32
 
 /** Express middleware that reads the body as the rule says. */
 export function bodyReader(rule: BodyRule): (request: Request, response: Response, next: NextFunction) => void {

@@ -84,6 +84,14 @@ export const laneJobKey = (lane: number, queue: string, jobId: string): string =
 /** Prefix of BullMQ's keys of the queues that belong to no lane. */
 export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
 
+/**
+ * Prefix of BullMQ's keys of the intake queue: BullMQ's own default, so that a client in any language writes there
+ * without being told. It has no hash tag: in a cluster the keys of this queue would not share a node.
+ */
+export const INTAKE_PREFIX = 'bull'
+/** HASH that BullMQ keeps of one job of the intake queue. */
+export const intakeJobKey = (queue: string, jobId: string): string => `${INTAKE_PREFIX}:${queue}:${jobId}`
+
 /** Keys of one account's gallery. */
 export const galleryKeys = (account: number) => {
   const prefix = `lw:{g${account}}`

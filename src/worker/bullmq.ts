@@ -2,28 +2,34 @@
 // that a job waits, goes back, or is beyond repair.
 import { DelayedError, type Job, type Queue, RateLimitError, UnrecoverableError } from 'bullmq'
 
-/** What becomes of a job after its processor ran. */
-export type JobEnd =
-  /** Finished, whatever became of the message: the record tells. */
-  | { kind: 'done' }
-  /** The whole lane waits; the job goes back to the front and keeps its place. */
-  | { kind: 'lane_waits'; ms: number }
+/** What becomes of a job after its processor ran, when it concerns this job alone. */
+export type OwnEnd =
+  /** Finished, whatever became of the message: the record tells. An answer is kept with the finished job. */
+  | { kind: 'done'; answer?: object }
   /** Only this job waits. */
   | { kind: 'waits'; ms: number }
   /** It can never be run: kept among the failed ones, with the reason, for inspection. */
   | { kind: 'unusable'; reason: string }
 
-/** Carries an end out. Returns when the job is done and throws BullMQ's own signal otherwise. */
-export async function endJob(end: JobEnd, job: Job, token: string | undefined, queue: Queue): Promise<void> {
+export type JobEnd =
+  | OwnEnd
+  /** The whole lane waits; the job goes back to the front and keeps its place. */
+  | { kind: 'lane_waits'; ms: number }
+
+/** Carries an end out. Resolves to the answer when the job is done and throws BullMQ's own signal otherwise. */
+export async function endJob(end: JobEnd, job: Job, token: string | undefined, queue: Queue): Promise<unknown> {
+  if (end.kind !== 'lane_waits') return endOwn(end, job, token)
+  // rateLimit overwrites a longer wait that another message of the lane has set a moment ago.
+  const running = await queue.getRateLimitTtl()
+  if (running < end.ms) await queue.rateLimit(end.ms)
+  throw new RateLimitError()
+}
+
+/** The same for a queue that never waits as a whole. */
+export async function endOwn(end: OwnEnd, job: Job, token: string | undefined): Promise<unknown> {
   switch (end.kind) {
     case 'done':
-      return
-    case 'lane_waits': {
-      // rateLimit overwrites a longer wait that another message of the lane has set a moment ago.
-      const running = await queue.getRateLimitTtl()
-      if (running < end.ms) await queue.rateLimit(end.ms)
-      throw new RateLimitError()
-    }
+      return end.answer
     case 'waits':
       await job.moveToDelayed(Date.now() + end.ms, token)
       throw new DelayedError()
@@ -32,5 +38,8 @@ export async function endJob(end: JobEnd, job: Job, token: string | undefined, q
   }
 }
 
-/** What a processor throws for a job that can never be run: it fails at once and is kept, with the reason. */
-export const beyondRepair = (reason: string): Error => new UnrecoverableError(reason)
+/**
+ * What a processor throws for a job that can never be run: it fails at once and is kept, with the reason. BullMQ
+ * would keep the stack trace as well, which tells nothing here and shows paths of the server.
+ */
+export const beyondRepair = (reason: string): Error => Object.assign(new UnrecoverableError(reason), { stack: '' })
