@@ -31,7 +31,10 @@ export type State = (typeof STATES)[number]
 /** What the steps read and write of a message. A message that was never claimed is `FRESH`. */
 export interface Progress {
   state: State
-  /** Id of the latest attempt; empty before the first claim. It fences: what an older attempt says decides little. */
+  /**
+   * Id of the attempt that counts: the latest one, or the one that is proven to have gone out. Empty before the first
+   * claim. It fences: what another attempt says decides little.
+   */
   attempt: string
   /** Tries that ended proven unsent and count against the limit; throttled ones do not. */
   tries: number
@@ -89,7 +92,8 @@ export function step(progress: Progress, event: Step): { progress: Progress; ver
 
     case 'unsent': {
       if (progress.attempt !== event.attempt || !isOneOf(state, 'sending', 'unconfirmed', 'unknown')) return ignored
-      const tries = progress.tries + (event.counts ? 1 : 0)
+      if (!event.counts) return to('queued')
+      const tries = progress.tries + 1
       return to(tries >= event.maxTries ? 'failed' : 'queued', { tries })
     }
 
@@ -97,7 +101,10 @@ export function step(progress: Progress, event: Step): { progress: Progress; ver
       return progress.attempt === event.attempt && state === 'sending' ? to('unconfirmed') : ignored
 
     case 'evidence':
-      return moves(progress, event.attempt, event.status) ? to(event.status) : ignored
+      if (!moves(progress, event.attempt, event.status)) return ignored
+      // Of two attempts the one that is proven to have gone out counts from now on: the other one's failure must not
+      // undo it. A failure only moves the attempt that counts already.
+      return to(event.status, { attempt: event.attempt })
 
     case 'decide': {
       if (state !== 'unconfirmed') return ignored
@@ -121,15 +128,15 @@ export function step(progress: Progress, event: Step): { progress: Progress; ver
 /** Whether proof about an attempt changes the state. */
 function moves(progress: Progress, attempt: string, status: Evidence): boolean {
   const { state } = progress
-  const isLatest = progress.attempt === attempt
+  const counts = progress.attempt === attempt
   if (status === 'failed') {
-    // An older attempt's failure decides nothing: the latest one does.
-    return isLatest && isOneOf(state, 'queued', 'sending', 'unconfirmed', 'unknown', 'sent')
+    // Another attempt's failure decides nothing.
+    return counts && isOneOf(state, 'queued', 'sending', 'unconfirmed', 'unknown', 'sent')
   }
   const rank = RANK[state]
   if (rank !== undefined) return (RANK[status] ?? 0) > rank
   // A late `sent` of the very attempt that failed is only out of order; one of another attempt proves it went out.
-  if (state === 'failed') return status !== 'sent' || !isLatest
+  if (state === 'failed') return status !== 'sent' || !counts
   return true
 }
 

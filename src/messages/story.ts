@@ -16,7 +16,6 @@ export const HAPPENINGS = {
   n: 'given up as unknown',
   x: 'expired',
   k: 'cancelled',
-  i: 'evidence that changed nothing',
 } as const
 export type HappeningCode = keyof typeof HAPPENINGS
 

@@ -6,13 +6,13 @@ local FAILED, EXPIRED, CANCELLED, UNKNOWN = 'f', 'x', 'k', 'n'
 local RANK = { [SENT] = 1, [DELIVERED] = 2, [READ] = 3 }
 
 local function moves(p, attempt, status)
-  local latest = p.attempt == attempt
+  local counts = p.attempt == attempt
   local s = p.state
   if status == FAILED then
-    return latest and (s == QUEUED or s == SENDING or s == UNCONFIRMED or s == UNKNOWN or s == SENT)
+    return counts and (s == QUEUED or s == SENDING or s == UNCONFIRMED or s == UNKNOWN or s == SENT)
   end
   if RANK[s] then return RANK[status] > RANK[s] end
-  if s == FAILED then return status ~= SENT or not latest end
+  if s == FAILED then return status ~= SENT or not counts end
   return true
 end
 
@@ -30,8 +30,11 @@ local function step(p, e)
     return 'held'
   elseif e.kind == 'unsent' then
     if p.attempt ~= e.attempt or not (s == SENDING or s == UNCONFIRMED or s == UNKNOWN) then return 'ignored' end
-    if e.counts then p.tries = p.tries + 1 end
-    p.state = p.tries >= e.maxTries and FAILED or QUEUED
+    p.state = QUEUED
+    if e.counts then
+      p.tries = p.tries + 1
+      if p.tries >= e.maxTries then p.state = FAILED end
+    end
     return 'done'
   elseif e.kind == 'lost' then
     if p.attempt ~= e.attempt or s ~= SENDING then return 'ignored' end
@@ -40,6 +43,7 @@ local function step(p, e)
   elseif e.kind == 'evidence' then
     if not moves(p, e.attempt, e.status) then return 'ignored' end
     p.state = e.status
+    p.attempt = e.attempt
     return 'done'
   elseif e.kind == 'decide' then
     if s ~= UNCONFIRMED then return 'ignored' end

@@ -28,8 +28,9 @@ local verdict = step(p, {
   maxTries = tonumber(ARGV[6]),
   expired = now >= validUntil,
 })
--- The provider's id is worth keeping even when the state knew already, as when a webhook overtook the answer.
-if ARGV[8] ~= '' and p.attempt == attempt then redis.call('HSETNX', KEYS[1], 'w', ARGV[8]) end
+-- The provider's id of the attempt that counts is worth keeping even when the state knew already, as when a webhook
+-- overtook the answer.
+if ARGV[8] ~= '' and p.attempt == attempt then redis.call('HSET', KEYS[1], 'w', ARGV[8]) end
 if verdict == 'ignored' then return { verdict, p.state } end
 
 local letter = p.state
@@ -37,7 +38,7 @@ if kind == 'unsent' then letter = p.state == FAILED and FAILED or 'u' end
 local at = ARGV[12] ~= '' and tonumber(ARGV[12]) or now
 tell(KEYS[1], letter, at, tonumber(ARGV[4]), detail)
 
-redis.call('HSET', KEYS[1], 's', p.state)
+redis.call('HSET', KEYS[1], 's', p.state, 'a', p.attempt)
 count(ARGV[14], redis.call('HGET', KEYS[1], 'r'), before, p.state)
 if p.tries > 0 then redis.call('HSET', KEYS[1], 'n', p.tries) else redis.call('HDEL', KEYS[1], 'n') end
 if p.repeats > 0 then redis.call('HSET', KEYS[1], 'o', p.repeats) end

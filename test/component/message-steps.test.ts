@@ -1,0 +1,182 @@
+// Pins: the Lua steps in Redis and the pure machine in TypeScript are the same machine, step by step over thousands of
+// lives; and the lists that the sweep and the polls live on hold exactly the messages that belong there.
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type MessageId, newUlid } from '../../src/messages/message-id.ts'
+import { FRESH, type Progress, type State, type Step, step as take, type Verdict } from '../../src/messages/states.ts'
+import {
+  cancel,
+  claim,
+  decide,
+  giveEvidence,
+  loseAttempt,
+  proveUnsent,
+  readMessage,
+  requeue,
+} from '../../src/store/messages.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { endedBadlyKey, lanePrefix, messageKey, openKey, pollKey } from '../../src/store/redis-keys.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { step } from '../support/step-arbitraries.ts'
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+const PAST = Date.now() - 3_600_000
+const FUTURE = Date.now() + 3_600_000
+const PROBLEM = { code: 'a|b', sentence: 'The chat product answered c|d.' }
+const WAIT_MS = 1_000
+
+type Told = { verdict: Verdict | 'missing' | 'stopped'; state?: State }
+
+/** Takes a step in Redis. */
+function inRedis(id: MessageId, each: Step, validUntil: number): Promise<Told> {
+  switch (each.kind) {
+    case 'claim': {
+      const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
+      const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
+      const more = { validUntil, campaign: undefined, run: undefined }
+      return claim(redis, id, each.attempt, { ...message, ...more }, times)
+    }
+    case 'unsent':
+      return proveUnsent(redis, id, each.attempt, { counts: each.counts, maxTries: each.maxTries, problem: PROBLEM })
+    case 'lost':
+      return loseAttempt(redis, id, each.attempt, { problem: PROBLEM, waitMs: WAIT_MS })
+    case 'evidence':
+      return giveEvidence(redis, id, each.attempt, each.status, { providerId: `wamid.${each.attempt}`, firstPollMs: 1 })
+    case 'decide':
+      return decide(redis, id, each.repeat, each.maxTries)
+    case 'cancel':
+      return cancel(redis, id)
+    case 'requeue':
+      return requeue(redis, id, validUntil)
+  }
+}
+
+/** Whether the validity of the message has passed is for Redis to say: the step's own opinion is replaced. */
+function seenByRedis(each: Step, isPast: boolean): Step {
+  return each.kind === 'claim' || each.kind === 'decide' ? { ...each, expired: isPast } : each
+}
+
+interface Life {
+  validUntil: number
+  /** What happens in turn. `expires`: the validity of the message passes before the step. */
+  steps: readonly { step: Step; expires: boolean; validUntil: number }[]
+}
+
+const seldom = fc.integer({ min: 0, max: 5 }).map((die) => die === 0)
+const validity = seldom.map((isPast) => (isPast ? PAST : FUTURE))
+const life: fc.Arbitrary<Life> = fc.record({
+  validUntil: validity,
+  steps: fc.array(fc.record({ step, expires: seldom, validUntil: validity }), { maxLength: 25 }),
+})
+
+let lanes = 0
+
+/** Lives one life twice, in Redis and in the pure machine, and compares after every step. */
+async function compare(lane: number, { validUntil, steps }: Life): Promise<void> {
+  const id = { lane, ulid: newUlid(Date.now()) }
+  let model: Progress = FRESH
+  let isThere = false
+  let until = validUntil
+  for (const { step: each, expires, validUntil: newUntil } of steps) {
+    if (expires) {
+      until = PAST
+      if (isThere) await redis.hset(messageKey(id.lane, id.ulid), 'u', until)
+    }
+    const seen = seenByRedis(each, until === PAST)
+    const expected = take(model, seen)
+    const told = await inRedis(id, seen, seen.kind === 'requeue' ? newUntil : until)
+    if (!isThere && seen.kind !== 'claim') {
+      expect(told.verdict).toBe('missing')
+      continue
+    }
+    isThere = true
+    model = expected.progress
+    if (seen.kind === 'requeue' && expected.verdict === 'done') until = newUntil
+    expect(told).toEqual({ verdict: expected.verdict, state: model.state })
+    const record = await readMessage(redis, id)
+    const { state, attempt, tries, repeats } = record ?? {}
+    expect({ state, attempt, tries, repeats }).toEqual(model)
+    await expectLists(id, model.state)
+  }
+}
+
+async function expectLists(id: MessageId, state: State): Promise<void> {
+  const [open, badly, poll] = await Promise.all(
+    [openKey(id.lane), endedBadlyKey(id.lane), pollKey(id.lane)].map((key) => redis.zscore(key, id.ulid)),
+  )
+  expect(open !== null, `open as ${state}`).toBe(['queued', 'sending', 'unconfirmed'].includes(state))
+  expect(badly !== null, `ended badly as ${state}`).toBe(['failed', 'unknown', 'expired', 'cancelled'].includes(state))
+  if (state !== 'sent' && state !== 'delivered') expect(poll, `polled as ${state}`).toBeNull()
+  if (state === 'sent') expect(poll, `polled as ${state}`).not.toBeNull()
+}
+
+test('thousands of lives go the same way in Redis and in the pure machine, step by step', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(life, { minLength: 20, maxLength: 20 }), async (lives) => {
+      lanes += 1
+      await Promise.all(lives.map((each) => compare(lanes, each)))
+    }),
+    { numRuns: 150 },
+  )
+}, 120_000)
+
+test('a step on a message that was never claimed leaves nothing behind', async () => {
+  const id = { lane: 90_001, ulid: newUlid(Date.now()) }
+  expect(await giveEvidence(redis, id, 'AAAAAA', 'delivered')).toEqual({ verdict: 'missing' })
+  expect(await decide(redis, id, 'once', 3)).toEqual({ verdict: 'missing' })
+  expect(await redis.keys(`${lanePrefix(id.lane)}*`)).toEqual([])
+})
+
+test('the history of a message that is throttled for ever stays short, and keeps its beginning and its end', async () => {
+  const id = { lane: 90_002, ulid: newUlid(Date.now()) }
+  const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
+  const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional', validUntil: FUTURE } as const
+  for (let i = 0; i < 200; i += 1) {
+    const attempt = `A${String(i).padStart(5, '0')}`
+    await claim(redis, id, attempt, { ...message, campaign: undefined, run: undefined }, times)
+    await proveUnsent(redis, id, attempt, { counts: false, maxTries: 1, problem: PROBLEM })
+  }
+  const { history = '', problem } = (await readMessage(redis, id)) ?? {}
+  expect(history.length).toBeLessThan(1_600)
+  const told = history.split('|')
+  expect(told[0]).toMatch(/^c[0-9a-z]+,A00000$/)
+  expect(told.at(-2)).toMatch(/^c[0-9a-z]+,A00199$/)
+  for (const entry of told) expect(entry).toMatch(/^[cu][0-9a-z]+,(A\d{5}|a\/b)$/)
+  expect(problem).toEqual({ code: 'a/b', sentence: PROBLEM.sentence })
+})
+
+test('what an attempt is proven by, the provider id, is that of the attempt that counts', async () => {
+  const id = { lane: 90_003, ulid: newUlid(Date.now()) }
+  const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
+  await claimWith('AAAAAA')
+  await giveEvidence(redis, id, 'AAAAAA', 'failed', { providerId: 'wamid.first', problem: PROBLEM })
+  await requeue(redis, id, FUTURE)
+  await claimWith('BBBBBB')
+  await giveEvidence(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })
+  await giveEvidence(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.first' })
+  expect(await readMessage(redis, id)).toMatchObject({ attempt: 'BBBBBB', providerId: 'wamid.second' })
+})
+
+test('steps that write down what happened work on a full Redis; a claim is refused there', async () => {
+  const id = { lane: 90_004, ulid: newUlid(Date.now()) }
+  const fresh = { lane: 90_004, ulid: newUlid(Date.now()) }
+  await inRedis(id, { kind: 'claim', attempt: 'AAAAAA', expired: false }, FUTURE)
+  await redis.config('SET', 'maxmemory', '1mb')
+  try {
+    await expect(inRedis(fresh, { kind: 'claim', attempt: 'AAAAAA', expired: false }, FUTURE)).rejects.toThrow('OOM')
+    expect(await redis.exists(messageKey(fresh.lane, fresh.ulid))).toBe(0)
+    expect(await giveEvidence(redis, id, 'AAAAAA', 'sent')).toEqual({ verdict: 'done', state: 'sent' })
+  } finally {
+    await redis.config('SET', 'maxmemory', '0')
+  }
+})

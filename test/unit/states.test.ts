@@ -1,0 +1,233 @@
+// Pins: the life of a message goes along the arrows only, proof is never undone, and nothing is sent under two attempts.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { FRESH, type Progress, type State, type Step, step as take } from '../../src/messages/states.ts'
+import { evidence, evidenceStep, progress, step } from '../support/step-arbitraries.ts'
+
+const ARROWS: Readonly<Record<State, readonly State[]>> = {
+  queued: ['sending', 'expired', 'cancelled', 'sent', 'delivered', 'read', 'failed'],
+  sending: ['queued', 'failed', 'unconfirmed', 'sent', 'delivered', 'read'],
+  unconfirmed: ['sent', 'delivered', 'read', 'failed', 'queued', 'unknown'],
+  sent: ['delivered', 'read', 'failed'],
+  delivered: ['read'],
+  read: [],
+  failed: ['sent', 'delivered', 'read', 'queued'],
+  expired: ['sent', 'delivered', 'read', 'queued'],
+  cancelled: ['sent', 'delivered', 'read', 'queued'],
+  unknown: ['sent', 'delivered', 'read', 'failed', 'queued'],
+}
+const RANK: Partial<Record<State, number>> = { sent: 1, delivered: 2, read: 3 }
+const rank = (state: State): number => RANK[state] ?? 0
+
+const run = (steps: readonly Step[], from: Progress = FRESH): Progress =>
+  steps.reduce((now, each) => take(now, each).progress, from)
+const life = fc.array(step, { maxLength: 30 })
+const MANY = { numRuns: 2_000 }
+
+describe('any life', () => {
+  test('goes along the arrows only, and a step that is ignored changes nothing', () => {
+    fc.assert(
+      fc.property(progress, step, (before, each) => {
+        const { progress: after, verdict } = take(before, each)
+        if (verdict === 'ignored') expect(after).toEqual(before)
+        else if (after.state !== before.state) expect(ARROWS[before.state]).toContain(after.state)
+      }),
+      MANY,
+    )
+  })
+
+  test('uses every arrow', () => {
+    const seen = new Set<string>()
+    fc.assert(
+      fc.property(progress, step, (before, each) => {
+        seen.add(`${before.state} ${take(before, each).progress.state}`)
+      }),
+      { numRuns: 50_000 },
+    )
+    const unused = Object.entries(ARROWS).flatMap(([from, tos]) =>
+      tos.map((to) => `${from} ${to}`).filter((arrow) => !seen.has(arrow)),
+    )
+    expect(unused).toEqual([])
+  })
+
+  test('is the same when a step is taken twice, as Redis takes a command that was sent again', () => {
+    fc.assert(
+      fc.property(progress, step, (before, each) => {
+        const once = take(before, each).progress
+        expect(take(once, each).progress).toEqual(once)
+      }),
+      MANY,
+    )
+  })
+})
+
+describe('sending', () => {
+  test('is allowed to one attempt at a time: another claim stops it and sends nothing', () => {
+    fc.assert(
+      fc.property(progress, step, (before, each) => {
+        const { progress: after, verdict } = take(before, each)
+        if (before.state === 'sending' && after.state === 'sending') expect(after.attempt).toBe(before.attempt)
+        const maySend = each.kind === 'claim' && verdict === 'done' && after.state === 'sending'
+        if (!maySend) return
+        expect(after.attempt).toBe(each.attempt)
+        if (before.state !== 'queued') expect(before).toEqual(after)
+      }),
+      MANY,
+    )
+  })
+
+  test('is never allowed past the validity', () => {
+    fc.assert(
+      fc.property(life, (steps) => {
+        const before = run(steps)
+        const { progress: after } = take(before, { kind: 'claim', attempt: 'DDDDDD', expired: true })
+        expect(after.attempt).toBe(before.attempt)
+        if (before.state === 'queued') expect(after.state).toBe('expired')
+      }),
+      MANY,
+    )
+  })
+})
+
+describe('proof', () => {
+  test('of delivery or reading is never undone', () => {
+    fc.assert(
+      fc.property(progress, life, (before, steps) => {
+        const after = run(steps, before)
+        if (rank(before.state) >= 2) expect(rank(after.state)).toBeGreaterThanOrEqual(rank(before.state))
+      }),
+      MANY,
+    )
+  })
+
+  test('that it went out leads at least that far from every state', () => {
+    fc.assert(
+      fc.property(progress, evidenceStep, (before, each) => {
+        if (each.status === 'failed') return
+        const after = take(before, each).progress
+        const isOutOfOrder = each.status === 'sent' && before.state === 'failed' && before.attempt === each.attempt
+        if (isOutOfOrder) expect(after).toEqual(before)
+        else expect(rank(after.state)).toBeGreaterThanOrEqual(rank(each.status))
+      }),
+      MANY,
+    )
+  })
+
+  test('that one attempt failed decides nothing about another', () => {
+    fc.assert(
+      fc.property(progress, evidenceStep, (before, each) => {
+        if (each.status !== 'failed' || each.attempt === before.attempt) return
+        expect(take(before, each)).toEqual({ progress: before, verdict: 'ignored' })
+      }),
+      MANY,
+    )
+  })
+
+  test('about one attempt ends in one state, in any order and however often it is told', () => {
+    const told = fc.array(evidence, { minLength: 1, maxLength: 4 }).chain((all) =>
+      fc.tuple(
+        fc.constant(all),
+        fc.shuffledSubarray([...all, ...all, ...all], { minLength: all.length }).filter((some) => {
+          return all.every((each) => some.includes(each))
+        }),
+      ),
+    )
+    const open = fc.constantFrom<State>('sending', 'unconfirmed', 'unknown', 'queued')
+    fc.assert(
+      fc.property(open, told, (state, [all, again]) => {
+        const from = { ...FRESH, state, attempt: 'AAAAAA' }
+        const steps = (statuses: readonly (typeof all)[number][]) =>
+          statuses.map((status) => ({ kind: 'evidence' as const, attempt: 'AAAAAA', status }))
+        expect(run(steps(again), from)).toEqual(run(steps(all), from))
+      }),
+      MANY,
+    )
+  })
+
+  test('about two attempts of which one failed does not swing to and fro when it is told again', () => {
+    const about = fc.array(
+      fc.constantFrom(
+        { kind: 'evidence' as const, attempt: 'AAAAAA', status: 'sent' as const },
+        { kind: 'evidence' as const, attempt: 'BBBBBB', status: 'sent' as const },
+        { kind: 'evidence' as const, attempt: 'BBBBBB', status: 'failed' as const },
+      ),
+      { minLength: 1, maxLength: 6 },
+    )
+    fc.assert(
+      fc.property(fc.constantFrom<State>('sending', 'unconfirmed', 'unknown'), about, (state, told) => {
+        const settled = run([...told, ...told], { ...FRESH, state, attempt: 'BBBBBB', repeats: 1 })
+        for (const each of told) expect(take(settled, each).verdict).toBe('ignored')
+      }),
+      MANY,
+    )
+  })
+})
+
+describe('tries', () => {
+  test('are not used up by throttling, which never fails a message either', () => {
+    fc.assert(
+      fc.property(progress, fc.integer({ min: 1, max: 3 }), (before, maxTries) => {
+        const { attempt, tries } = before
+        const { progress: after, verdict } = take(before, { kind: 'unsent', attempt, counts: false, maxTries })
+        expect(after.tries).toBe(tries)
+        if (verdict === 'done') expect(after.state).toBe('queued')
+      }),
+      MANY,
+    )
+  })
+
+  test('end in failed when the last one is proven unsent', () => {
+    const sending: Progress = { state: 'sending', attempt: 'AAAAAA', tries: 1, repeats: 0 }
+    const unsent = { kind: 'unsent', attempt: 'AAAAAA', counts: true } as const
+    expect(take(sending, { ...unsent, maxTries: 3 }).progress).toMatchObject({ state: 'queued', tries: 2 })
+    expect(take(sending, { ...unsent, maxTries: 2 }).progress).toMatchObject({ state: 'failed', tries: 2 })
+  })
+
+  test('under must_arrive are repeated once at most, and flagged', () => {
+    fc.assert(
+      fc.property(progress, (before) => {
+        const { progress: after } = take(before, { kind: 'decide', repeat: 'once', expired: false, maxTries: 3 })
+        if (before.state !== 'unconfirmed') expect(after).toEqual(before)
+        else if (before.repeats > 0) expect(after).toEqual({ ...before, state: 'unknown' })
+        else expect(after).toEqual({ ...before, state: 'queued', repeats: 1 })
+      }),
+      MANY,
+    )
+  })
+
+  test('where the upstream keeps our key are repeated unflagged, as long as there are tries', () => {
+    const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 1, repeats: 0 }
+    const safe = { kind: 'decide', repeat: 'safe', expired: false } as const
+    expect(take(lost, { ...safe, maxTries: 3 }).progress).toEqual({ ...lost, state: 'queued', tries: 2 })
+    expect(take(lost, { ...safe, maxTries: 2 }).progress).toEqual({ ...lost, state: 'unknown', tries: 2 })
+  })
+
+  test('are over when the validity is', () => {
+    fc.assert(
+      fc.property(fc.constantFrom('never' as const, 'once' as const, 'safe' as const), (repeat) => {
+        const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 0, repeats: 0 }
+        expect(take(lost, { kind: 'decide', repeat, expired: true, maxTries: 3 }).progress.state).toBe('unknown')
+      }),
+    )
+  })
+
+  test('under never_repeat are never repeated', () => {
+    fc.assert(
+      fc.property(progress, fc.boolean(), (before, expired) => {
+        const { progress: after } = take(before, { kind: 'decide', repeat: 'never', expired, maxTries: 3 })
+        expect(after.repeats).toBe(before.repeats)
+        expect(after.state).toBe(before.state === 'unconfirmed' ? 'unknown' : before.state)
+      }),
+      MANY,
+    )
+  })
+
+  test('of an unknown message that a person queues again are flagged', () => {
+    const unknown: Progress = { state: 'unknown', attempt: 'AAAAAA', tries: 2, repeats: 0 }
+    const again = { state: 'queued', attempt: 'AAAAAA', tries: 0, repeats: 1 }
+    expect(take(unknown, { kind: 'requeue' })).toEqual({ verdict: 'done', progress: again })
+    for (const state of ['failed', 'expired', 'cancelled'] as const) {
+      expect(take({ ...unknown, state }, { kind: 'requeue' }).progress).toMatchObject({ state: 'queued', repeats: 0 })
+    }
+  })
+})
