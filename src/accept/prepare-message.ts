@@ -97,7 +97,8 @@ async function checkTemplate(
   return { template, faults: matchTemplate(shapeOf(template), components) }
 }
 
-async function senderOf(deps: PrepareDeps, account: number, named: string): Promise<Sender> {
+/** The sender of the account that is named so, by number in any spelling or by name, or a Refusal. */
+export async function senderOf(deps: Pick<PrepareDeps, 'redis'>, account: number, named: string): Promise<Sender> {
   const phone = parsePhone(named)
   const byNumber = phone.ok ? await senderNamed(deps.redis, account, { digits: phone.digits }) : undefined
   const sender = byNumber ?? (await senderNamed(deps.redis, account, { name: named }))

@@ -23,5 +23,7 @@ export const sendPayloadSchema = z.object({
   campaign: textUpTo(LIMITS.campaignId).optional(),
   /** Number of the campaign of ours that it belongs to; see src/messages/campaign-id.ts. */
   run: z.number().int().positive().optional(),
+  /** A person wished it sent although an earlier message to the recipient may have gone out: it is flagged. */
+  again: z.literal(true).optional(),
 })
 export type SendPayload = z.infer<typeof sendPayloadSchema>

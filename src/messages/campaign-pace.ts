@@ -40,3 +40,8 @@ export function nextPace(
   const recovered = pace * (1 + RECOVERY_PER_SECOND * (seen.elapsedMs / 1_000))
   return recovered >= seen.laneRate ? undefined : recovered
 }
+
+/** Codes of answers that say: too fast. */
+const THROTTLING: ReadonlySet<string> = new Set(['4', '80007', '130429', '131048', 'http_429'])
+
+export const isThrottling = (code: string): boolean => THROTTLING.has(code)

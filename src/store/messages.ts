@@ -25,7 +25,8 @@ export const LETTERS: Readonly<Record<State, string>> = {
   unknown: 'n',
 }
 const STATE_OF = new Map(Object.entries(LETTERS).map(([state, letter]) => [letter, state]))
-const stateSchema = z
+/** A state from the letter it is stored under. */
+export const stateSchema = z
   .string()
   .transform((letter) => STATE_OF.get(letter))
   .pipe(z.enum(Object.keys(LETTERS) as [State, ...State[]]))
@@ -98,6 +99,8 @@ export interface NewMessage {
   validUntil: number
   campaign: string | undefined
   run: number | undefined
+  /** A person wished it sent although an earlier message of the kind may have gone out: a possible duplicate. */
+  again?: boolean
 }
 
 const claimScript = defineScript('message-claim', 4)
@@ -142,6 +145,7 @@ export async function claim(
       ...['y', message.class === 'transactional' ? 't' : 'c', 'u', message.validUntil],
       ...(message.campaign === undefined ? [] : ['g', message.campaign]),
       ...(message.run === undefined ? [] : ['r', message.run]),
+      ...(message.again ? ['o', 1] : []),
     ],
   )
   const [verdict, state] = claimReply.parse(reply)

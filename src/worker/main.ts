@@ -13,6 +13,8 @@ import { rootKeys } from '../store/redis-keys.ts'
 import { createSeal } from '../store/seal.ts'
 import { secretKeyOf } from '../store/secret-key.ts'
 import { BEAT_MS, beat, leave } from '../store/worker-beats.ts'
+import { startCampaignJobs } from './campaigns/jobs.ts'
+import { startIntake } from './intake.ts'
 import { createLaneTrouble } from './lane-trouble.ts'
 import { createLanes } from './lanes.ts'
 import { startMoves } from './move-files.ts'
@@ -55,6 +57,8 @@ export async function startWorker(
   }
   const lanes = createLanes({ redis, config, log, queues, process: (job) => sendMessage(sendDeps, job), opened })
   const moves = await startMoves({ redis, log })
+  const intake = await startIntake({ redis, config, log, queues })
+  const campaigns = startCampaignJobs({ redis, config, log, queues, directory })
 
   listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
   await listener.subscribe(rootKeys.wake)
@@ -69,7 +73,13 @@ export async function startWorker(
     /** Takes no more work, finishes what is in flight, closes everything. */
     async close() {
       sweeping.stop()
-      await Promise.all([lanes.stop(DRAIN_MS), polls.stop(DRAIN_MS), moves.close()])
+      await Promise.all([
+        lanes.stop(DRAIN_MS),
+        polls.stop(DRAIN_MS),
+        moves.close(),
+        campaigns.stop(DRAIN_MS),
+        intake.stop(DRAIN_MS),
+      ])
       beating.stop()
       await leave(redis, name).catch(() => {})
       await queues.close()

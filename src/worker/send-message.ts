@@ -20,6 +20,7 @@ import { claim, giveEvidence, loseAttempt, proveUnsent, readMessage } from '../s
 import type { Redis } from '../store/redis.ts'
 import { setPausedFor } from '../store/senders.ts'
 import type { JobEnd } from './bullmq.ts'
+import { tellCampaign } from './campaigns/tell-campaign.ts'
 import type { LaneTrouble } from './lane-trouble.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 
@@ -58,7 +59,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
 
   // Claim.
   const attempt = newAttemptId()
-  const { content, to, campaign, run } = payload.data
+  const { content, to, campaign, run, again } = payload.data
   const message = {
     to,
     type: content.type,
@@ -67,6 +68,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     validUntil: payload.data.until,
     campaign,
     run,
+    ...(again && { again }),
   }
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
@@ -92,6 +94,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
 
   // Settle, then say what becomes of the job.
   const end = await settle(deps, id, attempt, entry, outcome)
+  if ('problem' in outcome) await tellCampaign(deps, id.lane, run, outcome)
 
   // Report.
   const code = 'problem' in outcome ? outcome.problem.code : undefined

@@ -19,7 +19,8 @@ local before = exists and p.state or nil
 local run, prefix = ARGV[7], ARGV[8]
 if run ~= '' and p.state == QUEUED then
   local campaign = redis.call('HGET', prefix .. run, 'state')
-  if campaign ~= 'running' then
+  -- Of a campaign that is done, a person may have queued a message again.
+  if campaign ~= 'running' and not (campaign == 'done' and exists) then
     if exists and campaign == 'cancelled' then
       step(p, { kind = 'cancel' })
       redis.call('HSET', KEYS[1], 's', p.state)

@@ -1,0 +1,122 @@
+// Steering a campaign: what the routes, the command line and the client do alike. Each move is one step in Redis; the
+// job that it calls for is added after it. Should the process die in between, the workers' watch adds the job.
+import { Refusal } from '../accept/refusal.ts'
+import type { ResumeClass } from '../messages/campaign-definition.ts'
+import { offerOf } from '../messages/campaign-definition.ts'
+import type { CampaignId } from '../messages/campaign-id.ts'
+import { WIDEST_WINDOW } from '../messages/campaign-pace.ts'
+import { CAMPAIGN_MOVES, type CampaignMove } from '../messages/campaign-states.ts'
+import { findAccount } from '../store/accounts.ts'
+import type { CampaignQueue } from '../store/campaign-queue.ts'
+import { queuedMessagesOf } from '../store/campaign-queued.ts'
+import { type Campaign, createCampaign, idOf, type MoveOptions, moveCampaign, NOW } from '../store/campaigns.ts'
+import { lookAgain } from '../store/lane-survey.ts'
+import { cancel } from '../store/messages.ts'
+import type { Redis } from '../store/redis.ts'
+import { findTemplate } from '../store/templates.ts'
+
+export interface SteerDeps {
+  redis: Redis
+  queue: CampaignQueue
+  /** How long an ended campaign can be looked at: as long as its messages. */
+  retentionMs: number
+}
+
+/**
+ * A resumed campaign goes back so far in its list. What stood on the lane when it paused was dropped there, at most one
+ * window of it; recipients that had their message taken up are passed over, so that going back too far costs a reading.
+ */
+const REWIND = 2 * WIDEST_WINDOW
+
+/** Reads the recipients and freezes them, in the background; `preflight` of the campaign tells what came of it. */
+export async function checkCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+  if ('rows' in campaign.definition.recipients && campaign.rows_file === '') {
+    throw new Refusal('invalid', 'no_rows', 'Upload the rows before the preflight.')
+  }
+  const epoch = await move(deps, campaign, 'check', { begins: true })
+  await deps.queue.add('preflight', campaign, epoch)
+}
+
+/** Sends at that time. It must be ready; another time may be set while it waits. */
+export async function scheduleCampaign(deps: SteerDeps, campaign: Campaign, atMs: number): Promise<void> {
+  await move(deps, campaign, 'schedule', { fields: { scheduled_at: atMs } })
+}
+
+export async function startCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+  const problem = await templateProblem(deps.redis, campaign)
+  if (problem !== undefined) throw new Refusal('invalid', 'template_not_approved', problem)
+  const epoch = await move(deps, campaign, 'start', { begins: true, fields: { started_at: NOW, resumed_at: NOW } })
+  await deps.queue.add('fan-out', campaign, epoch)
+}
+
+/** Nothing is claimed any more from this moment on; what is in flight ends as it ends. */
+export async function pauseCampaign(deps: SteerDeps, campaign: CampaignId, reason: string): Promise<void> {
+  await move(deps, campaign, 'pause', { fields: { reason } })
+}
+
+/** Goes on where it was. */
+export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+  const fields = { resumed_at: NOW, reason: '' }
+  const epoch = await move(deps, campaign, 'resume', { begins: true, rewind: REWIND, fields })
+  await deps.queue.add('fan-out', campaign, epoch)
+  // Those that wait for another try lost their job to the pause: the sweep is told to give them one now.
+  for (const ulid of await queuedMessagesOf(deps.redis, campaign)) await lookAgain(deps.redis, campaign.lane, ulid, 0)
+}
+
+/** Nothing more is sent, for good. */
+export async function cancelCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+  await move(deps, campaign, 'cancel', { begins: true, fields: { ended_at: NOW, reason: '' } })
+  // Recipients without a record need no writing: they count as cancelled with the campaign.
+  for (const ulid of await queuedMessagesOf(deps.redis, campaign)) {
+    await cancel(deps.redis, { lane: campaign.lane, ulid })
+  }
+}
+
+/**
+ * A new campaign for those recipients of this one whose message is in the class, with the parameters frozen then. It
+ * starts by itself once they are counted. The campaign itself stays as it is.
+ */
+export async function resumeClass(
+  deps: SteerDeps,
+  campaign: Campaign,
+  resumeFor: ResumeClass,
+  nowMs: number,
+): Promise<CampaignId> {
+  if (!['paused', 'done', 'cancelled'].includes(campaign.state) || campaign.snapshot === '') {
+    throw wrongState(
+      `A class can be resumed of a campaign that is paused, done or cancelled; this one is ${campaign.state}.`,
+    )
+  }
+  const { account, lane, definition } = campaign
+  const recipients = { campaign: idOf(campaign), class: resumeFor, offer: offerOf(definition.recipients) }
+  const { valid_until: _over, ...frozen } = definition
+  const run = { account, lane, definition: { ...frozen, recipients }, starts_itself: true }
+  const id = await createCampaign(deps.redis, run, nowMs)
+  const epoch = await move(deps, id, 'check', { begins: true })
+  await deps.queue.add('preflight', id, epoch)
+  return id
+}
+
+/** Why the campaign's template cannot be sent now; undefined when it can. */
+export async function templateProblem(redis: Redis, campaign: Pick<Campaign, 'account' | 'definition'>) {
+  const { name, language } = campaign.definition.template
+  const [account, template] = await Promise.all([
+    findAccount(redis, campaign.account),
+    findTemplate(redis, campaign.account, name, language.code),
+  ])
+  if (account?.template_check === 'off') return undefined
+  if (!template) return `There is no approved template ${name} in the language ${language.code}.`
+  return template.status === 'APPROVED' ? undefined : `The template ${name} is ${template.status}, not APPROVED.`
+}
+
+/** Takes the move and returns the epoch it is in then, or throws a Refusal that says what would be allowed. */
+async function move(deps: SteerDeps, id: CampaignId, kind: CampaignMove, options: MoveOptions): Promise<number> {
+  const result = await moveCampaign(deps.redis, id, kind, deps.retentionMs, options)
+  if (result.kind === 'moved') return result.epoch
+  if (result.kind === 'missing') throw wrongState('The campaign does not exist any more.')
+  const allowed = CAMPAIGN_MOVES[kind].from
+  const states = allowed.length === 1 ? allowed[0] : `${allowed.slice(0, -1).join(', ')} or ${allowed.at(-1)}`
+  throw wrongState(`This needs a campaign that is ${states}; it is ${result.state}.`)
+}
+
+const wrongState = (sentence: string): Refusal => new Refusal('conflict', 'wrong_state', sentence)

@@ -1,0 +1,178 @@
+// The job `fan-out`: keeps a running campaign's lane supplied, a few seconds ahead, until every recipient's message has
+// come to an end. It works for half a minute and then puts itself back, so that any worker may go on.
+//
+// Where the process may die: between putting messages on the lane and moving the cursor, they are fed again, which
+// adds nothing. Anywhere else nothing is lost either, because the cursor stands in Redis and another worker takes over
+// within about a second (watch.ts). Two fan-outs that overlap make the same ids and move the cursor once.
+import type { Config } from '../../config.ts'
+import type { Log } from '../../log.ts'
+import { createFailureBrake } from '../../messages/campaign-brake.ts'
+import { offerOf } from '../../messages/campaign-definition.ts'
+import { createFeeding } from '../../messages/campaign-feeding.ts'
+import type { CampaignId } from '../../messages/campaign-id.ts'
+import { createMeter } from '../../messages/campaign-meter.ts'
+import { compileComponents } from '../../messages/campaign-parameters.ts'
+import { sharesOf, unsettled } from '../../messages/campaign-progress.ts'
+import { campaignFolder } from '../../store/campaign-files.ts'
+import { type RoundPicture, takeRound } from '../../store/campaign-round.ts'
+import { openSnapshot, type Snapshot } from '../../store/campaign-snapshot.ts'
+import { type Campaign, findCampaign, idOf, moveCampaign, NOW } from '../../store/campaigns.ts'
+import type { LaneQueues } from '../../store/lane-queues.ts'
+import type { Redis } from '../../store/redis.ts'
+import type { SenderDirectory } from '../sender-directory.ts'
+import { feed, type Mould } from './feed.ts'
+
+export interface FanOutDeps {
+  redis: Redis
+  config: Pick<Config, 'dataDir' | 'retentionMs' | 'validityMs'>
+  log: Log
+  queues: LaneQueues
+  directory: SenderDirectory
+}
+
+/** After this long the job puts itself back. */
+const TERM_MS = 30_000
+/** Recipients fed in one step: adding 250 jobs keeps Redis busy for some 5 ms, in which it serves nobody else. */
+const CHUNK = 250
+/** A lane's window is seconds long: looking this often keeps it full. */
+const REST_MS = 100
+/** All are fed, some were never taken up, and nothing has moved for so long: the list is gone over once more. */
+const STUCK_MS = 20_000
+
+/** `again`: it has put itself back; `over`: the campaign does not run in this epoch, or has just ended. */
+export async function fanOut(
+  deps: FanOutDeps,
+  id: CampaignId,
+  epoch: number,
+  stopped: AbortSignal,
+): Promise<'again' | 'over'> {
+  const campaign = await findCampaign(deps.redis, id)
+  if (campaign?.state !== 'running' || campaign.epoch !== epoch) return 'over'
+  const snapshot = await openSnapshot(campaignFolder(deps.config.dataDir, id), campaign.snapshot).catch(
+    (error: unknown) => {
+      deps.log.error({ campaign: idOf(id), err: error }, 'campaign.unreadable')
+      return undefined
+    },
+  )
+  if (snapshot === undefined) {
+    return stop(deps, campaign, 'pause', { reason: 'The list of recipients cannot be read on the server.' })
+  }
+  try {
+    return await supply(deps, campaign, snapshot, stopped)
+  } finally {
+    await snapshot.close()
+  }
+}
+
+async function supply(
+  deps: FanOutDeps,
+  campaign: Campaign,
+  snapshot: Snapshot,
+  stopped: AbortSignal,
+): Promise<'again' | 'over'> {
+  const mould = mouldOf(campaign, deps.config.validityMs.campaign)
+  const feeding = createFeeding(campaign.pace)
+  const brake = createFailureBrake()
+  const taking = createMeter()
+  const ending = createMeter()
+  const stuck = createStuckCheck()
+  const until = performance.now() + TERM_MS
+  let cursor: { from: number; to: number } | undefined
+  let rate = campaign.rate
+
+  while (performance.now() < until && !stopped.aborted) {
+    const picture = await takeRound(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
+    if (picture === undefined) return 'over'
+    cursor = undefined
+    const { nowMs, next } = picture
+    const figures = figuresOf(campaign, picture)
+    rate = taking.measure(figures.taken, nowMs)
+    if (next >= campaign.total && figures.unsettled === 0) return stop(deps, campaign, 'finish', { ended_at: NOW })
+    const reason = brake.check(figures)
+    if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
+
+    const laneRate = (await deps.directory.of(campaign.lane))?.sender.rate ?? 1
+    const measured = ending.measure(figures.finished, nowMs)
+    const room = feeding.room({ ...picture, taken: figures.taken, measured, laneRate })
+    if (next >= campaign.total) {
+      if (stuck(campaign.total - figures.taken, picture.backlog)) cursor = { from: next, to: 0 }
+      await rest(stopped)
+      continue
+    }
+    const recipients = room > 0 ? await snapshot.read(next, Math.min(room, CHUNK)) : []
+    const fed = await feed(deps, mould, recipients, next)
+    feeding.fed(fed)
+    cursor = { from: next, to: next + recipients.length }
+    // Whoever has a message already is passed over without a rest, as after a pause or a crash.
+    if ((recipients.length < CHUNK && fed > 0) || recipients.length === 0) await rest(stopped)
+  }
+  if (cursor !== undefined)
+    await takeRound(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
+  return 'again'
+}
+
+function mouldOf(campaign: Campaign, validityMs: number): Mould {
+  const { template: wanted, recipients, valid_until } = campaign.definition
+  const result = compileComponents(wanted.components, offerOf(recipients))
+  if (!result.ok) throw new Error(`the components of campaign ${idOf(campaign)} do not compile any more`)
+  return {
+    id: campaign,
+    startedAtMs: campaign.started_at ?? 0,
+    name: wanted.name,
+    language: wanted.language.code,
+    compiled: result.compiled,
+    template: campaign.template,
+    until: valid_until === undefined ? (campaign.resumed_at ?? 0) + validityMs : Date.parse(valid_until),
+    again: 'class' in recipients && recipients.class !== 'failed',
+  }
+}
+
+function figuresOf(campaign: Campaign, { counts }: RoundPicture) {
+  const shares = sharesOf(counts, campaign.total, 'running')
+  const { delivered, read, sent, failed, unknown } = shares
+  return {
+    taken: campaign.total - (shares.queued - (counts.queued ?? 0)),
+    unsettled: unsettled(shares),
+    finished: sent + delivered + read + failed + unknown,
+    failed: failed + unknown,
+  }
+}
+
+/**
+ * Tells when messages were lost on their way from the list to a record, as by a pause that fell between two steps: for
+ * certain when fewer jobs stand on the lane than recipients are missing, else when nothing has moved for long.
+ */
+function createStuckCheck() {
+  let last = { missing: -1, at: 0 }
+  return (missing: number, backlog: number): boolean => {
+    if (missing <= 0) return false
+    if (missing !== last.missing) last = { missing, at: performance.now() }
+    if (backlog >= missing && performance.now() - last.at < STUCK_MS) return false
+    last = { missing, at: performance.now() }
+    return true
+  }
+}
+
+async function stop(
+  deps: FanOutDeps,
+  campaign: Campaign,
+  move: 'pause' | 'finish',
+  fields: Record<string, string>,
+): Promise<'over'> {
+  const { redis, config, log } = deps
+  const moved = await moveCampaign(redis, campaign, move, config.retentionMs, { epoch: campaign.epoch, fields })
+  if (moved.kind === 'moved') log.info({ campaign: idOf(campaign), state: moved.state, ...fields }, 'campaign.stopped')
+  return 'over'
+}
+
+function rest(stopped: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, REST_MS)
+    function done(): void {
+      clearTimeout(timer)
+      stopped.removeEventListener('abort', done)
+      resolve()
+    }
+    stopped.addEventListener('abort', done)
+  })
+}

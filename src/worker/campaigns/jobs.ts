@@ -1,0 +1,62 @@
+// The worker's part in campaigns: works on their queue and watches over them.
+import { type Job, Worker } from 'bullmq'
+import type { SteerDeps } from '../../campaigns/steer-campaign.ts'
+import { CAMPAIGN_QUEUE, campaignJobSchema, campaignPayloadSchema } from '../../jobs/campaigns.ts'
+import { openCampaignQueue } from '../../store/campaign-queue.ts'
+import { sharedQueuePrefix } from '../../store/redis-keys.ts'
+import { endJob, type JobEnd } from '../bullmq.ts'
+import { repeatedly } from '../repeatedly.ts'
+import { type FanOutDeps, fanOut } from './fan-out.ts'
+import { preflight } from './preflight.ts'
+import { WATCH_MS, watchCampaigns } from './watch.ts'
+
+/** A fan-out mostly waits: so many campaigns run at once in one worker. */
+const CONCURRENCY = 200
+
+export function startCampaignJobs(deps: FanOutDeps) {
+  const { redis, log, config } = deps
+  const queue = openCampaignQueue(redis)
+  const stopping = new AbortController()
+  const worker = new Worker(
+    CAMPAIGN_QUEUE,
+    async (job, token) => endJob(await work(deps, job, stopping.signal), job, token, queue.queue),
+    {
+      connection: redis,
+      prefix: sharedQueuePrefix(CAMPAIGN_QUEUE),
+      concurrency: CONCURRENCY,
+      lockDuration: 10_000,
+      stalledInterval: 3_000,
+      // A fan-out that lost its worker is taken over long before; what BullMQ finds later is of an old epoch.
+      maxStalledCount: 100,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+    },
+  )
+  worker.on('error', (error) => log.debug({ err: error }, 'campaigns.error'))
+  worker.on('failed', (job, error) => log.error({ job: job?.id, err: error }, 'campaign.job_failed'))
+  const steer: SteerDeps = { redis, queue, retentionMs: config.retentionMs }
+  const watching = repeatedly(WATCH_MS, () => watchCampaigns({ ...steer, log }), log)
+
+  return {
+    /** Fan-outs put themselves back at once; a preflight is waited for, at most `limitMs`. */
+    async stop(limitMs: number): Promise<void> {
+      watching.stop()
+      stopping.abort()
+      await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await queue.close()
+    },
+  }
+}
+
+async function work(deps: FanOutDeps, job: Job, stopping: AbortSignal): Promise<JobEnd> {
+  const name = campaignJobSchema.safeParse(job.name)
+  const payload = campaignPayloadSchema.safeParse(job.data)
+  if (!name.success || !payload.success) return { kind: 'unusable', reason: 'not a campaign job' }
+  const { lane, number, epoch } = payload.data
+  const id = { lane, number }
+  if (name.data === 'preflight') {
+    await preflight(deps, id, epoch)
+    return { kind: 'done' }
+  }
+  return (await fanOut(deps, id, epoch, stopping)) === 'again' ? { kind: 'waits', ms: 1 } : { kind: 'done' }
+}

@@ -1,0 +1,164 @@
+// Where the recipients of a campaign come from, each source as a stream of candidates: contacts by tag, rows of an
+// uploaded file, or those of an earlier campaign whose message is in one state.
+import type { Definition, ResumeClass } from '../../messages/campaign-definition.ts'
+import { parseCampaignId } from '../../messages/campaign-id.ts'
+import { campaignMessageUlid } from '../../messages/campaign-message-id.ts'
+import type { ValueSource } from '../../messages/campaign-parameters.ts'
+import { parsePhone } from '../../messages/phone.ts'
+import type { State } from '../../messages/states.ts'
+import { campaignFolder } from '../../store/campaign-files.ts'
+import { readRows } from '../../store/campaign-rows.ts'
+import { openSnapshot } from '../../store/campaign-snapshot.ts'
+import { type Campaign, findCampaign, idOf } from '../../store/campaigns.ts'
+import { type Member, readMembers } from '../../store/contacts.ts'
+import { readStates } from '../../store/message-states.ts'
+import type { Redis } from '../../store/redis.ts'
+
+/** Somebody who may become a recipient. `where` says to a person where in the source they stand. */
+export type Candidate =
+  | { kind: 'found'; where: string; to: string; values: string[] }
+  | {
+      kind: 'refused'
+      where: string
+      phone: string
+      reason: 'number' | 'parameter' | 'unreadable'
+      explanation: string
+    }
+  | { kind: 'excluded' }
+
+/** Something about the source as a whole that stands in the way. */
+export class SourceProblem extends Error {
+  override name = 'SourceProblem'
+  readonly path: string
+
+  constructor(path: string, message: string) {
+    super(message)
+    this.path = path
+  }
+}
+
+/** All candidates in their order. `sources` says which values each needs. */
+export function candidatesOf(
+  deps: { redis: Redis; dataDir: string },
+  campaign: Campaign,
+  sources: readonly ValueSource[],
+): AsyncGenerator<Candidate> {
+  const { recipients } = campaign.definition
+  if ('tags' in recipients) return contacts(deps.redis, campaign.account, recipients, sources)
+  if ('rows' in recipients)
+    return rows(campaignFolder(deps.dataDir, campaign), campaign, recipients.rows.phone, sources)
+  return earlier(deps, recipients)
+}
+
+/** Members read at a time: about 1 ms of Redis. */
+const MEMBERS_AT_ONCE = 1_000
+
+async function* contacts(
+  redis: Redis,
+  account: number,
+  { tags, except }: Extract<Definition['recipients'], { tags: unknown }>,
+  sources: readonly ValueSource[],
+): AsyncGenerator<Candidate> {
+  const excluded = new Set(except)
+  for (const tag of new Set(tags)) {
+    for (let after = 0, more = true; more; ) {
+      const members = await readMembers(redis, account, tag, after, MEMBERS_AT_ONCE)
+      for (const member of members) {
+        if (member.tags.some((each) => excluded.has(each))) yield { kind: 'excluded' }
+        else yield withValues(`contact ${member.id}`, member.phone, sources, (source) => valueOfMember(member, source))
+      }
+      after = members.at(-1)?.membership ?? after
+      more = members.length === MEMBERS_AT_ONCE
+    }
+  }
+}
+
+function valueOfMember(member: Member, source: ValueSource): string | null {
+  if (source === 'contact.name') return member.name
+  if (source === 'contact.email') return member.email
+  return source === 'contact.phone' ? member.phone : null
+}
+
+async function* rows(
+  folder: string,
+  { rows_file }: Campaign,
+  phoneColumn: string,
+  sources: readonly ValueSource[],
+): AsyncGenerator<Candidate> {
+  const needed = [phoneColumn, ...sources.map((source) => source.slice('row.'.length))]
+  for await (const row of readRows(folder, rows_file)) {
+    if (row.kind === 'columns') {
+      const missing = needed.filter((column) => !row.columns.includes(column))
+      if (missing.length > 0) {
+        throw new SourceProblem(
+          'recipients.rows',
+          `the file has no column ${missing.map((name) => `"${name}"`).join(', ')}`,
+        )
+      }
+      continue
+    }
+    const where = `line ${row.line}`
+    if (row.kind === 'broken') {
+      yield { kind: 'refused', where, phone: '', reason: 'unreadable', explanation: row.explanation }
+      continue
+    }
+    const typed = row.cells.get(phoneColumn) ?? ''
+    const phone = parsePhone(typed)
+    if (!phone.ok) yield { kind: 'refused', where, phone: typed, reason: 'number', explanation: phone.message }
+    else yield withValues(where, phone.digits, sources, (source) => row.cells.get(source.slice('row.'.length)) ?? null)
+  }
+}
+
+function withValues(
+  where: string,
+  to: string,
+  sources: readonly ValueSource[],
+  valueFor: (source: ValueSource) => string | null,
+): Candidate {
+  const values: string[] = []
+  for (const source of sources) {
+    const value = valueFor(source)
+    if (value === null || value === '') {
+      return { kind: 'refused', where, phone: to, reason: 'parameter', explanation: `${source} is empty` }
+    }
+    values.push(value)
+  }
+  return { kind: 'found', where, to, values }
+}
+
+/** States of an earlier campaign's messages by the class that a person names. */
+const STATES_OF: Readonly<Record<ResumeClass, readonly State[]>> = {
+  failed: ['failed'],
+  unknown: ['unknown'],
+  // Sent, and nothing has been heard of a delivery since.
+  not_delivered: ['sent'],
+}
+
+const EARLIER_AT_ONCE = 500
+
+async function* earlier(
+  { redis, dataDir }: { redis: Redis; dataDir: string },
+  recipients: Extract<Definition['recipients'], { campaign: string }>,
+): AsyncGenerator<Candidate> {
+  const id = parseCampaignId(recipients.campaign)
+  const before = id && (await findCampaign(redis, id))
+  if (!before) throw new SourceProblem('recipients', `the campaign ${recipients.campaign} is not kept any more`)
+  const snapshot = await openSnapshot(campaignFolder(dataDir, before), before.snapshot)
+  const wanted: readonly State[] = STATES_OF[recipients.class]
+  try {
+    for (let index = 0; index < before.total; ) {
+      const people = await snapshot.read(index, EARLIER_AT_ONCE)
+      const ulids = people.map(({ to }, i) => campaignMessageUlid(idOf(before), before.started_at ?? 0, index + i, to))
+      const states = await readStates(redis, before.lane, ulids)
+      for (const [i, { to, values }] of people.entries()) {
+        const state = states[i]
+        if (state !== undefined && wanted.includes(state)) {
+          yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
+        }
+      }
+      index += people.length
+    }
+  } finally {
+    await snapshot.close()
+  }
+}
