@@ -82,19 +82,18 @@ describe('a start after a kill -9', () => {
     await becomes(second.demo, await sendImage(second.demo), 'delivered')
   })
 
-  test('works when the process was killed at any moment of its first start', async () => {
-    // Marks of progress, in the order they appear in the data folder.
-    for (const mark of ['laneway.pid', 'redis', 'simulator.log', 'demo-keys.private.json', 'gallery']) {
-      const { dataDir, remove } = newDataDir()
-      const killed = launchLaneway(dataDir)
-      await eventually(async () => readdirSync(dataDir).includes(mark), mark)
+  // Marks of progress in the data folder, in the order in which a first start makes them.
+  test.each(['laneway.pid', 'redis', 'simulator.log', 'demo-keys.private.json', 'gallery'])(
+    'works when the first start was killed as soon as %s was there',
+    async (mark) => {
+      const killed = launchLaneway(folder.dataDir)
+      await eventually(async () => readdirSync(folder.dataDir).includes(mark), mark)
       killed.kill('SIGKILL')
       await killed.ended
-      const { demo } = await startLaneway(dataDir)
+      const { demo } = await startLaneway(folder.dataDir)
       await becomes(demo, await sendImage(demo), 'delivered')
-      await remove()
-    }
-  })
+    },
+  )
 })
 
 describe('npm', () => {
