@@ -58,7 +58,7 @@ const nameRequest: RequestHandler = (request, response, next) => {
 
 function handlerOf(route: Route, redis: Redis): RequestHandler {
   return async (request, response) => {
-    const body = route.body.as === 'json' ? jsonObject(request) : {}
+    const body = route.body.as === 'json' ? jsonObject(request, route.body) : {}
     const caller = await authorise(redis, route.access, request, body, Date.now())
     const answer = await route.handle({
       body,

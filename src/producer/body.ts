@@ -22,7 +22,8 @@ export function bodyReader(rule: BodyRule): (request: Request, response: Respons
 }
 
 /** The parsed body of a `json` route: an object, or an ApiError that says what came instead. */
-export function jsonObject(request: Request): Record<string, unknown> {
+export function jsonObject(request: Request, rule: { mayBeAbsent?: true }): Record<string, unknown> {
+  if (rule.mayBeAbsent && !hasBody(request)) return {}
   if (hasBody(request) && !isJson(request)) {
     throw new ApiError(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json.')
   }

@@ -39,6 +39,12 @@ export const pageFields = {
   limit: digitsField(1, PAGE_MAX, `a number from 1 to ${PAGE_MAX}`).default(PAGE_DEFAULT),
 }
 
+/** `?offset=<n>&limit=<n>` of a list that has the latest first. */
+export const offsetPageFields = {
+  offset: digitsField(0, Number.MAX_SAFE_INTEGER, 'how many to leave out').default(0),
+  limit: pageFields.limit,
+}
+
 /** A page of a list: one record more than asked for was read, to tell whether another page follows. */
 export function pageOf<T extends { id: number }>(records: readonly T[], limit: number) {
   const page = records.slice(0, limit)

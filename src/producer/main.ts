@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
+import { openCampaignQueue } from '../store/campaign-queue.ts'
 import { openLaneQueues } from '../store/lane-queues.ts'
 import { connectFailFast, readyOrLate } from '../store/redis.ts'
 import { secretKeyOf } from '../store/secret-key.ts'
@@ -13,6 +14,8 @@ import { openMoves } from './moves.ts'
 import type { Route } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { batchRoutes } from './routes/batch.ts'
+import { campaignFileRoutes } from './routes/campaign-files.ts'
+import { campaignRoutes } from './routes/campaigns.ts'
 import { cloudWebhookRoutes } from './routes/cloud-webhook.ts'
 import { contactRoutes } from './routes/contacts.ts'
 import { galleryRoutes } from './routes/gallery.ts'
@@ -42,6 +45,7 @@ export async function startProducer(
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   const queues = openLaneQueues(redis)
   const moves = openMoves(redis)
+  const campaigns = openCampaignQueue(redis)
   const opaqueIds = createOpaqueIds(secretKeyOf(config))
   const routes: Route[] = [
     ...healthRoutes({ redis }),
@@ -50,6 +54,8 @@ export async function startProducer(
     ...lookupRoutes({ redis }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
+    ...campaignRoutes({ redis, config, campaigns }),
+    ...campaignFileRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues, config }),
     ...cloudWebhookRoutes({ redis, config, log, opaqueIds }),
   ]
@@ -73,6 +79,7 @@ export async function startProducer(
       clearInterval(idle)
       clearTimeout(limit)
       await moves.close()
+      await campaigns.close()
       await queues.close()
       redis.disconnect()
       log.info('producer.stopped')

@@ -13,11 +13,11 @@ export type Access =
   | { in: 'open'; why: string }
 
 /**
- * How the body is taken. `json` needs an object of up to `limit` bytes (256 KB unless said); `ignored` takes any or
- * none; `stream` leaves reading to the handler, which sees the credential checked first.
+ * How the body is taken. `json` needs an object of up to `limit` bytes (256 KB unless said), which a client may leave
+ * out where it `mayBeAbsent`; `ignored` takes any or none; `stream` leaves reading to the handler, which sees the credential checked first.
  */
 export type BodyRule =
-  | { as: 'json'; limit?: number }
+  | { as: 'json'; limit?: number; mayBeAbsent?: true }
   | { as: 'raw'; limit: number }
   | { as: 'ignored' }
   | { as: 'stream' }

@@ -160,6 +160,11 @@ export async function takeOver(redis: Redis, id: CampaignId, silentMs: number): 
   return z.number().nullable().parse(reply) ?? undefined
 }
 
+/** How many campaigns run on the lane. */
+export async function runningOn(redis: Redis, lane: number): Promise<number> {
+  return (await redis.hvals(awakeCampaignsKey(lane))).filter((state) => state === 'running').length
+}
+
 /** Campaigns of all lanes that move by themselves, with their states. */
 export async function awakeCampaigns(redis: Redis): Promise<{ id: CampaignId; state: string }[]> {
   const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)

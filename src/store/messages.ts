@@ -9,6 +9,7 @@ import type { Evidence, Repeat, State, Verdict } from '../messages/states.ts'
 import { readRecord } from './broken-record.ts'
 import { defineScript } from './lua.ts'
 import type { Redis } from './redis.ts'
+import { isThere, readHashes } from './redis-hashes.ts'
 import { campaignPrefix, endedBadlyKey, laneJobKey, messageKey, openKey, pollKey } from './redis-keys.ts'
 
 /** The letter each state is stored under. */
@@ -88,6 +89,21 @@ export async function readMessage(redis: Redis, id: MessageId): Promise<MessageR
   const raw = await redis.hgetall(messageKey(id.lane, id.ulid))
   if (Object.keys(raw).length === 0) return undefined
   return readRecord(recordSchema, `message ${messageId(id.lane, id.ulid)}`, raw)
+}
+
+/** The records of many messages of one lane in one round trip, in their order. */
+export async function readMessages(
+  redis: Redis,
+  lane: number,
+  ulids: readonly string[],
+): Promise<(MessageRecord | undefined)[]> {
+  const hashes = await readHashes(
+    redis,
+    ulids.map((ulid) => messageKey(lane, ulid)),
+  )
+  return hashes.map((hash, i) =>
+    isThere(hash) ? readRecord(recordSchema, `message ${messageId(lane, ulids[i] ?? '')}`, hash) : undefined,
+  )
 }
 
 /** What a claim writes into a new record. */

@@ -1,0 +1,60 @@
+// A campaign as people see it, the same over HTTP, on the command line and in the client.
+import { secondsLeft, sharesOf } from '../messages/campaign-progress.ts'
+import { hasEnded } from '../messages/campaign-states.ts'
+import { readCounts } from '../store/campaign-counts.ts'
+import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
+import type { Redis } from '../store/redis.ts'
+import { findSender } from '../store/senders.ts'
+
+/** A rate that is older than this says nothing of now. */
+const RATE_GOOD_FOR_MS = 10_000
+
+/** Counts are read in one step, so that they add up to `total` in every description. */
+export async function describeCampaign(redis: Redis, campaign: Campaign, nowMs: number) {
+  const [counts, running, sender] = await Promise.all([
+    readCounts(redis, campaign),
+    runningOn(redis, campaign.lane),
+    findSender(redis, campaign.lane),
+  ])
+  const { definition, state } = campaign
+  const shares = sharesOf(counts, campaign.total, state)
+  const measured = state === 'running' && nowMs - campaign.beat < RATE_GOOD_FOR_MS ? campaign.rate : 0
+  const left = secondsLeft(shares, state, { measured, laneRate: sender?.rate ?? 1, running })
+  const { template, recipients, valid_until } = definition
+  return {
+    id: idOf(campaign),
+    name: definition.name ?? null,
+    state,
+    /** Why it is paused. */
+    reason: campaign.reason === '' ? null : campaign.reason,
+    sender: sender?.number ?? null,
+    template: { name: template.name, language: template.language.code },
+    recipients,
+    has_rows: campaign.rows_file !== '',
+    created_at: iso(campaign.created_at),
+    scheduled_at: iso(campaign.scheduled_at),
+    started_at: iso(campaign.started_at),
+    ended_at: iso(campaign.ended_at),
+    valid_until: valid_until ?? null,
+    preflight: campaign.preflight && describePreflight(campaign, nowMs),
+    progress: {
+      total: campaign.total,
+      ...shares,
+      rate_per_second: measured,
+      /** Throttled by the provider: held to so many per second. */
+      held_to: (state === 'running' && campaign.pace) || null,
+      seconds_left: hasEnded(state) ? 0 : (left ?? null),
+    },
+  }
+}
+
+export type CampaignDescription = Awaited<ReturnType<typeof describeCampaign>>
+
+function describePreflight({ preflight, scheduled_at }: Campaign, nowMs: number) {
+  if (preflight === undefined) return undefined
+  const { checked_at, seconds, ...found } = preflight
+  const begins = Math.max(scheduled_at ?? 0, nowMs)
+  return { checked_at: iso(checked_at), ...found, seconds, estimated_end: iso(begins + seconds * 1_000) }
+}
+
+const iso = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())

@@ -1,0 +1,142 @@
+// Campaigns: many people, one template.
+//
+//   POST /campaigns                     create a draft              GET /campaigns            list, the latest first
+//   GET  /campaigns/{id}                show, with progress
+//   POST /campaigns/{id}/rows           upload recipients (campaign-files.ts)
+//   POST /campaigns/{id}/preflight      count, check and freeze the recipients, in the background
+//   POST /campaigns/{id}/schedule       { at }
+//   POST /campaigns/{id}/start
+//   POST /campaigns/{id}/pause          { reason? }
+//   POST /campaigns/{id}/resume         { class? }: go on; with a class, a new run for those recipients only
+//   POST /campaigns/{id}/cancel
+//   GET  /campaigns/{id}/export, /refused                           (campaign-files.ts)
+import { z } from 'zod'
+import { defineCampaign } from '../../campaigns/create-campaign.ts'
+import { describeCampaign } from '../../campaigns/describe-campaign.ts'
+import {
+  cancelCampaign,
+  checkCampaign,
+  pauseCampaign,
+  resumeCampaign,
+  resumeClass,
+  type SteerDeps,
+  scheduleCampaign,
+  startCampaign,
+} from '../../campaigns/steer-campaign.ts'
+import type { Config } from '../../config.ts'
+import { textUpTo } from '../../messages/bounded-text.ts'
+import { RESUME_CLASSES } from '../../messages/campaign-definition.ts'
+import { type CampaignId, parseCampaignId } from '../../messages/campaign-id.ts'
+import type { CampaignQueue } from '../../store/campaign-queue.ts'
+import { type Campaign, findCampaign, listCampaigns } from '../../store/campaigns.ts'
+import type { Redis } from '../../store/redis.ts'
+import { notFound } from '../errors.ts'
+import { fieldsOf, offsetPageFields } from '../fields.ts'
+import type { Access, Answer, Call, Route } from '../route.ts'
+
+export interface CampaignDeps {
+  redis: Redis
+  config: Pick<Config, 'dataDir' | 'retentionMs'>
+  campaigns: CampaignQueue
+}
+
+export const mayChange: Access = { in: 'bearer', permission: 'messages:send' }
+export const mayLook: Access = { in: 'bearer', permission: 'messages:read' }
+
+const scheduleBody = z.object({
+  at: z.iso
+    .datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' })
+    .transform((time) => Date.parse(time))
+    .refine((at) => at > Date.now(), 'must be in the future'),
+})
+const noFields = z.object({})
+const pauseBody = z.object({ reason: textUpTo(200).default('by hand') })
+const resumeBody = z.object({ class: z.enum(RESUME_CLASSES).optional() })
+
+export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Route[] {
+  const steer: SteerDeps = { redis, queue: campaigns, retentionMs: config.retentionMs }
+
+  async function shown(id: CampaignId): Promise<object> {
+    const campaign = await findCampaign(redis, id)
+    if (!campaign) throw notFound('The campaign')
+    return describeCampaign(redis, campaign, Date.now())
+  }
+
+  /** A move: does it and answers with the campaign as it is then. */
+  const move = <S extends z.ZodType>(
+    verb: string,
+    message: string,
+    schema: S,
+    act: (campaign: Campaign, fields: z.output<S>) => Promise<void>,
+  ): Route => ({
+    method: 'post',
+    path: `/campaigns/:id/${verb}`,
+    access: mayChange,
+    body: { as: 'json', mayBeAbsent: true },
+    handle: async (call) => {
+      const fields = fieldsOf(schema, call.body)
+      const campaign = await ownCampaign(redis, call)
+      await act(campaign, fields)
+      return { body: { status: true, message, data: await shown(campaign) } }
+    },
+  })
+
+  async function list(call: Call): Promise<Answer> {
+    const { offset, limit } = fieldsOf(z.object(offsetPageFields), call.query)
+    const found = await listCampaigns(redis, call.caller.account, { offset, limit })
+    const data = await Promise.all(found.map((campaign) => describeCampaign(redis, campaign, Date.now())))
+    return { body: { status: true, message: 'campaigns', data } }
+  }
+
+  return [
+    {
+      method: 'post',
+      path: '/campaigns',
+      access: mayChange,
+      body: { as: 'json' },
+      handle: async ({ caller, body }) => {
+        const id = await defineCampaign({ redis }, caller.account, body, Date.now())
+        return { status: 201, body: { status: true, message: 'created', data: await shown(id) } }
+      },
+    },
+    { method: 'get', path: '/campaigns', access: mayLook, body: { as: 'ignored' }, handle: list },
+    {
+      method: 'get',
+      path: '/campaigns/:id',
+      access: mayLook,
+      body: { as: 'ignored' },
+      handle: async (call) => {
+        const campaign = await ownCampaign(redis, call)
+        return {
+          body: { status: true, message: 'campaign', data: await describeCampaign(redis, campaign, Date.now()) },
+        }
+      },
+    },
+    move('preflight', 'checking', noFields, (campaign) => checkCampaign(steer, campaign)),
+    move('schedule', 'scheduled', scheduleBody, (campaign, { at }) => scheduleCampaign(steer, campaign, at)),
+    move('start', 'started', noFields, (campaign) => startCampaign(steer, campaign)),
+    move('pause', 'paused', pauseBody, (campaign, { reason }) => pauseCampaign(steer, campaign, reason)),
+    move('cancel', 'cancelled', noFields, (campaign) => cancelCampaign(steer, campaign)),
+    {
+      method: 'post',
+      path: '/campaigns/:id/resume',
+      access: mayChange,
+      body: { as: 'json', mayBeAbsent: true },
+      handle: async (call) => {
+        const { class: only } = fieldsOf(resumeBody, call.body)
+        const campaign = await ownCampaign(redis, call)
+        if (only === undefined) await resumeCampaign(steer, campaign)
+        const id = only === undefined ? campaign : await resumeClass(steer, campaign, only, Date.now())
+        return { body: { status: true, message: 'resumed', data: await shown(id) } }
+      },
+    },
+  ]
+}
+
+/** The campaign of the path, when it is the caller's. */
+export async function ownCampaign(redis: Redis, { params, caller }: Call): Promise<Campaign> {
+  const id = parseCampaignId(params.id ?? '')
+  const campaign = id && (await findCampaign(redis, id))
+  if (!campaign || campaign.account !== caller.account) throw notFound('The campaign')
+  return campaign
+}

@@ -1,0 +1,178 @@
+// A service for campaign tests: an account with a sender, a template whose body takes a name, contacts in a tag, and
+// short calls for everything a person does with a campaign.
+import { z } from 'zod'
+import { parseCampaignId } from '../../src/messages/campaign-id.ts'
+import { findCampaign } from '../../src/store/campaigns.ts'
+import { createTag } from '../../src/store/contact-tags.ts'
+import { importContacts } from '../../src/store/contacts.ts'
+import { type Service, startService } from './service.ts'
+import { eventually } from './wait.ts'
+
+export const SPRING = {
+  name: 'spring',
+  category: 'MARKETING',
+  language: 'en_US',
+  status: 'APPROVED',
+  components: [{ type: 'BODY', text: 'Dear {{1}}, spring is here.' }],
+}
+
+const bodyWith = (from: string) => [{ type: 'BODY', parameters: [{ type: 'text', text: { from } }] }]
+
+const STATES = [
+  ...['queued', 'sending', 'unconfirmed', 'sent', 'delivered', 'read'],
+  ...['failed', 'expired', 'cancelled', 'unknown'],
+] as const
+const count = z.number().int().nonnegative()
+const described = z.looseObject({
+  id: z.string(),
+  state: z.string(),
+  reason: z.string().nullable(),
+  preflight: z
+    .looseObject({
+      recipients: count,
+      refused: z.record(z.string(), count),
+      excluded: count,
+      problems: z.array(z.object({ path: z.string(), message: z.string() })),
+      would_expire: count,
+    })
+    .optional(),
+  progress: z.looseObject({ total: count, ...Object.fromEntries(STATES.map((state) => [state, count])) }),
+})
+export type Described = z.infer<typeof described>
+
+/** The sum of all states; every description must have it equal to the total. */
+export const sumOf = ({ progress }: Described): number =>
+  STATES.reduce((sum, state) => sum + Number(progress[state]), 0)
+
+export type CampaignService = Awaited<ReturnType<typeof startCampaigns>>
+
+export async function startCampaigns(
+  options: Parameters<typeof startService>[0] & { rate?: number; provider?: 'partner-api' | 'cloud-api' } = {},
+) {
+  const service: Service = await startService({ templates: [SPRING], ...options })
+  const provider = options.provider ?? 'cloud-api'
+  const tenant = await service.addTenant({ defaultProvider: provider, rate: options.rate ?? 100_000 })
+  const key = tenant.apiKey
+  const sender = provider === 'cloud-api' ? tenant.cloudNumber : tenant.partnerNumber
+  const lane = provider === 'cloud-api' ? tenant.cloudLane : tenant.partnerLane
+  let people = 0
+
+  async function request(method: string, path: string, body?: unknown, bearer = key) {
+    const response = await fetch(`${service.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${bearer}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) }
+  }
+
+  const api = {
+    ...service,
+    tenant,
+    lane,
+    sender,
+    request,
+
+    /** A tag with so many new contacts. */
+    async addPeople(count: number): Promise<{ tag: number; phones: string[] }> {
+      const { id: tag } = await createTag(service.redis, tenant.account, `people ${people}`)
+      const phones = Array.from({ length: count }, (_, i) => String(491_520_000_000 + people + i))
+      people += count
+      for (let at = 0; at < phones.length; at += 1_000) {
+        const chunk = phones.slice(at, at + 1_000).map((phone, i) => ({ phone, name: `P${at + i}`, email: '' }))
+        await importContacts(service.redis, tenant.account, tag, chunk)
+      }
+      return { tag, phones }
+    },
+
+    definition: (recipients: object, more: object = {}) => ({
+      sender,
+      template: {
+        name: 'spring',
+        language: { code: 'en_US' },
+        components: bodyWith('rows' in recipients ? 'row.name' : 'contact.name'),
+      },
+      recipients,
+      ...more,
+    }),
+
+    async create(recipients: object, more: object = {}): Promise<string> {
+      const answer = await request('POST', '/campaigns', api.definition(recipients, more))
+      if (answer.status !== 201) throw new Error(answer.text)
+      return described.parse(answer.json().data).id
+    },
+
+    async upload(id: string, rows: string, type = 'text/csv', bearer = key) {
+      const headers = { authorization: `Bearer ${bearer}`, 'content-type': type }
+      const response = await fetch(`${service.url}/campaigns/${id}/rows`, { method: 'POST', headers, body: rows })
+      return { status: response.status, body: JSON.parse(await response.text()) }
+    },
+
+    /** A verb that must be allowed. */
+    async steer(id: string, verb: string, body?: object): Promise<Described> {
+      const answer = await request('POST', `/campaigns/${id}/${verb}`, body)
+      if (answer.status !== 200) throw new Error(`${verb}: ${answer.status} ${answer.text}`)
+      return described.parse(answer.json().data)
+    },
+
+    async show(id: string): Promise<Described> {
+      const answer = await request('GET', `/campaigns/${id}`)
+      return described.parse(answer.json().data)
+    },
+
+    reaches: (id: string, state: string, limitMs = 20_000): Promise<Described> =>
+      eventually(
+        async () => {
+          const now = await api.show(id)
+          if (now.state === state) return now
+          throw new Error(JSON.stringify({ state: now.state, reason: now.reason, progress: now.progress }))
+        },
+        `${id} becomes ${state}`,
+        limitMs,
+      ),
+
+    async checked(id: string): Promise<Described> {
+      await api.steer(id, 'preflight')
+      return eventually(async () => {
+        const now = await api.show(id)
+        return now.state === 'checking' ? undefined : now
+      }, `${id} is checked`)
+    },
+
+    /** Ready to start. */
+    async ready(recipients: object, more: object = {}): Promise<string> {
+      const id = await api.create(recipients, more)
+      const { state, preflight } = await api.checked(id)
+      if (state !== 'ready') throw new Error(JSON.stringify(preflight))
+      return id
+    },
+
+    /** Recipients in the order the chat product took their messages. */
+    async ledger(): Promise<string[]> {
+      const text = await (await fetch(`${service.simulator.url}/_ledger`)).text()
+      const line = z.object({ to: z.string() })
+      return text
+        .split('\n')
+        .filter(Boolean)
+        .map((each) => line.parse(JSON.parse(each)).to)
+    },
+
+    async misbehave(rule: object): Promise<void> {
+      await fetch(`${service.simulator.url}/_control`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(rule),
+      })
+    },
+
+    async record(id: string) {
+      const parsed = parseCampaignId(id)
+      return parsed && findCampaign(service.redis, parsed)
+    },
+  }
+  return api
+}
