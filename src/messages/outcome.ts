@@ -36,8 +36,8 @@ export type Outcome =
   | { kind: 'lane_waits'; laneMs: number; backoff: boolean; problem: Problem }
   /** Proven unsent: this message is tried again later, and the try counts. */
   | { kind: 'message_waits'; retryAfterMs: number | undefined; problem: Problem }
-  /** Proven unsent: only this recipient waits. */
-  | { kind: 'recipient_waits'; problem: Problem }
+  /** Proven unsent: only this recipient waits, longer each time, and at least `leastMs`. */
+  | { kind: 'recipient_waits'; leastMs: number; problem: Problem }
   /** Proven unsent: the sender is paused for a person to mend. */
   | { kind: 'sender_blocked'; problem: Problem }
   | { kind: 'failed'; problem: Problem }
@@ -49,6 +49,8 @@ const SECOND = 1_000
 const SUBCODE_NO_OBJECT = 33
 /** Longest Retry-After obeyed as it is; a longer one is taken for a mistake and asked again after an hour. */
 const MAX_RETRY_AFTER_MS = 3_600 * SECOND
+/** Without a code of the chat product: the credential or the address is wrong, so every message would draw the same. */
+const SENDER_IS_WRONG: ReadonlySet<number> = new Set([401, 403, 404, 405])
 
 /** Exhaustive: every end has an outcome. */
 export function outcomeOf(end: CallEnd): Outcome {
@@ -83,26 +85,29 @@ function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
     code: code !== undefined && answer.readable ? String(code) : `http_${status}`,
     sentence: sentenceOf(answer, entry?.means),
   }
-  const laneMs = (seconds: number): number => Math.min(answer.retryAfterMs ?? seconds * SECOND, MAX_RETRY_AFTER_MS)
+  const askedMs = waitAskedFor(answer.retryAfterMs)
+  const laneWaits = (seconds: number): Outcome => {
+    return { kind: 'lane_waits', laneMs: askedMs ?? seconds * SECOND, backoff: askedMs === undefined, problem }
+  }
   const rule =
     answer.readable && code === 100 && answer.subcode === SUBCODE_NO_OBJECT ? codeEntry(33).rule : entry?.rule
 
   if (entry?.provesUnsent || status === 429) {
-    if (rule?.act === 'delay_recipient') return { kind: 'recipient_waits', problem }
-    if (rule?.act === 'retry' && status !== 429) {
-      return { kind: 'message_waits', retryAfterMs: answer.retryAfterMs, problem }
-    }
-    const seconds = rule?.act === 'pause_lane' ? rule.seconds : 1
-    return { kind: 'lane_waits', laneMs: laneMs(seconds), backoff: answer.retryAfterMs === undefined, problem }
+    if (rule?.act === 'delay_recipient') return { kind: 'recipient_waits', leastMs: askedMs ?? 0, problem }
+    if (rule?.act === 'retry' && status !== 429) return { kind: 'message_waits', retryAfterMs: askedMs, problem }
+    return laneWaits(rule?.act === 'pause_lane' ? rule.seconds : 1)
   }
-  const denied = rule?.act === 'block_sender' || (entry === undefined && (status === 401 || status === 403))
+  const denied = rule?.act === 'block_sender' || (entry === undefined && SENDER_IS_WRONG.has(status))
   const isRefusal = answer.readable && status >= 400 && status < 500 && rule?.act !== 'unconfirmed'
   if (!isRefusal) return { kind: 'unconfirmed', blocksSender: denied, problem }
   if (denied) return { kind: 'sender_blocked', problem }
-  if (rule?.act === 'pause_lane') {
-    return { kind: 'lane_waits', laneMs: laneMs(rule.seconds), backoff: answer.retryAfterMs === undefined, problem }
-  }
+  if (rule?.act === 'pause_lane') return laneWaits(rule.seconds)
   return { kind: 'failed', problem }
+}
+
+/** A Retry-After that says something: none, and one that is over already, leave the wait to us. */
+function waitAskedFor(retryAfterMs: number | undefined): number | undefined {
+  return retryAfterMs === undefined || retryAfterMs <= 0 ? undefined : Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)
 }
 
 /** Longest piece of the provider's own words that is kept on a record. */

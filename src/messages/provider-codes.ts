@@ -55,6 +55,7 @@ export const PROVIDER_CODES: ReadonlyMap<number, CodeEntry> = new Map<number, Co
   [104, { means: 'no token was sent', rule: blockSender }],
   [190, { means: 'the token has expired or is invalid', rule: blockSender }],
   [368, { means: 'the account is blocked for a policy violation', rule: blockSender }],
+  [803, { means: 'the business number is not known there', rule: blockSender }],
   [131005, { means: 'access denied', rule: blockSender }],
   [131031, { means: 'the account is locked', rule: blockSender }],
   [131037, { means: 'the display name of the number is not approved', rule: blockSender }],

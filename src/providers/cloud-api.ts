@@ -13,12 +13,13 @@ import type { Provider } from './provider.ts'
 /** Version of the Graph API that requests are written for; one lives about two years. */
 const GRAPH_VERSION = 'v25.0'
 
+/** Only the code makes it one: an odd field beside it must not turn a refusal into an answer that proves nothing. */
 const refusal = z.object({
   error: z.object({
-    message: z.string(),
+    message: z.string().optional().catch(undefined),
     code: z.number(),
-    error_subcode: z.number().optional(),
-    error_data: z.object({ details: z.string().optional() }).optional(),
+    error_subcode: z.number().optional().catch(undefined),
+    error_data: z.object({ details: z.string().optional() }).optional().catch(undefined),
   }),
 })
 

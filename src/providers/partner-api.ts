@@ -9,10 +9,10 @@ import { postJson } from './http-call.ts'
 import { parseJson } from './parse-json.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
-/** The one error envelope of this wire; `code` is the chat product's number or a word of the upstream's own. */
+/** The one error envelope of this wire; `code` is the chat product's number, a word of the upstream's own, or null. */
 const refusal = z.object({
   message: z.string(),
-  error: z.object({ code: z.union([z.number(), z.string()]) }).optional(),
+  error: z.object({ code: z.union([z.number(), z.string()]).nullish() }).nullish(),
 })
 
 const statusAnswer = z.object({

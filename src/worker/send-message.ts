@@ -143,7 +143,8 @@ async function settle(
     }
     case 'recipient_waits': {
       await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
-      return { kind: 'waits', ms: recipientBackoffMs((await refusalsSoFar(redis, id, outcome.problem.code)) - 1) }
+      const refusals = await refusalsSoFar(redis, id, outcome.problem.code)
+      return { kind: 'waits', ms: Math.max(outcome.leastMs, recipientBackoffMs(refusals - 1)) }
     }
     case 'sender_blocked':
       await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
