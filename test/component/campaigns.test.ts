@@ -1,7 +1,11 @@
 // Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { laneQueue } from '../../src/jobs/lanes.ts'
+import { laneBacklogKeys } from '../../src/store/redis-keys.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
+
+import { eventually } from '../support/wait.ts'
 
 let service: CampaignService
 
@@ -26,3 +30,50 @@ test('everybody in a tag gets the message once, in order, with their own values,
   expect(ledger.length).toBe(2_000)
   expect([...ledger].sort()).toEqual([...phones].sort())
 })
+
+test('a pause holds within a second, what stays put stays put, and a resumed campaign goes on where it was', async () => {
+  const { tag, phones } = await service.addPeople(3_000)
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  await eventually(async () => (await service.ledger()).length > before + 200, 'some are sent')
+  const paused = await service.steer(id, 'pause', { reason: 'lunch' })
+  expect(paused).toMatchObject({ state: 'paused', reason: 'lunch' })
+  await inFlightIsOver(id)
+  const held = (await service.ledger()).length
+  expect(held).toBeLessThan(before + 3_000)
+  await laneIsEmpty()
+  expect((await service.ledger()).length).toBe(held)
+  await service.steer(id, 'resume')
+  const done = await service.reaches(id, 'done')
+  expect(done.progress).toMatchObject({ total: 3_000, queued: 0 })
+  expect((await service.ledger()).slice(before).sort()).toEqual([...phones].sort())
+})
+
+test('a cancelled campaign sends nothing more, and whoever was not reached counts as cancelled', async () => {
+  const { tag } = await service.addPeople(3_000)
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  await eventually(async () => (await service.ledger()).length > before + 100, 'some are sent')
+  await service.steer(id, 'cancel')
+  await inFlightIsOver(id)
+  await laneIsEmpty()
+  const sent = (await service.ledger()).length - before
+  const now = await service.show(id)
+  expect(sumOf(now)).toBe(3_000)
+  expect(now.progress).toMatchObject({ queued: 0, sending: 0, cancelled: 3_000 - sent })
+  expect((await service.request('POST', `/campaigns/${id}/resume`)).status).toBe(422)
+})
+
+/** Nothing of the campaign is on its way to the chat product any more. */
+const inFlightIsOver = (id: string) =>
+  eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
+
+/** Every job on the lane was taken up, and either sent or dropped. */
+const laneIsEmpty = () =>
+  eventually(async () => {
+    const { redis, lane } = service
+    const keys = laneBacklogKeys(lane, laneQueue(lane))
+    return (await redis.zcard(keys.prioritized)) + (await redis.llen(keys.active)) === 0
+  }, 'the lane is empty')
