@@ -9,13 +9,14 @@ import { matchTemplate } from '../messages/match-template.ts'
 import { classOf } from '../messages/message-class.ts'
 import { parsePhone } from '../messages/phone.ts'
 import type { ServiceMessage } from '../messages/service-message.ts'
-import { shapeOf, type Template } from '../messages/template.ts'
+import type { Template } from '../messages/template.ts'
 import type { TemplateMessage } from '../messages/template-message.ts'
 import { textOf } from '../messages/text.ts'
-import { findAccount } from '../store/accounts.ts'
+import { recentAccount } from '../store/accounts.ts'
+import { recently } from '../store/recently.ts'
 import type { Redis } from '../store/redis.ts'
 import { defaultSender, type Sender, senderNamed } from '../store/senders.ts'
-import { findTemplate } from '../store/templates.ts'
+import { recentTemplate } from '../store/templates.ts'
 import type { ReadSend, UnreadableSend } from './read-send.ts'
 import { invalidFields, Refusal } from './refusal.ts'
 
@@ -55,7 +56,7 @@ async function prepareService(
   nowMs: number,
 ): Promise<PreparedMessage> {
   const { to, content } = message
-  const sender = await defaultSender(deps.redis, account)
+  const sender = await recentDefaultSender(deps.redis, account)
   if (!sender) throw unknownSender('The account has no sender yet; add one with the command senders add.')
   refuseUnsupported(sender, content)
   const until = validUntil(deps.config, 'transactional', message.validUntilMs, nowMs)
@@ -86,25 +87,32 @@ async function checkTemplate(
   content: TemplateMessageContent,
 ): Promise<{ template: Template | undefined; faults: Fault[] }> {
   const { name, language, components } = content.template
-  const [settings, template] = await Promise.all([
-    findAccount(deps.redis, account),
-    findTemplate(deps.redis, account, name, language.code),
+  const [settings, known] = await Promise.all([
+    recentAccount(deps.redis, account),
+    recentTemplate(deps.redis, account, name, language.code),
   ])
+  const template = known?.template
   if (settings?.template_check === 'off') return { template, faults: [] }
   const fault = (message: string) => ({ template, faults: [{ path: 'template.name', message }] })
-  if (!template) return fault(`no approved template of this name in the language ${JSON.stringify(language.code)}`)
+  if (!known || !template)
+    return fault(`no approved template of this name in the language ${JSON.stringify(language.code)}`)
   if (template.status !== 'APPROVED') return fault(`the template is ${template.status}, not APPROVED`)
-  return { template, faults: matchTemplate(shapeOf(template), components) }
+  return { template, faults: matchTemplate(known.shape, components) }
 }
 
 /** The sender of the account that is named so, by number in any spelling or by name, or a Refusal. */
 export async function senderOf(deps: Pick<PrepareDeps, 'redis'>, account: number, named: string): Promise<Sender> {
-  const phone = parsePhone(named)
-  const byNumber = phone.ok ? await senderNamed(deps.redis, account, { digits: phone.digits }) : undefined
-  const sender = byNumber ?? (await senderNamed(deps.redis, account, { name: named }))
+  const sender = await recentSenderOf(deps.redis, account, named)
   if (!sender) throw unknownSender('sender: the account has no sender of this number or name.')
   return sender
 }
+
+const recentDefaultSender = recently(1_000, defaultSender)
+const recentSenderOf = recently(1_000, async (redis, account: number, named: string) => {
+  const phone = parsePhone(named)
+  const byNumber = phone.ok ? await senderNamed(redis, account, { digits: phone.digits }) : undefined
+  return byNumber ?? senderNamed(redis, account, { name: named })
+})
 
 /** When the message stops being worth sending: what the request says, else the default of its class. */
 function validUntil(

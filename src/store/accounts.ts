@@ -1,6 +1,7 @@
 // Accounts: the owners of everything else.
 import { z } from 'zod'
 import { readRecord } from './broken-record.ts'
+import { recently } from './recently.ts'
 import type { Redis } from './redis.ts'
 import { accountKey, rootKeys } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
@@ -31,6 +32,9 @@ export async function findAccount(redis: Redis, id: number): Promise<Account | u
   if (Object.keys(raw).length === 0) return undefined
   return readRecord(accountSchema, `account ${id}`, raw)
 }
+
+/** The same as it was within the last second, for every message. */
+export const recentAccount = recently(1_000, findAccount)
 
 export async function listAccounts(redis: Redis): Promise<Account[]> {
   const ids = (await redis.smembers(rootKeys.accounts)).map(Number).sort((a, b) => a - b)

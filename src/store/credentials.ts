@@ -4,6 +4,7 @@ import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { readRecord } from './broken-record.ts'
+import { recently } from './recently.ts'
 import type { Redis } from './redis.ts'
 import { credentialKey, credentialsOfAccountKey } from './redis-keys.ts'
 
@@ -82,9 +83,16 @@ export async function createCredential(
 
 /** The key's record, whether or not it has expired or was revoked; undefined for a key nobody has been given. */
 export async function findCredential(redis: Redis, secret: string): Promise<Credential | undefined> {
-  if (!SHAPE.test(secret) || checksum(secret.slice(3, 35)) !== secret.slice(35)) return undefined
-  return readCredential(redis, hashOf(secret))
+  return isWellFormed(secret) ? readCredential(redis, hashOf(secret)) : undefined
 }
+
+/** The same as it was within the last second, for every request that brings a key: a revocation takes that long. */
+export async function recentCredential(redis: Redis, secret: string): Promise<Credential | undefined> {
+  return isWellFormed(secret) ? recentlyRead(redis, hashOf(secret)) : undefined
+}
+
+const isWellFormed = (secret: string): boolean =>
+  SHAPE.test(secret) && checksum(secret.slice(3, 35)) === secret.slice(35)
 
 export async function listCredentials(redis: Redis, account: number): Promise<Credential[]> {
   const hashes = await redis.hvals(credentialsOfAccountKey(account))
@@ -99,6 +107,8 @@ export async function revokeCredential(redis: Redis, account: number, id: string
   await redis.hset(credentialKey(hash), 'revoked', '1')
   return true
 }
+
+const recentlyRead = recently(1_000, readCredential)
 
 async function readCredential(redis: Redis, hash: string): Promise<Credential | undefined> {
   const raw = await redis.hgetall(credentialKey(hash))

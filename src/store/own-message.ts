@@ -5,7 +5,7 @@ import type { State } from '../messages/states.ts'
 import { findInbound, type InboundMessage } from './inbound.ts'
 import { type FoundMessage, findMessage, owns } from './lookup.ts'
 import type { Redis } from './redis.ts'
-import { findSender, type Sender } from './senders.ts'
+import { recentSender, type Sender } from './senders.ts'
 
 export type OwnMessage = { message: FoundMessage; sender: Sender } | { inbound: InboundMessage }
 
@@ -21,7 +21,7 @@ export async function findOwnMessage(
     const inbound = await findInbound(redis, account, name)
     return inbound && { inbound }
   }
-  const sender = await findSender(redis, id.lane)
+  const sender = await recentSender(redis, id.lane)
   const message = owns(sender, account) ? await findMessage(redis, id, nowMs) : undefined
   return sender && message ? { message, sender } : undefined
 }

@@ -1,6 +1,7 @@
 // Senders: the business numbers of an account. A sender and its lane share one id.
 import { z } from 'zod'
 import { readRecord } from './broken-record.ts'
+import { recently } from './recently.ts'
 import type { Redis } from './redis.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
@@ -85,6 +86,9 @@ export async function findSender(redis: Redis, id: number): Promise<Sender | und
   if (Object.keys(raw).length === 0) return undefined
   return readRecord(senderSchema, `sender ${id}`, raw)
 }
+
+/** The same as it was within the last second, for every message and lookup. */
+export const recentSender = recently(1_000, findSender)
 
 /** The account's default sender. */
 export async function defaultSender(redis: Redis, account: number): Promise<Sender | undefined> {

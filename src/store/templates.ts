@@ -1,6 +1,7 @@
 // The registry of approved templates of an account, in the chat product's own definition format.
-import { type Template, templateSchema } from '../messages/template.ts'
+import { shapeOf, type Template, templateSchema } from '../messages/template.ts'
 import { jsonText, readRecord } from './broken-record.ts'
+import { recently } from './recently.ts'
 import type { Redis } from './redis.ts'
 import { templatesKey } from './redis-keys.ts'
 
@@ -22,6 +23,12 @@ export async function findTemplate(
   const raw = await redis.hget(templatesKey(account), fieldOf(name, language))
   return raw === null ? undefined : readRecord(stored, `template ${fieldOf(name, language)}`, raw)
 }
+
+/** The same as it was within the last second, with the shape that messages are held against. */
+export const recentTemplate = recently(1_000, async (redis, account: number, name: string, language: string) => {
+  const template = await findTemplate(redis, account, name, language)
+  return template && { template, shape: shapeOf(template) }
+})
 
 export async function listTemplates(redis: Redis, account: number): Promise<Template[]> {
   const raw = await redis.hgetall(templatesKey(account))

@@ -5,6 +5,7 @@ import type { Repeat } from '../messages/states.ts'
 import type { Provider, ProviderSender } from '../providers/provider.ts'
 import { findAccount } from '../store/accounts.ts'
 import type { MessageRecord } from '../store/messages.ts'
+import { recently } from '../store/recently.ts'
 import type { Redis } from '../store/redis.ts'
 import type { Seal } from '../store/seal.ts'
 import { findSender, type ProviderName, type Sender } from '../store/senders.ts'
@@ -28,24 +29,16 @@ export function createSenderDirectory(deps: {
   seal: Seal
   providers: Readonly<Record<ProviderName, Provider>>
 }) {
-  const kept = new Map<number, { entry: Promise<DirectoryEntry | undefined>; until: number }>()
+  const entryOf = recently(KEPT_MS, readEntry)
 
   return {
-    /** The sender of a lane; undefined when there is none. A failed read is not kept. */
-    async of(lane: number): Promise<DirectoryEntry | undefined> {
-      const now = performance.now()
-      const known = kept.get(lane)
-      if (known && known.until > now) return known.entry
-      const entry = readEntry(lane)
-      kept.set(lane, { entry, until: now + KEPT_MS })
-      entry.catch(() => kept.delete(lane))
-      return entry
-    },
+    /** The sender of a lane; undefined when there is none. */
+    of: (lane: number): Promise<DirectoryEntry | undefined> => entryOf(deps.redis, lane),
   }
 
-  async function readEntry(lane: number): Promise<DirectoryEntry | undefined> {
-    const sender = await findSender(deps.redis, lane)
-    const account = sender && (await findAccount(deps.redis, sender.account))
+  async function readEntry(redis: Redis, lane: number): Promise<DirectoryEntry | undefined> {
+    const sender = await findSender(redis, lane)
+    const account = sender && (await findAccount(redis, sender.account))
     if (!sender || !account) return undefined
     const isSafe = sender.provider === 'partner-api' && sender.honours_idempotency
     const repeatOf = (policy: 'must_arrive' | 'never_repeat'): Repeat =>

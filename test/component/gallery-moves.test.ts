@@ -219,7 +219,8 @@ describe('without a worker', () => {
     const gallery = await startGallery()
     const [one, target] = [await gallery.folder('1'), await gallery.folder('2')]
     const file = await gallery.file(one)
-    const waiting = gallery.call('POST', '/files/bulk-move', { body: { file_ids: [file.id], folder_id: target.id } })
+    const body = { file_ids: [file.id], folder_id: target.id }
+    const waiting = gallery.call('POST', '/files/bulk-move', { body })
     const queue = new Queue(MOVE_QUEUE, { connection: gallery.redis, prefix: sharedQueuePrefix(MOVE_QUEUE) })
     await eventually(async () => (await queue.getWaitingCount()) === 1 || undefined, 'the move is queued')
     await gallery.startWorker()
@@ -232,13 +233,14 @@ describe('without a worker', () => {
     const gallery = await startGallery()
     const [one, target] = [await gallery.folder('1'), await gallery.folder('2')]
     const file = await gallery.file(one)
-    const waiting = gallery.call('POST', '/files/bulk-move', { body: { file_ids: [file.id], folder_id: target.id } })
+    const body = { file_ids: [file.id], folder_id: target.id }
+    const waiting = gallery.call('POST', '/files/bulk-move', { body })
     const queue = new Queue(MOVE_QUEUE, { connection: gallery.redis, prefix: sharedQueuePrefix(MOVE_QUEUE) })
     await eventually(async () => (await queue.getWaitingCount()) === 1 || undefined, 'the move is queued')
     await gallery.server.kill9()
     const reply = await waiting
     expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, expect.any(String)])
-    expect((await gallery.call('POST', '/files/bulk-move', { body: {} })).status).toBe(503)
+    expect((await gallery.call('POST', '/files/bulk-move', { body })).status).toBe(503)
 
     await gallery.server.restart()
     await gallery.startWorker()
