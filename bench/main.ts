@@ -11,9 +11,10 @@ import { acceptedInAll, type Rig } from './contender.ts'
 import { createProgress } from './progress.ts'
 import { type Figure, printTable, surroundings } from './report.ts'
 import { accept } from './scenarios/accept.ts'
+import { campaign } from './scenarios/campaign.ts'
 import { dispatch } from './scenarios/dispatch.ts'
 
-const SCENARIOS: Readonly<Record<string, Scenario>> = { accept, dispatch }
+const SCENARIOS: Readonly<Record<string, Scenario>> = { accept, campaign, dispatch }
 
 const HELP = `npm run bench -- [${Object.keys(SCENARIOS).join('|')}]... [options]
 

@@ -27,4 +27,6 @@ const compiled = spawnSync(
   { stdio: ['ignore', process.stderr, process.stderr] },
 )
 if (compiled.status !== 0) giveUp('The bench does not compile, see above.')
+const scripts = 'src/store/scripts'
+cpSync(join(root, scripts), join(place, 'compiled', scripts), { recursive: true })
 await import(pathToFileURL(join(place, 'compiled/bench/main.js')).href)

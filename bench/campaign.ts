@@ -1,0 +1,95 @@
+// A campaign on Laneway, as its user runs it over HTTP, to the contacts of a tag that the bench has put into Redis.
+import { z } from 'zod'
+import { createTag } from '../src/store/contact-tags.ts'
+import { importContacts } from '../src/store/contacts.ts'
+import { listSenders } from '../src/store/senders.ts'
+import type { Laneway } from './laneway.ts'
+import { until } from './part.ts'
+import { TEMPLATE } from './traffic.ts'
+
+const AT_ONCE = 1_000
+const STATES = [
+  'queued',
+  'sending',
+  'unconfirmed',
+  'sent',
+  'delivered',
+  'read',
+  'failed',
+  'expired',
+  'cancelled',
+  'unknown',
+]
+
+const described = z.object({
+  data: z.object({
+    id: z.string(),
+    state: z.string(),
+    progress: z.record(z.string(), z.number().nullable()),
+    preflight: z.unknown().optional(),
+  }),
+})
+export type Progress = z.infer<typeof described>['data']
+
+/** Messages that somebody has taken up. */
+export const takenOf = ({ progress }: Progress): number => (progress.total ?? 0) - (progress.queued ?? 0)
+export const sumOf = ({ progress }: Progress): number => STATES.reduce((sum, state) => sum + (progress[state] ?? 0), 0)
+
+export const phoneOf = (n: number): string => `4917${String(n).padStart(8, '0')}`
+
+/** A tag of so many people; returns its id. */
+export async function fillTag(
+  { redis: { client } }: Laneway,
+  count: number,
+  progress: (done: number) => void,
+): Promise<number> {
+  const [sender] = await listSenders(client)
+  const account = sender?.account ?? 0
+  const { id } = await createTag(client, account, `bench ${Date.now()}`)
+  for (let at = 0; at < count; at += AT_ONCE) {
+    const people = Array.from({ length: Math.min(AT_ONCE, count - at) }, (_, i) => ({
+      phone: phoneOf(at + i),
+      name: `Person ${String(at + i).padStart(8, '0')}`,
+      email: '',
+    }))
+    await importContacts(client, account, id, people)
+    progress(at + people.length)
+  }
+  return id
+}
+
+/** A campaign from `sender` to the tag. The text a person reads has the 200 characters of all messages of the bench. */
+export async function createCampaign(laneway: Laneway, sender: string, tag: number): Promise<string> {
+  const text = 'Your parcel left our house today and will reach you soon. '.repeat(4).slice(0, 170).trim()
+  const parameters = [
+    { type: 'text', text: { from: 'contact.name' } },
+    { type: 'text', text },
+  ]
+  const { id } = await call(laneway, 'POST', '', {
+    sender,
+    template: {
+      name: TEMPLATE.name,
+      language: { code: TEMPLATE.language },
+      components: [{ type: 'BODY', parameters }],
+    },
+    recipients: { tags: [tag] },
+  })
+  await call(laneway, 'POST', `/${id}/preflight`)
+  await until('the preflight', 600_000, async () => (await show(laneway, id)).state === 'ready')
+  return id
+}
+
+export const show = (laneway: Laneway, id: string): Promise<Progress> => call(laneway, 'GET', `/${id}`)
+export const start = (laneway: Laneway, id: string): Promise<Progress> => call(laneway, 'POST', `/${id}/start`)
+export const cancel = (laneway: Laneway, id: string): Promise<Progress> => call(laneway, 'POST', `/${id}/cancel`)
+
+async function call({ port, key }: Laneway, method: string, path: string, body?: object): Promise<Progress> {
+  const answer = await fetch(`http://127.0.0.1:${port}/campaigns${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} /campaigns${path}: ${answer.status} ${text}`)
+  return described.parse(JSON.parse(text)).data
+}

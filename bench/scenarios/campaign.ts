@@ -1,0 +1,100 @@
+// One campaign to 1,000,000 people (100,000 without --full) on a lane without a limit: how soon it begins, how fast it
+// is, what it needs of memory, and whether everybody got exactly one message: sink, records and counts are compared
+// one by one, and the figures of the campaign, read ten times a second, must add up at each reading.
+import { parseCampaignId } from '../../src/messages/campaign-id.ts'
+import { campaignMessageUlid } from '../../src/messages/campaign-message-id.ts'
+import { findCampaign } from '../../src/store/campaigns.ts'
+import { readStates } from '../../src/store/message-states.ts'
+import type { Bench } from '../bench.ts'
+import { createCampaign, fillTag, phoneOf, show, start, sumOf, takenOf } from '../campaign.ts'
+import { sinkGets, watchSink } from '../contender.ts'
+import { type Laneway, startLaneway } from '../laneway.ts'
+import { rssMb } from '../process-usage.ts'
+import { usedMemory } from '../redis.ts'
+import { type Figure, withGoal } from '../report.ts'
+
+const MB = 1024 * 1024
+const READ_EVERY_MS = 100
+const FULL = 1_000_000
+const SMALL = 100_000
+
+interface Sample {
+  taken: number
+  redisBytes: number
+  workerMb: number
+}
+
+export async function campaign(bench: Bench): Promise<Figure[]> {
+  const { rig, dir, closing, progress } = bench
+  const people = bench.full ? FULL : SMALL
+  const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { profile: bench.profile })
+  const tag = await fillTag(laneway, people, (done) => progress(`${done} contacts`))
+  const sender = laneway.traffic.kind === 'message' ? (laneway.traffic.senders[0] ?? '') : ''
+  progress('preflight')
+  const checkedFrom = performance.now()
+  const id = await createCampaign(laneway, sender, tag)
+  const preflightSeconds = (performance.now() - checkedFrom) / 1_000
+
+  await watchSink(rig, { opaque: true })
+  const before = await usedMemory(laneway.redis.client)
+  const startedAt = performance.now()
+  await start(laneway, id)
+  const samples: Sample[] = []
+  let firstAfterMs = 0
+  for (;;) {
+    const now = await show(laneway, id)
+    if (sumOf(now) !== people) throw new Error(`the figures add up to ${sumOf(now)}: ${JSON.stringify(now.progress)}`)
+    const taken = takenOf(now)
+    if (taken > 0 && firstAfterMs === 0) firstAfterMs = performance.now() - startedAt
+    samples.push({ taken, redisBytes: await usedMemory(laneway.redis.client), workerMb: rssMb(laneway.worker.pid) })
+    progress(`${taken} of ${people}`)
+    if (now.state === 'done') break
+    if (now.state !== 'running') throw new Error(`the campaign is ${now.state}`)
+    await new Promise((resolve) => setTimeout(resolve, READ_EVERY_MS))
+  }
+  const seconds = (performance.now() - startedAt) / 1_000
+  const { opaque } = await sinkGets(rig, people)
+  await compareOneByOne(laneway, id, people, opaque)
+
+  const perRecord = ((await usedMemory(laneway.redis.client)) - before) / people
+  const beyond = samples.map(({ taken, redisBytes }) => redisBytes - before - taken * perRecord)
+  const figure = (what: string, value: number, unit: string): Figure => ({ scenario: 'campaign', what, value, unit })
+  return [
+    figure('recipients', people, ''),
+    figure('preflight', preflightSeconds, 's'),
+    withGoal(figure('first message after start', firstAfterMs / 1_000, 's'), '< 2'),
+    figure('messages', people / seconds, '/s'),
+    withGoal(figure('worker memory, most', Math.max(...samples.map(({ workerMb }) => workerMb)), 'MB'), '< 250'),
+    withGoal(figure('Redis per finished message', perRecord, 'bytes'), '< 401'),
+    withGoal(figure('Redis beyond finished messages and list, most', Math.max(...beyond) / MB, 'MB'), '< 50'),
+    figure('readings that added up', samples.length, ''),
+  ]
+}
+
+/** Sink, records and counts must name the same messages, each once. */
+async function compareOneByOne(
+  { redis: { client } }: Laneway,
+  name: string,
+  people: number,
+  opaque: string[],
+): Promise<void> {
+  const id = parseCampaignId(name)
+  const found = id && (await findCampaign(client, id))
+  if (!found) throw new Error('the campaign is gone')
+  const sent = new Map<string, number>()
+  for (const each of opaque) {
+    const ulid = /^v1\.msg_\d+_([0-9A-Z]{26})\./.exec(each)?.[1] ?? each
+    sent.set(ulid, (sent.get(ulid) ?? 0) + 1)
+  }
+  for (let at = 0; at < people; at += 1_000) {
+    const ulids = Array.from({ length: Math.min(1_000, people - at) }, (_, i) =>
+      campaignMessageUlid(name, found.started_at ?? 0, at + i, phoneOf(at + i)),
+    )
+    const states = await readStates(client, found.lane, ulids)
+    for (const [i, ulid] of ulids.entries()) {
+      if (sent.get(ulid) !== 1) throw new Error(`recipient ${at + i} was sent ${sent.get(ulid) ?? 0} messages`)
+      if (states[i] !== 'sent') throw new Error(`recipient ${at + i} is ${states[i]}`)
+    }
+  }
+  if (sent.size !== people) throw new Error(`the sink got ${sent.size - people} messages that nobody was to get`)
+}
