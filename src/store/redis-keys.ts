@@ -51,6 +51,8 @@ export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
 /** ZSET ulid → time (ms) at which the sweep must look at it: sending, unconfirmed, or queued without a proven job. */
 export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
+/** HASH ulid → how often a worker ran its job alone and died over it, see worker/suspects.ts. */
+export const loneRunsKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
 /** ZSET ulid → time (ms) of the next status poll. */
 export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
 

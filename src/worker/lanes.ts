@@ -22,8 +22,8 @@ import { endJob, type JobEnd } from './bullmq.ts'
  */
 const LOCK_MS = 10_000
 const STALLED_CHECK_MS = 3_000
-/** A job whose worker died this often before it could be claimed is set aside as a dead letter. */
-const MAX_CRASHES = 5
+/** BullMQ must not set jobs aside by itself: it cannot tell the one that kills its workers from its neighbours. */
+const NO_LIMIT = 1_000_000
 /** A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis. */
 const REDIS_AWAY_MS = 1_000
 /** Dead letters are kept for a week, at most so many per lane. */
@@ -80,7 +80,7 @@ export function createLanes(deps: {
         concurrency: deps.config.laneConcurrency,
         lockDuration: LOCK_MS,
         stalledInterval: STALLED_CHECK_MS,
-        maxStalledCount: MAX_CRASHES,
+        maxStalledCount: NO_LIMIT,
         removeOnComplete: { count: 0 },
         removeOnFail: DEAD_LETTERS,
       },

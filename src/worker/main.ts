@@ -22,6 +22,7 @@ import { repeatedly } from './repeatedly.ts'
 import { sendMessage } from './send-message.ts'
 import { createSenderDirectory } from './sender-directory.ts'
 import { startStatusPolls } from './status-polls.ts'
+import { createSuspects } from './suspects.ts'
 import { SWEEP_MS, sweep } from './sweep.ts'
 
 /** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
@@ -55,7 +56,15 @@ export async function startWorker(
     const ensured = directory.of(lane).then((entry) => entry && queues.ensurePace(lane, entry.sender.rate))
     ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
   }
-  const lanes = createLanes({ redis, config, log, queues, process: (job) => sendMessage(sendDeps, job), opened })
+  const suspects = createSuspects(redis)
+  const lanes = createLanes({
+    redis,
+    config,
+    log,
+    queues,
+    process: (job) => suspects.run(job, () => sendMessage(sendDeps, job)),
+    opened,
+  })
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config, log, queues })
   const campaigns = startCampaignJobs({ redis, config, log, queues, directory })
