@@ -79,8 +79,8 @@ function figuresOf({ name, finding }: Played): string[] {
 
 function boundsOf({ unit, atLeast, atMost }: Figure): string {
   const bounds = [
-    ...(atLeast === undefined ? [] : [`at least ${atLeast}`]),
-    ...(atMost === undefined ? [] : [`at most ${atMost}`]),
+    ...(atLeast === undefined ? [] : [`at least ${rounded(atLeast)}`]),
+    ...(atMost === undefined ? [] : [`at most ${rounded(atMost)}`]),
   ]
   return bounds.length === 0 ? unit : `${unit} (${bounds.join(', ')})`
 }

@@ -27,6 +27,10 @@ export interface RigPlan {
   /** Whose line to Redis goes through a proxy. */
   redisProxy?: 'workers' | 'producers' | 'all'
   redisSettings?: Record<string, string>
+  /** A command to run Redis under. */
+  redisUnder?: readonly string[]
+  /** Whether processes that end by themselves are started again, as a supervisor does; otherwise they are a finding. */
+  supervised?: true
 }
 
 export interface Rig {
@@ -48,6 +52,8 @@ export interface Rig {
   liveProducer(): string
   /** Processes that ended although nobody ended them. */
   deaths: string[]
+  /** How often a supervised process ended by itself. */
+  crashes(): number
   /** One more worker, not yet started. */
   addWorker(): Part
   stop(): Promise<void>
@@ -87,8 +93,13 @@ export async function startRig(where: { build: string; folder: string; random: R
   mkdirSync(logs, { recursive: true })
   const deaths: string[] = []
   const died = (how: string) => void deaths.push(how)
+  let crashes = 0
+  let stopping = false
 
-  const redis = await createRedisServer(join(folder, 'redis'), { settings: plan.redisSettings ?? {} })
+  const redis = await createRedisServer(join(folder, 'redis'), {
+    settings: plan.redisSettings ?? {},
+    before: plan.redisUnder ?? [],
+  })
   await redis.start()
   const redisLine = await startProxy(() => redis.port, random.fork('redis line'))
   const viaProxy = `redis://127.0.0.1:${redisLine.port}`
@@ -122,7 +133,12 @@ export async function startRig(where: { build: string; folder: string; random: R
   const addWorker = (): Part => {
     const own = { ...env, REDIS_URL: redisUrlOf('workers') }
     const name = `worker ${workers.length + 1}`
-    const worker = createPart({ kind: 'worker', name, build, logs, died, env: own })
+    const revive = (): void => {
+      crashes += 1
+      // Should it end again before it is ready, this is called again.
+      if (!stopping) worker.start().catch(() => {})
+    }
+    const worker = createPart({ kind: 'worker', name, build, logs, died: plan.supervised ? revive : died, env: own })
     workers.push(worker)
     return worker
   }
@@ -152,8 +168,10 @@ export async function startRig(where: { build: string; folder: string; random: R
       return url
     },
     deaths,
+    crashes: () => crashes,
     addWorker,
     async stop() {
+      stopping = true
       await Promise.all([...workers, ...producers, chatProduct].map((part) => part.kill9()))
       store.disconnect()
       await Promise.all([redisLine.close(), providerLine.close(), front.close()])

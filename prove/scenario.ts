@@ -63,8 +63,10 @@ export const timeLimit = (run: Run, limit: number): number => (run.full ? limit 
 /** Sentences for the figures that are out of bounds. */
 export function brokenFigures(figures: readonly Figure[]): string[] {
   return figures.flatMap(({ what, value, unit, atMost, atLeast }) => {
-    if (atMost !== undefined && !(value <= atMost)) return [`${what}: ${rounded(value)} ${unit}, at most ${atMost}`]
-    if (atLeast !== undefined && !(value >= atLeast)) return [`${what}: ${rounded(value)} ${unit}, at least ${atLeast}`]
+    if (atMost !== undefined && !(value <= atMost))
+      return [`${what}: ${rounded(value)} ${unit}, at most ${rounded(atMost)}`]
+    if (atLeast !== undefined && !(value >= atLeast))
+      return [`${what}: ${rounded(value)} ${unit}, at least ${rounded(atLeast)}`]
     return []
   })
 }

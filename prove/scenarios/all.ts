@@ -7,6 +7,8 @@ import { idempotencyRace } from './idempotency-race.ts'
 import { lostReplies } from './lost-replies.ts'
 import { manyLanes } from './many-lanes.ts'
 import { pace } from './pace.ts'
+import { poisonJobs } from './poison-jobs.ts'
+import { powerLoss } from './power-loss.ts'
 import { producerKill } from './producer-kill.ts'
 import { providerLine } from './provider-line.ts'
 import { redisFull } from './redis-full.ts'
@@ -17,6 +19,8 @@ import { webhooks } from './webhooks.ts'
 import { workerKills } from './worker-kill.ts'
 
 export const SCENARIOS: readonly Scenario[] = [
+  poisonJobs,
+  powerLoss,
   frozenWorker,
   redisKill,
   ...workerKills,

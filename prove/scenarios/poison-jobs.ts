@@ -1,0 +1,75 @@
+// Some messages crash every worker that takes them up, before it can claim them: a bug, put into a copy of the build.
+// They must be set aside after a bounded number of crashes, and no other message with them.
+import { join } from 'node:path'
+import { newUlid } from '../../src/messages/message-id.ts'
+import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { alteredBuild } from '../altered-build.ts'
+import { laneOf } from '../lookup.ts'
+import { recipientsOf } from '../recipients.ts'
+import { testimonyAtRest } from '../rest.ts'
+import { CONCURRENCY } from '../rig.ts'
+import { onRig, type Scenario, timeLimit } from '../scenario.ts'
+import { eventually } from '../wait.ts'
+
+/** Recipients that end so crash the worker. */
+const POISON = '00'
+/** It kills the first worker among others, and three more that run it alone. */
+const CRASHES = 4
+
+export const poisonJobs: Scenario = {
+  name: 'poison-jobs',
+  promise: 'Messages that crash every worker are set aside with a reason, and all others are sent.',
+  run: async (run) => {
+    const build = alteredBuild(run.build, join(run.folder, 'dist'), {
+      file: 'worker/send-message.js',
+      find: 'const attempt = newAttemptId()',
+      replace: `if (payload.data.to.endsWith('${POISON}')) process.kill(process.pid, 'SIGKILL'); const attempt = newAttemptId()`,
+    })
+    return onRig(
+      { ...run, build },
+      { workers: 2, supervised: true, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] },
+      async (rig) => {
+        const [tenant] = rig.tenants
+        if (!tenant) throw new Error('no tenant')
+        const begunAt = performance.now()
+        const recipients = recipientsOf(0, run.full ? 5_000 : 500).filter(
+          (_to, n) => !run.full || n % 500 === 0 || n % 100 !== 0,
+        )
+        const poison = recipients.filter((to) => to.endsWith(POISON))
+        await addUnreadableJob(rig.store, tenant.lane)
+        await rig.client.post(tenant, recipients, 100)
+        const setAside = async () => (await laneOf(rig.liveProducer(), tenant))?.setAside ?? 0
+        await eventually(async () => (await setAside()) > poison.length, 300_000)
+        const recoveryMs = performance.now() - begunAt
+        const flagsEarned = rig.crashes() * CONCURRENCY
+        const { judgement, messages } = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned, say: run.say })
+        const aside = messages.filter(({ state }) => state === 'failed').map(({ to }) => to)
+        const innocent = aside.filter((to) => !to.endsWith(POISON))
+        const crashes = rig.crashes()
+        return {
+          judgement,
+          recoveryMs,
+          figures: [
+            { what: 'crashes of workers', value: crashes, unit: 'crashes', atMost: CRASHES * poison.length },
+            {
+              what: 'poisonous messages not set aside',
+              value: poison.length - aside.length + innocent.length,
+              unit: 'messages',
+              atMost: 0,
+            },
+            { what: 'others set aside', value: innocent.length, unit: 'messages', atMost: 0 },
+            { what: 'set aside after', value: recoveryMs, unit: 'ms', atMost: timeLimit(run, 120_000) },
+          ],
+        }
+      },
+    )
+  },
+}
+
+/** A job that no version can read: it must be set aside at once and take no worker with it. */
+async function addUnreadableJob(redis: Parameters<typeof openLaneQueues>[0], lane: number): Promise<void> {
+  const queues = openLaneQueues(redis)
+  const jobId = `msg_${lane}_${newUlid(Date.now())}`
+  await queues.queueOf(lane).add('send', { v: 99 }, { jobId })
+  await queues.close()
+}
