@@ -23,6 +23,8 @@ export const sendPayloadSchema = z.object({
   campaign: textUpTo(LIMITS.campaignId).optional(),
   /** Number of the campaign of ours that it belongs to; see src/messages/campaign-id.ts. */
   run: z.number().int().positive().optional(),
+  /** Of a campaign's message: what was filled in for this recipient. It stands for the text, see store/campaign-text.ts. */
+  filled: z.array(z.string()).optional(),
   /** A person wished it sent although an earlier message to the recipient may have gone out: it is flagged. */
   again: z.literal(true).optional(),
 })

@@ -7,6 +7,7 @@ import type { State } from '../messages/states.ts'
 import { readStory } from '../messages/story.ts'
 import { textOf } from '../messages/text.ts'
 import { jsonText, readRecord } from './broken-record.ts'
+import { campaignText } from './campaign-text.ts'
 import { type MessageRecord, readMessage } from './messages.ts'
 import type { Redis } from './redis.ts'
 import { laneJobKey } from './redis-keys.ts'
@@ -37,12 +38,12 @@ const jobSchema = z.object({
 /** A message by its id. The lane must have been checked to belong to the account that asks. */
 export async function findMessage(redis: Redis, id: MessageId, nowMs: number): Promise<FoundMessage | undefined> {
   const record = await readMessage(redis, id)
-  if (record) return ofRecord(id, record, nowMs)
+  if (record) return ofRecord(redis, id, record, nowMs)
   const waiting = await ofJob(redis, id, nowMs)
   if (waiting) return waiting
   // Claimed and finished between the two reads: then the record is there by now.
   const later = await readMessage(redis, id)
-  return later ? ofRecord(id, later, nowMs) : undefined
+  return later ? ofRecord(redis, id, later, nowMs) : undefined
 }
 
 /** Whether the message exists in any form. */
@@ -50,14 +51,14 @@ export async function messageExists(redis: Redis, id: MessageId): Promise<boolea
   return (await findMessage(redis, id, Date.now())) !== undefined
 }
 
-function ofRecord(id: MessageId, record: MessageRecord, nowMs: number): FoundMessage {
+async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowMs: number): Promise<FoundMessage> {
   const accepted = acceptedAtMs(id.ulid)
   const story = readStory(record.history, accepted)
   return {
     id,
     state: nowOf(record.state, record.validUntil, nowMs),
     type: record.type,
-    text: record.text,
+    text: (await campaignText(redis, id.lane, record)) ?? record.text,
     to: record.to,
     class: record.class,
     campaign: record.campaign,
@@ -80,7 +81,7 @@ async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundM
     id,
     state: isDead ? 'failed' : nowOf('queued', payload.until, nowMs),
     type: payload.content.type,
-    text: textOfPayload(payload),
+    text: (await campaignText(redis, id.lane, payload)) ?? textOfPayload(payload),
     to: payload.to,
     class: payload.class,
     campaign: payload.campaign,

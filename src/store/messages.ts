@@ -6,7 +6,7 @@ import { laneQueue } from '../jobs/lanes.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
 import type { Evidence, Repeat, State, Verdict } from '../messages/states.ts'
-import { readRecord } from './broken-record.ts'
+import { jsonText, readRecord } from './broken-record.ts'
 import { defineScript } from './lua.ts'
 import type { Redis } from './redis.ts'
 import { isThere, readHashes } from './redis-hashes.ts'
@@ -41,7 +41,8 @@ const recordSchema = z
     h: z.string().default(''),
     t: z.string().default(''),
     k: z.enum(['interactive', 'image', 'audio', 'template']),
-    x: z.string(),
+    x: z.string().default(''),
+    v: jsonText.pipe(z.array(z.string())).optional(),
     y: z.enum(['t', 'c']),
     u: z.coerce.number(),
     g: z.string().optional(),
@@ -63,7 +64,10 @@ const recordSchema = z
     /** Recipient: digits with country code. */
     to: raw.t,
     type: raw.k,
+    /** Empty for a message of a campaign. */
     text: raw.x,
+    /** Of a campaign's message: what was filled in, from which its text is made (campaign-text.ts). */
+    filled: raw.v,
     class: raw.y === 't' ? ('transactional' as const) : ('campaign' as const),
     /** Epoch ms. */
     validUntil: raw.u,
@@ -115,6 +119,8 @@ export interface NewMessage {
   validUntil: number
   campaign: string | undefined
   run: number | undefined
+  /** Of a campaign's message: kept instead of the text, which is mostly the same for all recipients. */
+  filled?: readonly string[] | undefined
   /** A person wished it sent although an earlier message of the kind may have gone out: a possible duplicate. */
   again?: boolean
 }
@@ -157,8 +163,9 @@ export async function claim(
       message.run ?? '',
       campaignPrefix(id.lane),
       times.evidenceWaitMs,
-      ...['t', message.to, 'k', message.type, 'x', message.text],
+      ...['t', message.to, 'k', message.type],
       ...['y', message.class === 'transactional' ? 't' : 'c', 'u', message.validUntil],
+      ...(message.filled === undefined ? ['x', message.text] : ['v', JSON.stringify(message.filled)]),
       ...(message.campaign === undefined ? [] : ['g', message.campaign]),
       ...(message.run === undefined ? [] : ['r', message.run]),
       ...(message.again ? ['o', 1] : []),

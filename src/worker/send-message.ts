@@ -59,7 +59,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
 
   // Claim.
   const attempt = newAttemptId()
-  const { content, to, campaign, run, again } = payload.data
+  const { content, to, campaign, run, filled, again } = payload.data
   const message = {
     to,
     type: content.type,
@@ -68,6 +68,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     validUntil: payload.data.until,
     campaign,
     run,
+    filled,
     ...(again && { again }),
   }
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0

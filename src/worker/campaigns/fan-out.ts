@@ -121,7 +121,6 @@ function mouldOf(campaign: Campaign, validityMs: number): Mould {
     name: wanted.name,
     language: wanted.language.code,
     compiled: result.compiled,
-    template: campaign.template,
     until: valid_until === undefined ? (campaign.resumed_at ?? 0) + validityMs : Date.parse(valid_until),
     again: 'class' in recipients && recipients.class !== 'failed',
   }

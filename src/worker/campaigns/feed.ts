@@ -5,8 +5,6 @@ import type { CampaignId } from '../../messages/campaign-id.ts'
 import { campaignMessageUlid } from '../../messages/campaign-message-id.ts'
 import type { CompiledComponents } from '../../messages/campaign-parameters.ts'
 import { messageId } from '../../messages/message-id.ts'
-import type { Template } from '../../messages/template.ts'
-import { textOf } from '../../messages/text.ts'
 import type { Recipient } from '../../store/campaign-snapshot.ts'
 import { idOf } from '../../store/campaigns.ts'
 import type { LaneQueues } from '../../store/lane-queues.ts'
@@ -20,8 +18,6 @@ export interface Mould {
   name: string
   language: string
   compiled: CompiledComponents
-  /** As it was approved at preflight; undefined only where the account has the check turned off. */
-  template: Template | undefined
   /** Epoch ms after which they are not sent. */
   until: number
   /** They may be second messages to their recipients, by somebody's wish. */
@@ -30,7 +26,7 @@ export interface Mould {
 
 /** The message of the recipient at place `index`. */
 export function messageOf(mould: Mould, recipient: Recipient, index: number): { ulid: string; payload: SendPayload } {
-  const { id, name, language, compiled, template } = mould
+  const { id, name, language, compiled } = mould
   const components = compiled.fill(recipient.values)
   const content = { type: 'template' as const, template: { name, language: { code: language }, components } }
   return {
@@ -40,7 +36,7 @@ export function messageOf(mould: Mould, recipient: Recipient, index: number): { 
       to: recipient.to,
       class: 'campaign',
       content,
-      text: textOf(content, template),
+      filled: recipient.values,
       until: mould.until,
       run: id.number,
       ...(mould.again && { again: true as const }),
