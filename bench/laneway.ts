@@ -50,7 +50,7 @@ export async function startLaneway(
     LANEWAY_DATA_DIR: join(dir, 'data'),
     LANEWAY_SECRET_KEY: SECRET_KEY,
     LANEWAY_CLOUD_API_APP_SECRET: APP_SECRET,
-    LANEWAY_LOG_LEVEL: 'warn',
+    LANEWAY_LOG_LEVEL: 'error',
   }
   const flags = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`]
   const producer = startPart('start/producer.js', settings, closing, flags)

