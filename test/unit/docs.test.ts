@@ -1,0 +1,176 @@
+// Pins: what README, changelog and docs/ name is there: commands, paths, links, settings, tests. What they say of it is
+// for people to check.
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import type { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { createProgram } from '../../src/cli/program.ts'
+import { loadConfig, settings } from '../../src/config.ts'
+import { environment } from '../../src/simulator/config.ts'
+import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
+
+const pages = readPages()
+const { scripts } = z
+  .object({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readFileSync('package.json', 'utf8')))
+const program = createProgram({ stdin: process.stdin, stdout: process.stdout, stderr: process.stderr })
+const nouns = new Map(program.commands.map((noun) => [noun.name(), noun]))
+
+/** What `look` finds wrong, with the page it is on. */
+const faultsOf = (look: (page: Page) => readonly string[]): string[] =>
+  pages.flatMap((page) => look(page).map((fault) => `${page.path}: ${fault}`))
+
+test('every npm script that is named exists', () => {
+  const named = (page: Page) =>
+    [...page.code, ...page.shell].flatMap((code) =>
+      Array.from(code.matchAll(/\bnpm (?:run (?:--silent )?([\w:-]+)|(start|test)\b)/g), ([, run, own]) => run ?? own),
+    )
+  expect(
+    faultsOf((page) => named(page).flatMap((name) => (name && !scripts[name] ? [`npm run ${name}`] : []))),
+  ).toEqual([])
+  expect(named(readPage('README.md'))).toContain('check')
+})
+
+/** The words of a command up to the next pipe, redirection or command. A value in quotes is one word. */
+function wordsOf(command: string): string[] {
+  const [own = ''] = command.split(/(?:\s[|<>&;]|;\s*$)/)
+  return Array.from(
+    own.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g),
+    ([, double, single, bare]) => double ?? single ?? bare ?? '',
+  )
+}
+
+/** What is wrong with a command line of ours; `whole` asks for everything that must be given. */
+function faultOfCommand(words: readonly string[], whole: boolean): string | undefined {
+  const [nounName = '', verbName = '', ...rest] = words
+  if (nounName === '' || nounName.startsWith('-') || nounName.startsWith('<')) return undefined
+  const noun = nouns.get(nounName)
+  if (!noun) return `no noun ${nounName}`
+  if (verbName === '' || verbName.startsWith('-')) return undefined
+  const verb = noun.commands.find((each) => each.name() === verbName)
+  if (!verb) return `no verb ${nounName} ${verbName}`
+  return faultOfValues(verb, rest, whole && !rest.includes('--help'))
+}
+
+function faultOfValues(verb: Command, words: readonly string[], whole: boolean): string | undefined {
+  const given = new Set<string>()
+  let values = 0
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? ''
+    if (!word.startsWith('--')) {
+      values += 1
+      continue
+    }
+    if (word === '--help') continue
+    const option = verb.options.find(({ long }) => long === word)
+    if (!option) return `no option ${verb.name()} ${word}`
+    given.add(word)
+    if (option.required) at += 1
+  }
+  if (!whole) return undefined
+  const missing = verb.options.find(({ mandatory, long }) => mandatory && !given.has(long ?? ''))
+  if (missing) return `${verb.name()} lacks ${missing.long}`
+  const { length } = verb.registeredArguments
+  return values === length ? undefined : `${verb.name()} takes ${length} arguments, got ${values}`
+}
+
+test('every command of the command line that is named exists, and takes what it is given', () => {
+  const full = (page: Page) =>
+    page.shell.flatMap((line) =>
+      Array.from(line.matchAll(/(?:\bnpm run (?:--silent )?cli --|\bdist\/cli\.js) (.*)/g), ([, words = '']) => words),
+    )
+  const mentioned = (page: Page) =>
+    page.code.flatMap((code) => {
+      const [, own] = /^npm run (?:--silent )?cli -- (.*)/.exec(code) ?? []
+      if (own !== undefined) return [own]
+      return nouns.has(code.split(' ')[0] ?? '') && code.includes(' ') ? [code] : []
+    })
+  const faults = faultsOf((page) =>
+    [
+      ...full(page).map((command) => faultOfCommand(wordsOf(command), true)),
+      ...mentioned(page).map((command) => faultOfCommand(wordsOf(command), false)),
+    ].filter((fault) => fault !== undefined),
+  )
+  expect(faults).toEqual([])
+  expect(faultOfCommand(['senders', 'remove', '1'], true)).toBe('no verb senders remove')
+  expect(faultOfCommand(['keys', 'list', '--accounts', '1'], true)).toBe('no option list --accounts')
+  expect(faultOfCommand(['keys', 'list'], true)).toBe('list lacks --account')
+  expect(faultOfCommand(['messages', 'show'], true)).toBe('show takes 1 arguments, got 0')
+})
+
+const SOURCES = /^(src|test|docs|scripts|bench|prove|examples|\.ci)(\/|$)/
+const SOURCE_FILE = /^[\w./-]+\.(ts|mjs|lua|md|yml)$/
+
+/** Whether a path that a page names is in the repository. What is built is there when its source is. */
+const isThere = (path: string): boolean => existsSync(path.replace(/^dist\/(.*)\.js$/, 'src/$1.ts'))
+
+test('every path that is named exists', () => {
+  const named = (page: Page) => [
+    ...page.code.filter((code) => SOURCES.test(code) || SOURCE_FILE.test(code)),
+    ...[...page.code, ...page.shell].flatMap((code) => code.match(/\bdist\/[\w/-]+\.js\b/g) ?? []),
+  ]
+  expect(faultsOf((page) => named(page).filter((path) => !isThere(path)))).toEqual([])
+  expect(named(readPage('README.md'))).toContain('src/messages/states.ts')
+})
+
+test('every link leads to a file, and to a heading in it', () => {
+  const broken = (page: Page) =>
+    page.links
+      .filter((link) => !/^https?:/.test(link))
+      .filter((link) => {
+        const [path = '', anchor] = link.split('#')
+        const target = path === '' ? page.path : normalize(join(dirname(page.path), path))
+        if (!existsSync(target)) return true
+        return anchor !== undefined && !readPage(target).anchors.includes(anchor)
+      })
+  expect(faultsOf(broken)).toEqual([])
+})
+
+test('every page is linked from the README or the list of decisions', () => {
+  const linked = ['README.md', 'docs/adr/README.md'].flatMap((from) =>
+    readPage(from).links.map((link) => normalize(join(dirname(from), link.split('#')[0] ?? ''))),
+  )
+  const orphans = pages.map(({ path }) => path).filter((path) => !/^(README|CHANGELOG)/.test(path))
+  expect(orphans.filter((path) => !linked.includes(path) && path !== 'docs/adr/README.md')).toEqual([])
+})
+
+test('every setting that is named exists', () => {
+  const known = new Set([...Object.keys(settings), ...Object.keys(environment.shape)])
+  const named = (page: Page) => [
+    ...(page.text.match(/\b(?:LANEWAY|SIMULATOR)_[A-Z_]*[A-Z]\b/g) ?? []),
+    ...[...page.code, ...page.shell].flatMap((code) =>
+      Array.from(code.matchAll(/\b([A-Z][A-Z_]+)=\S* (?=[A-Z_]+=|npm |node )/g), ([, name = '']) => name),
+    ),
+  ]
+  expect(faultsOf((page) => named(page).filter((name) => !known.has(name)))).toEqual([])
+})
+
+test('the table of settings in the README is the schema', () => {
+  const rows = tableUnder(readPage('README.md'), 'Configuration')
+  const unquoted = (cell = '') => cell.replaceAll(/^`|`$/g, '')
+  expect(rows.map(([name, , meaning]) => [unquoted(name), meaning])).toEqual(
+    Object.entries(settings).map(([name, setting]) => [name, setting.description]),
+  )
+  const defaults = Object.fromEntries(
+    rows.map(([name, value]) => [unquoted(name), value === 'none' ? '' : unquoted(value)]),
+  )
+  expect(loadConfig(defaults)).toEqual(loadConfig({}))
+})
+
+test('every test that is named in quotes after its file is in that file', () => {
+  const named = (page: Page) =>
+    page.prose
+      .split(/\n(?=\s*(?:- |\n|\|))/)
+      .flatMap((item) => {
+        const [, path] = /`((?:test|prove)\/[\w./-]+\.test\.ts)`/.exec(item) ?? []
+        if (path === undefined) return []
+        return Array.from(item.matchAll(/"([^"]+)"/g), ([, title = '']) => ({
+          path,
+          title: title.replaceAll(/\s+/g, ' '),
+        }))
+      })
+      .filter(({ path, title }) => !(existsSync(path) && readFileSync(path, 'utf8').includes(title)))
+      .map(({ path, title }) => `${path} has no "${title}"`)
+  expect(faultsOf(named)).toEqual([])
+})
