@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { Command } from 'commander'
 import { loadConfig } from '../config.ts'
 import { accounts } from './accounts.ts'
+import { campaigns } from './campaigns/campaigns.ts'
 import { contacts } from './contacts.ts'
 import { keys } from './keys.ts'
 import { lanes } from './lanes.ts'
@@ -12,7 +13,7 @@ import { senders } from './senders.ts'
 import { templates } from './templates.ts'
 import type { Noun, Verb } from './verb.ts'
 
-const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes]
+const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes, campaigns]
 
 /** How a person calls the command line. */
 const PROGRAM = 'npm run cli --'
@@ -36,7 +37,7 @@ export interface Terminal {
 /** Its `parseAsync` runs one command line, and throws commander's errors, CliFailure, and what the work itself throws. */
 export function createProgram(terminal: Terminal): Command {
   const program = new Command(PROGRAM)
-    .description('Looks after a Laneway: accounts, keys, senders, templates, contacts, messages and lanes.')
+    .description('Looks after a Laneway: accounts, keys, senders, templates, contacts, messages, lanes and campaigns.')
     .usage('<noun> <verb> [options]')
     .addHelpText('after', ABOUT)
     .exitOverride()

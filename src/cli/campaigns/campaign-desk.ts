@@ -1,0 +1,42 @@
+// What the campaign verbs share: the campaign that was typed, the means to steer it, and refusals as sentences.
+
+import { Refusal } from '../../accept/refusal.ts'
+import { describeCampaign } from '../../campaigns/describe-campaign.ts'
+import type { SteerDeps } from '../../campaigns/steer-campaign.ts'
+import type { CampaignId } from '../../messages/campaign-id.ts'
+import { parseCampaignId } from '../../messages/campaign-id.ts'
+import { openCampaignQueue } from '../../store/campaign-queue.ts'
+import { type Campaign, findCampaign, idOf } from '../../store/campaigns.ts'
+import type { Redis } from '../../store/redis.ts'
+import { CliFailure } from '../failure.ts'
+import { typed } from '../typed.ts'
+import type { Answer, Desk } from '../verb.ts'
+import { campaignFacts } from './campaign-facts.ts'
+
+export const campaignArgument = typed('the id of a campaign such as cmp_1_7, see `campaigns list`', parseCampaignId)
+
+export async function existing(redis: Redis, id: CampaignId): Promise<Campaign> {
+  const campaign = await findCampaign(redis, id)
+  if (campaign === undefined) throw new CliFailure(`There is no campaign ${idOf(id)}; see \`campaigns list\`.`)
+  return campaign
+}
+
+/** Runs `work` with the queue open; a refusal ends the command with its sentence and all its details. */
+export async function steering<T>({ redis, config }: Desk, work: (deps: SteerDeps) => Promise<T>): Promise<T> {
+  const queue = openCampaignQueue(redis)
+  try {
+    return await work({ redis, queue, retentionMs: config.retentionMs })
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const more = error.faults.slice(1).map(({ path, message }) => `\n  ${path}: ${message}.`)
+    throw new CliFailure(error.message + more.join(''))
+  } finally {
+    await queue.close()
+  }
+}
+
+/** The campaign as it is now. */
+export async function shown(redis: Redis, id: CampaignId): Promise<Answer> {
+  const json = await describeCampaign(redis, await existing(redis, id), Date.now())
+  return { json, text: campaignFacts(json) }
+}

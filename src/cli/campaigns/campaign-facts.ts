@@ -1,0 +1,63 @@
+// A campaign as lines for a terminal.
+import type { CampaignDescription } from '../../campaigns/describe-campaign.ts'
+import { STATES } from '../../messages/states.ts'
+import { facts } from '../table.ts'
+
+export function campaignFacts(campaign: CampaignDescription): string {
+  const { template, preflight, progress } = campaign
+  return facts([
+    ['Campaign', campaign.id],
+    ['Name', campaign.name ?? ''],
+    ['State', campaign.state + (campaign.reason === null ? '' : `: ${campaign.reason}`)],
+    ['From', campaign.sender ?? 'a sender that is gone'],
+    ['Template', `${template.name} (${template.language})`],
+    ['To', recipientsOf(campaign)],
+    ['Scheduled', campaign.scheduled_at ?? ''],
+    ['Started', campaign.started_at ?? ''],
+    ['Ended', campaign.ended_at ?? ''],
+    ['Valid until', campaign.valid_until ?? ''],
+    ...(preflight === undefined ? [] : preflightFacts(preflight)),
+    ['Recipients', String(progress.total)],
+    ...STATES.map((state) => [`  ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const),
+    ['Pace', progress.rate_per_second > 0 ? `${Math.round(progress.rate_per_second)} messages a second` : ''],
+    ['Held to', progress.held_to === null ? '' : `${Math.round(progress.held_to)} a second, throttled by the provider`],
+    ['To go', campaign.state === 'running' && progress.seconds_left !== null ? spoken(progress.seconds_left) : ''],
+  ])
+}
+
+function preflightFacts(preflight: NonNullable<CampaignDescription['preflight']>): [string, string][] {
+  const refused = Object.entries(preflight.refused).filter(([, count]) => count > 0)
+  return [
+    ['Checked', preflight.checked_at ?? ''],
+    ...preflight.problems.map(({ path, message }): [string, string] => ['Problem', `${path}: ${message}`]),
+    ['Left out', refused.map(([reason, count]) => `${count} ${WORDS[reason] ?? reason}`).join(', ')],
+    ['Excluded', preflight.excluded === 0 ? '' : `${preflight.excluded} by tag`],
+    ['Needs', `${spoken(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`],
+    ['Would expire', preflight.would_expire === 0 ? '' : `${preflight.would_expire} before their turn`],
+  ]
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  duplicate: 'duplicates',
+  number: 'with an impossible number',
+  parameter: 'with a value missing or not fitting',
+  unreadable: 'that cannot be read',
+}
+
+function recipientsOf({ recipients, has_rows }: CampaignDescription): string {
+  if ('rows' in recipients) return has_rows ? 'uploaded rows' : 'rows, not uploaded yet'
+  if ('class' in recipients) return `those of ${recipients.campaign} that are ${recipients.class}`
+  const except = recipients.except.length === 0 ? '' : ` but not ${recipients.except.join(', ')}`
+  return `tags ${recipients.tags.join(', ')}${except}`
+}
+
+/** `75` is `1 min 15 s`. */
+export function spoken(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 3_600), 'h'],
+    [Math.floor((seconds % 3_600) / 60), 'min'],
+    [Math.round(seconds % 60), 's'],
+  ] as const
+  const told = parts.filter(([count]) => count > 0).slice(0, 2)
+  return told.length === 0 ? '0 s' : told.map(([count, unit]) => `${count} ${unit}`).join(' ')
+}

@@ -1,0 +1,79 @@
+// campaigns: create, list, show, and all that the files beside this one do.
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { defineCampaign } from '../../campaigns/create-campaign.ts'
+import { describeCampaign } from '../../campaigns/describe-campaign.ts'
+import { listCampaigns } from '../../store/campaigns.ts'
+import { existingAccount } from '../accounts.ts'
+import { CliFailure, fileFailure } from '../failure.ts'
+import { table } from '../table.ts'
+import { accountId } from '../typed.ts'
+import { type Noun, verb } from '../verb.ts'
+import { campaignArgument, shown, steering } from './campaign-desk.ts'
+import { fileVerbs } from './files.ts'
+import { steeringVerbs } from './steering.ts'
+import { watchVerb } from './watch.ts'
+
+/** The latest ones; whoever wants older ones asks the interface. */
+const LISTED = 50
+
+export const campaigns: Noun = {
+  name: 'campaigns',
+  summary: 'one template to many people',
+  verbs: [
+    verb({
+      usage: 'create <file>',
+      summary: 'create a draft from a JSON file, the same as the body of POST /campaigns',
+      example: 'spring.json --account 1',
+      options: { '!--account <id>': 'account that owns it' },
+      values: z.strictObject({ file: z.string().transform((file) => resolve(file)), account: accountId }),
+      run: async ({ file, account }, desk) => {
+        await existingAccount(desk.redis, account)
+        const body = await readJson(file)
+        const id = await steering(desk, (deps) => defineCampaign(deps, account, body, Date.now()))
+        return shown(desk.redis, id)
+      },
+    }),
+    verb({
+      usage: 'list',
+      summary: `list the ${LISTED} latest`,
+      example: '--account 1',
+      options: { '!--account <id>': 'account that owns them' },
+      values: z.strictObject({ account: accountId }),
+      run: async ({ account }, { redis }) => {
+        await existingAccount(redis, account)
+        const found = await listCampaigns(redis, account, { offset: 0, limit: LISTED })
+        const json = await Promise.all(found.map((campaign) => describeCampaign(redis, campaign, Date.now())))
+        const rows = json.map(({ id, name, state, sender, template, progress }) => [
+          ...[id, name ?? '', state, sender ?? '', template.name],
+          ...[progress.total, progress.queued, progress.failed + progress.unknown].map(String),
+        ])
+        const headings = ['CAMPAIGN', 'NAME', 'STATE', 'SENDER', 'TEMPLATE', 'RECIPIENTS', 'QUEUED', 'FAILED']
+        return { json, text: json.length === 0 ? 'There is no campaign yet.' : table(headings, rows) }
+      },
+    }),
+    verb({
+      usage: 'show <id>',
+      summary: 'show a campaign and how far it is',
+      example: 'cmp_1_7',
+      options: {},
+      values: z.strictObject({ id: campaignArgument }),
+      run: ({ id }, { redis }) => shown(redis, id),
+    }),
+    watchVerb,
+    ...steeringVerbs,
+    ...fileVerbs,
+  ],
+}
+
+async function readJson(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw fileFailure(file, error)
+  })
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new CliFailure(`The file ${file} is not JSON.`)
+  }
+}

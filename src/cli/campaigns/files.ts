@@ -1,0 +1,74 @@
+// campaigns: upload, export, refused. Files in and out of a campaign.
+import { createReadStream, createWriteStream } from 'node:fs'
+import { copyFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { z } from 'zod'
+import { type ExportFormat, exportCampaign } from '../../campaigns/export-campaign.ts'
+import { takeRows } from '../../campaigns/take-rows.ts'
+import { campaignFolder, type RowFormat } from '../../store/campaign-files.ts'
+import { refusedFile } from '../../store/campaign-snapshot.ts'
+import { CliFailure, fileFailure } from '../failure.ts'
+import { typed } from '../typed.ts'
+import { type Verb, verb } from '../verb.ts'
+import { campaignArgument, existing, shown, steering } from './campaign-desk.ts'
+
+/** A path whose ending tells the format. */
+const rowsPath = typed('a file that ends in .csv or .ndjson', (text) =>
+  /\.(csv|ndjson)$/i.test(text) ? resolve(text) : undefined,
+)
+const formatOf = (path: string): RowFormat & ExportFormat => (/\.csv$/i.test(path) ? 'csv' : 'ndjson')
+
+export const fileVerbs: readonly Verb[] = [
+  verb({
+    usage: 'upload <id> <file>',
+    summary: 'give it its recipients: a CSV file with a header, or NDJSON, a row each',
+    example: 'cmp_1_7 people.csv',
+    options: {},
+    values: z.strictObject({ id: campaignArgument, file: rowsPath }),
+    run: async ({ id, file }, desk) => {
+      const { redis, config } = desk
+      const { size } = await stat(file).catch((error: unknown) => {
+        throw fileFailure(file, error)
+      })
+      await steering(desk, async () => {
+        const deps = { redis, dataDir: config.dataDir, retentionMs: config.retentionMs }
+        await takeRows(deps, await existing(redis, id), formatOf(file), createReadStream(file), size)
+      })
+      return shown(redis, id)
+    },
+  }),
+  verb({
+    usage: 'export <id> <file>',
+    summary: 'write what became of every recipient, as CSV or NDJSON by the ending of the file',
+    example: 'cmp_1_7 outcome.csv',
+    options: {},
+    values: z.strictObject({ id: campaignArgument, file: rowsPath }),
+    run: async ({ id, file }, { redis, config }) => {
+      const campaign = await existing(redis, id)
+      const lines = exportCampaign({ redis, dataDir: config.dataDir }, campaign, formatOf(file))
+      // Phone numbers of people: for nobody's eyes but the one's who asks.
+      await pipeline(Readable.from(lines), createWriteStream(file, { mode: 0o600 })).catch((error: unknown) => {
+        throw error instanceof Error && 'syscall' in error ? fileFailure(file, error) : error
+      })
+      return { json: { file, recipients: campaign.total }, text: `${campaign.total} recipients are in ${file}.` }
+    },
+  }),
+  verb({
+    usage: 'refused <id> <file>',
+    summary: 'write whom the preflight left out and why, as CSV',
+    example: 'cmp_1_7 refused.csv',
+    options: {},
+    values: z.strictObject({ id: campaignArgument, file: z.string().transform((file) => resolve(file)) }),
+    run: async ({ id, file }, { redis, config }) => {
+      const campaign = await existing(redis, id)
+      if (campaign.snapshot === '') throw new CliFailure('It has not been checked yet; see `campaigns preflight`.')
+      const path = refusedFile(campaignFolder(config.dataDir, campaign), campaign.snapshot)
+      await copyFile(path, file).catch((error: unknown) => {
+        throw fileFailure(file, error)
+      })
+      return { json: { file }, text: `Whoever was left out is in ${file}.` }
+    },
+  }),
+]

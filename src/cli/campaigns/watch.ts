@@ -1,0 +1,56 @@
+// campaigns watch: a progress bar until the campaign stops.
+import type { Writable } from 'node:stream'
+import { SingleBar } from 'cli-progress'
+import { z } from 'zod'
+import { type CampaignDescription, describeCampaign } from '../../campaigns/describe-campaign.ts'
+import { verb } from '../verb.ts'
+import { campaignArgument, existing, shown } from './campaign-desk.ts'
+import { spoken } from './campaign-facts.ts'
+
+const ASK_EVERY_MS = 200
+
+export const watchVerb = verb({
+  usage: 'watch <id>',
+  summary: 'watch it until it is done, paused or cancelled',
+  example: 'cmp_1_7',
+  options: {},
+  values: z.strictObject({ id: campaignArgument }),
+  run: async ({ id }, { redis, stderr }) => {
+    const bar = startBar(stderr)
+    try {
+      for (;;) {
+        const now = await describeCampaign(redis, await existing(redis, id), Date.now())
+        show(bar, now)
+        if (!['checking', 'scheduled', 'running'].includes(now.state)) break
+        await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
+      }
+    } finally {
+      bar.stop()
+    }
+    return shown(redis, id)
+  },
+})
+
+/** On standard error, and only when a person looks at it. */
+function startBar(stream: Writable): SingleBar {
+  const bar = new SingleBar({
+    stream,
+    format: '{state} {bar} {percentage} % | {value} of {total} | {rate} a second | {left} to go | {badly} failed',
+    clearOnComplete: true,
+    // Its own handling of Ctrl-C would keep the watch running; so it must not change what it would have to put back.
+    gracefulExit: false,
+    linewrap: true,
+  })
+  bar.start(0, 0, { state: '', rate: 0, left: '-', badly: 0 })
+  return bar
+}
+
+function show(bar: SingleBar, { state, progress }: CampaignDescription): void {
+  bar.setTotal(progress.total)
+  bar.update(progress.total - progress.queued, {
+    state,
+    rate: Math.round(progress.rate_per_second),
+    left: progress.seconds_left === null ? '-' : spoken(progress.seconds_left),
+    badly: progress.failed + progress.unknown + progress.expired,
+  })
+}
