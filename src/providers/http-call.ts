@@ -35,6 +35,7 @@ export function postJson(
   body: object,
   timeoutMs: number,
 ): Promise<HttpEnd> {
+  const deadline = performance.now() + timeoutMs
   return new Promise((resolve) => {
     let running: Dispatcher.DispatchController | undefined
     let isOver = false
@@ -67,7 +68,9 @@ export function postJson(
       },
       {
         onRequestStart(controller) {
-          // It was given up while it waited for a connection: aborting here still keeps every byte back.
+          // Its time was over while it waited for a connection: aborting here still keeps every byte back. A process
+          // that was stopped meanwhile hears of the connection before its timer fires, so the clock is asked as well.
+          if (performance.now() >= deadline) fail('timeout')
           if (isOver) controller.abort(new Error('given up'))
           else running = controller
         },
