@@ -41,7 +41,7 @@ afterAll(async () => {
 describe('help', () => {
   test('is there on every level, with an example', async () => {
     const nouns = namesIn((await cli('--help')).stdout)
-    expect(nouns).toEqual(['accounts', 'keys', 'senders', 'templates', 'contacts', 'messages', 'lanes'])
+    expect(nouns).toEqual(['accounts', 'keys', 'senders', 'templates', 'contacts', 'messages', 'lanes', 'campaigns'])
     for (const noun of nouns) {
       const help = await cli(noun, '--help')
       expect(help).toMatchObject({ code: 0, stderr: '' })

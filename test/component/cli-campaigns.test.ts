@@ -1,0 +1,104 @@
+// Pins: a campaign can be run from the command line alone, and what cannot be done is told in one sentence.
+// Real: Redis, producer, worker, files. Stood in for: the chat product.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { runCli } from '../support/cli.ts'
+
+let service: CampaignService
+const folder = mkdtempSync(join(tmpdir(), 'laneway-cli-campaigns-'))
+
+beforeAll(async () => {
+  service = await startCampaigns()
+})
+afterAll(async () => {
+  await service?.close()
+  rmSync(folder, { recursive: true })
+})
+
+const cli = (...words: string[]) =>
+  runCli(['campaigns', ...words], { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+
+async function json(...words: string[]) {
+  const { code, stdout, stderr } = await cli(...words, '--json')
+  expect(stderr).toBe('')
+  expect(code).toBe(0)
+  return JSON.parse(stdout)
+}
+
+function written(name: string, content: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, content)
+  return path
+}
+
+test('create, upload, preflight, start, watch, export', async () => {
+  const definition = written(
+    'spring.json',
+    JSON.stringify(service.definition({ rows: { phone: 'Mobile' } }, { name: 'Spring' })),
+  )
+  const { id } = await json('create', definition, '--account', String(service.tenant.account))
+  const rows = written('people.csv', 'name,Mobile\nAnn,+49 1520 9990001\nBob,+49 1520 9990002\nBob,nonsense\n')
+  expect(await json('upload', id, rows)).toMatchObject({ state: 'draft', has_rows: true })
+  const checked = await json('preflight', id)
+  expect(checked).toMatchObject({ state: 'ready', preflight: { recipients: 2, refused: { number: 1 } } })
+
+  const refused = join(folder, 'refused.csv')
+  await json('refused', id, refused)
+  expect(readFileSync(refused, 'utf8')).toMatch(/^where,phone,reason,explanation\nline 4,nonsense,number,.+\n$/)
+
+  await json('start', id)
+  const watched = await cli('watch', id)
+  expect(watched.stdout).toContain('done')
+  expect(await json('list', '--account', String(service.tenant.account))).toMatchObject([
+    { id, state: 'done', name: 'Spring' },
+  ])
+
+  const outcome = join(folder, 'outcome.csv')
+  await json('export', id, outcome)
+  const [header, ann, bob, ...more] = readFileSync(outcome, 'utf8').trimEnd().split('\n')
+  expect(header).toMatch(/^recipient,message_id,state,/)
+  expect(ann).toMatch(/^4915209990001,msg_\d+_\w{26},(sent|delivered|read),/)
+  expect(bob).toMatch(/^4915209990002,/)
+  expect(more).toEqual([])
+  expect((await service.ledger()).sort()).toEqual(['4915209990001', '4915209990002'])
+})
+
+test('pause, resume and cancel say what they did, and what a state does not allow', async () => {
+  const { tag } = await service.addPeople(20)
+  const id = await service.ready({ tags: [tag] })
+  const early = await cli('pause', id)
+  expect(early).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: 'error: This needs a campaign that is running; it is ready.\n',
+  })
+  expect(await json('schedule', id, '2999-01-01T00:00:00Z')).toMatchObject({ state: 'scheduled' })
+  expect(await json('cancel', id)).toMatchObject({ state: 'cancelled', progress: { cancelled: 20 } })
+})
+
+test('a definition that is wrong is told with all its faults', async () => {
+  const file = written(
+    'wrong.json',
+    JSON.stringify({ sender: 7, template: { name: 'spring', language: {} }, recipients: { tags: [] } }),
+  )
+  const { code, stderr } = await cli('create', file, '--account', String(service.tenant.account))
+  expect(code).toBe(1)
+  expect(stderr).toContain('sender: expected a string')
+  expect(stderr).toContain('template.language.code: required')
+  expect(stderr).toContain('recipients')
+})
+
+test('a campaign that is not there, and an id that is none', async () => {
+  expect(await cli('show', 'cmp_1_999')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no campaign cmp_1_999'),
+  })
+  expect(await cli('show', 'nonsense')).toMatchObject({ code: 2, stderr: expect.stringContaining('<id>: expected') })
+  expect(await cli('upload', 'cmp_1_999', 'people.xlsx')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('.csv'),
+  })
+})
