@@ -1,0 +1,259 @@
+// Pins: what leaves on each wire, and how each wire's answers are read. Real: HTTP on loopback; the other end only keeps
+// what it got and answers as it is told.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Content } from '../../src/messages/content.ts'
+import { cloudApi } from '../../src/providers/cloud-api.ts'
+import { createHttpAgent } from '../../src/providers/http-call.ts'
+import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
+import { partnerApi } from '../../src/providers/partner-api.ts'
+import type { PollEnd, Provider, ProviderSender } from '../../src/providers/provider.ts'
+
+interface Got {
+  method: string
+  path: string
+  headers: Record<string, unknown>
+  body: Record<string, unknown>
+}
+
+let got: Got | undefined
+let answer: { status: number; body: string; headers?: Record<string, string> } = { status: 200, body: '{}' }
+const bodySchema = z.record(z.string(), z.unknown())
+const server = createServer(async (request, response) => {
+  let text = ''
+  for await (const chunk of request) text += String(chunk)
+  const { method = '', url: path = '', headers } = request
+  got = { method, path, headers, body: bodySchema.parse(JSON.parse(text)) }
+  response.writeHead(answer.status, answer.headers).end(answer.body)
+})
+
+const agent = createHttpAgent()
+const opaqueIds = createOpaqueIds('a secret key of at least 32 characters')
+const sender: ProviderSender = { number: '4917000001', baseUrl: '', token: 'tok/en', phoneNumberId: '10654/../x' }
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  // An address may have a path of its own.
+  sender.baseUrl = `http://127.0.0.1:${address.port}/up`
+})
+afterAll(async () => {
+  await agent.destroy()
+  server.close()
+})
+
+const ID = 'msg_7_01JD3V5T9GZQ4XNB8M2K6R0WCY'
+const image: Content = { type: 'image', image: { link: 'https://example.com/a.jpg', caption: 'Look' } }
+const template: Content = {
+  type: 'template',
+  template: {
+    name: 'flash_sale',
+    language: { code: 'en_US' },
+    components: [
+      {
+        type: 'HEADER',
+        parameters: [{ type: 'image', image: { link: 'https://example.com/a.jpg' } }],
+      },
+      { type: 'BODY', parameters: [{ type: 'text', text: 'Type HEADER, URL' }] },
+      {
+        type: 'BUTTON',
+        sub_type: 'COPY_CODE',
+        index: '1',
+        parameters: [{ type: 'coupon_code', coupon_code: 'SAVE' }],
+      },
+      {
+        type: 'CAROUSEL',
+        cards: [{ card_index: 0, components: [{ type: 'HEADER', parameters: [] }] }],
+      },
+    ],
+  },
+}
+
+const send = (provider: Provider, content: Content = image, campaign?: string) =>
+  provider.send(sender, { id: ID, attempt: 'ABC123', to: '491700000001', content, campaign }, 5_000)
+
+const cloud = cloudApi(agent, opaqueIds)
+const partner = partnerApi(agent)
+
+describe('on cloud-api', () => {
+  test('a message leaves as the Graph API takes it, with our id signed in the opaque field', async () => {
+    await send(cloud)
+    expect(got).toMatchObject({ method: 'POST', path: '/up/v25.0/10654%2F..%2Fx/messages' })
+    expect(got?.headers).toMatchObject({ authorization: 'Bearer tok/en', 'content-type': 'application/json' })
+    const { biz_opaque_callback_data: opaque, ...body } = got?.body ?? {}
+    expect(body).toEqual({ messaging_product: 'whatsapp', recipient_type: 'individual', to: '+491700000001', ...image })
+    expect(opaqueIds.read(String(opaque))).toEqual({ id: ID, attempt: 'ABC123' })
+    expect(String(opaque).length).toBeLessThanOrEqual(512)
+  })
+
+  test('kinds of a template are lower case, texts stay as they are', async () => {
+    await send(cloud, template)
+    expect(got?.body.template).toEqual({
+      name: 'flash_sale',
+      language: { code: 'en_US' },
+      components: [
+        { type: 'header', parameters: [{ type: 'image', image: { link: 'https://example.com/a.jpg' } }] },
+        { type: 'body', parameters: [{ type: 'text', text: 'Type HEADER, URL' }] },
+        {
+          type: 'button',
+          sub_type: 'copy_code',
+          index: '1',
+          parameters: [{ type: 'coupon_code', coupon_code: 'SAVE' }],
+        },
+        { type: 'carousel', cards: [{ card_index: 0, components: [{ type: 'header', parameters: [] }] }] },
+      ],
+    })
+  })
+
+  const graphError = (error: object) =>
+    JSON.stringify({ error: { message: '(#1) X', type: 'OAuthException', ...error } })
+  test.each<[string, number, string, object]>([
+    ['an acknowledgement', 200, '{"messages":[{"id":"wamid.1"}]}', { kind: 'accepted', providerId: 'wamid.1' }],
+    ['an acknowledgement as 201', 201, '{"messages":[{"id":"wamid.1"}]}', { kind: 'accepted', providerId: 'wamid.1' }],
+    ['no message in it', 200, '{"messages":[]}', { kind: 'answered', status: 200, readable: false }],
+    ['an empty id', 200, '{"messages":[{"id":""}]}', { kind: 'answered', status: 200, readable: false }],
+    ['an id that is a number', 200, '{"messages":[{"id":5}]}', { kind: 'answered', status: 200, readable: false }],
+    ['garbage', 200, '<html>', { kind: 'answered', status: 200, readable: false }],
+    ['nothing', 200, '', { kind: 'answered', status: 200, readable: false }],
+    ['an acknowledgement as 400', 400, '{"messages":[{"id":"wamid.1"}]}', { kind: 'answered', readable: false }],
+    ['an acknowledgement as 500', 500, '{"messages":[{"id":"wamid.1"}]}', { kind: 'answered', readable: false }],
+    [
+      'an error',
+      400,
+      graphError({ code: 131009, error_subcode: 33, error_data: { details: 'Too long.' } }),
+      { kind: 'answered', status: 400, readable: true, code: 131009, subcode: 33, text: 'Too long.' },
+    ],
+    ['an error without details', 401, graphError({ code: 190 }), { readable: true, code: 190, text: '(#1) X' }],
+    ['an error in a success', 200, graphError({ code: 131016 }), { status: 200, readable: true, code: 131016 }],
+    [
+      'an error with odd fields beside its code',
+      400,
+      graphError({ code: 130429, message: null, error_subcode: null, error_data: 'none' }),
+      { readable: true, code: 130429, subcode: undefined, text: undefined },
+    ],
+    ['an error whose code is no number', 400, graphError({ code: '190' }), { readable: false, code: undefined }],
+    ['an error without a code', 400, graphError({}), { readable: false, code: undefined }],
+    ['a page', 502, '<html>Bad Gateway</html>', { kind: 'answered', status: 502, readable: false }],
+  ])('%s (%i) is read', async (_name, status, body, expected) => {
+    answer = { status, body }
+    expect(await send(cloud)).toMatchObject(expected)
+  })
+
+  test('Retry-After comes along', async () => {
+    answer = { status: 429, body: graphError({ code: 130429 }), headers: { 'retry-after': '3' } }
+    expect(await send(cloud)).toMatchObject({ code: 130429, retryAfterMs: 3_000 })
+  })
+})
+
+describe('on partner-api', () => {
+  test('a service message leaves as the interface has it, with our id as Idempotency-Key', async () => {
+    await send(partner)
+    expect(got).toMatchObject({ method: 'POST', path: '/up/sendservicemessages/sendmessages' })
+    expect(got?.headers['idempotency-key']).toBe(ID)
+    expect(got?.body).toEqual({
+      api_key: 'tok/en',
+      messaging_product: 'chatapp',
+      recipient_type: 'individual',
+      to: '491700000001',
+      ...image,
+    })
+  })
+
+  test('a template leaves with its sender and campaign, and kinds of media in capitals', async () => {
+    await send(partner, template, 'spring')
+    expect(got).toMatchObject({ path: '/up/chatappbusiness/send-templated-message' })
+    expect(got?.body).toMatchObject({ sender: '4917000001', campaign_id: 'spring', type: 'template' })
+    expect(got?.body.template).toMatchObject({
+      components: [
+        { type: 'HEADER', parameters: [{ type: 'IMAGE', image: { link: 'https://example.com/a.jpg' } }] },
+        { type: 'BODY', parameters: [{ type: 'text' }] },
+        { type: 'BUTTON', sub_type: 'COPY_CODE', parameters: [{ type: 'coupon_code' }] },
+        { type: 'CAROUSEL' },
+      ],
+    })
+    await send(partner, template)
+    expect(got?.body.campaign_id).toBe('')
+  })
+
+  const refusal = (error: unknown) => JSON.stringify({ status: false, success: false, message: 'No.', error })
+  test.each<[string, number, string, object]>([
+    ['an acknowledgement', 200, '{"messages":[{"id":"msg_1"}]}', { kind: 'accepted', providerId: 'msg_1' }],
+    ['an acknowledgement without an id', 200, '{"messages":[{}]}', { kind: 'answered', readable: false }],
+    ['garbage', 200, 'OK', { kind: 'answered', status: 200, readable: false }],
+    ['a code of the chat product', 400, refusal({ code: 131026 }), { readable: true, code: 131026, text: 'No.' }],
+    ['a word', 400, refusal({ code: 'invalid_request' }), { readable: true, code: undefined, text: 'No.' }],
+    ['no code', 401, refusal({ code: null, details: 'x' }), { status: 401, readable: true, code: undefined }],
+    ['no error at all', 401, '{"message":"Who are you?"}', { readable: true, code: undefined, text: 'Who are you?' }],
+    ['a page', 502, '<html>', { status: 502, readable: false }],
+  ])('%s (%i) is read', async (_name, status, body, expected) => {
+    answer = { status, body }
+    expect(await send(partner)).toMatchObject(expected)
+  })
+
+  const told = (status: string, error_message?: string | null) =>
+    JSON.stringify({ status: true, message: { status, error_message } })
+  test.each<[string, number, string, PollEnd]>([
+    ['sent', 200, told('sent'), { kind: 'status', status: 'sent', problem: undefined }],
+    ['delivered', 200, told('delivered', null), { kind: 'status', status: 'delivered', problem: undefined }],
+    ['read', 200, told('read', ''), { kind: 'status', status: 'read', problem: undefined }],
+    [
+      'failed with a code',
+      200,
+      told('failed', 'Undeliverable (code 131026)'),
+      { kind: 'status', status: 'failed', problem: { code: '131026', sentence: 'Undeliverable (code 131026)' } },
+    ],
+    [
+      'expired',
+      200,
+      told('expired'),
+      { kind: 'status', status: 'failed', problem: { code: 'expired', sentence: 'The upstream says that it failed.' } },
+    ],
+    ['accepted', 200, told('accepted'), { kind: 'pending' }],
+    ['unknown', 200, told('unknown'), { kind: 'pending' }],
+    ['a word nobody knows', 200, told('teleported'), { kind: 'pending' }],
+    ['not its own message', 404, refusal({ code: 'not_found' }), { kind: 'no_answer', cause: 'http_404' }],
+    ['garbage', 200, 'OK', { kind: 'no_answer', cause: 'http_200' }],
+    ['trouble', 503, told('failed'), { kind: 'no_answer', cause: 'http_503' }],
+  ])('a status poll that finds %s (%i) is read', async (_name, status, body, expected) => {
+    answer = { status, body }
+    expect(await partner.poll?.(sender, 'msg_1', 5_000)).toEqual(expected)
+    expect(got).toMatchObject({
+      path: '/up/chatappbusiness/getmessgageinfobyid',
+      body: { api_key: 'tok/en', message_id: 'msg_1' },
+    })
+  })
+
+  test('a status poll without an answer says so', async () => {
+    const away = { ...sender, baseUrl: 'http://127.0.0.1:1' }
+    expect(await partner.poll?.(away, 'msg_1', 5_000)).toEqual({ kind: 'no_answer', cause: 'refused' })
+  })
+})
+
+describe('the opaque id', () => {
+  const written = opaqueIds.write(ID, 'ABC123')
+
+  test('brings back the message and the attempt', () => {
+    expect(opaqueIds.read(written)).toEqual({ id: ID, attempt: 'ABC123' })
+  })
+
+  test('is refused when any character of it is another one', () => {
+    for (let at = 0; at < written.length; at += 1) {
+      const other = written[at] === 'A' ? 'B' : 'A'
+      expect(opaqueIds.read(`${written.slice(0, at)}${other}${written.slice(at + 1)}`), `at ${at}`).toBeUndefined()
+    }
+  })
+
+  test.each(['', 'v1', `${written}x`, ` ${written}`, `${written}\n`, ID, 'v1.msg_7_X.ABC123.0123456789abcdef'])(
+    'is refused as %j',
+    (text) => {
+      expect(opaqueIds.read(text)).toBeUndefined()
+    },
+  )
+
+  test('of another installation is refused', () => {
+    expect(createOpaqueIds('another secret key of 32 characters').read(written)).toBeUndefined()
+  })
+})
