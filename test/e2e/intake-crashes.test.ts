@@ -1,0 +1,142 @@
+// Pins: what is written into the intake queue is taken in once, whoever dies meanwhile: workers, Redis, or the one job
+// that kills every worker. Real: Redis, a worker process from dist/, BullMQ with its defaults. Nothing is sent: the
+// lane is paused, so that its jobs are the messages.
+import { Queue } from 'bullmq'
+import { expect, test } from 'vitest'
+import { endedIntakeSchema, intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
+import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { startProcess, type TestProcess } from '../support/processes.ts'
+import { startService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+/** A service without a worker, its intake queue as another service opens it, and workers to start and to kill. */
+async function startRig() {
+  const service = await startService({ worker: false })
+  const { redis, server } = service
+  const tenant = await service.addTenant()
+  const lanes = openLaneQueues(redis)
+  await lanes.pause(tenant.partnerLane)
+  await lanes.close()
+  const queue = new Queue('laneway-intake', { connection: { url: server.url } })
+  queue.on('error', () => {})
+  const workers: TestProcess[] = []
+
+  const data = (n: number) => ({
+    v: 1,
+    api_key: tenant.apiKey,
+    message: {
+      messaging_product: 'chatapp',
+      recipient_type: 'individual',
+      to: `+4917${10_000_000 + n}`,
+      type: 'image',
+      image: { link: 'https://example.com/a.jpg' },
+    },
+  })
+  const done = () => queue.getCompletedCount()
+  const messages = () => redis.llen(`lw:{l${tenant.partnerLane}}:lane-${tenant.partnerLane}:wait`)
+
+  return {
+    server,
+    redis,
+    queue,
+    tenant,
+    data,
+    addJobs: (count: number) =>
+      queue.addBulk(Array.from({ length: count }, (_none, n) => ({ name: 'send', data: data(n) }))),
+
+    startWorker(): TestProcess {
+      const worker = startProcess(process.execPath, ['dist/start/worker.js'], {
+        REDIS_URL: server.url,
+        LANEWAY_DATA_DIR: service.config.dataDir,
+        LANEWAY_LOG_LEVEL: 'error',
+      })
+      workers.push(worker)
+      return worker
+    },
+
+    isBusy: () => eventually(async () => (await done()) > 100, 'the worker is at it'),
+
+    messages,
+
+    /** Jobs that hold their end, finished or not. */
+    async notedJobs(): Promise<number> {
+      const active = await queue.getActive()
+      return (await done()) + active.filter((job) => endedIntakeSchema.safeParse(job.data).success).length
+    },
+
+    /** Every job is done, each with a message of its own, and there are no other messages. */
+    async everyOneOnce(count: number): Promise<void> {
+      await eventually(async () => (await done()) === count, `${count} jobs are done`, 25_000)
+      const jobs = await queue.getCompleted(0, count)
+      const ids = jobs.map(({ returnvalue }) => intakeAnswers.send.parse(returnvalue).message_id)
+      expect(new Set(ids).size).toBe(count)
+      expect(await messages()).toBe(count)
+    },
+
+    async close(): Promise<void> {
+      for (const worker of workers) {
+        worker.kill('SIGKILL')
+        await worker.ended
+      }
+      await queue.close()
+      await service.close()
+    },
+  }
+}
+
+/** The tests mostly wait for locks of the dead to run out, so they run side by side, each on a Redis of its own. */
+function testOnRig(title: string, act: (rig: Awaited<ReturnType<typeof startRig>>) => Promise<void>): void {
+  test.concurrent(title, async () => {
+    const rig = await startRig()
+    try {
+      await act(rig)
+    } finally {
+      await rig.close()
+    }
+  })
+}
+
+testOnRig('a worker killed between accepting and noting it loses no job and doubles no message', async (rig) => {
+  await rig.addJobs(4_000)
+  const killed = rig.startWorker()
+  await rig.isBusy()
+  // Frozen again and again, until it stands between the two with some of its jobs.
+  await eventually(async () => {
+    killed.kill('SIGSTOP')
+    if ((await rig.messages()) > (await rig.notedJobs())) return true
+    killed.kill('SIGCONT')
+    return false
+  }, 'a message is accepted and its job does not know')
+  killed.kill('SIGKILL')
+  await killed.ended
+  rig.startWorker()
+  await rig.everyOneOnce(4_000)
+})
+
+testOnRig('a Redis killed in the middle loses no job and doubles no message', async (rig) => {
+  await rig.addJobs(1_500)
+  rig.startWorker()
+  await rig.isBusy()
+  await rig.server.kill9()
+  await rig.server.restart()
+  await rig.everyOneOnce(1_500)
+})
+
+testOnRig('a job that was in hand whenever a worker died is refused, and one that is no JSON too', async (rig) => {
+  const poison = await rig.queue.add('send', rig.data(1))
+  await rig.redis.hset(`bull:laneway-intake:${poison.id}`, 'stc', 6)
+  const garbage = await rig.queue.add('send', {})
+  await rig.redis.hset(`bull:laneway-intake:${garbage.id}`, 'data', '{"api_key": ')
+  const good = await rig.queue.add('send', rig.data(2))
+  rig.startWorker()
+
+  const codeOf = async (id = '') => {
+    const reason = await rig.redis.hget(`bull:laneway-intake:${id}`, 'failedReason')
+    return reason === null ? undefined : intakeRefusalSchema.parse(JSON.parse(reason)).code
+  }
+  await eventually(async () => (await good.getState()) === 'completed', 'the good one is done')
+  expect(await eventually(() => codeOf(poison.id), 'the poison is refused')).toBe('poison')
+  expect(JSON.stringify(await rig.queue.getJob(poison.id ?? ''))).not.toContain(rig.tenant.apiKey)
+  // BullMQ cannot fetch it: the lock of the try must run out and a stalled check come by, twice at most.
+  expect(await eventually(() => codeOf(garbage.id), 'the garbage is refused', 25_000)).toBe('invalid_data')
+})
