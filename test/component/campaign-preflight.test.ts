@@ -1,0 +1,250 @@
+// Pins: a preflight counts and freezes the recipients, and tells all that stands in the way in one answer.
+// Real: Redis, HTTP, producer, worker, files. Nothing is sent.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { templateSchema } from '../../src/messages/template.ts'
+import { createTag } from '../../src/store/contact-tags.ts'
+import { importContacts } from '../../src/store/contacts.ts'
+import { createCredential } from '../../src/store/credentials.ts'
+import { importTemplate } from '../../src/store/templates.ts'
+import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
+
+let service: CampaignService
+
+beforeAll(async () => {
+  service = await startCampaigns({ rate: 10 })
+})
+afterAll(() => service?.close())
+
+const refusedLines = async (id: string) =>
+  (await service.request('GET', `/campaigns/${id}/refused`)).text.trimEnd().split('\n').slice(1)
+
+describe('contacts', () => {
+  test('of several tags are taken once, in their order, without those of excluded tags and those without a name', async () => {
+    const { redis, tenant } = service
+    const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((name) => createTag(redis, tenant.account, name)))
+    const person = (n: number, name = `P${n}`) => ({ phone: `49151000000${n}`, name, email: '' })
+    await importContacts(redis, tenant.account, a?.id ?? 0, [person(1), person(2), person(3, '')])
+    await importContacts(redis, tenant.account, b?.id ?? 0, [person(2), person(4)])
+    await importContacts(redis, tenant.account, c?.id ?? 0, [person(4)])
+    const id = await service.create({ tags: [a?.id, b?.id], except: [c?.id] })
+    const { state, preflight, progress } = await service.checked(id)
+    expect({ state, total: progress.total }).toEqual({ state: 'ready', total: 2 })
+    expect(preflight).toMatchObject({
+      recipients: 2,
+      excluded: 1,
+      refused: { duplicate: 1, number: 0, parameter: 1, unreadable: 0 },
+      problems: [],
+      rate: 10,
+    })
+    expect(await refusedLines(id)).toEqual([
+      expect.stringMatching(/^contact \d+,491510000003,parameter,contact.name is empty$/),
+      expect.stringMatching(/^contact \d+,491510000002,duplicate,/),
+    ])
+    const lines = (await service.request('GET', `/campaigns/${id}/export?format=ndjson`)).text.trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { recipient: '491510000001', state: 'queued', message_id: null },
+      { recipient: '491510000002', state: 'queued' },
+    ])
+  })
+
+  test('that join the tag afterwards are not in the frozen list', async () => {
+    const { tag } = await service.addPeople(5)
+    const id = await service.ready({ tags: [tag] })
+    await importContacts(service.redis, service.tenant.account, tag, [
+      { phone: '491510000099', name: 'Late', email: '' },
+    ])
+    expect((await service.show(id)).progress.total).toBe(5)
+  })
+
+  test('that would come to their turn too late are counted', async () => {
+    const { tag } = await service.addPeople(100)
+    const until = new Date(Date.now() + 5_000).toISOString()
+    const id = await service.ready({ tags: [tag] }, { valid_until: until })
+    const { preflight } = await service.show(id)
+    // Ten a second for somewhat less than five seconds.
+    expect(preflight?.would_expire).toBeGreaterThanOrEqual(50)
+    expect(preflight?.would_expire).toBeLessThan(100)
+  })
+})
+
+describe('uploaded rows', () => {
+  test('of a CSV file are read by their columns, each fault with its line', async () => {
+    const id = await service.create({ rows: { phone: 'Mobile' } })
+    const rows = [
+      'name,Mobile,city',
+      'Ann,+49 1520 1000001,Berlin',
+      'Bob,12,Bonn',
+      ',+49 1520 1000002,Kiel',
+      'Ann again,4915201000001,Berlin',
+      '"A\tB",+49 1520 1000003,Ulm',
+      'too,+49 1520 1000004,many,cells',
+    ].join('\r\n')
+    expect((await service.upload(id, rows)).status).toBe(200)
+    const { state, preflight } = await service.checked(id)
+    expect(state).toBe('ready')
+    expect(preflight).toMatchObject({
+      recipients: 1,
+      refused: { duplicate: 1, number: 1, parameter: 2, unreadable: 1 },
+    })
+    expect((await refusedLines(id)).map((line) => line.split(',')[0])).toEqual([
+      'line 3',
+      'line 4',
+      'line 5',
+      'line 6',
+      'line 7',
+    ])
+  })
+
+  test('of NDJSON may have numbers, and lines that are no objects are left out', async () => {
+    const id = await service.create({ rows: {} })
+    const rows = [
+      '{"phone":4915201000011,"name":"Ann"}',
+      'nonsense',
+      '',
+      '{"phone":"4915201000012","name":7}',
+      '[]',
+    ].join('\n')
+    await service.upload(id, rows, 'application/x-ndjson')
+    const { preflight } = await service.checked(id)
+    expect(preflight).toMatchObject({ recipients: 2, refused: { unreadable: 2 } })
+    expect((await refusedLines(id)).map((line) => line.split(',')[0])).toEqual(['line 2', 'line 5'])
+  })
+
+  test('without a column that the template needs block the campaign, by name', async () => {
+    const id = await service.create({ rows: { phone: 'mobile' } })
+    await service.upload(id, 'phone,vorname\n4915201000001,Ann\n')
+    const { state, preflight } = await service.checked(id)
+    expect(state).toBe('blocked')
+    expect(preflight?.problems).toEqual([
+      { path: 'recipients.rows', message: 'the file has no column "mobile", "name"' },
+    ])
+    await service.upload(id, 'mobile,name\n4915201000001,Ann\n')
+    expect((await service.checked(id)).state).toBe('ready')
+  })
+
+  test('that were not uploaded, of another type, or for a campaign of contacts are refused', async () => {
+    const id = await service.create({ rows: {} })
+    const early = await service.request('POST', `/campaigns/${id}/preflight`)
+    expect({ status: early.status, code: early.json().error.code }).toEqual({ status: 400, code: 'no_rows' })
+    expect((await service.upload(id, 'x', 'text/plain')).status).toBe(415)
+    const { tag } = await service.addPeople(1)
+    const ofContacts = await service.create({ tags: [tag] })
+    expect((await service.upload(ofContacts, 'phone\n1')).body.error.code).toBe('no_rows_expected')
+  })
+
+  test('cannot be changed once the campaign has started', async () => {
+    const id = await service.create({ rows: {} })
+    await service.upload(id, 'phone,name\n4915201000021,Ann\n')
+    await service.checked(id)
+    await service.steer(id, 'start')
+    const late = await service.upload(id, 'phone,name\n4915201000022,Bob\n')
+    expect({ status: late.status, code: late.body.error.code }).toEqual({ status: 422, code: 'wrong_state' })
+    await service.reaches(id, 'done')
+    expect(await service.ledger()).not.toContain('4915201000022')
+  })
+})
+
+describe('what stands in the way', () => {
+  test('is told all at once: template unknown, nobody to send to', async () => {
+    const empty = await createTag(service.redis, service.tenant.account, 'empty')
+    const unknown = { template: { name: 'winter', language: { code: 'de' }, components: [] } }
+    const id = await service.create({ tags: [empty.id] }, unknown)
+    const { state, preflight } = await service.checked(id)
+    expect(state).toBe('blocked')
+    expect(preflight?.problems).toEqual([
+      { path: 'template.name', message: 'There is no approved template winter in the language de.' },
+    ])
+    const start = await service.request('POST', `/campaigns/${id}/start`)
+    expect(start.status).toBe(400)
+    expect(start.json().error.code).toBe('template_not_approved')
+  })
+
+  test('may be components that no recipient could have', async () => {
+    const { tag } = await service.addPeople(3)
+    const { template } = service.definition({ tags: [tag] })
+    const two = [
+      { type: 'BODY', parameters: [...(template.components[0]?.parameters ?? []), { type: 'text', text: 'x' }] },
+    ]
+    const id = await service.create({ tags: [tag] }, { template: { ...template, components: two } })
+    const { preflight } = await service.checked(id)
+    expect(preflight?.problems).toEqual([
+      { path: 'template.components[0].parameters', message: 'expected 1 parameter, got 2' },
+    ])
+  })
+
+  test('may come up after the preflight: a template that is paused by then is not sent', async () => {
+    const { tag } = await service.addPeople(3)
+    const id = await service.ready({ tags: [tag] })
+    const { account } = service.tenant
+    await importTemplate(service.redis, account, templateSchema.parse({ ...SPRING, status: 'PAUSED' }))
+    const start = await service.request('POST', `/campaigns/${id}/start`)
+    await importTemplate(service.redis, account, templateSchema.parse(SPRING))
+    expect(start.json().message).toBe('The template spring is PAUSED, not APPROVED.')
+  })
+})
+
+describe('a definition', () => {
+  test('that is wrong is refused with every fault', async () => {
+    const answer = await service.request('POST', '/campaigns', {
+      sender: '',
+      template: {
+        name: 'spring',
+        language: { code: 'en_US' },
+        components: [{ type: 'BODY', parameters: [{ type: 'text', text: { from: 'row.city' } }] }],
+      },
+      recipients: { tags: [1] },
+      valid_until: '2001-01-01T00:00:00Z',
+    })
+    expect(answer.status).toBe(400)
+    expect(answer.json().error.details).toEqual([
+      { path: 'sender', message: 'at least 1 character, got 0' },
+      {
+        path: 'template.components[0].parameters[0].text.from',
+        message:
+          'expected contact.name, contact.phone or contact.email, as the recipients are contacts, got "row.city"',
+      },
+    ])
+  })
+
+  test('with a sender that the account has not is refused', async () => {
+    const answer = await service.request('POST', '/campaigns', {
+      ...service.definition({ tags: [1] }),
+      sender: '+49 170 0000000',
+    })
+    expect(answer.json().error.code).toBe('unknown_sender')
+  })
+})
+
+test("another account's campaign is not told apart from one that never was", async () => {
+  const { tag } = await service.addPeople(1)
+  const id = await service.create({ tags: [tag] })
+  const other = await service.addTenant()
+  for (const [method, path] of [
+    ['GET', ''],
+    ['POST', '/start'],
+    ['GET', '/export'],
+    ['GET', '/refused'],
+    ['POST', '/cancel'],
+  ] as const) {
+    const theirs = await service.request(method, `/campaigns/${id}${path}`, undefined, other.apiKey)
+    const nobodys = await service.request(method, `/campaigns/cmp_1_999999${path}`, undefined, other.apiKey)
+    expect(theirs.status).toBe(404)
+    const strip = (text: string) => text.replace(/"request_id":"[^"]+"/, '')
+    expect(strip(theirs.text)).toBe(strip(nobodys.text))
+  }
+  expect((await service.upload(id, 'phone\n1', 'text/csv', other.apiKey)).status).toBe(404)
+  expect((await service.request('GET', '/campaigns', undefined, other.apiKey)).json().data).toEqual([])
+})
+
+test('who may only look cannot change, and who may only change cannot look', async () => {
+  const { redis, tenant } = service
+  const keyWith = async (permission: 'messages:read' | 'messages:send') =>
+    (await createCredential(redis, tenant.account, [permission], Date.now())).secret
+  const { tag } = await service.addPeople(1)
+  const id = await service.create({ tags: [tag] })
+  const [reads, sends] = await Promise.all([keyWith('messages:read'), keyWith('messages:send')])
+  expect((await service.request('POST', `/campaigns/${id}/cancel`, undefined, reads)).status).toBe(403)
+  expect((await service.request('GET', `/campaigns/${id}`, undefined, sends)).status).toBe(403)
+  expect((await service.request('GET', `/campaigns/${id}`, undefined, 'nonsense')).status).toBe(401)
+  expect((await service.request('POST', `/campaigns/${id}/cancel`, undefined, sends)).status).toBe(200)
+})
