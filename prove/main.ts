@@ -5,7 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
 import { playAll } from './play.ts'
 import { report, reportAsJson } from './report.ts'
+import { SAFEGUARDS } from './safeguards.ts'
 import { SCENARIOS } from './scenarios/all.ts'
+
+const ALL = [...SCENARIOS, ...SAFEGUARDS]
 
 /** The folder that scripts/prove.mjs made for this run. */
 const place = fileURLToPath(new URL('../..', import.meta.url))
@@ -16,10 +19,7 @@ const program = new Command('npm run prove --')
   .option('--only <names>', 'only these scenarios, separated by commas', namesOfScenarios)
   .option('--full', 'at the size of the published figures, one scenario at a time, and without each safeguard once')
   .option('--json', 'prints JSON instead of the table')
-  .addHelpText(
-    'after',
-    `\nScenarios:\n${SCENARIOS.map(({ name, promise }) => `  ${name}\n      ${promise}`).join('\n')}`,
-  )
+  .addHelpText('after', `\nScenarios:\n${ALL.map(({ name, promise }) => `  ${name}\n      ${promise}`).join('\n')}`)
   .parse()
 const {
   seed = Date.now() % 1_000_000,
@@ -43,10 +43,8 @@ const say = (line: string): void => {
   process.stderr.write(`${((performance.now() - begunAt) / 1_000).toFixed(1).padStart(6)} s  ${line}\n`)
 }
 say(`seed ${seed}`)
-const played = await playAll(
-  SCENARIOS.filter(({ name }) => only === undefined || only.includes(name)),
-  { seed, build: join(place, 'dist'), place, full, say },
-)
+const chosen = only === undefined ? (full ? ALL : SCENARIOS) : ALL.filter(({ name }) => only.includes(name))
+const played = await playAll(chosen, { seed, build: join(place, 'dist'), place, full, say })
 keep = played.some(({ violations }) => violations.length > 0)
 process.stdout.write(`${json ? JSON.stringify(reportAsJson(played), null, 2) : `\n${report(played)}`}\n`)
 process.exit(keep ? 1 : 0)
@@ -58,7 +56,7 @@ function wholeNumber(text: string): number {
 
 function namesOfScenarios(text: string): string[] {
   const names = text.split(',')
-  const unknown = names.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name))
+  const unknown = names.filter((name) => !ALL.some((scenario) => scenario.name === name))
   if (unknown.length > 0) throw new InvalidArgumentError(`There is no scenario ${unknown.join(', ')}; see --help.`)
   return names
 }

@@ -4,7 +4,7 @@ import { pause } from './wait.ts'
 export interface Nemesis {
   /** How often it struck. */
   strikes(): number
-  /** No more strikes; resolves when the one under way is over. */
+  /** No more strikes; resolves when the one under way is over, rejects when one has failed. */
   stop(): Promise<void>
 }
 
@@ -12,6 +12,7 @@ export interface Nemesis {
 export function strikeEvery(ms: number, strike: (turn: number) => Promise<void>): Nemesis {
   let strikes = 0
   let stopped = false
+  let failure: unknown
   const striking = (async () => {
     let due = performance.now() + ms
     while (!stopped) {
@@ -24,12 +25,15 @@ export function strikeEvery(ms: number, strike: (turn: number) => Promise<void>)
       await strike(strikes)
       strikes += 1
     }
-  })()
+  })().catch((error: unknown) => {
+    failure = error
+  })
   return {
     strikes: () => strikes,
     async stop() {
       stopped = true
       await striking
+      if (failure !== undefined) throw failure
     },
   }
 }

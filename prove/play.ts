@@ -9,6 +9,8 @@ import { brokenFigures, type Finding, type Scenario } from './scenario.ts'
 export interface Played {
   name: string
   promise: string
+  /** Whether it ran without a safeguard: then harm is what it had to show. */
+  safeguard: boolean
   seed: number
   seconds: number
   /** Undefined when it was skipped or broke down. */
@@ -32,7 +34,10 @@ export interface Plan {
 /** Small scenarios spend most of their time waiting: so many share two cores well. */
 const AT_ONCE = 4
 
-/** Calls `done` as each scenario ends; the result is in the order of `scenarios`. */
+/** Waits that were lost with a killed process are over after half a minute; a throttled lane takes longer to empty. */
+const REST_LIMIT_MS = { full: 300_000, small: 120_000, harmed: 45_000 }
+
+/** The result is in the order of `scenarios`. */
 export async function playAll(scenarios: readonly Scenario[], plan: Plan): Promise<Played[]> {
   const results = new Map<Scenario, Played>()
   const rest = scenarios.filter(({ alone }) => !alone).values()
@@ -54,6 +59,7 @@ async function play(scenario: Scenario, plan: Plan): Promise<Played> {
   const played: Played = {
     name: scenario.name,
     promise: scenario.promise,
+    safeguard: scenario.safeguard ?? false,
     seed,
     seconds: 0,
     finding: undefined,
@@ -62,7 +68,9 @@ async function play(scenario: Scenario, plan: Plan): Promise<Played> {
     folder,
   }
   try {
-    const end = await scenario.run({ random: createRandom(seed, scenario.name), build, folder, full, say })
+    const restLimitMs = REST_LIMIT_MS[scenario.safeguard ? 'harmed' : full ? 'full' : 'small']
+    const random = createRandom(seed, scenario.name)
+    const end = await scenario.run({ random, build, folder, full, restLimitMs, say })
     if ('skipped' in end) played.skipped = end.skipped
     else {
       played.finding = end

@@ -16,8 +16,12 @@ const HEADS = [
 /** The report for people. */
 export function report(played: readonly Played[]): string {
   const broken = played.filter(({ violations }) => violations.length > 0)
+  const [without, scenarios] = [true, false].map((each) => played.filter(({ safeguard }) => safeguard === each))
   return [
-    table([HEADS, ...played.map(row)]),
+    ...(scenarios?.length ? [table([HEADS, ...scenarios.map(row)])] : []),
+    ...(without?.length
+      ? ['', 'Without one safeguard each (harm must show):', table([HEADS, ...without.map(row)])]
+      : []),
     ...section('Figures', played.flatMap(figuresOf)),
     ...section(
       'Skipped',
@@ -35,9 +39,10 @@ export function report(played: readonly Played[]): string {
 export function reportAsJson(played: readonly Played[]): object {
   return {
     kept: played.every(({ violations }) => violations.length === 0),
-    scenarios: played.map(({ name, promise, seed, seconds, finding, skipped, violations }) => ({
+    scenarios: played.map(({ name, promise, safeguard, seed, seconds, finding, skipped, violations }) => ({
       scenario: name,
       promise,
+      without_a_safeguard: safeguard,
       seed,
       seconds: rounded(seconds),
       ...(skipped === undefined ? {} : { skipped }),

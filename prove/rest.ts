@@ -5,6 +5,7 @@ import { type Judgement, judge } from './checker.ts'
 import { acceptedId, type Posted } from './client.ts'
 import { type Inside, laneOf, lookInside, lookUp } from './lookup.ts'
 import type { Rig } from './rig.ts'
+import type { Run } from './scenario.ts'
 import { eventually } from './wait.ts'
 
 const RESTING = new Set(['sent', 'delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown'])
@@ -32,16 +33,12 @@ export interface KnownMessage {
 
 /**
  * Rest: every accepted message has a state that it may keep, nothing stands on a lane and no status update is under way.
- * When that does not come within `limitMs` the judge sees things as they are then.
+ * When that does not come in time the judge sees things as they are then.
  */
 export async function testimonyAtRest(
   rig: Rig,
-  options: {
-    limitMs: number
-    flagsEarned: number
-    refusedLater?: ReadonlySet<string>
-    say: (line: string) => void
-  },
+  run: Pick<Run, 'restLimitMs' | 'say'>,
+  options: { flagsEarned: number; refusedLater?: ReadonlySet<string> },
 ): Promise<Testimony> {
   let open = rig.client.log.flatMap(messageOf)
   let waiting = 0
@@ -57,10 +54,10 @@ export async function testimonyAtRest(
       }
       return waiting === 0
     },
-    options.limitMs,
+    run.restLimitMs,
     250,
   )
-  if (!resting) options.say(`not at rest after ${options.limitMs} ms: ${open.length} messages open, ${waiting} waiting`)
+  if (!resting) run.say(`not at rest after ${run.restLimitMs} ms: ${open.length} messages open, ${waiting} waiting`)
   return testimony(rig, options.flagsEarned, options.refusedLater ?? new Set())
 }
 

@@ -42,6 +42,8 @@ export interface Rig {
   producers: Part[]
   workers: Part[]
   tenants: Tenant[]
+  /** The first of them. */
+  tenant: Tenant
   client: Client
   redisLine: TcpProxy
   /** Between workers and chat product. */
@@ -148,6 +150,8 @@ export async function startRig(where: { build: string; folder: string; random: R
   for (const [place, tenant] of plan.tenants.entries()) {
     tenants.push(await createTenant(store, { secretKey: SECRET_KEY, providerUrl, place }, tenant))
   }
+  const [tenant] = tenants
+  if (!tenant) throw new Error('a rig needs a tenant')
   await Promise.all([...producers, ...workers].map((part) => part.start()))
 
   return {
@@ -158,6 +162,7 @@ export async function startRig(where: { build: string; folder: string; random: R
     producers,
     workers,
     tenants,
+    tenant,
     client: createClient(liveUrls),
     redisLine,
     providerLine,

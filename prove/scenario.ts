@@ -34,6 +34,8 @@ export interface Run {
   folder: string
   /** Whether to run at the size of the published figures instead of about 500 messages. */
   full: boolean
+  /** How long a service may take to come to rest after the last trouble. */
+  restLimitMs: number
   /** Prints a line about how far it is. */
   say(line: string): void
 }
@@ -44,6 +46,8 @@ export interface Scenario {
   promise: string
   /** Runs by itself, because it measures pace. */
   alone?: true
+  /** Runs on a build without a safeguard, and must show harm. */
+  safeguard?: true
   run(run: Run): Promise<Finding | Skipped>
 }
 

@@ -18,20 +18,20 @@ export const backlogResumes: Scenario = {
         simulator: { SIMULATOR_SENT_MS: '16000', SIMULATOR_DELIVERED_MS: '16100', SIMULATOR_READ_MS: '16200' },
       },
       async (rig) => {
-        const [tenant] = rig.tenants
+        const { tenant } = rig
         const [worker] = rig.workers
-        if (!tenant || !worker) throw new Error('no tenant or no worker')
+        if (!worker) throw new Error('no worker')
         rig.providerLine.delayReplies(50, 150)
         const killedAt: number[] = []
         const rounds = run.full ? 5 : 1
-        let judged = await testimonyAtRest(rig, { limitMs: 0, flagsEarned: 0, say: run.say })
+        let judged = await testimonyAtRest(rig, run, { flagsEarned: 0 })
         for (let round = 0; round < rounds; round += 1) {
           await rig.client.post(tenant, recipientsOf(round, 500), 400)
           await worker.kill9()
           killedAt.push(Date.now())
           await worker.start()
           const flagsEarned = (round + 1) * CONCURRENCY
-          judged = await testimonyAtRest(rig, { limitMs: 60_000, flagsEarned, say: run.say })
+          judged = await testimonyAtRest(rig, run, { flagsEarned })
         }
         const { judgement, ledger, messages } = judged
         const sentAt = ledger.map(({ atMs }) => atMs)

@@ -31,7 +31,7 @@ export const frozenWorker: Scenario = {
       }
       await Promise.all(posting)
       const flagsEarned = freezes * CONCURRENCY * rig.tenants.length
-      const { judgement, posted } = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned, say: run.say })
+      const { judgement, posted } = await testimonyAtRest(rig, run, { flagsEarned })
       const twice = new Set(judgement.sentTwice)
       const repeated = posted.filter(({ to, tenant }) => tenant.policy === 'never_repeat' && twice.has(to)).length
       return {

@@ -25,7 +25,7 @@ export const halfOpenRedis: Scenario = {
       const frozenAt = Date.now()
       await Promise.all(posting)
       const flagsEarned = rig.workers.length * CONCURRENCY * rig.tenants.length
-      const { judgement, ledger } = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned, say: run.say })
+      const { judgement, ledger } = await testimonyAtRest(rig, run, { flagsEarned })
       const acceptingMs = firstAcceptedAfter(rig.client.log, frozenAt + UNDER_WAY_MS) - frozenAt
       const sentLater = ledger.map(({ atMs }) => atMs).filter((atMs) => atMs > frozenAt + UNDER_WAY_MS)
       const recoveryMs = Math.min(...sentLater) - frozenAt

@@ -11,14 +11,13 @@ export const idempotencyRace: Scenario = {
   promise: 'However many requests with one Idempotency-Key come at the same time, they are one message with one id.',
   run: (run) =>
     onRig(run, { producers: 2, workers: 1, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
-      const [tenant] = rig.tenants
-      if (!tenant) throw new Error('no tenant')
+      const { tenant } = rig
       const recipients = recipientsOf(0, run.full ? 500 : 5)
       for (const [round, to] of recipients.entries()) {
         await rig.client.race(tenant, to, AT_ONCE)
         if (round % 50 === 49) run.say(`${round + 1} rounds`)
       }
-      const { judgement } = await testimonyAtRest(rig, { limitMs: 60_000, flagsEarned: 0, say: run.say })
+      const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
       const answers = rig.client.log.flatMap((posted) => posted.answers)
       const acknowledged = answers.filter(({ id }) => id !== undefined).length
       const ids = new Set(rig.client.log.map(acceptedId)).size

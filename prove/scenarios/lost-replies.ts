@@ -16,7 +16,7 @@ export const lostReplies: Scenario = {
       await Promise.all(rig.tenants.map((tenant, n) => rig.client.post(tenant, recipientsOf(n, each), 50)))
       run.say(`${rig.client.acknowledged()} accepted, ${rig.redisLine.swallowed()} replies lost`)
       rig.redisLine.swallowReplies(0)
-      const { judgement } = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned: 0, say: run.say })
+      const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
       const lost = { what: 'replies of Redis lost', value: rig.redisLine.swallowed(), unit: 'replies', atLeast: 1 }
       return { judgement, figures: [lost] }
     }),

@@ -47,7 +47,7 @@ export const manyLanes: Scenario = {
         await Promise.all(busy.map((tenant, n) => rig.client.post(tenant, recipientsOf(LANES + n, each), 10)))
         posting = false
         await watching
-        const { judgement } = await testimonyAtRest(rig, { limitMs: 60_000, flagsEarned: 0, say: run.say })
+        const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
         return {
           judgement,
           figures: [

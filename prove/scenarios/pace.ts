@@ -28,7 +28,7 @@ export const pace: Scenario = {
         await rig.client.post(tenant, recipients, Math.max(400, tenant.rate * 1.2))
         run.say(`${recipients.length} posted to the lane of ${tenant.rate}/s`)
       }
-      const found = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned: 0, say: run.say })
+      const found = await testimonyAtRest(rig, run, { flagsEarned: 0 })
       const figures = rig.tenants.flatMap(({ rate }, n): Figure[] => {
         const mine = new Set(lists[n])
         const claims = found.messages

@@ -66,8 +66,7 @@ async function record(run: Run, appendfsync: 'always' | 'everysec'): Promise<Rec
     },
   )
   try {
-    const [tenant] = rig.tenants
-    if (!tenant) throw new Error('no tenant')
+    const { tenant } = rig
     await rig.client.post(tenant, recipientsOf(0, run.full ? 3_000 : 300), run.full ? 300 : 100)
     await rig.redis.kill9()
     const accepted = rig.client.log.flatMap((posted) => {

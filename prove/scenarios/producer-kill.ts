@@ -11,8 +11,7 @@ export const producerKill: Scenario = {
   promise: 'A request repeated with its key at another producer is one message, and no webhook answered 200 is lost.',
   run: (run) =>
     onRig(run, { producers: 2, workers: 2, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
-      const [tenant] = rig.tenants
-      if (!tenant) throw new Error('no tenant')
+      const { tenant } = rig
       rig.providerLine.delayReplies(20, 120)
       const random = run.random.fork('kills')
       const kills = strikeEvery(400, () => restartOne(rig.producers, random))
@@ -21,7 +20,7 @@ export const producerKill: Scenario = {
       const repeated = rig.client.log.filter(({ answers }) => answers.length > 1).length
       run.say(`${rig.client.acknowledged()} accepted, ${kills.strikes()} producers killed, ${repeated} repeated`)
       // Workers live and the chat product tells the truth: nothing can earn a flag.
-      const found = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned: 0, say: run.say })
+      const found = await testimonyAtRest(rig, run, { flagsEarned: 0 })
       const behind = found.messages.filter(({ state }) => state !== 'read').length
       return {
         judgement: found.judgement,

@@ -25,7 +25,7 @@ export const providerLine: Scenario = {
       const inFlight = rig.workers.length * CONCURRENCY * rig.tenants.length
       const flagsEarned = strikes.strikes() * inFlight + rig.providerLine.swallowed()
       run.say(`${strikes.strikes()} strikes, ${rig.providerLine.swallowed()} answers lost`)
-      const { judgement } = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned, say: run.say })
+      const { judgement } = await testimonyAtRest(rig, run, { flagsEarned })
       const lost = { what: 'answers of the chat product lost', value: rig.providerLine.swallowed(), unit: 'answers' }
       return { judgement, figures: [lost] }
     }),

@@ -39,7 +39,7 @@ export const redisFull: Scenario = {
         await Promise.all(posting)
         const refused = rig.client.log.flatMap(({ answers }) => answers).filter(({ status }) => status === 503).length
         run.say(`${rig.client.acknowledged()} accepted, ${refused} requests refused while full`)
-        const { judgement, ledger } = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned: 0, say: run.say })
+        const { judgement, ledger } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
         const recoveryMs = Math.min(...ledger.map(({ atMs }) => atMs).filter((atMs) => atMs > roomAt)) - roomAt
         return {
           judgement,

@@ -33,7 +33,7 @@ export const redisKill: Scenario = {
       run.say(`${rig.client.acknowledged()} accepted, Redis killed ${redisKills.strikes()} times`)
       // What is in flight when Redis dies is settled when it is back: only killed workers leave attempts in the dark.
       const flagsEarned = workerKills.strikes() * CONCURRENCY * rig.tenants.length + faults.withoutProof
-      const found = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned, say: run.say })
+      const found = await testimonyAtRest(rig, run, { flagsEarned })
       const recoveryMs = Math.max(...backAtMs.map((backAt) => firstAcceptedAfter(rig.client.log, backAt) - backAt))
       const again = { what: 'accepting again after', value: recoveryMs, unit: 'ms', atMost: timeLimit(run, 3_000) }
       const figures = [again, ...policyFigures(found, faults, 'cloud-api', run.full)]

@@ -8,8 +8,7 @@ export const rollingRestarts: Scenario = {
   promise: 'A deployment loses, doubles and doubts no message, and no client sees a 5xx.',
   run: (run) =>
     onRig(run, { producers: 2, workers: 2, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
-      const [tenant] = rig.tenants
-      if (!tenant) throw new Error('no tenant')
+      const { tenant } = rig
       rig.providerLine.delayReplies(20, 120)
       const turns = [...rig.producers, ...rig.workers]
       const restarts = run.full ? 20 : 4
@@ -30,7 +29,7 @@ export const rollingRestarts: Scenario = {
       }
       await deployment
       run.say(`${rig.client.acknowledged()} accepted, ${restarts} restarts`)
-      const found = await testimonyAtRest(rig, { limitMs: 60_000, flagsEarned: 0, say: run.say })
+      const found = await testimonyAtRest(rig, run, { flagsEarned: 0 })
       const answers = found.posted.flatMap((posted) => posted.answers)
       const doubted = found.messages.filter(({ inside }) =>
         inside?.story.some(({ code }) => code === 'l' || code === 'h'),

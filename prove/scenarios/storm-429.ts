@@ -15,8 +15,7 @@ export const storm429: Scenario = {
     const limit = run.full ? 200 : 60
     const plan = { workers: 3, tenants: [{ wire: 'cloud-api', policy: 'must_arrive', rate: 10 * limit }] } as const
     return onRig(run, plan, async (rig) => {
-      const [tenant] = rig.tenants
-      if (!tenant) throw new Error('no tenant')
+      const { tenant } = rig
       await rig.chatProduct.control({ throughput: limit })
       const requestsAt: number[] = []
       const refusalsAt: number[] = []
@@ -25,7 +24,7 @@ export const storm429: Scenario = {
         reply: (head) => head.startsWith('HTTP/1.1 429') && refusalsAt.push(performance.now()),
       })
       await rig.client.post(tenant, recipientsOf(0, run.full ? 10_000 : 500), run.full ? 1_000 : 400)
-      const { judgement } = await testimonyAtRest(rig, { limitMs: 300_000, flagsEarned: 0, say: run.say })
+      const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
       const spread = timeLimit(run, SPREADS_WITHIN_MS)
       const inside = requestsAt.filter((at) =>
         refusalsAt.some((refusedAt) => at > refusedAt + spread && at < refusedAt + RETRY_AFTER_MS),

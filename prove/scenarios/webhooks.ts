@@ -27,13 +27,12 @@ export const webhooks: Scenario = {
   promise: 'Status updates settle messages whenever and however often they come, and only those that are ours.',
   run: (run) =>
     onRig(run, { workers: 1, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
-      const [tenant] = rig.tenants
-      if (!tenant) throw new Error('no tenant')
+      const { tenant } = rig
       const recipients = recipientsOf(0, run.full ? 5_000 : 500)
       const endOf = await drawBehaviours(rig, run.random.fork('behaviours'), recipients)
       await rig.client.post(tenant, recipients, run.full ? 200 : 100)
       const refusedLater = new Set([...endOf].flatMap(([to, end]) => (end === 'failed' ? [to] : [])))
-      const found = await testimonyAtRest(rig, { limitMs: 60_000, flagsEarned: 0, refusedLater, say: run.say })
+      const found = await testimonyAtRest(rig, run, { flagsEarned: 0, refusedLater })
       const wrong = found.messages.filter(({ to, state }) => state !== (endOf.get(to) ?? 'read'))
       const forgery = await forge(rig, tenant, found.ledger)
       const medianMs = await flood(run, rig, tenant, found.ledger)

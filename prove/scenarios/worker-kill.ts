@@ -29,7 +29,7 @@ const workerKill = (wire: Wire): Scenario => ({
       await kills.stop()
       run.say(`${rig.client.acknowledged()} accepted, ${kills.strikes()} workers killed`)
       const flagsEarned = kills.strikes() * CONCURRENCY * rig.tenants.length + faults.withoutProof
-      const found = await testimonyAtRest(rig, { limitMs: 120_000, flagsEarned, say: run.say })
+      const found = await testimonyAtRest(rig, run, { flagsEarned })
       return { judgement: found.judgement, figures: policyFigures(found, faults, wire, run.full) }
     }),
 })

@@ -1,0 +1,91 @@
+// Each safeguard of Laneway is taken away once, and the scenario that holds it must then lose or double messages: a
+// scenario that passes without the safeguard would prove nothing.
+import { join } from 'node:path'
+import { type Alteration, alteredBuild } from './altered-build.ts'
+import type { Judgement } from './checker.ts'
+import type { Scenario } from './scenario.ts'
+import { backlogResumes } from './scenarios/backlog-resumes.ts'
+import { halfOpenRedis } from './scenarios/half-open-redis.ts'
+import { idempotencyRace } from './scenarios/idempotency-race.ts'
+import { redisFull } from './scenarios/redis-full.ts'
+import { workerKills } from './scenarios/worker-kill.ts'
+
+interface Safeguard {
+  name: string
+  /** What it does. */
+  is: string
+  guardedBy: Scenario
+  removedBy: Alteration
+}
+
+const [workerKill] = workerKills
+if (!workerKill) throw new Error('no scenario kills workers')
+
+const ALL: readonly Safeguard[] = [
+  {
+    name: 'without-marker',
+    is: 'a message is sent only when its claim was written down before',
+    guardedBy: workerKill,
+    removedBy: {
+      file: 'worker/send-message.js',
+      find: "if (claimed.verdict !== 'done' || claimed.state !== 'sending')",
+      replace: 'if (false)',
+    },
+  },
+  {
+    name: 'without-fencing',
+    is: 'a message that another attempt has claimed is not claimed again',
+    guardedBy: backlogResumes,
+    removedBy: {
+      file: 'store/scripts/message-states.lua',
+      find: "if p.attempt == e.attempt then return 'done' end",
+      replace: "do return 'done' end",
+    },
+  },
+  {
+    name: 'without-job-id',
+    is: 'the id of a message is the id of its job, so that adding it again changes nothing',
+    guardedBy: idempotencyRace,
+    removedBy: { file: 'store/lane-queues.js', find: 'jobId: id,', replace: '' },
+  },
+  {
+    name: 'without-sweep',
+    is: 'every worker looks for work that nobody told it about',
+    guardedBy: backlogResumes,
+    removedBy: { file: 'worker/main.js', find: '() => sweep(sweepDeps)', replace: 'async () => {}' },
+  },
+  {
+    name: 'without-allow-oom',
+    is: 'what became of a message is written down even when Redis is full',
+    guardedBy: redisFull,
+    removedBy: { file: 'store/scripts/message-step.lua', find: '#!lua flags=allow-oom', replace: '#!lua' },
+  },
+  {
+    name: 'without-resend',
+    is: 'a worker sends commands again that Redis had no time to answer',
+    guardedBy: halfOpenRedis,
+    removedBy: {
+      file: 'store/redis.js',
+      find: 'maxRetriesPerRequest: null,',
+      replace: 'maxRetriesPerRequest: null, autoResendUnfulfilledCommands: false,',
+    },
+  },
+]
+
+/** Messages lost, and messages sent twice where nothing can have earned a flag for it. */
+export const harm = (judgement: Judgement): number =>
+  judgement.lostSilently.length + (judgement.unearned ? judgement.sentTwice : judgement.sentTwiceSilently).length
+
+/** A scenario for each safeguard that keeps its promise when the guarding scenario does not keep its own. */
+export const SAFEGUARDS: readonly Scenario[] = ALL.map(({ name, is, guardedBy, removedBy }) => ({
+  name,
+  promise: `${guardedBy.name} loses or doubles messages without this: ${is}.`,
+  safeguard: true,
+  async run(run) {
+    const build = alteredBuild(run.build, join(run.folder, 'dist'), removedBy)
+    const end = await guardedBy.run({ ...run, build, full: false })
+    if ('skipped' in end) return end
+    const figure = { what: 'lost or sent twice without it', value: harm(end.judgement), unit: 'messages', atLeast: 1 }
+    return { judgement: { ...end.judgement, violations: [] }, figures: [figure] }
+  },
+}))
