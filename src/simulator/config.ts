@@ -67,7 +67,7 @@ export class StartError extends Error {
  * Reads the settings from an environment; an empty variable counts as not set.
  * @throws StartError that names every wrong variable, what it must be and what came
  */
-export function readSimulatorConfig(env: Record<string, string | undefined>): SimulatorConfig {
+export function readSimulatorConfig(env: Record<string, string | undefined> = process.env): SimulatorConfig {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
   const parsed = settings.safeParse(set)
   if (parsed.success) return parsed.data

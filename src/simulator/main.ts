@@ -18,7 +18,7 @@ process.once('SIGINT', stop)
 process.once('disconnect', stop)
 
 try {
-  running = await startSimulator(readSimulatorConfig(process.env))
+  running = await startSimulator(readSimulatorConfig())
   process.stdout.write(`${JSON.stringify({ event: 'simulator.listening', url: running.url })}\n`)
   if (process.connected) process.send?.({ listening: running.url })
 } catch (error) {

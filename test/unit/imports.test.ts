@@ -1,0 +1,146 @@
+// Pins: the rooms of src/ know each other in one direction only, the simulator stands alone, and what only one file
+// may know stands in that file.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+
+const SRC = resolve(import.meta.dirname, '../../src')
+
+/** Each room and the rooms it may import besides itself. A new room is declared here. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  messages: [],
+  jobs: ['messages'],
+  log: ['config'],
+  store: ['messages', 'jobs', 'log'],
+  accept: ['messages', 'jobs', 'store', 'config'],
+  campaigns: ['messages', 'jobs', 'store', 'accept', 'config'],
+  client: ['messages', 'jobs', 'store'],
+  providers: ['messages'],
+  producer: ['messages', 'jobs', 'store', 'accept', 'campaigns', 'providers', 'config', 'log'],
+  worker: ['messages', 'jobs', 'store', 'accept', 'campaigns', 'providers', 'config', 'log'],
+  cli: ['messages', 'jobs', 'store', 'accept', 'campaigns', 'config', 'log'],
+  start: ['messages', 'jobs', 'store', 'producer', 'worker', 'config', 'log'],
+  main: ['start', 'store', 'producer', 'worker', 'config', 'log'],
+  config: [],
+  simulator: [],
+}
+
+/** What of the producer may know a provider. */
+const PROVIDERS_IN_PRODUCER = ['producer/main.ts', 'producer/routes/cloud-webhook.ts']
+
+interface Source {
+  /** Path below src/. */
+  file: string
+  text: string
+  /** Files below src/ that it imports. */
+  imports: readonly string[]
+  packages: readonly string[]
+}
+
+/** A line that ends an import or export of another file, or an import in the middle of the code. */
+const IMPORT = /^(?:import|export\b.* from|\} from|import\b.* from) ['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm
+
+function readSource(path: string): Source {
+  const text = readFileSync(path, 'utf8')
+  const named = [...text.matchAll(IMPORT)].map(([, fixed, dynamic]) => fixed ?? dynamic ?? '')
+  return {
+    file: relative(SRC, path),
+    text,
+    imports: named.filter((name) => name.startsWith('.')).map((name) => relative(SRC, join(dirname(path), name))),
+    packages: named.filter((name) => !name.startsWith('.')),
+  }
+}
+
+const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => readSource(join(SRC, file)))
+
+const roomOf = (file: string): string => file.split('/')[0]?.replace(/\.ts$/, '') ?? ''
+const filesWith = (pattern: RegExp): string[] =>
+  sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
+
+test('imports are seen at all', () => {
+  const app = sources.find(({ file }) => file === 'producer/app.ts')
+  expect(app?.imports).toContain('accept/refusal.ts')
+  expect(app?.packages).toContain('express')
+  expect(sources.length).toBeGreaterThan(150)
+})
+
+test('every file is in a declared room, and every room imports only rooms that it may', () => {
+  const wrong = sources.flatMap(({ file, imports }) => {
+    const room = roomOf(file)
+    const allowed = ROOMS[room]
+    if (allowed === undefined) return [`${file}: the room ${room} is not declared`]
+    return imports
+      .filter((imported) => roomOf(imported) !== room && !allowed.includes(roomOf(imported)))
+      .map((imported) => `${file} imports ${imported}`)
+  })
+  expect(wrong).toEqual([])
+})
+
+test('rooms do not know each other in a circle', () => {
+  const above = (room: string, path: readonly string[] = []): string[][] => {
+    if (path.includes(room)) return [[...path, room]]
+    return (ROOMS[room] ?? []).flatMap((next) => above(next, [...path, room]))
+  }
+  expect(Object.keys(ROOMS).flatMap((room) => above(room))).toEqual([])
+})
+
+test('files do not import each other in a circle', () => {
+  const byFile = new Map(sources.map((source) => [source.file, source.imports]))
+  const done = new Set<string>()
+  const circles: string[] = []
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '))
+    if (done.has(file)) return
+    done.add(file)
+    for (const imported of byFile.get(file) ?? []) visit(imported, [...path, file])
+  }
+  for (const { file } of sources) visit(file, [])
+  expect(circles).toEqual([])
+})
+
+test('of the producer, only the webhook and what wires it up know a provider', () => {
+  const knowing = sources
+    .filter(({ file, imports }) => roomOf(file) === 'producer' && imports.some((name) => roomOf(name) === 'providers'))
+    .map(({ file }) => file)
+  expect(knowing.sort()).toEqual(PROVIDERS_IN_PRODUCER)
+})
+
+test('nothing but the simulator knows its reserved numbers', () => {
+  // The command line shows some as examples in its help.
+  const others = filesWith(/555[ -]?010/).filter((file) => !['simulator', 'cli'].includes(roomOf(file)))
+  expect(others).toEqual([])
+})
+
+test('what a message is, is pure: no clock, no chance, no network', () => {
+  const pure = sources.filter(({ file }) => ['messages', 'jobs'].includes(roomOf(file)))
+  const packages = new Set(pure.flatMap((source) => source.packages))
+  // node:crypto for digests and for the random part of ids.
+  expect([...packages].filter((name) => !/^(zod|libphonenumber-js(\/\w+)?|node:crypto)$/.test(name))).toEqual([])
+  const clocks = /\bDate\.now\(|\bnew Date\(\)|performance\.now\(|Math\.random\(|\bfetch\(|setTimeout\(/
+  expect(pure.filter(({ text }) => clocks.test(text)).map(({ file }) => file)).toEqual([])
+})
+
+test.each<[string, RegExp, readonly string[]]>([
+  ['the environment', /\bprocess\.env\b/, ['config.ts', 'simulator/config.ts']],
+  ['Redis keys', /['"`]lw:/, ['store/redis-keys.ts']],
+  [
+    'how to connect to Redis',
+    /from 'ioredis'/,
+    // The last one is for all that run on it; the others ask a Redis whether it is there at all.
+    ['start/private-redis.ts', 'start/reach-redis.ts', 'store/redis.ts'],
+  ],
+  [
+    "BullMQ's errors",
+    /\b(DelayedError|RateLimitError|UnrecoverableError|Waiting(Children)?Error)\b/,
+    ['worker/bullmq.ts'],
+  ],
+])('%s: only one place knows', (_what, pattern, files) => {
+  expect(filesWith(pattern).sort()).toEqual(files)
+})
+
+test('processes log through pino; only what talks to a terminal prints', () => {
+  const printing = filesWith(/\bconsole\.\w+\(|process\.std(out|err)\.write\(/)
+  expect(printing.filter((file) => !/^(cli|start|main|simulator)\b/.test(file))).toEqual([])
+})
