@@ -37,8 +37,10 @@ test('every endpoint has its section, and every section its endpoint', async () 
 
 test('every error code is in the table, with its status', () => {
   const rows = tableUnder(page, 'What all endpoints share').filter(([, code]) => code?.startsWith('`'))
-  const documented = rows.map(([status, code]) => `${status} ${code?.replaceAll('`', '')}`)
-  const sources = ['src/producer', 'src/accept'].flatMap((folder) =>
+  const documented = rows.flatMap(([status, codes = '']) =>
+    Array.from(codes.matchAll(/`(\w+)`/g), ([, code]) => `${status} ${code}`),
+  )
+  const sources = ['src/producer', 'src/accept', 'src/campaigns'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readFileSync(join(folder, name), 'utf8')),
