@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { getJson, postJson } from './http.ts'
 import { createPart, type Part } from './part.ts'
+import { eventually } from './wait.ts'
 
 const ledgerLine = z.object({
   at_ms: z.number(),
@@ -34,10 +35,15 @@ export interface ChatProduct extends Part {
   /** Our message ids travel in the opaque field on one wire and as Idempotency-Key on the other. */
   ledger(): Promise<Sent[]>
   count(): Promise<number>
+  /** Resolves once it has taken so many messages: trouble that comes before anything flows proves nothing. */
+  hasTaken(count: number): Promise<void>
   control(body: object): Promise<void>
   /** Status updates that are not delivered yet. */
   updatesWaiting(): Promise<number>
 }
+
+/** Only a service that sends nothing at all takes so long. */
+const FLOW_LIMIT_MS = 60_000
 
 const health = z.object({ accepted: z.number(), webhooks: z.object({ waiting: z.number() }) })
 
@@ -68,6 +74,10 @@ export function createChatProduct(options: {
       return lines.map((line) => readLine(JSON.parse(line)))
     },
     count: async () => (await ask()).accepted,
+    async hasTaken(count: number) {
+      const came = await eventually(async () => (await ask()).accepted >= count, FLOW_LIMIT_MS, 20)
+      if (!came) throw new Error(`the chat product has not taken ${count} messages in ${FLOW_LIMIT_MS} ms`)
+    },
     async control(body: object) {
       const answer = await postJson(`${part.url}/_control`, body)
       if (answer.status !== 200) throw new Error(`the simulator refused a control request: ${JSON.stringify(answer)}`)

@@ -21,8 +21,9 @@ export const frozenWorker: Scenario = {
       const posting = rig.tenants.map((tenant, n) => rig.client.post(tenant, recipientsOf(n, each), perSecond))
       const random = run.random.fork('freezes')
       const freezes = run.full ? 5 : 1
+      await rig.chatProduct.hasTaken(20)
       for (let freeze = 0; freeze < freezes; freeze += 1) {
-        await pause(random.between(1_000, 3_000))
+        await pause(random.between(500, 2_000))
         const victim = random.pick(rig.workers)
         victim.freeze()
         run.say(`${victim.name} frozen`)
@@ -31,12 +32,16 @@ export const frozenWorker: Scenario = {
       }
       await Promise.all(posting)
       const flagsEarned = freezes * CONCURRENCY * rig.tenants.length
-      const { judgement, posted } = await testimonyAtRest(rig, run, { flagsEarned })
+      const { judgement, posted, messages } = await testimonyAtRest(rig, run, { flagsEarned })
       const twice = new Set(judgement.sentTwice)
       const repeated = posted.filter(({ to, tenant }) => tenant.policy === 'never_repeat' && twice.has(to)).length
+      const doubted = messages.filter(({ inside }) => inside?.story.some(({ code }) => code === 'h' || code === 'l'))
       return {
         judgement,
-        figures: [{ what: 'never_repeat sent twice', value: repeated, unit: 'messages', atMost: 0 }],
+        figures: [
+          { what: 'never_repeat sent twice', value: repeated, unit: 'messages', atMost: 0 },
+          { what: 'in doubt for a while', value: doubted.length, unit: 'messages' },
+        ],
       }
     }),
 }

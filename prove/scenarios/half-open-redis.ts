@@ -20,7 +20,8 @@ export const halfOpenRedis: Scenario = {
       const each = run.full ? 2_000 : 250
       const perSecond = each / 5
       const posting = rig.tenants.map((tenant, n) => rig.client.post(tenant, recipientsOf(n, each), perSecond))
-      await pause(run.random.between(1_500, 2_500))
+      await rig.chatProduct.hasTaken(50)
+      await pause(run.random.between(0, 1_000))
       rig.redisLine.freezeAll()
       const frozenAt = Date.now()
       await Promise.all(posting)

@@ -28,9 +28,10 @@ export const redisFull: Scenario = {
         const each = run.full ? 2_500 : 250
         const posting = rig.tenants.map((tenant, n) => rig.client.post(tenant, recipientsOf(n, each), 120))
         const rounds = run.full ? 5 : 1
+        await rig.chatProduct.hasTaken(20)
         let roomAt = 0
         for (let round = 0; round < rounds; round += 1) {
-          await pause(run.random.between(1_000, 1_500))
+          await pause(run.random.between(500, 1_000))
           await rig.store.config('SET', 'maxmemory', FULL_BYTES)
           await pause(3_000)
           await rig.store.config('SET', 'maxmemory', '0')
