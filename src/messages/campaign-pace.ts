@@ -2,8 +2,11 @@
 // that run on it. A short queue is what keeps Redis small, a pause quick and two campaigns even: each has the same
 // number of messages in a queue that is worked off in order.
 
-/** A lane never waits for the next chunk, which comes within a second, and a paused campaign leaves little behind. */
-const SECONDS_AHEAD = 3
+/**
+ * Long enough that the lane does not run dry while a dead worker's fan-out is taken over; short enough that a second
+ * campaign, whose messages queue behind those of the first, begins within 2 s.
+ */
+const SECONDS_AHEAD = 2
 const LEAST = 50
 /** Jobs of all campaigns of one lane: about 3 MB of Redis. */
 const MOST = 3_000

@@ -1,0 +1,285 @@
+// Pins: what a running campaign does when things go wrong or others share its lane.
+// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { laneQueue } from '../../src/jobs/lanes.ts'
+import { parseCampaignId } from '../../src/messages/campaign-id.ts'
+import { setLaneRate } from '../../src/store/lane-control.ts'
+import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { campaignKey, laneBacklogKeys, lanePrefix } from '../../src/store/redis-keys.ts'
+import { requeueMessages } from '../../src/store/requeue.ts'
+import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: CampaignService
+
+beforeAll(async () => {
+  service = await startCampaigns({
+    env: { LANEWAY_SEND_TIMEOUT_SECONDS: '2', LANEWAY_UNCONFIRMED_WAIT_SECONDS: '1' },
+  })
+})
+afterEach(async () => {
+  await service.misbehave({ clear: true, throughput: null })
+  await rate(100_000)
+})
+afterAll(() => service?.close())
+
+async function rate(perSecond: number): Promise<void> {
+  const queues = openLaneQueues(service.redis)
+  await setLaneRate(service.redis, queues, service.lane, perSecond)
+  await queues.close()
+}
+
+/** What the chat product got since. */
+async function sentSince(before: number): Promise<string[]> {
+  return (await service.ledger()).slice(before)
+}
+
+const hashOf = (id: string): string => {
+  const parsed = parseCampaignId(id)
+  if (!parsed) throw new Error(id)
+  return campaignKey(parsed.lane, parsed.number)
+}
+
+describe('nobody is sent to twice and nobody is forgotten', () => {
+  test('when the fan-out begins anew in the middle of the list', async () => {
+    const { tag, phones } = await service.addPeople(1_500)
+    const before = (await service.ledger()).length
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    for (const at of [200, 500, 900]) {
+      await eventually(
+        async () => ((await service.show(id)).progress.queued as number) <= 1_500 - at,
+        'some are taken up',
+      )
+      await service.redis.hset(hashOf(id), 'next', 0)
+    }
+    await service.reaches(id, 'done')
+    expect((await sentSince(before)).sort()).toEqual([...phones].sort())
+  })
+
+  test('when another fan-out works at the same time', async () => {
+    const { tag, phones } = await service.addPeople(1_500)
+    const before = (await service.ledger()).length
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    // Silence makes the watch take over, although the first one is at work.
+    await eventually(async () => {
+      await service.redis.hset(hashOf(id), 'beat', 0)
+      return (await service.show(id)).state === 'done'
+    }, 'it is done')
+    expect((await service.record(id))?.epoch).toBeGreaterThan(3)
+    expect((await sentSince(before)).sort()).toEqual([...phones].sort())
+  })
+
+  test('when the jobs that stood on the lane are lost', async () => {
+    await rate(200)
+    const { tag, phones } = await service.addPeople(800)
+    const before = (await service.ledger()).length
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    await eventually(async () => (await sentSince(before)).length > 50, 'some are sent')
+    const { prioritized } = laneBacklogKeys(service.lane, laneQueue(service.lane))
+    const lost = await service.redis.zrange(prioritized, 0, '-1')
+    expect(lost.length).toBeGreaterThan(50)
+    const prefix = `${lanePrefix(service.lane)}:${laneQueue(service.lane)}`
+    await service.redis
+      .multi()
+      .zrem(prioritized, ...lost)
+      .del(...lost.map((job) => `${prefix}:${job}`))
+      .exec()
+    await rate(100_000)
+    await service.reaches(id, 'done')
+    expect((await sentSince(before)).sort()).toEqual([...phones].sort())
+  })
+})
+
+describe('on a shared lane', () => {
+  test('two campaigns are sent evenly', async () => {
+    await rate(400)
+    const [a, b] = [await service.addPeople(1_200), await service.addPeople(1_200)]
+    const ids = [await service.ready({ tags: [a.tag] }), await service.ready({ tags: [b.tag] })]
+    const before = (await service.ledger()).length
+    await Promise.all(ids.map((id) => service.steer(id, 'start')))
+    await eventually(async () => (await sentSince(before)).length >= 1_200, 'half of them are sent')
+    await rate(100_000)
+    const ofA = new Set(a.phones)
+    const half = (await sentSince(before)).slice(0, 1_200)
+    const share = half.filter((phone) => ofA.has(phone)).length / half.length
+    expect(share).toBeGreaterThan(0.35)
+    expect(share).toBeLessThan(0.65)
+    for (const id of ids) await service.reaches(id, 'done')
+    expect((await sentSince(before)).sort()).toEqual([...a.phones, ...b.phones].sort())
+  })
+
+  test('a transactional message overtakes all that waits of a campaign', async () => {
+    await rate(80)
+    const { tag } = await service.addPeople(1_000)
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    const { prioritized } = laneBacklogKeys(service.lane, laneQueue(service.lane))
+    await eventually(async () => (await service.redis.zcard(prioritized)) > 100, 'the lane is full')
+    const before = (await service.ledger()).length
+    const to = '491529999999'
+    const answer = await service.post('/sendservicemessages/sendmessages', {
+      api_key: service.tenant.apiKey,
+      messaging_product: 'chatapp',
+      recipient_type: 'individual',
+      to: `+${to}`,
+      type: 'image',
+      image: { link: 'https://example.com/a.jpg' },
+    })
+    expect(answer.status).toBe(200)
+    const overtaken = await eventually(async () => {
+      const place = (await sentSince(before)).indexOf(to)
+      return place === -1 ? undefined : place + 1
+    }, 'it is sent')
+    // Those in flight, and a window or two of the lane's pace: 8 messages each.
+    expect(overtaken).toBeLessThan(60)
+    await service.steer(id, 'cancel')
+  })
+})
+
+describe('a campaign brakes by itself', () => {
+  test('when the chat product has paused its template', async () => {
+    await rate(500)
+    const { tag } = await service.addPeople(1_000)
+    const id = await service.ready({ tags: [tag] })
+    await service.misbehave({ match: { wire: 'cloud' }, behaviour: 'template-paused', count: 3 })
+    await service.steer(id, 'start')
+    const { reason, progress } = await service.reaches(id, 'paused')
+    expect(reason).toBe('The chat product has paused the template for low quality.')
+    expect(progress.queued).toBeGreaterThan(500)
+    await service.steer(id, 'resume')
+    const done = await service.reaches(id, 'done')
+    expect(done.progress.failed).toBeGreaterThan(0)
+  })
+
+  test('when too many of its latest messages fail, and a person may let it go on', async () => {
+    await rate(500)
+    const { tag } = await service.addPeople(1_000)
+    const id = await service.ready({ tags: [tag] })
+    await service.misbehave({ match: { every: 2 }, behaviour: 'invalid-parameter' })
+    await service.steer(id, 'start')
+    const { reason, progress } = await service.reaches(id, 'paused')
+    expect(reason).toMatch(/^\d+ of the last 1\d\d messages failed, more than 30 %\.$/)
+    expect(progress.queued).toBeGreaterThan(300)
+    await service.misbehave({ clear: true })
+    await service.steer(id, 'resume')
+    await rate(100_000)
+    const done = await service.reaches(id, 'done')
+    expect(done.progress.queued).toBe(0)
+    expect(sumOf(done)).toBe(1_000)
+  })
+
+  test('to the pace that the chat product takes, and nobody is lost by that', async () => {
+    await rate(1_000)
+    const { tag, phones } = await service.addPeople(600)
+    const before = (await service.ledger()).length
+    const id = await service.ready({ tags: [tag] })
+    await service.misbehave({ throughput: 150 })
+    await service.steer(id, 'start')
+    await eventually(async () => Number((await service.show(id)).progress.held_to) > 0, 'it is held back')
+    await service.misbehave({ throughput: null })
+    await service.reaches(id, 'done')
+    expect((await sentSince(before)).sort()).toEqual([...phones].sort())
+  })
+})
+
+describe('a class of recipients is resumed as a new run', () => {
+  const run = async (id: string, resumed: 'failed' | 'unknown' | 'not_delivered') => {
+    const { id: second } = await service.steer(id, 'resume', { class: resumed })
+    expect(second).not.toBe(id)
+    return service.reaches(second, 'done')
+  }
+
+  test('with the same values: those that failed', async () => {
+    const { tag, phones } = await service.addPeople(30)
+    for (const to of phones.slice(10, 12)) {
+      await service.misbehave({ match: { to }, behaviour: 'invalid-parameter', count: 1 })
+    }
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 2 })
+    const before = (await service.ledger()).length
+    const second = await run(id, 'failed')
+    expect(second.progress).toMatchObject({ total: 2, failed: 0 })
+    expect((await sentSince(before)).sort()).toEqual(phones.slice(10, 12))
+    const line =
+      (await service.request('GET', `/campaigns/${second.id}/export?format=ndjson`)).text.split('\n')[0] ?? ''
+    const { message_id, possible_duplicate } = JSON.parse(line)
+    expect(possible_duplicate).toBeNull()
+    const info = await service.post('/chatappbusiness/fetchmessageinfo', { api_key: service.tenant.apiKey, message_id })
+    expect(info.body).toHaveProperty('message.data.message_text', 'Dear P10, spring is here.')
+  })
+
+  test('flagged as possible duplicates: those that are unknown, and those sent and never delivered', async () => {
+    const { tag, phones } = await service.addPeople(10)
+    await service.misbehave({ match: { to: phones[1] }, behaviour: 'reset-before-accepting', count: 1 })
+    await service.misbehave({ match: { to: phones[2] }, behaviour: 'no-webhooks', count: 1 })
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    await service.reaches(id, 'done')
+    await eventually(async () => (await service.show(id)).progress.read === 8, 'eight are read')
+    expect((await service.show(id)).progress).toMatchObject({ unknown: 1, sent: 1 })
+    for (const [resumed, place] of [
+      ['unknown', 1],
+      ['not_delivered', 2],
+    ] as const) {
+      const second = await run(id, resumed)
+      const { text } = await service.request('GET', `/campaigns/${second.id}/export?format=ndjson`)
+      expect(JSON.parse(text)).toMatchObject({ recipient: phones[place], possible_duplicate: 'yes' })
+    }
+  })
+
+  test('but not of a campaign that runs', async () => {
+    await rate(50)
+    const { tag } = await service.addPeople(200)
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    const answer = await service.request('POST', `/campaigns/${id}/resume`, { class: 'failed' })
+    expect({ status: answer.status, code: answer.json().error.code }).toEqual({ status: 422, code: 'wrong_state' })
+    await service.steer(id, 'cancel')
+  })
+})
+
+test('a scheduled campaign starts at its time, also when workers were away then', async () => {
+  const { tag, phones } = await service.addPeople(20)
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] })
+  await service.stopWorker()
+  const at = Date.now() + 300
+  await service.steer(id, 'schedule', { at: new Date(at).toISOString() })
+  await eventually(async () => Date.now() > at, 'its time has come')
+  expect(await service.show(id)).toMatchObject({ state: 'scheduled' })
+  expect(await sentSince(before)).toEqual([])
+  await service.startWorker()
+  await service.reaches(id, 'done')
+  expect((await sentSince(before)).sort()).toEqual(phones)
+})
+
+test('recipients whose time is over count as expired, and are not sent to', async () => {
+  await rate(50)
+  const { tag } = await service.addPeople(300)
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] }, { valid_until: new Date(Date.now() + 1_500).toISOString() })
+  await service.steer(id, 'start')
+  await eventually(async () => Number((await service.show(id)).progress.expired) > 0, 'the first one expires')
+  await rate(100_000)
+  const done = await service.reaches(id, 'done')
+  expect(done.progress.expired).toBe(300 - (await sentSince(before)).length)
+})
+
+test('a message that failed can be queued again by hand after the campaign is done, and the figures follow', async () => {
+  const { tag, phones } = await service.addPeople(5)
+  await service.misbehave({ match: { to: phones[3] }, behaviour: 'invalid-parameter', count: 1 })
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 1 })
+  const queues = openLaneQueues(service.redis)
+  const filter = { account: service.tenant.account, state: 'failed' as const, sinceMs: Date.now() - 60_000 }
+  const how = { dryRun: false, nowMs: Date.now(), validityMs: service.config.validityMs }
+  await requeueMessages(service.redis, queues, filter, how)
+  await queues.close()
+  await eventually(async () => (await service.show(id)).progress.read === 5, 'all are read')
+  expect((await service.show(id)).progress).toMatchObject({ failed: 0, queued: 0, total: 5 })
+})

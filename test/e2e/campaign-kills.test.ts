@@ -1,0 +1,71 @@
+// Pins: a campaign survives its worker being killed (kill -9) whenever its cursor has moved: every recipient gets the
+// message once, or is flagged, and the figures add up at every reading.
+// Real: Redis, producer, the worker as the process that people run. Stood in for: the chat product.
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
+import { startProcess, type TestProcess } from '../support/processes.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const PEOPLE = 1_000
+const TIMES = { LANEWAY_SEND_TIMEOUT_SECONDS: '1', LANEWAY_UNCONFIRMED_WAIT_SECONDS: '1' }
+
+let service: CampaignService
+let worker: TestProcess | undefined
+
+beforeAll(async () => {
+  service = await startCampaigns({ env: TIMES, worker: false })
+})
+afterAll(async () => {
+  worker?.kill('SIGKILL')
+  await worker?.ended
+  await service?.close()
+})
+
+function startWorker(): TestProcess {
+  const { server, config } = service
+  const env = { ...TIMES, REDIS_URL: server.url, LANEWAY_DATA_DIR: config.dataDir, LANEWAY_LOG_LEVEL: 'warn' }
+  return startProcess(process.execPath, ['dist/start/worker.js'], env)
+}
+
+test('a campaign whose worker is killed at every move of its cursor reaches everybody once, or says whom it may not have', async () => {
+  worker = startWorker()
+  const { tag, phones } = await service.addPeople(PEOPLE)
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  let kills = 0
+  for (let cursor = 0; cursor < PEOPLE; ) {
+    const now = (await service.record(id))?.next ?? 0
+    if (now > cursor) {
+      worker.kill('SIGKILL')
+      await worker.ended
+      kills += 1
+      cursor = (await service.record(id))?.next ?? 0
+      worker = startWorker()
+    }
+    const seen = await service.show(id)
+    expect(sumOf(seen)).toBe(PEOPLE)
+  }
+  const done = await service.reaches(id, 'done', 60_000)
+  expect(kills).toBeGreaterThanOrEqual(3)
+  expect(sumOf(done)).toBe(PEOPLE)
+
+  const ledger = await service.ledger()
+  expect(new Set(ledger).size).toBe(ledger.length)
+  const { text } = await service.request('GET', `/campaigns/${id}/export?format=ndjson`)
+  const states = new Map(
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .map(({ recipient, state }) => [String(recipient), String(state)]),
+  )
+  expect([...states.keys()].sort()).toEqual([...phones].sort())
+  const sent = new Set(ledger)
+  // Whoever got nothing is flagged, and nobody is said to have got what they did not get.
+  for (const [phone, state] of states)
+    expect(sent.has(phone) ? state : `${state}, not sent`).toMatch(/^(read|unknown|unknown, not sent)$/)
+  const flagged = [...states.values()].filter((state) => state === 'unknown').length
+  expect(done.progress.unknown).toBe(flagged)
+  expect(flagged).toBeLessThanOrEqual(kills * 100)
+})
