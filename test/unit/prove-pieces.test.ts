@@ -1,0 +1,116 @@
+// The pieces of `npm run prove` whose fault would make a proof worthless without anybody noticing.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { alteredBuild } from '../../prove/altered-build.ts'
+import { readTrace } from '../../prove/fsync-trace.ts'
+import { createRandom } from '../../prove/random.ts'
+import { brokenFigures } from '../../prove/scenario.ts'
+import { busiestSecond } from '../../prove/scenarios/pace.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'laneway-prove-pieces-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('a safeguard is taken away', () => {
+  const build = (text: string) => {
+    const place = join(folder, 'dist')
+    mkdirSync(place)
+    writeFileSync(join(place, 'a.js'), text)
+    return place
+  }
+  const away = { file: 'a.js', find: 'if (claimed) ', replace: '' }
+
+  test('in a copy, where exactly one match is replaced', () => {
+    const original = build('if (claimed) send()')
+    const altered = alteredBuild(original, join(folder, 'altered'), away)
+    expect(readFileSync(join(altered, 'a.js'), 'utf8')).toBe('send()')
+    expect(readFileSync(join(original, 'a.js'), 'utf8')).toBe('if (claimed) send()')
+  })
+
+  test.each(['send()', 'if (claimed) a(); if (claimed) b()'])(
+    'and not when the match is not the only one: %s',
+    (text) => {
+      expect(() => alteredBuild(build(text), join(folder, 'altered'), away)).toThrow('matches, not one')
+    },
+  )
+})
+
+describe('chance', () => {
+  const draws = (seed: number, name: string) => Array.from({ length: 20 }, createRandom(seed).fork(name).next)
+
+  test('is the same for the same seed and part, and another for another one', () => {
+    expect(draws(1, 'kills')).toEqual(draws(1, 'kills'))
+    expect(draws(1, 'kills')).not.toEqual(draws(2, 'kills'))
+    expect(draws(1, 'kills')).not.toEqual(draws(1, 'faults'))
+  })
+
+  test('of one part does not depend on what another part has drawn', () => {
+    const random = createRandom(1)
+    random.fork('faults').next()
+    random.next()
+    expect(random.fork('kills').next()).toBe(draws(1, 'kills')[0])
+  })
+})
+
+describe('the trace of a Redis', () => {
+  const AOF = '9</d/appendonlydir/appendonly.aof.1.incr.aof>'
+  const read = (...lines: string[]) => {
+    writeFileSync(join(folder, 'trace'), lines.join('\n'))
+    return readTrace(join(folder, 'trace'))
+  }
+
+  test('counts as safe what was written before a sync that returned', () => {
+    expect(
+      read(
+        `7 1.000 write(${AOF}, ""..., 100) = 100`,
+        `7 2.000 fdatasync(${AOF}) = 0`,
+        `7 3.000 write(${AOF}, ""..., 50) = 50`,
+      ),
+    ).toEqual([{ atMs: 2_000, bytes: 100 }])
+  })
+
+  test('does not count what was written while a sync of another thread was under way', () => {
+    expect(
+      read(
+        `7 1.000 write(${AOF}, ""..., 100) = 100`,
+        `8 2.000 fdatasync(${AOF} <unfinished ...>`,
+        `7 2.500 write(${AOF}, ""..., 50 <unfinished ...>`,
+        '7 2.600 <... write resumed>) = 50',
+        '8 3.000 <... fdatasync resumed>) = 0',
+        `8 4.000 fdatasync(${AOF}) = 0`,
+      ),
+    ).toEqual([
+      { atMs: 3_000, bytes: 100 },
+      { atMs: 4_000, bytes: 150 },
+    ])
+  })
+
+  test('does not count other files, nor a sync that failed or never returned', () => {
+    expect(
+      read(
+        '7 1.000 write(5<socket:[1]>, ""..., 100) = 100',
+        '7 1.500 fdatasync(6</d/other>) = 0',
+        `7 2.000 fdatasync(${AOF}) = -1 EIO (Input/output error)`,
+        `7 3.000 fdatasync(${AOF} <unfinished ...>`,
+      ),
+    ).toEqual([])
+  })
+})
+
+test('the busiest second is any span of a second, not one of the clock', () => {
+  expect(busiestSecond([])).toBe(0)
+  expect(busiestSecond([0, 900, 950, 1_000, 1_899, 1_900])).toBe(4)
+  expect(busiestSecond([0, 1_000, 2_000])).toBe(1)
+})
+
+test('a figure is broken above its most, below its least, and when it is no number', () => {
+  const figure = { what: 'share', unit: '%' }
+  expect(brokenFigures([{ ...figure, value: 5, atMost: 5, atLeast: 5 }])).toEqual([])
+  expect(brokenFigures([{ ...figure, value: 5.01, atMost: 5 }])).toHaveLength(1)
+  expect(brokenFigures([{ ...figure, value: 4.99, atLeast: 5 }])).toHaveLength(1)
+  expect(brokenFigures([{ ...figure, value: Number.NaN, atMost: 5 }])).toHaveLength(1)
+})
