@@ -1,0 +1,175 @@
+// Pins: what a campaign's figures say, how much it may put on its lane, when it slows down and when it stops.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createFailureBrake, templateBrake } from '../../src/messages/campaign-brake.ts'
+import { createFeeding, type Seen } from '../../src/messages/campaign-feeding.ts'
+import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/messages/campaign-message-id.ts'
+import { createMeter } from '../../src/messages/campaign-meter.ts'
+import { nextPace, WIDEST_WINDOW, windowOf } from '../../src/messages/campaign-pace.ts'
+import { secondsLeft, sharesOf, unsettled } from '../../src/messages/campaign-progress.ts'
+import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/messages/campaign-states.ts'
+import { acceptedAtMs, messageId, parseMessageId } from '../../src/messages/message-id.ts'
+import { STATES } from '../../src/messages/states.ts'
+
+describe('shares', () => {
+  test('add up to the recipients, whatever is counted and whatever the state', () => {
+    const counts = fc.record(Object.fromEntries(STATES.map((state) => [state, fc.nat(1_000)])), { requiredKeys: [] })
+    fc.assert(
+      fc.property(counts, fc.nat(10_000), fc.constantFrom(...CAMPAIGN_STATES), (counted, more, state) => {
+        const total = Object.values(counted).reduce((sum: number, each) => sum + (each ?? 0), 0) + more
+        const shares = sharesOf(counted, total, state)
+        expect(STATES.reduce((sum, each) => sum + shares[each], 0)).toBe(total)
+        expect(Math.min(...Object.values(shares))).toBeGreaterThanOrEqual(0)
+      }),
+    )
+  })
+
+  test('of a cancelled campaign leave nobody waiting but who has a try behind them', () => {
+    const shares = sharesOf({ queued: 2, sent: 3 }, 10, 'cancelled')
+    expect(shares).toMatchObject({ queued: 2, sent: 3, cancelled: 5 })
+    expect(unsettled(shares)).toBe(2)
+  })
+
+  test('tell how long it takes, at the rate measured or else at the lane’s', () => {
+    const shares = sharesOf({ sent: 40 }, 100, 'running')
+    expect(secondsLeft(shares, 'running', { measured: 20, laneRate: 80, running: 2 })).toBe(3)
+    expect(secondsLeft(shares, 'running', { measured: 0, laneRate: 80, running: 2 })).toBe(2)
+    expect(secondsLeft(shares, 'paused', { measured: 20, laneRate: 80, running: 1 })).toBeUndefined()
+  })
+})
+
+test('no move leads out of a state that is final, and each leads to another state or to a new beginning', () => {
+  const moves = Object.values(CAMPAIGN_MOVES)
+  expect(moves.filter(({ from }) => from.includes('done') || from.includes('cancelled'))).toEqual([])
+  for (const state of CAMPAIGN_STATES) {
+    if (state !== 'draft')
+      expect(
+        moves.some(({ to }) => to === state),
+        state,
+      ).toBe(true)
+  }
+})
+
+describe('ids of a campaign’s messages', () => {
+  const at = 1_790_000_000_000
+  test('are ids, tell the start, sort in the order of the list, and are the same each time', () => {
+    fc.assert(
+      fc.property(fc.nat(MAX_RECIPIENTS - 1), fc.nat(MAX_RECIPIENTS - 1), (i, j) => {
+        const [a, b] = [campaignMessageUlid('cmp_1_1', at, i, '49151'), campaignMessageUlid('cmp_1_1', at, j, '49152')]
+        expect(parseMessageId(messageId(1, a))).toEqual({ lane: 1, ulid: a })
+        expect(acceptedAtMs(a)).toBe(at)
+        expect(campaignMessageUlid('cmp_1_1', at, i, '49151')).toBe(a)
+        if (i !== j) expect(a < b).toBe(i < j)
+      }),
+    )
+  })
+
+  test('differ between campaigns that start together', () => {
+    expect(campaignMessageUlid('cmp_1_1', at, 0, '49151')).not.toBe(campaignMessageUlid('cmp_1_2', at, 0, '49151'))
+  })
+
+  test('end where the count ends', () => {
+    expect(() => campaignMessageUlid('cmp_1_1', at, MAX_RECIPIENTS, '49151')).toThrow(RangeError)
+  })
+})
+
+describe('the window', () => {
+  test('is two seconds of the lane, shared, and never too small to keep it busy nor too large for Redis', () => {
+    expect([windowOf(80, 1), windowOf(80, 2), windowOf(1, 1), windowOf(100_000, 1)]).toEqual([
+      160,
+      80,
+      50,
+      WIDEST_WINDOW,
+    ])
+    expect(windowOf(100_000, 4)).toBe(WIDEST_WINDOW / 4)
+  })
+})
+
+describe('the pace', () => {
+  const seen = { throttled: false, measured: 0, laneRate: 80, elapsedMs: 1_000 }
+  test('is the lane’s until the provider throttles, then half of what went through', () => {
+    expect(nextPace(undefined, seen)).toBeUndefined()
+    expect(nextPace(undefined, { ...seen, throttled: true, measured: 60 })).toBe(30)
+    expect(nextPace(30, { ...seen, throttled: true, measured: 60 })).toBe(15)
+    expect(nextPace(undefined, { ...seen, throttled: true })).toBe(40)
+  })
+
+  test('never stops, and is won back in the end', () => {
+    let pace: number | undefined = 40
+    for (let i = 0; i < 100; i += 1) pace = nextPace(pace, { ...seen, throttled: true, measured: 1 })
+    expect(pace).toBeGreaterThan(0)
+    for (let i = 0; i < 200; i += 1) pace = nextPace(pace, seen)
+    expect(pace).toBeUndefined()
+  })
+})
+
+describe('feeding', () => {
+  const seen = (more: Partial<Seen>): Seen => ({
+    ...{ nowMs: 0, next: 0, taken: 0, backlog: 0, running: 1, throttled: 0, measured: 0, laneRate: 80 },
+    ...more,
+  })
+
+  test('fills the window, and then gives as much as was taken up', () => {
+    const feeding = createFeeding(undefined)
+    expect(feeding.room(seen({}))).toBe(160)
+    feeding.fed(160)
+    expect(feeding.room(seen({ next: 160, backlog: 160 }))).toBe(0)
+    expect(feeding.room(seen({ next: 160, backlog: 150, taken: 10 }))).toBe(10)
+  })
+
+  test('does not believe in messages that the lane has not', () => {
+    const feeding = createFeeding(undefined)
+    expect(feeding.room(seen({ next: 500, taken: 100, backlog: 20 }))).toBe(140)
+  })
+
+  test('is held to the pace once the provider throttles, at most a second at once', () => {
+    const feeding = createFeeding(undefined)
+    feeding.room(seen({ nowMs: 10_000 }))
+    expect(feeding.room(seen({ nowMs: 11_000, throttled: 1, measured: 40 }))).toBe(20)
+    feeding.fed(20)
+    expect(feeding.pace()).toBe(20)
+    expect(feeding.room(seen({ nowMs: 11_100, throttled: 1, next: 20, taken: 20 }))).toBe(2)
+    expect(feeding.room(seen({ nowMs: 60_000, throttled: 1, next: 20, taken: 20 }))).toBeLessThanOrEqual(69)
+  })
+
+  test('takes a burst of refusals for one', () => {
+    const feeding = createFeeding(undefined)
+    feeding.room(seen({ nowMs: 10_000 }))
+    feeding.room(seen({ nowMs: 10_100, throttled: 5, measured: 40 }))
+    feeding.room(seen({ nowMs: 10_200, throttled: 9, measured: 40 }))
+    expect(feeding.pace()).toBeGreaterThanOrEqual(20)
+  })
+})
+
+describe('the brake', () => {
+  test('acts on a third of failures among the latest hundred, and not on fewer', () => {
+    const brake = createFailureBrake()
+    expect(brake.check({ finished: 0, failed: 0 })).toBeUndefined()
+    expect(brake.check({ finished: 99, failed: 99 })).toBeUndefined()
+    expect(createChecked([0, 0], [100, 30])).toBeUndefined()
+    expect(createChecked([0, 0], [100, 31])).toBe('31 of the last 100 messages failed, more than 30 %.')
+  })
+
+  test('forgets what was long ago and what was before it began', () => {
+    expect(createChecked([1_000, 1_000], [1_100, 1_000])).toBeUndefined()
+    expect(createChecked([0, 0], [5_000, 100], [5_100, 150])).toMatch(/^50 of the last 100/)
+  })
+
+  test('knows the codes that concern the template', () => {
+    expect(templateBrake('132015')).toContain('paused')
+    expect(templateBrake('131026')).toBeUndefined()
+  })
+
+  function createChecked(...points: [finished: number, failed: number][]): string | undefined {
+    const brake = createFailureBrake()
+    return points.map(([finished, failed]) => brake.check({ finished, failed })).at(-1)
+  }
+})
+
+test('a meter measures over the last seconds, and nothing before it has two points', () => {
+  const meter = createMeter()
+  expect(meter.measure(0, 0)).toBe(0)
+  expect(meter.measure(100, 1_000)).toBe(100)
+  for (let s = 2; s <= 20; s += 1) meter.measure(100, s * 1_000)
+  expect(meter.measure(100, 21_000)).toBe(0)
+})

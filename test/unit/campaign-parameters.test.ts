@@ -1,0 +1,122 @@
+// Pins: which components a campaign may have, and what becomes of them for one recipient.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { compileComponents, structuralFaults } from '../../src/messages/campaign-parameters.ts'
+import { matchTemplate } from '../../src/messages/match-template.ts'
+import { flashSale, newArrivals, orderUpdate, shape } from '../support/example-templates.ts'
+
+const text = (value: unknown) => ({ type: 'text', text: value })
+const body = (...values: unknown[]) => ({ type: 'BODY', parameters: values.map(text) })
+
+function compiled(components: unknown, offer: 'contact' | 'row' = 'row') {
+  const result = compileComponents(components, offer)
+  if (!result.ok) throw new Error(JSON.stringify(result.faults))
+  return result.compiled
+}
+
+function faults(components: unknown, offer: 'contact' | 'row' = 'row') {
+  const result = compileComponents(components, offer)
+  return result.ok ? [] : result.faults
+}
+
+describe('filling in', () => {
+  test('puts each value where its source is named, as often as it is, and leaves the rest', () => {
+    const { sources, fill } = compiled([body({ from: 'row.name' }, 'on', { from: 'row.day' }, { from: 'row.name' })])
+    expect(sources).toEqual(['row.name', 'row.day'])
+    expect(fill(['Ann', 'Monday'])).toEqual([{ type: 'BODY', parameters: ['Ann', 'on', 'Monday', 'Ann'].map(text) }])
+  })
+
+  test('reaches media, coupons and the cards of a carousel', () => {
+    const card = {
+      card_index: 0,
+      components: [{ type: 'header', parameters: [{ type: 'image', image: { link: { from: 'row.picture' } } }] }],
+    }
+    const { fill } = compiled([
+      {
+        type: 'button',
+        sub_type: 'copy_code',
+        index: 1,
+        parameters: [{ type: 'coupon_code', coupon_code: { from: 'row.code' } }],
+      },
+      { type: 'carousel', cards: [card] },
+    ])
+    const [button, carousel] = fill(['https://x.example/1.png', 'SAVE'].reverse())
+    expect(button?.parameters).toEqual([{ type: 'coupon_code', coupon_code: 'SAVE' }])
+    expect(carousel?.cards?.[0]?.components?.[0]?.parameters).toEqual([
+      { type: 'image', image: { link: 'https://x.example/1.png' } },
+    ])
+  })
+
+  test('takes a value for what it is, even when it looks like one of our own marks', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (first, second) => {
+        const { fill } = compiled([body({ from: 'row.a' }, { from: 'row.b' })])
+        expect(fill([first, second])[0]?.parameters).toEqual([text(first), text(second)])
+      }),
+    )
+    const { fill } = compiled([body('\u00000\u0000', { from: 'row.a' })])
+    expect(fill(['Ann'])[0]?.parameters).toEqual([text('0'), text('Ann')])
+  })
+
+  test('gives what the matcher accepts, where the template and the values fit', () => {
+    const components = [
+      { type: 'HEADER', parameters: [text({ from: 'row.order' })] },
+      body({ from: 'row.name' }, { from: 'row.day' }),
+      { type: 'BUTTON', sub_type: 'URL', index: '0', parameters: [text({ from: 'row.order' })] },
+    ]
+    const { fill } = compiled(components)
+    expect(matchTemplate(shape(orderUpdate), fill(['A-1', 'Ann', 'Monday']))).toEqual([])
+    expect(matchTemplate(shape(orderUpdate), fill(['A-1', 'Ann', '']))).not.toEqual([])
+  })
+})
+
+describe('refused', () => {
+  test('is a source that the recipients do not offer, and one that nobody knows', () => {
+    const at = 'template.components[0].parameters'
+    expect(faults([body({ from: 'row.name' }, { from: 'contact.age' })], 'contact')).toEqual([
+      { path: `${at}[0].text.from`, message: expect.stringContaining('expected contact.name') },
+      { path: `${at}[1].text.from`, message: expect.stringContaining('got "contact.age"') },
+    ])
+    expect(faults([body({ from: 'contact.name' }, { from: 7 })], 'row')).toHaveLength(2)
+  })
+
+  test('is a value to fill in where no parameter holds one', () => {
+    expect(faults([{ ...body('x'), index: { from: 'row.index' } }])).toEqual([
+      { path: 'template.components', message: 'a value can be filled in only where a parameter holds one' },
+    ])
+  })
+
+  test('are components of a wrong shape, with their place', () => {
+    expect(faults([{ parameters: [] }])).toEqual([{ path: 'template.components[0].type', message: 'required' }])
+  })
+})
+
+describe('structural faults', () => {
+  test('are those that every recipient would have', () => {
+    const components = [
+      { type: 'HEADER', parameters: [{ type: 'image', image: { link: { from: 'row.picture' } } }] },
+      body('a', 'b'),
+    ]
+    const found = structuralFaults(shape(flashSale), compiled(components)).map(({ path }) => path)
+    expect(found).toEqual(['template.components[1].parameters', 'template.components', 'template.components'])
+  })
+
+  test('are none where only the values decide', () => {
+    const components = [
+      { type: 'HEADER', parameters: [{ type: 'image', image: { link: { from: 'row.picture' } } }] },
+      body({ from: 'row.name' }),
+      { type: 'BUTTON', sub_type: 'URL', index: 0, parameters: [text({ from: 'row.path' })] },
+      {
+        type: 'BUTTON',
+        sub_type: 'COPY_CODE',
+        index: 1,
+        parameters: [{ type: 'coupon_code', coupon_code: { from: 'row.code' } }],
+      },
+    ]
+    expect(structuralFaults(shape(flashSale), compiled(components))).toEqual([])
+  })
+
+  test('name a missing carousel', () => {
+    expect(structuralFaults(shape(newArrivals), compiled([]))).toHaveLength(1)
+  })
+})
