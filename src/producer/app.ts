@@ -1,24 +1,20 @@
 // Builds the Express application from the routes. Order of checks: route (404), method (405), body readable (415, 413,
 // 400), credential (401), permission (403); then the route's own: fields (400, 422), existence (404).
-import { randomUUID } from 'node:crypto'
 import type { Express, NextFunction, Request, RequestHandler, Response } from 'express'
 import express from 'express'
-import { Refusal } from '../accept/refusal.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../store/redis.ts'
-import { isRedisAway } from '../store/redis-errors.ts'
+import { answerJson, refuse, requestIdOf } from './answer.ts'
 import { authorise } from './authorise.ts'
-import { bodyError, bodyReader, jsonObject } from './body.ts'
-import { ApiError, errorBody, internal, redisAway, refused } from './errors.ts'
-import type { Answer, Route } from './route.ts'
-
-const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
+import { bodyReader, jsonObject } from './body.ts'
+import { ApiError } from './errors.ts'
+import type { Answer, DirectRoute, Route } from './route.ts'
 
 /** The application, not yet listening. `dashboard` is mounted at its own path and does its own login. */
 export function buildApp(deps: {
   redis: Redis
   log: Log
-  routes: readonly Route[]
+  routes: readonly (Route | DirectRoute)[]
   dashboard?: { path: string; handler: RequestHandler }
 }): Express {
   const app = express()
@@ -42,21 +38,20 @@ export function buildApp(deps: {
     throw new ApiError(404, 'no_such_route', `There is nothing at ${request.method} ${shown(request.path)}.`)
   })
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
-    refuse(error, response, deps.log)
+    refuse(error, response, String(response.locals.requestId), deps.log)
   })
   return app
 }
 
-/** Gives every request an id, the caller's own when it is sane, and answers with it. */
+/** Gives every request an id and answers with it. */
 const nameRequest: RequestHandler = (request, response, next) => {
-  const given = request.get('x-request-id')
-  const id = given !== undefined && SANE_REQUEST_ID.test(given) ? given : randomUUID()
+  const id = requestIdOf(request)
   response.locals.requestId = id
   response.setHeader('x-request-id', id)
   next()
 }
 
-function handlerOf(route: Route, redis: Redis): RequestHandler {
+function handlerOf(route: Route | DirectRoute, redis: Redis): RequestHandler {
   return async (request, response) => {
     const body = route.body.as === 'json' ? jsonObject(request, route.body) : {}
     const caller = await authorise(redis, route.access, request, body, Date.now())
@@ -67,6 +62,7 @@ function handlerOf(route: Route, redis: Redis): RequestHandler {
       query: request.query,
       requestId: String(response.locals.requestId),
       caller,
+      header: (name) => request.get(name),
       request,
     })
     await reply(answer, response)
@@ -75,37 +71,7 @@ function handlerOf(route: Route, redis: Redis): RequestHandler {
 
 async function reply(answer: Answer, response: Response): Promise<void> {
   if ('write' in answer) return answer.write(response)
-  response
-    .status(answer.status ?? 200)
-    .set(answer.headers ?? {})
-    .json(answer.body)
-}
-
-/** Turns whatever was thrown into an answer. Only what is our own fault is logged, here and nowhere else. */
-function refuse(thrown: unknown, response: Response, log: Log): void {
-  const requestId = String(response.locals.requestId)
-  const error = toApiError(thrown)
-  if (error.status >= 500) {
-    const cause = error.cause instanceof Error ? error.cause : error
-    log[error.status === 500 ? 'error' : 'warn'](
-      { request_id: requestId, code: error.code, err: cause },
-      'request.failed',
-    )
-  }
-  if (response.headersSent) {
-    // Half of a streamed answer is out: cutting the connection is the only way left to say that it is not whole.
-    response.destroy()
-    return
-  }
-  response.status(error.status).set(error.headers).json(errorBody(error, requestId))
-}
-
-function toApiError(thrown: unknown): ApiError {
-  if (thrown instanceof ApiError) return thrown
-  if (thrown instanceof Refusal) return refused(thrown)
-  if (isRedisAway(thrown)) return redisAway(thrown)
-  if (thrown instanceof URIError) return new ApiError(400, 'invalid_path', 'The path is not valid percent-encoding.')
-  return bodyError(thrown) ?? internal(thrown)
+  answerJson(response, String(response.locals.requestId), answer)
 }
 
 const shown = (path: string): string => (path.length > 100 ? `${path.slice(0, 100)}…` : path)

@@ -1,6 +1,6 @@
 // Who is calling and may they: 401 for a credential that is missing, unknown, expired or revoked, 403 for one that
 // lacks the permission.
-import type { Request } from 'express'
+import type { IncomingMessage } from 'node:http'
 import { checkKey, unauthorized } from '../accept/check-key.ts'
 import { Refusal } from '../accept/refusal.ts'
 import type { Redis } from '../store/redis.ts'
@@ -13,12 +13,12 @@ const BEARER = /^Bearer +(\S+) *$/i
 export async function authorise(
   redis: Redis,
   access: Access,
-  request: Request,
+  request: IncomingMessage,
   body: Record<string, unknown>,
   nowMs: number,
 ): Promise<Call['caller']> {
   if (access.in === 'open') return { account: 0, permissions: [] }
-  const secret = access.in === 'bearer' ? BEARER.exec(request.get('authorization') ?? '')?.[1] : body.api_key
+  const secret = access.in === 'bearer' ? BEARER.exec(request.headers.authorization ?? '')?.[1] : body.api_key
   if (access.in === 'api_key' && access.missing === 400 && (secret === undefined || secret === null)) {
     throw new ApiError(400, 'invalid_request', 'api_key: required.', {
       details: [{ path: 'api_key', message: 'required' }],

@@ -16,6 +16,7 @@ import { sharedQueuePrefix } from '../store/redis-keys.ts'
 import { listSenders, type Sender } from '../store/senders.ts'
 import { authorise } from './authorise.ts'
 import { ApiError } from './errors.ts'
+import { intakeBoard } from './intake-board.ts'
 
 export const DASHBOARD_PATH = '/dashboard'
 
@@ -42,19 +43,26 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
   const shared = [MOVE_QUEUE, POLL_QUEUE].map((name) => {
     const queue = new Queue(name, { connection: deps.redis, prefix: sharedQueuePrefix(name), skipMetasUpdate: true })
     queue.on('error', () => {})
-    return masked(new BullMQAdapter(queue, { readOnlyMode: true }))
+    // All accounts share this queue, and the board can hide a queue, not a job: so nobody sees whose job it is.
+    return masked(new BullMQAdapter(queue, { readOnlyMode: true }), OPEN_TO_ALL)
   })
+  const intake = masked(intakeBoard(deps.redis), OPEN_TO_ALL)
 
   const shown = new Map<number, BullMQAdapter>()
   async function showAllLanes(): Promise<void> {
     for (const sender of await listSenders(deps.redis)) {
       if (!shown.has(sender.id)) shown.set(sender.id, laneBoard(deps.queues.queueOf(sender.id), sender))
     }
-    board.setQueues([...shown.values(), ...shared])
+    board.setQueues([...shown.values(), ...shared, intake])
   }
 
   const router = express.Router()
-  router.use(async (request, response, next) => {
+  router.use((request, _response, next) => {
+    // The board's own refusal is per queue: it answers 200 to pausing all of them, and pauses none.
+    if (request.method === 'GET' || request.method === 'HEAD') return next()
+    throw new ApiError(405, 'method_not_allowed', 'The dashboard is for looking only.', { headers: { Allow: 'GET' } })
+  })
+  router.use(async (request, _response, next) => {
     try {
       const basic = /^Basic +(\S+)$/i.exec(request.get('authorization') ?? '')?.[1]
       if (basic) request.headers.authorization = `Bearer ${passwordOf(basic)}`
@@ -63,10 +71,10 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
       request.headers[ACCOUNT_HEADER] = String(caller.account)
       delete request.headers.authorization
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) {
-        response.setHeader('WWW-Authenticate', 'Basic realm="Laneway: any name, an admin key as password"')
-      }
-      throw error
+      if (!(error instanceof ApiError && error.status === 401)) throw error
+      // A browser asks for name and password only when it is told this scheme.
+      const headers = { 'WWW-Authenticate': 'Basic realm="Laneway: any name, an admin key as password"' }
+      throw new ApiError(401, error.code, error.message, { headers })
     }
     await showAllLanes()
     next()
@@ -77,22 +85,24 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
 
 function laneBoard(queue: Queue, sender: Sender): BullMQAdapter {
   const displayName = sender.name === '' ? queue.name : `${queue.name} (${sender.name})`
-  const lane = masked(new BullMQAdapter(queue, { readOnlyMode: true, displayName, description: sender.provider }))
+  const adapter = new BullMQAdapter(queue, { readOnlyMode: true, displayName, description: sender.provider })
+  const lane = masked(adapter, OPEN_OF_LANE)
   lane.setVisibilityGuard((request) => request.headers[ACCOUNT_HEADER] === String(sender.account))
   return lane
 }
 
+const OPEN_TO_ALL = new Set(['v'])
+const OPEN_OF_LANE = new Set(['v', 'class', 'until', 'campaign'])
+
 /** Shows of a job what helps to watch a queue, and nothing of what a person was sent or on which number. */
-function masked(adapter: BullMQAdapter): BullMQAdapter {
-  adapter.setFormatter('data', (data: unknown) => mask(data))
+function masked(adapter: BullMQAdapter, open: ReadonlySet<string>): BullMQAdapter {
+  adapter.setFormatter('data', (data: unknown) => mask(data, open))
   return adapter
 }
 
-const OPEN_FIELDS = new Set(['v', 'class', 'until', 'campaign', 'lane', 'account', 'move', 'folder_id', 'file_ids'])
-
-function mask(data: unknown): object {
+function mask(data: unknown, open: ReadonlySet<string>): object {
   if (typeof data !== 'object' || data === null) return {}
-  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, OPEN_FIELDS.has(key) ? value : '•••']))
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, open.has(key) ? value : '•••']))
 }
 
 const passwordOf = (basic: string): string => {

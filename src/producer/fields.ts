@@ -1,13 +1,11 @@
 // Reading the fields of a request: path, query and body are checked by one schema, so that one answer names every fault.
 import { z } from 'zod'
+import { FAULTS_MAX } from '../accept/refusal.ts'
 import { textUpTo } from '../messages/bounded-text.ts'
 import { faultsOf, quoted } from '../messages/fault.ts'
 import { invalid } from './errors.ts'
 
-/** Most faults in one answer: a list of 60,000 wrong ids must not be answered with 5 MB. */
-const FAULTS_MAX = 100
-
-/** What the schema makes of the fields, or a 400 with all their faults. */
+/** What the schema makes of the fields, or a 400 with their faults. */
 export function fieldsOf<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
   const parsed = schema.safeParse(fields)
   if (!parsed.success) throw invalid(faultsOf(parsed.error, fields).slice(0, FAULTS_MAX))

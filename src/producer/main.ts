@@ -8,10 +8,10 @@ import { openCampaignQueue } from '../store/campaign-queue.ts'
 import { openLaneQueues } from '../store/lane-queues.ts'
 import { connectFailFast, readyOrLate } from '../store/redis.ts'
 import { secretKeyOf } from '../store/secret-key.ts'
-import { buildApp } from './app.ts'
 import { createDashboard, DASHBOARD_PATH } from './dashboard.ts'
+import { createListener } from './listener.ts'
 import { openMoves } from './moves.ts'
-import type { Route } from './route.ts'
+import type { DirectRoute, Route } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { batchRoutes } from './routes/batch.ts'
 import { campaignFileRoutes } from './routes/campaign-files.ts'
@@ -47,7 +47,7 @@ export async function startProducer(
   const moves = openMoves(redis)
   const campaigns = openCampaignQueue(redis)
   const opaqueIds = createOpaqueIds(secretKeyOf(config))
-  const routes: Route[] = [
+  const routes: (Route | DirectRoute)[] = [
     ...healthRoutes({ redis }),
     ...messageRoutes({ redis, config, queues }),
     ...batchRoutes({ redis, config, queues }),
@@ -60,7 +60,7 @@ export async function startProducer(
     ...cloudWebhookRoutes({ redis, config, log, opaqueIds }),
   ]
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
-  const server = createServer(buildApp({ redis, log, routes, dashboard }))
+  const server = createServer(createListener({ redis, log, routes, dashboard }))
   harden(server)
   // Before that every request would be answered 503; without Redis that is the right answer.
   await readyOrLate(redis, REDIS_LIMIT_MS)

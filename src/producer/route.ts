@@ -22,24 +22,35 @@ export type BodyRule =
   | { as: 'ignored' }
   | { as: 'stream' }
 
-export interface Call {
+/** What a request brings to any handler. */
+export interface PlainCall {
   /** The parsed JSON object; `{}` when the route takes none. */
   body: Record<string, unknown>
   /** The unparsed bytes of a `raw` route. */
   raw: Buffer
-  /** Path parameters as they came. */
-  params: Record<string, string>
-  query: Record<string, unknown>
   requestId: string
   /** Whose credential it is; the account 0 on `open` routes. */
   caller: Pick<Credential, 'account' | 'permissions'>
+  /** A header by its name in lower case. */
+  header: (name: string) => string | undefined
+}
+
+export interface Call extends PlainCall {
+  /** Path parameters as they came. */
+  params: Record<string, string>
+  query: Record<string, unknown>
   request: Request
 }
 
-/** An answer: JSON of up to a few MB, or a function that writes it in pieces. */
-export type Answer =
-  | { status?: number; headers?: Record<string, string>; body: object }
-  | { write: (response: Response) => Promise<void> }
+/** An answer in JSON, of up to a few MB. */
+export interface PlainAnswer {
+  status?: number
+  headers?: Record<string, string>
+  body: object
+}
+
+/** An answer in JSON, or a function that writes it in pieces. */
+export type Answer = PlainAnswer | { write: (response: Response) => Promise<void> }
 
 export interface Route {
   method: 'get' | 'post' | 'put' | 'delete'
@@ -48,4 +59,14 @@ export interface Route {
   access: Access
   body: BodyRule
   handle: (call: Call) => Promise<Answer>
+}
+
+/** A busy route, to a path without parameters, whose requests are answered without Express where they are in order. */
+export interface DirectRoute {
+  direct: true
+  method: 'post'
+  path: string
+  access: Access
+  body: Extract<BodyRule, { as: 'json' | 'raw' }>
+  handle: (call: PlainCall) => Promise<PlainAnswer>
 }

@@ -5,20 +5,21 @@
 // Answers { results: [ { index, id } | { index, error } ] }. Takes the header Idempotency-Key, for the whole.
 import { acceptBatch } from '../../accept/accept-batch.ts'
 import type { AcceptDeps } from '../../accept/accept-message.ts'
-import type { Route } from '../route.ts'
+import type { DirectRoute } from '../route.ts'
 
 /** A thousand messages of 4 KB. */
 const LIMIT_BYTES = 4 * 1024 * 1024
 
-export function batchRoutes(deps: AcceptDeps): Route[] {
+export function batchRoutes(deps: AcceptDeps): DirectRoute[] {
   return [
     {
+      direct: true,
       method: 'post',
       path: '/messages/batch',
       access: { in: 'bearer', permission: 'messages:send' },
       body: { as: 'json', limit: LIMIT_BYTES },
-      handle: async ({ caller, body, request }) => {
-        const idempotencyKey = request.get('idempotency-key')
+      handle: async ({ caller, body, header }) => {
+        const idempotencyKey = header('idempotency-key')
         return { body: { results: await acceptBatch(deps, { account: caller.account, body, idempotencyKey }) } }
       },
     },

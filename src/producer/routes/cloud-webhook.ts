@@ -13,7 +13,7 @@ import { giveEvidence } from '../../store/messages.ts'
 import type { Redis } from '../../store/redis.ts'
 import { senderOfPhoneNumberId } from '../../store/senders.ts'
 import { ApiError } from '../errors.ts'
-import type { Answer, Call, Route } from '../route.ts'
+import type { Answer, Call, DirectRoute, PlainAnswer, PlainCall, Route } from '../route.ts'
 
 /** The chat product sends up to 3 MB and 1,000 updates in one POST. */
 const LIMIT_BYTES = 4 * 1024 * 1024
@@ -25,12 +25,19 @@ interface WebhookDeps {
   opaqueIds: OpaqueIds
 }
 
-export function cloudWebhookRoutes(deps: WebhookDeps): Route[] {
+export function cloudWebhookRoutes(deps: WebhookDeps): (Route | DirectRoute)[] {
   const path = '/webhooks/cloud-api'
   const access = { in: 'open', why: 'checks the signature or the verify token itself' } as const
   return [
     { method: 'get', path, access, body: { as: 'ignored' }, handle: async (call) => handshake(deps, call) },
-    { method: 'post', path, access, body: { as: 'raw', limit: LIMIT_BYTES }, handle: (call) => receive(deps, call) },
+    {
+      direct: true,
+      method: 'post',
+      path,
+      access,
+      body: { as: 'raw', limit: LIMIT_BYTES },
+      handle: (call: PlainCall) => receive(deps, call),
+    },
   ]
 }
 
@@ -48,9 +55,9 @@ function handshake(deps: WebhookDeps, call: Call): Answer {
   }
 }
 
-async function receive(deps: WebhookDeps, call: Call): Promise<Answer> {
+async function receive(deps: WebhookDeps, call: PlainCall): Promise<PlainAnswer> {
   const { appSecret } = deps.config.cloudApi
-  const signature = call.request.get('x-hub-signature-256')
+  const signature = call.header('x-hub-signature-256')
   if (appSecret === undefined || !isSigned(call.raw, signature, appSecret)) {
     throw new ApiError(401, 'bad_signature', 'X-Hub-Signature-256 does not match the body.')
   }

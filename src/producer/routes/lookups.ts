@@ -11,14 +11,15 @@ import type { Redis } from '../../store/redis.ts'
 import type { Sender } from '../../store/senders.ts'
 import { notFound } from '../errors.ts'
 import { fieldsOf } from '../fields.ts'
-import type { Access, Call, Route } from '../route.ts'
+import type { Access, DirectRoute, PlainCall } from '../route.ts'
 
 const access: Access = { in: 'api_key', permission: 'messages:read' }
 const bodySchema = z.object({ message_id: z.string() })
 
-export function lookupRoutes(deps: { redis: Redis }): Route[] {
+export function lookupRoutes(deps: { redis: Redis }): DirectRoute[] {
   return [
     {
+      direct: true,
       method: 'post',
       path: '/chatappbusiness/fetchmessageinfo',
       access,
@@ -29,6 +30,7 @@ export function lookupRoutes(deps: { redis: Redis }): Route[] {
       },
     },
     {
+      direct: true,
       method: 'post',
       path: '/chatappbusiness/getmessgageinfobyid',
       access,
@@ -42,7 +44,7 @@ export function lookupRoutes(deps: { redis: Redis }): Route[] {
 }
 
 /** The message of a lookup; another account's is not told apart from one that does not exist. */
-async function look(redis: Redis, call: Call): Promise<OwnMessage> {
+async function look(redis: Redis, call: PlainCall): Promise<OwnMessage> {
   const { message_id } = fieldsOf(bodySchema, call.body)
   const found = await findOwnMessage(redis, call.caller.account, message_id, Date.now())
   if (!found) throw notFound('The message')

@@ -6,22 +6,23 @@
 // Both take the header Idempotency-Key.
 import { type AcceptDeps, acceptMessage } from '../../accept/accept-message.ts'
 import type { SendKind } from '../../accept/read-send.ts'
-import type { Route } from '../route.ts'
+import type { DirectRoute } from '../route.ts'
 
-export function messageRoutes(deps: AcceptDeps): Route[] {
+export function messageRoutes(deps: AcceptDeps): DirectRoute[] {
   return [
     sendRoute(deps, '/sendservicemessages/sendmessages', 'service'),
     sendRoute(deps, '/chatappbusiness/send-templated-message', 'template'),
   ]
 }
 
-const sendRoute = (deps: AcceptDeps, path: string, kind: SendKind): Route => ({
+const sendRoute = (deps: AcceptDeps, path: string, kind: SendKind): DirectRoute => ({
+  direct: true,
   method: 'post',
   path,
   access: { in: 'api_key', permission: 'messages:send' },
   body: { as: 'json' },
-  handle: async ({ caller, body, request }) => {
-    const idempotencyKey = request.get('idempotency-key')
+  handle: async ({ caller, body, header }) => {
+    const idempotencyKey = header('idempotency-key')
     return { body: await acceptMessage(deps, { account: caller.account, kind, body, idempotencyKey }) }
   },
 })

@@ -1,0 +1,161 @@
+// Pins the short way past Express: it takes what is in order, and whatever it answers, Express answers the same. A path
+// with a query is not the exact path, so the same request goes through Express.
+import { request as httpRequest } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { invalidFields } from '../../src/accept/refusal.ts'
+import { ApiError } from '../../src/producer/errors.ts'
+import type { DirectRoute } from '../../src/producer/route.ts'
+import { connectFailFast, type Redis } from '../../src/store/redis.ts'
+import { startApp } from '../support/app.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { eventually } from '../support/wait.ts'
+
+let server: TestRedis
+let redis: Redis
+let app: Awaited<ReturnType<typeof startApp>>
+
+/** Answers with what it was called with, or throws what the body names. */
+const echo = (path: string, body: DirectRoute['body']): DirectRoute => ({
+  direct: true,
+  method: 'post',
+  path,
+  access: { in: 'open', why: 'a test' },
+  body,
+  handle: async (call) => {
+    if (call.body.fail === 'fields') throw invalidFields([{ path: 'x', message: 'required' }])
+    if (call.body.fail === 'api') throw new ApiError(409, 'taken', 'It is taken.', { headers: { 'Retry-After': '7' } })
+    if (call.body.fail === 'redis') throw new Error('Connection is closed.')
+    if (call.body.fail === 'bug') throw new TypeError('a bug')
+    return {
+      status: 201,
+      headers: { 'x-more': 'yes' },
+      body: {
+        body: call.body,
+        bytes: call.raw.length,
+        key: call.header('idempotency-key') ?? null,
+        id: call.requestId === '' ? 'none' : 'some',
+        isDirect: !('request' in call),
+      },
+    }
+  },
+})
+
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectFailFast(server.url)
+  app = await startApp(redis, [echo('/json', { as: 'json', limit: 2_000 }), echo('/raw', { as: 'raw', limit: 2_000 })])
+})
+afterAll(async () => {
+  await app?.close()
+  redis?.disconnect()
+  await server?.stop()
+})
+
+interface Sent {
+  method?: string
+  headers?: Record<string, string>
+  body?: string | Buffer
+}
+
+/** Sends over node:http, which adds no header of its own but those of the connection and the length. */
+function send(path: string, { method = 'POST', headers = {}, body = '' }: Sent) {
+  return new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
+    const request = httpRequest(`${app.url}${path}`, { method, headers }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+const bodySchema = z.looseObject({
+  isDirect: z.boolean().optional(),
+  error: z.looseObject({ request_id: z.string() }).optional(),
+})
+
+/** An answer without what must differ: the date, the id of the request, and which way it went. */
+async function answerOf(path: string, sent: Sent) {
+  const { status, headers, text } = await send(path, sent)
+  const { isDirect, error, ...body } = bodySchema.parse(JSON.parse(text))
+  const { date: _date, 'x-request-id': id, 'content-length': _length, ...others } = headers
+  if (error) expect(error.request_id).toBe(id)
+  return { isDirect, answer: { status, headers: others, body, error: error && { ...error, request_id: 'the same' } } }
+}
+
+const json = { 'content-type': 'application/json' }
+const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+
+describe('a request that is in order goes the short way, and is answered as Express would', () => {
+  test.each<[string, string, Sent]>([
+    ['plain JSON', '/json', { headers: json, body: '{"a":1,"b":"ä€😀"}' }],
+    ['JSON with its charset', '/json', { headers: { 'content-type': 'application/json; charset=UTF-8' }, body: '{}' }],
+    ['a key', '/json', { headers: { ...json, 'idempotency-key': 'k1' }, body: '{"a":[1,{"b":null}]}' }],
+    ['a byte order mark', '/json', { headers: json, body: '\uFEFF{"a":1}' }],
+    ['bytes that are no UTF-8', '/json', { headers: json, body: Buffer.from([0x22, 0xff, 0x22]) }],
+    ['a __proto__ of its own', '/json', { headers: json, body: '{"__proto__":{"x":1},"a":1}' }],
+    ['as deep as may be', '/json', { headers: json, body: deep(32) }],
+    ['too deep', '/json', { headers: json, body: deep(33) }],
+    ['no JSON', '/json', { headers: json, body: '{"a":' }],
+    ['white space only', '/json', { headers: json, body: '   ' }],
+    ['a list', '/json', { headers: json, body: '[1]' }],
+    ['null', '/json', { headers: json, body: 'null' }],
+    ['a number', '/json', { headers: json, body: '7' }],
+    ['as long as may be', '/json', { headers: json, body: `{"a":"${'x'.repeat(1_992)}"}` }],
+    ['faulty fields', '/json', { headers: json, body: '{"fail":"fields"}' }],
+    ['an error with headers', '/json', { headers: json, body: '{"fail":"api"}' }],
+    ['Redis away', '/json', { headers: json, body: '{"fail":"redis"}' }],
+    ['a bug', '/json', { headers: json, body: '{"fail":"bug"}' }],
+    ['a request id of its own', '/json', { headers: { ...json, 'x-request-id': 'mine-1' }, body: '{"fail":"api"}' }],
+    ['raw bytes', '/raw', { headers: { 'content-type': 'text/plain' }, body: 'hello' }],
+    ['raw bytes of no type', '/raw', { body: 'hello' }],
+  ])('%s', async (_what, path, sent) => {
+    const [short, long] = [await answerOf(path, sent), await answerOf(`${path}?long`, sent)]
+    expect(short.answer).toEqual(long.answer)
+    if (short.answer.status === 201) expect([short.isDirect, long.isDirect]).toEqual([true, false])
+  })
+})
+
+describe('a request that is not in order is left to Express', () => {
+  test.each<[string, string, Sent, number]>([
+    ['another method', '/json', { method: 'PUT', headers: json, body: '{}' }, 405],
+    ['no body', '/json', { headers: json }, 201],
+    ['no content type', '/json', { body: '{}' }, 415],
+    ['another content type', '/json', { headers: { 'content-type': 'text/plain' }, body: '{}' }, 415],
+    ['another charset', '/json', { headers: { 'content-type': 'application/json; charset=x-no' }, body: '{}' }, 415],
+    ['compressed', '/json', { headers: { ...json, 'content-encoding': 'gzip' }, body: '{}' }, 415],
+    ['too long', '/json', { headers: json, body: `{"a":"${'x'.repeat(1_993)}"}` }, 413],
+    ['too long, raw', '/raw', { body: 'x'.repeat(2_001) }, 413],
+    ['no length told', '/json', { headers: { ...json, 'transfer-encoding': 'chunked' }, body: '{"a":1}' }, 201],
+    ['another path', '/json/', { headers: json, body: '{}' }, 404],
+  ])('%s', async (_what, path, sent, status) => {
+    const { answer, isDirect } = await answerOf(path, sent)
+    expect(answer.status).toBe(status)
+    expect(isDirect).not.toBe(true)
+  })
+})
+
+test('the id of a request is the caller’s when it is sane, else a new one', async () => {
+  const idFor = async (given: string) =>
+    (await send('/json', { headers: { ...json, 'x-request-id': given }, body: '{}' })).headers['x-request-id']
+  expect(await idFor('order:7.a-b_c')).toBe('order:7.a-b_c')
+  expect(await idFor('with space')).toMatch(/^[0-9a-f-]{36}$/)
+  expect(await idFor('x'.repeat(129))).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+test('a client that goes away in the middle of its body hurts nobody', async () => {
+  await new Promise<void>((resolve) => {
+    const request = httpRequest(`${app.url}/json`, { method: 'POST', headers: { ...json, 'content-length': '1000' } })
+    request.on('error', () => resolve())
+    request.write('{"a":', () => request.destroy())
+    request.on('close', () => resolve())
+  })
+  await eventually(
+    async () => (await send('/json', { headers: json, body: '{}' })).status === 201,
+    'the next one is answered',
+  )
+})
