@@ -51,41 +51,43 @@ const timestamp = z
 
 const envelope = z.object({ entry: z.array(z.unknown()) })
 const entry = z.object({ changes: z.array(z.unknown()) })
-const change = z.object({
-  field: z.literal('messages'),
-  value: z.object({
-    metadata: z.object({ phone_number_id: z.string() }),
-    statuses: z.array(z.unknown()).default([]),
-    messages: z.array(z.unknown()).default([]),
-  }),
+const change = z.object({ field: z.literal('messages'), value: z.unknown() })
+/** Each list stands for itself: what is wrong with one must not drop the other. */
+const statusList = z.object({ statuses: z.array(z.unknown()).default([]) })
+const messageList = z.object({
+  metadata: z.object({ phone_number_id: z.string() }),
+  messages: z.array(z.unknown()),
 })
+
+/** A part that an item can do without: an odd one must not make the whole item unreadable. */
+const spare = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefined)
 
 const statusItem = z.object({
   id: z.string().min(1),
   status: z.enum(['sent', 'delivered', 'read', 'failed', 'played']),
   timestamp,
-  biz_opaque_callback_data: z.string().max(512).optional(),
-  errors: z
-    .array(
+  biz_opaque_callback_data: spare(z.string().max(512)),
+  errors: spare(
+    z.array(
       z.object({
         code: z.number(),
-        title: z.string().optional(),
-        error_data: z.object({ details: z.string().optional() }).optional(),
+        title: spare(z.string()),
+        error_data: spare(z.object({ details: z.string().optional() })),
       }),
-    )
-    .optional(),
+    ),
+  ),
 })
 
 const titled = z.object({ title: z.string() })
-const captioned = z.object({ caption: z.string().optional() }).optional()
+const captioned = spare(z.object({ caption: z.string().optional() }))
 const messageItem = z.object({
   id: z.string().min(1).max(512),
-  from: z.string().default(''),
+  from: z.string().catch(''),
   timestamp,
   type: z.string(),
-  text: z.object({ body: z.string() }).optional(),
-  button: z.object({ text: z.string() }).optional(),
-  interactive: z.object({ button_reply: titled.optional(), list_reply: titled.optional() }).optional(),
+  text: spare(z.object({ body: z.string() })),
+  button: spare(z.object({ text: z.string() })),
+  interactive: spare(z.object({ button_reply: titled.optional(), list_reply: titled.optional() })),
   image: captioned,
   video: captioned,
   document: captioned,
@@ -97,23 +99,34 @@ export function readWebhook(body: unknown): WebhookContent | undefined {
   if (!outer.success) return undefined
   const content: WebhookContent = { statuses: [], received: [], unreadable: 0 }
   for (const rawEntry of outer.data.entry) {
-    for (const rawChange of entry.safeParse(rawEntry).data?.changes ?? []) readChange(rawChange, content)
+    const parsed = entry.safeParse(rawEntry)
+    if (!parsed.success) content.unreadable += 1
+    for (const rawChange of parsed.data?.changes ?? []) {
+      // What is about something else than messages is none of ours.
+      const { data } = change.safeParse(rawChange)
+      if (data) readChange(data.value, content)
+    }
   }
   return content
 }
 
-function readChange(raw: unknown, content: WebhookContent): void {
-  const parsed = change.safeParse(raw)
-  if (!parsed.success) return
-  const { metadata, statuses, messages } = parsed.data.value
-  for (const rawStatus of statuses) {
+function readChange(value: unknown, content: WebhookContent): void {
+  const told = statusList.safeParse(value)
+  if (!told.success) content.unreadable += 1
+  for (const rawStatus of told.data?.statuses ?? []) {
     const item = statusItem.safeParse(rawStatus)
     if (item.success) content.statuses.push(toUpdate(item.data))
     else content.unreadable += 1
   }
-  for (const rawMessage of messages) {
+  if (typeof value !== 'object' || value === null || !('messages' in value)) return
+  const received = messageList.safeParse(value)
+  if (!received.success) {
+    content.unreadable += 1
+    return
+  }
+  for (const rawMessage of received.data.messages) {
     const item = messageItem.safeParse(rawMessage)
-    if (item.success) content.received.push(toReceived(metadata.phone_number_id, item.data))
+    if (item.success) content.received.push(toReceived(received.data.metadata.phone_number_id, item.data))
     else content.unreadable += 1
   }
 }
