@@ -3,9 +3,9 @@
 // campaign's record names it, so that a crash in the middle leaves nothing half done but garbage.
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type CampaignId, campaignId } from '../messages/campaign-id.ts'
+import { type CampaignId, campaignId, parseCampaignId } from '../messages/campaign-id.ts'
 
 export const ROW_FORMATS = ['csv', 'ndjson'] as const
 export type RowFormat = (typeof ROW_FORMATS)[number]
@@ -50,6 +50,14 @@ export const formatOf = (rowsFile: string): RowFormat => (rowsFile.endsWith('.cs
 
 export const readRowsFile = (folder: string, rowsFile: string): AsyncIterable<Buffer> =>
   createReadStream(join(folder, rowsFile))
+
+/** Names of the campaigns that have a folder which nobody has written into since `beforeMs`. */
+export async function oldFolders(dataDir: string, beforeMs: number): Promise<CampaignId[]> {
+  const root = join(dataDir, 'campaigns')
+  const ids = (await readdir(root).catch(() => [])).map(parseCampaignId).filter((id) => id !== undefined)
+  const times = await Promise.all(ids.map((id) => stat(campaignFolder(dataDir, id)).catch(() => undefined)))
+  return ids.filter((_id, i) => (times[i]?.mtimeMs ?? Number.POSITIVE_INFINITY) < beforeMs)
+}
 
 /** Removes what the record does not name. Only for who has just changed what it names. */
 export async function removeAllBut(folder: string, kept: readonly string[]): Promise<void> {

@@ -67,13 +67,14 @@ export async function createCampaign(
 ): Promise<CampaignId> {
   const { account, lane, definition } = campaign
   const id = { lane, number: await nextId(redis, 'campaign') }
-  // The lists come first: what they name and is not there is left out by whoever reads them; the reverse would be lost.
+  // Before anything that a worker must look after can happen to it.
   await redis.sadd(rootKeys.campaignLanes, lane)
-  await redis.zadd(campaignsOfAccountKey(account), nowMs, idOf(id))
   await redis.hset(campaignKey(lane, id.number), {
     ...{ account, lane, number: id.number, state: 'draft', created_at: nowMs, definition: JSON.stringify(definition) },
     starts_itself: campaign.starts_itself ? '1' : '0',
   })
+  // Dies before this: nobody was told of it, and the list names only what is there.
+  await redis.zadd(campaignsOfAccountKey(account), nowMs, idOf(id))
   return id
 }
 
@@ -82,7 +83,7 @@ export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campai
   return isThere(raw) ? readRecord(campaignSchema, `campaign ${idOf(id)}`, raw) : undefined
 }
 
-/** The account's campaigns, the latest first. */
+/** The account's campaigns, the latest first. Those that are not kept any more are taken off the list. */
 export async function listCampaigns(
   redis: Redis,
   account: number,
@@ -95,6 +96,8 @@ export async function listCampaigns(
       return id && findCampaign(redis, id)
     }),
   )
+  const gone = names.filter((_name, i) => found[i] === undefined)
+  if (gone.length > 0) await redis.zrem(campaignsOfAccountKey(account), ...gone)
   return found.filter((campaign) => campaign !== undefined)
 }
 

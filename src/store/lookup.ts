@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { laneQueue } from '../jobs/lanes.ts'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { campaignId } from '../messages/campaign-id.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import type { State } from '../messages/states.ts'
 import { readStory } from '../messages/story.ts'
@@ -20,6 +21,7 @@ export interface FoundMessage {
   text: string
   to: string
   class: MessageRecord['class']
+  /** Grouping text of its request, or the id of the campaign that it belongs to. */
   campaign: string | undefined
   acceptedAtMs: number
   /** When the provider took it; undefined before. */
@@ -61,7 +63,7 @@ async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowM
     text: (await campaignText(redis, id.lane, record)) ?? record.text,
     to: record.to,
     class: record.class,
-    campaign: record.campaign,
+    campaign: campaignOf(id, record),
     acceptedAtMs: accepted,
     sentAtMs: story.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
     validUntil: record.validUntil,
@@ -84,7 +86,7 @@ async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundM
     text: (await campaignText(redis, id.lane, payload)) ?? textOfPayload(payload),
     to: payload.to,
     class: payload.class,
-    campaign: payload.campaign,
+    campaign: campaignOf(id, payload),
     acceptedAtMs: acceptedAtMs(id.ulid),
     sentAtMs: undefined,
     validUntil: payload.until,
@@ -92,6 +94,9 @@ async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundM
     record: undefined,
   }
 }
+
+const campaignOf = ({ lane }: MessageId, of: { campaign?: string | undefined; run?: number | undefined }) =>
+  of.run === undefined ? of.campaign : campaignId({ lane, number: of.run })
 
 /** What waits past its validity will never be sent, although nobody has come to say so yet. */
 const nowOf = (state: State, validUntil: number, nowMs: number): State =>

@@ -1,5 +1,6 @@
 // Sending again by hand what ended badly: find the messages by a filter, count them, queue them again.
 import { laneQueue } from '../jobs/lanes.ts'
+import { campaignId } from '../messages/campaign-id.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import type { LaneQueues } from './lane-queues.ts'
 import { type MessageRecord, readMessage, requeue } from './messages.ts'
@@ -43,7 +44,7 @@ export async function requeueMessages(
     for (const ulid of await redis.zrangebyscore(endedBadlyKey(sender.id), filter.sinceMs ?? '-inf', '+inf')) {
       const id = { lane: sender.id, ulid }
       const record = await readMessage(redis, id)
-      if (!record || !matches(record, filter)) continue
+      if (!record || !matches(record, sender.id, filter)) continue
       report.matched += 1
       if (record.payload === undefined) report.without_content += 1
       else if (!how.dryRun) {
@@ -57,14 +58,18 @@ export async function requeueMessages(
   return report
 }
 
-function matches(record: MessageRecord, filter: RequeueFilter): boolean {
+function matches(record: MessageRecord, lane: number, filter: RequeueFilter): boolean {
   const states: readonly string[] = filter.state === undefined ? REQUEUE_STATES : [filter.state]
   return (
     states.includes(record.state) &&
-    (filter.campaign === undefined || record.campaign === filter.campaign) &&
+    (filter.campaign === undefined || isOfCampaign(record, lane, filter.campaign)) &&
     (filter.code === undefined || record.problem?.code === filter.code)
   )
 }
+
+/** By the grouping text of its request, or by the id of the campaign that it belongs to. */
+const isOfCampaign = (record: MessageRecord, lane: number, campaign: string): boolean =>
+  record.campaign === campaign || (record.run !== undefined && campaignId({ lane, number: record.run }) === campaign)
 
 /** A job that was set aside still holds the message's id and would keep a new one from being added. */
 async function forgetDeadJob(redis: Redis, queues: LaneQueues, id: MessageId): Promise<void> {

@@ -7,6 +7,7 @@ import { sharedQueuePrefix } from '../../store/redis-keys.ts'
 import { endJob, type JobEnd } from '../bullmq.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { type FanOutDeps, fanOut } from './fan-out.ts'
+import { FORGET_EVERY_MS, forgetCampaigns } from './forget.ts'
 import { preflight } from './preflight.ts'
 import { WATCH_MS, watchCampaigns } from './watch.ts'
 
@@ -37,10 +38,13 @@ export function startCampaignJobs(deps: FanOutDeps) {
   const steer: SteerDeps = { redis, queue, retentionMs: config.retentionMs }
   const watching = repeatedly(WATCH_MS, () => watchCampaigns({ ...steer, log }), log)
 
+  const forgetting = repeatedly(FORGET_EVERY_MS, () => forgetCampaigns(deps, Date.now()), log)
+
   return {
     /** Fan-outs put themselves back at once; a preflight is waited for, at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {
       watching.stop()
+      forgetting.stop()
       stopping.abort()
       await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
       await queue.close()

@@ -1,0 +1,209 @@
+// Pins: a message of a campaign is claimed only while the campaign runs, and is counted in the same step as it changes.
+// Real: Redis and its scripts.
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newUlid } from '../../src/messages/message-id.ts'
+import { readCounts } from '../../src/store/campaign-counts.ts'
+import { takeRound } from '../../src/store/campaign-round.ts'
+import { createCampaign, findCampaign, moveCampaign, takeOver } from '../../src/store/campaigns.ts'
+import {
+  cancel,
+  claim,
+  decide,
+  giveEvidence,
+  loseAttempt,
+  proveUnsent,
+  readMessage,
+  requeue,
+} from '../../src/store/messages.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { campaignCountsKey, campaignKey } from '../../src/store/redis-keys.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+const LANE = 3
+const KEEP_MS = 60_000
+const definition = {
+  sender: '1',
+  template: { name: 't', language: { code: 'en' }, components: [] },
+  recipients: { tags: [1], except: [] },
+}
+
+let server: TestRedis
+let redis: Redis
+
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+async function campaignIn(...moves: ('check' | 'pass' | 'start' | 'pause' | 'finish' | 'cancel')[]) {
+  const id = await createCampaign(redis, { account: 1, lane: LANE, definition }, Date.now())
+  for (const move of moves) expect(await moveCampaign(redis, id, move, KEEP_MS)).toMatchObject({ kind: 'moved' })
+  return id
+}
+
+const message = (run: number, more: object = {}) => ({
+  to: '4915112345678',
+  type: 'template' as const,
+  text: '',
+  class: 'campaign' as const,
+  validUntil: Date.now() + 60_000,
+  campaign: undefined,
+  run,
+  filled: ['Ann'],
+  ...more,
+})
+const times = { lostAfterMs: 20_000, evidenceWaitMs: 1_000, retentionMs: 100_000 }
+const problem = { code: '100', sentence: 'no' }
+const newId = () => ({ lane: LANE, ulid: newUlid(Date.now()) })
+
+describe('a claim', () => {
+  test('is granted while the campaign runs, and counted', async () => {
+    const campaign = await campaignIn('check', 'pass', 'start')
+    expect(await claim(redis, newId(), 'A1', message(campaign.number), times)).toEqual({
+      verdict: 'done',
+      state: 'sending',
+    })
+    expect(await readCounts(redis, campaign)).toEqual({ sending: 1 })
+  })
+
+  test.each([
+    ['paused', ['check', 'pass', 'start', 'pause']],
+    ['cancelled', ['check', 'pass', 'start', 'cancel']],
+    ['done', ['check', 'pass', 'start', 'finish']],
+    ['ready', ['check', 'pass']],
+  ] as const)('is stopped while it is %s, and leaves no trace', async (_state, moves) => {
+    const campaign = await campaignIn(...moves)
+    const id = newId()
+    expect(await claim(redis, id, 'A1', message(campaign.number), times)).toMatchObject({ verdict: 'stopped' })
+    expect(await readMessage(redis, id)).toBeUndefined()
+    expect(await readCounts(redis, campaign)).toEqual({})
+  })
+
+  test('is stopped for a campaign that is not kept any more', async () => {
+    expect(await claim(redis, newId(), 'A1', message(987_654), times)).toMatchObject({ verdict: 'stopped' })
+  })
+
+  test('of a message that waits for another try waits on while paused, and cancels it once the campaign is', async () => {
+    const campaign = await campaignIn('check', 'pass', 'start')
+    const id = newId()
+    await claim(redis, id, 'A1', message(campaign.number), times)
+    await proveUnsent(redis, id, 'A1', { counts: false, maxTries: 8, problem })
+    await moveCampaign(redis, campaign, 'pause', KEEP_MS)
+    expect(await claim(redis, id, 'A2', message(campaign.number), times)).toEqual({
+      verdict: 'stopped',
+      state: 'queued',
+    })
+    expect(await readCounts(redis, campaign)).toEqual({ queued: 1 })
+    await moveCampaign(redis, campaign, 'cancel', KEEP_MS)
+    expect(await claim(redis, id, 'A2', message(campaign.number), times)).toEqual({
+      verdict: 'stopped',
+      state: 'cancelled',
+    })
+    expect(await readCounts(redis, campaign)).toEqual({ cancelled: 1 })
+  })
+
+  test('is granted after the end for a message that a person has queued again', async () => {
+    const campaign = await campaignIn('check', 'pass', 'start')
+    const id = newId()
+    await claim(redis, id, 'A1', message(campaign.number), times)
+    await giveEvidence(redis, id, 'A1', 'failed', { problem })
+    await moveCampaign(redis, campaign, 'finish', KEEP_MS)
+    await requeue(redis, id, Date.now() + 60_000)
+    expect(await claim(redis, id, 'A2', message(campaign.number), times)).toEqual({ verdict: 'done', state: 'sending' })
+  })
+})
+
+test('the counts are what the records say, whatever steps are taken in whatever order', async () => {
+  const kinds = [
+    'claim',
+    'sent',
+    'delivered',
+    'read',
+    'failed',
+    'unsent',
+    'lost',
+    'decide',
+    'cancel',
+    'requeue',
+  ] as const
+  const step = fc.tuple(fc.nat(4), fc.constantFrom(...kinds), fc.constantFrom('A1', 'A2'), fc.boolean())
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const campaign = await campaignIn('check', 'pass', 'start')
+      const ids = Array.from({ length: 5 }, newId)
+      for (const [which, kind, attempt, flag] of steps) {
+        const id = ids[which] ?? newId()
+        const expired = { validUntil: Date.now() + (flag ? 60_000 : -1) }
+        if (kind === 'claim') await claim(redis, id, attempt, message(campaign.number, expired), times)
+        else if (kind === 'unsent') await proveUnsent(redis, id, attempt, { counts: flag, maxTries: 2, problem })
+        else if (kind === 'lost') await loseAttempt(redis, id, attempt, { problem, waitMs: 0 })
+        else if (kind === 'decide') await decide(redis, id, flag ? 'once' : 'never', 2)
+        else if (kind === 'cancel') await cancel(redis, id)
+        else if (kind === 'requeue') await requeue(redis, id, Date.now() + 60_000)
+        else await giveEvidence(redis, id, attempt, kind)
+      }
+      const tally: Record<string, number> = {}
+      for (const id of ids) {
+        const record = await readMessage(redis, id)
+        if (record) tally[record.state] = (tally[record.state] ?? 0) + 1
+      }
+      const counted = Object.entries(await readCounts(redis, campaign)).filter(([, count]) => count !== 0)
+      expect(Object.fromEntries(counted)).toEqual(tally)
+    }),
+    { numRuns: 60 },
+  )
+})
+
+describe('a move', () => {
+  test('that the state does not allow, or that is of another epoch, changes nothing', async () => {
+    const id = await campaignIn('check')
+    const before = await redis.hgetall(campaignKey(LANE, id.number))
+    expect(await moveCampaign(redis, id, 'start', KEEP_MS)).toEqual({ kind: 'refused', state: 'checking', epoch: 0 })
+    expect(await moveCampaign(redis, id, 'pass', KEEP_MS, { epoch: 7 })).toMatchObject({ kind: 'refused' })
+    expect(await redis.hgetall(campaignKey(LANE, id.number))).toEqual(before)
+    expect(await moveCampaign(redis, { lane: LANE, number: 987_654 }, 'start', KEEP_MS)).toEqual({ kind: 'missing' })
+  })
+
+  test('to an end sets a term to the record and its counts', async () => {
+    const id = await campaignIn('check', 'pass', 'start')
+    await claim(redis, newId(), 'A1', message(id.number), times)
+    await moveCampaign(redis, id, 'finish', KEEP_MS)
+    for (const key of [campaignKey(LANE, id.number), campaignCountsKey(LANE, id.number)]) {
+      const left = await redis.pttl(key)
+      expect(left).toBeGreaterThan(KEEP_MS / 2)
+      expect(left).toBeLessThanOrEqual(KEEP_MS)
+    }
+  })
+})
+
+describe('a round', () => {
+  const say = { rate: 1, pace: undefined }
+
+  test('moves the cursor for one of two that saw the same, and ends whoever is of an old epoch', async () => {
+    const id = await campaignIn('check', 'pass')
+    const started = await moveCampaign(redis, id, 'start', KEEP_MS, { begins: true })
+    const epoch = started.kind === 'missing' ? 0 : started.epoch
+    expect(await takeRound(redis, id, epoch, { ...say, cursor: { from: 0, to: 250 } })).toMatchObject({ next: 250 })
+    expect(await takeRound(redis, id, epoch, { ...say, cursor: { from: 0, to: 300 } })).toMatchObject({ next: 250 })
+    expect(await takeRound(redis, id, epoch - 1, say)).toBeUndefined()
+    expect((await findCampaign(redis, id))?.next).toBe(250)
+  })
+
+  test('is over once the campaign is paused', async () => {
+    const id = await campaignIn('check', 'pass', 'start', 'pause')
+    expect(await takeRound(redis, id, 0, say)).toBeUndefined()
+  })
+
+  test('keeps others from taking over, and silence lets exactly one', async () => {
+    const id = await campaignIn('check', 'pass', 'start')
+    expect(await takeOver(redis, id, 1_500)).toBeUndefined()
+    await redis.hset(campaignKey(LANE, id.number), 'beat', 0)
+    const taken = await Promise.all(Array.from({ length: 5 }, () => takeOver(redis, id, 1_500)))
+    expect(taken.filter((epoch) => epoch !== undefined)).toEqual([1])
+  })
+})
