@@ -6,6 +6,7 @@ import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import type { Redis } from './redis.ts'
 import { lanePrefix, rootKeys } from './redis-keys.ts'
+import { within } from './within.ts'
 
 /** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
 const EVENTS_KEPT = 100
@@ -144,16 +145,4 @@ function laneOf(id: string) {
   const parsed = parseMessageId(id)
   if (!parsed) throw new Error(`not a message id: ${id}`)
   return parsed
-}
-
-async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('Command timed out')), limitMs)
-  })
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-  }
 }
