@@ -1,10 +1,11 @@
 // Pins: what README, changelog and docs/ name is there: commands, paths, links, settings, tests. What they say of it is
 // for people to check.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { SCENARIOS } from '../../prove/scenarios/all.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { loadConfig, settings } from '../../src/config.ts'
 import { environment } from '../../src/simulator/config.ts'
@@ -156,6 +157,17 @@ test('the table of settings in the README is the schema', () => {
     rows.map(([name, value]) => [unquoted(name), value === 'none' ? '' : unquoted(value)]),
   )
   expect(loadConfig(defaults)).toEqual(loadConfig({}))
+})
+
+test('every scenario of the proof is named in the guarantees, and every one that is named exists', () => {
+  const guarantees = readPage('docs/guarantees.md')
+  const scenarios = readdirSync('prove/scenarios').filter((name) => name !== 'all.ts')
+  expect(scenarios.filter((name) => !guarantees.code.includes(`prove/scenarios/${name}`))).toEqual([])
+  const known = SCENARIOS.map(({ name }) => name)
+  const named = (page: Page) =>
+    [...page.code, ...page.shell].flatMap((code) => /\bprove -- .*--only (\S+)/.exec(code)?.[1]?.split(',') ?? [])
+  expect(named(guarantees)).toContain('redis-full')
+  expect(faultsOf((page) => named(page).filter((name) => !known.includes(name)))).toEqual([])
 })
 
 test('every test that is named in quotes after its file is in that file', () => {
