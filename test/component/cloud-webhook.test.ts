@@ -1,0 +1,342 @@
+// Pins: what the chat product reports over its webhook settles our messages and nobody else's, whatever its order and
+// however often it comes, and is durable before it is answered. Real: Redis, HTTP, producer. The test itself plays the
+// chat product, so that it can lie.
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
+import { cloudWebhookRoutes } from '../../src/producer/routes/cloud-webhook.ts'
+import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
+import { claim, decide, giveEvidence, loseAttempt, type MessageRecord, readMessage } from '../../src/store/messages.ts'
+import { inboundKey, messageKey } from '../../src/store/redis-keys.ts'
+import { secretKeyOf } from '../../src/store/secret-key.ts'
+import { silentLog, startApp } from '../support/app.ts'
+import { deliveryOf, infoOf } from '../support/messages.ts'
+import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const PATH = '/webhooks/cloud-api'
+const NOW_S = Math.floor(Date.now() / 1_000)
+
+let service: Service
+let tenant: Tenant
+let other: Tenant
+let opaqueIds: ReturnType<typeof createOpaqueIds>
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+  other = await service.addTenant({ defaultProvider: 'cloud-api' })
+  opaqueIds = createOpaqueIds(secretKeyOf(service.config))
+})
+afterAll(() => service?.close())
+
+interface Sent {
+  id: MessageId
+  name: string
+  opaque: string
+}
+
+/** A message that a worker has claimed and sent, as far as Redis knows, and that waits for evidence. */
+async function claimed(attempt = 'AAAAAA', lane = tenant.cloudLane): Promise<Sent> {
+  const id = { lane, ulid: newUlid(Date.now()) }
+  const times = { lostAfterMs: 60_000, evidenceWaitMs: 60_000, retentionMs: 3_600_000 }
+  const about = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
+  const rest = { validUntil: Date.now() + 60_000, campaign: undefined, run: undefined }
+  await claim(service.redis, id, attempt, { ...about, ...rest }, times)
+  const name = messageId(id.lane, id.ulid)
+  return { id, name, opaque: opaqueIds.write(name, attempt) }
+}
+
+const status = (sent: Pick<Sent, 'opaque'>, word: string, more: object = {}) => ({
+  id: `wamid.${sent.opaque.slice(-5)}`,
+  status: word,
+  timestamp: String(NOW_S),
+  recipient_id: '491700000001',
+  biz_opaque_callback_data: sent.opaque,
+  ...(word === 'failed' ? { errors: [{ code: 131026, title: 'Message undeliverable' }] } : {}),
+  ...more,
+})
+
+const webhook = (value: object, phoneNumberId = `${PHONE_NUMBER_ID}1`) => ({
+  object: 'whatsapp_business_account',
+  entry: [
+    { id: '1', changes: [{ field: 'messages', value: { metadata: { phone_number_id: phoneNumberId }, ...value } }] },
+  ],
+})
+
+const sign = (raw: string | Buffer): string => `sha256=${createHmac('sha256', 'app-secret').update(raw).digest('hex')}`
+
+async function postRaw(raw: string | Buffer, headers: Record<string, string>, url = service.url) {
+  const answer = await fetch(url + PATH, { method: 'POST', body: raw, headers })
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+}
+
+const post = (body: unknown) => {
+  const raw = JSON.stringify(body)
+  return postRaw(raw, { 'content-type': 'application/json', 'x-hub-signature-256': sign(raw) })
+}
+
+const stateOf = async ({ id }: Sent): Promise<MessageRecord['state'] | undefined> =>
+  (await readMessage(service.redis, id))?.state
+
+async function lookUpStatus(name: string, { apiKey }: Tenant = tenant): Promise<number> {
+  return (await service.post('/chatappbusiness/fetchmessageinfo', { api_key: apiKey, message_id: name })).status
+}
+
+describe('the handshake', () => {
+  const ask = async (query: Record<string, string>, url = service.url) => {
+    const answer = await fetch(`${url}${PATH}?${new URLSearchParams(query)}`)
+    return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() }
+  }
+  const good = { 'hub.mode': 'subscribe', 'hub.verify_token': 'verify-token', 'hub.challenge': '<b>1158201444</b>' }
+
+  test('echoes the challenge as plain text', async () => {
+    const answer = await ask(good)
+    expect(answer).toMatchObject({ status: 200, text: good['hub.challenge'] })
+    expect(answer.type).toMatch(/^text\/plain/)
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['another token', { 'hub.verify_token': 'verify-tokem' }],
+    ['a longer token', { 'hub.verify_token': 'verify-token-x' }],
+    ['an empty token', { 'hub.verify_token': '' }],
+    ['another mode', { 'hub.mode': 'unsubscribe' }],
+  ])('is refused with %s', async (_name, wrong) => {
+    const answer = await ask({ ...good, ...wrong })
+    expect(answer.status).toBe(403)
+    expect(answer.text).not.toContain('verify-token')
+  })
+
+  test.each(['hub.mode', 'hub.verify_token', 'hub.challenge'])('is refused without %s', async (name) => {
+    const query: Record<string, string> = { ...good }
+    delete query[name]
+    expect((await ask(query)).status).toBe(403)
+  })
+
+  test('and every report are refused while nothing is configured', async () => {
+    const config = { ...service.config, cloudApi: { appSecret: undefined, verifyToken: undefined } }
+    const app = await startApp(
+      service.redis,
+      cloudWebhookRoutes({ redis: service.redis, config, log: silentLog, opaqueIds }),
+    )
+    try {
+      expect((await ask(good, app.url)).status).toBe(403)
+      expect((await ask({ ...good, 'hub.verify_token': '' }, app.url)).status).toBe(403)
+      const raw = JSON.stringify(webhook({}))
+      for (const key of ['app-secret', '', 'undefined']) {
+        const signature = `sha256=${createHmac('sha256', key).update(raw).digest('hex')}`
+        expect((await postRaw(raw, { 'x-hub-signature-256': signature }, app.url)).status).toBe(401)
+      }
+    } finally {
+      await app.close()
+    }
+  })
+})
+
+describe('a report', () => {
+  test('whose signature is not that of its bytes is 401 and moves nothing', async () => {
+    const sent = await claimed()
+    const raw = Buffer.from(JSON.stringify(webhook({ statuses: [status(sent, 'delivered')] }), undefined, 1))
+    const good = sign(raw)
+    const rewritten = Buffer.from(JSON.stringify(JSON.parse(raw.toString('utf8'))))
+    const flips = Array.from({ length: 40 }, (_, i) => {
+      const flipped = Buffer.from(raw)
+      const at = (i * 7) % raw.length
+      flipped[at] = (flipped[at] ?? 0) ^ 1
+      return flipped
+    })
+    const tries: [Buffer, string | undefined][] = [
+      [raw, undefined],
+      [raw, ''],
+      [raw, good.replace('sha256=', 'sha1=')],
+      [raw, good.slice(0, -1)],
+      [rewritten, good],
+      ...flips.map((flipped): [Buffer, string] => [flipped, good]),
+    ]
+    for (const [bytes, signature] of tries) {
+      const answer = await postRaw(bytes, {
+        'content-type': 'application/json',
+        ...(signature === undefined ? {} : { 'x-hub-signature-256': signature }),
+      })
+      expect(answer.status, signature).toBe(401)
+    }
+    expect(await stateOf(sent)).toBe('sending')
+    expect((await postRaw(raw, { 'x-hub-signature-256': good })).status).toBe(200)
+    expect(await stateOf(sent)).toBe('delivered')
+  })
+
+  test('that is signed but no webhook is 400', async () => {
+    for (const raw of ['', 'x', '{}', '[]', 'null', '{"entry":5}']) {
+      const answer = await postRaw(raw, { 'content-type': 'application/json', 'x-hub-signature-256': sign(raw) })
+      expect(answer.status, raw).toBe(400)
+    }
+  })
+
+  test('that is larger than 4 MB is 413', async () => {
+    const raw = JSON.stringify(webhook({ x: 'y'.repeat(4 * 1024 * 1024) }))
+    expect((await postRaw(raw, { 'x-hub-signature-256': sign(raw) })).status).toBe(413)
+  })
+
+  test('with a bad item among good ones settles the good ones', async () => {
+    const [one, two] = [await claimed(), await claimed()]
+    const statuses = [status(one, 'sent'), null, { id: 5 }, status(two, 'exploded'), status(two, 'read')]
+    expect((await post(webhook({ statuses }))).status).toBe(200)
+    expect([await stateOf(one), await stateOf(two)]).toEqual(['sent', 'read'])
+  })
+
+  test('in any order and any number of times ends in the same state, with the same times', async () => {
+    const orders = [
+      ['sent', 'delivered', 'read'],
+      ['read', 'delivered', 'sent'],
+      ['delivered', 'sent', 'read', 'delivered'],
+      ['failed', 'read', 'failed', 'sent'],
+      ['read', 'failed'],
+    ]
+    for (const order of orders) {
+      const sent = await claimed()
+      for (const word of [...order, ...order]) await post(webhook({ statuses: [status(sent, word)] }))
+      expect(await stateOf(sent), order.join()).toBe('read')
+    }
+    const together = await claimed()
+    const statuses = ['read', 'sent', 'failed', 'delivered', 'read'].map((word) => status(together, word))
+    await Promise.all([1, 2, 3].map(() => post(webhook({ statuses }))))
+    expect(await stateOf(together)).toBe('read')
+  })
+
+  test('of a late failure fails the message and tells why; after delivery it changes nothing', async () => {
+    const [late, delivered] = [await claimed(), await claimed()]
+    await post(webhook({ statuses: [status(late, 'sent'), status(delivered, 'delivered')] }))
+    await post(webhook({ statuses: [status(late, 'failed'), status(delivered, 'failed')] }))
+    const told = await deliveryOf(service, tenant, late.name)
+    expect(told.status).toBe('failed')
+    expect(told.error_message).toContain('131026')
+    const still = await deliveryOf(service, tenant, delivered.name)
+    expect(still).toEqual({ status: 'delivered', error_message: null })
+  })
+
+  test('corrects a message that was taken for unknown', async () => {
+    const sent = await claimed()
+    await loseAttempt(service.redis, sent.id, 'AAAAAA', { problem: { code: 'reset', sentence: 'Lost.' }, waitMs: 0 })
+    await decide(service.redis, sent.id, 'never', 1)
+    expect((await deliveryOf(service, tenant, sent.name)).status).toBe('unknown')
+    await post(webhook({ statuses: [status(sent, 'delivered')] }))
+    expect(await deliveryOf(service, tenant, sent.name)).toEqual({ status: 'delivered', error_message: null })
+  })
+
+  test('tells when it was sent by the clock of the chat product', async () => {
+    const sent = await claimed()
+    await post(webhook({ statuses: [status(sent, 'sent', { timestamp: String(NOW_S + 5) })] }))
+    expect((await infoOf(service, tenant, sent.name)).timestamp).toBe(NOW_S + 5)
+  })
+
+  test('of an older attempt that failed decides nothing about the latest', async () => {
+    const sent = await claimed('AAAAAA')
+    await post(
+      webhook({
+        statuses: [{ ...status(sent, 'failed'), biz_opaque_callback_data: opaqueIds.write(sent.name, 'ZZZZZZ') }],
+      }),
+    )
+    expect(await stateOf(sent)).toBe('sending')
+  })
+
+  test('with an opaque field that is forged, foreign, cut or missing moves nothing', async () => {
+    const sent = await claimed()
+    const foreign = createOpaqueIds('the secret key of another installation').write(sent.name, 'AAAAAA')
+    const unsigned = sent.opaque.split('.').slice(0, 3).join('.')
+    const swapped = opaqueIds.write(messageId(other.cloudLane, sent.id.ulid), 'AAAAAA')
+    const wrong = [foreign, unsigned, `${sent.opaque}x`, sent.opaque.slice(0, -1), sent.name, swapped, 'order-77', '']
+    for (const biz_opaque_callback_data of wrong) {
+      expect((await post(webhook({ statuses: [status(sent, 'read', { biz_opaque_callback_data })] }))).status).toBe(200)
+    }
+    expect(
+      (await post(webhook({ statuses: [{ ...status(sent, 'read'), biz_opaque_callback_data: undefined }] }))).status,
+    ).toBe(200)
+    expect(await stateOf(sent)).toBe('sending')
+  })
+
+  test('about a message whose record is gone leaves nothing behind', async () => {
+    const sent = await claimed()
+    const key = messageKey(sent.id.lane, sent.id.ulid)
+    await service.redis.del(key)
+    expect((await post(webhook({ statuses: [status(sent, 'read')] }))).status).toBe(200)
+    expect(await service.redis.exists(key)).toBe(0)
+  })
+
+  test('of a thousand updates settles every one of them before it is answered', async () => {
+    const many = await Promise.all(Array.from({ length: 1_000 }, () => claimed()))
+    const answer = await post(webhook({ statuses: many.map((sent) => status(sent, 'delivered')) }))
+    expect(answer.status).toBe(200)
+    expect(new Set(await Promise.all(many.map(stateOf)))).toEqual(new Set(['delivered']))
+  })
+})
+
+describe('a received message', () => {
+  const received = (id: string, more: object = {}) => ({
+    id,
+    from: '491700000042',
+    timestamp: String(NOW_S),
+    type: 'text',
+    text: { body: 'Is it still there?' },
+    ...more,
+  })
+
+  test('is looked up by the id of the chat product, by its account only', async () => {
+    expect((await post(webhook({ messages: [received('wamid.in1')] }))).status).toBe(200)
+    expect(await infoOf(service, tenant, 'wamid.in1')).toEqual({
+      message_id: 'wamid.in1',
+      message_text: 'Is it still there?',
+      message_type: 'text',
+      message_from: '491700000042',
+      direction: 'inbound',
+      status: 'success',
+      timestamp: NOW_S,
+    })
+    expect(await deliveryOf(service, tenant, 'wamid.in1')).toEqual({ status: 'delivered', error_message: null })
+    expect(await lookUpStatus('wamid.in1', other)).toBe(404)
+  })
+
+  test('is stored once: a repeat neither doubles it nor makes it live longer', async () => {
+    await post(webhook({ messages: [received('wamid.in2')] }))
+    const key = inboundKey(tenant.account, 'wamid.in2')
+    await service.redis.pexpire(key, 100_000)
+    const before = await service.redis.dbsize()
+    await post(webhook({ messages: [received('wamid.in2'), received('wamid.in2')] }))
+    expect(await service.redis.dbsize()).toBe(before)
+    expect(await service.redis.pttl(key)).toBeLessThanOrEqual(100_000)
+  })
+
+  test('for a number that is nobody’s is let go', async () => {
+    expect((await post(webhook({ messages: [received('wamid.in3')] }, '999'))).status).toBe(200)
+    expect(await lookUpStatus('wamid.in3')).toBe(404)
+  })
+})
+
+describe('while Redis is away', () => {
+  test('a report is 503 in time, and settles its messages when it comes again', async () => {
+    const sent = await claimed()
+    const report = webhook({ statuses: [status(sent, 'delivered')] })
+    await service.server.kill9()
+    const away = await post(report)
+    expect(away.status).toBe(503)
+    expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0)
+    await service.server.restart()
+    await eventually(async () => (await post(report)).status === 200, 'the report is taken')
+    expect(await stateOf(sent)).toBe('delivered')
+  })
+
+  test('but a wrong signature is still told from it', async () => {
+    await service.server.kill9()
+    try {
+      expect((await postRaw('{}', { 'x-hub-signature-256': sign('x') })).status).toBe(401)
+    } finally {
+      await service.server.restart()
+      await eventually(async () => (await fetch(`${service.url}/readyz`)).status !== 500, 'the producer is back')
+    }
+  })
+})
+
+test('a report that overtakes our own answer is matched, and the answer does not undo it', async () => {
+  const sent = await claimed('BBBBBB')
+  await post(webhook({ statuses: [status(sent, 'read')] }))
+  await giveEvidence(service.redis, sent.id, 'BBBBBB', 'sent', { providerId: 'wamid.answer' })
+  expect(await readMessage(service.redis, sent.id)).toMatchObject({ state: 'read', providerId: 'wamid.answer' })
+})
