@@ -13,6 +13,7 @@ import { producerKill } from './producer-kill.ts'
 import { providerLine } from './provider-line.ts'
 import { redisFull } from './redis-full.ts'
 import { redisKill } from './redis-kill.ts'
+import { refusedRepeat } from './refused-repeat.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
 import { storm429 } from './storm-429.ts'
 import { webhooks } from './webhooks.ts'
@@ -32,6 +33,7 @@ export const SCENARIOS: readonly Scenario[] = [
   manyLanes,
   storm429,
   webhooks,
+  refusedRepeat,
   producerKill,
   rollingRestarts,
   idempotencyRace,

@@ -1,0 +1,33 @@
+// The answer to a message is lost, and no webhook tells that it went out. Its policy repeats it, and the repeat is
+// refused for good: that says nothing about the first one, so nobody may be told that the message failed.
+import { recipientsOf } from '../recipients.ts'
+import { testimonyAtRest } from '../rest.ts'
+import { onRig, type Scenario } from '../scenario.ts'
+
+const DOUBTFUL = 40
+
+export const refusedRepeat: Scenario = {
+  name: 'refused-repeat',
+  promise: 'A message whose repeat is refused is not called failed when its first attempt may have gone out.',
+  run: (run) =>
+    onRig(run, { workers: 1, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
+      const recipients = recipientsOf(0, 500)
+      const doubtful = recipients.slice(0, DOUBTFUL)
+      const draw = (to: string, behaviour: string) => rig.chatProduct.control({ match: { to }, behaviour, count: 1 })
+      for (const to of doubtful) {
+        await draw(to, 'reset-after-accepting')
+        await draw(to, 'no-webhooks')
+      }
+      await rig.client.post(rig.tenant, doubtful, 200)
+      await rig.chatProduct.hasTaken(DOUBTFUL)
+      for (const to of doubtful) await draw(to, 'recipient-not-allowed')
+      await rig.client.post(rig.tenant, recipients.slice(DOUBTFUL), 200)
+      const { judgement, messages } = await testimonyAtRest(rig, run, { flagsEarned: DOUBTFUL })
+      const inDoubt = new Set(doubtful)
+      const unknown = messages.filter(({ to, state }) => inDoubt.has(to) && state === 'unknown').length
+      return {
+        judgement,
+        figures: [{ what: 'doubtful messages shown as unknown', value: unknown, unit: 'messages', atLeast: DOUBTFUL }],
+      }
+    }),
+}
