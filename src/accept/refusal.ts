@@ -22,9 +22,12 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal that lists every fault; its sentence names the first. */
+/** Most faults told of one request: 60,000 wrong buttons in 256 KB were answered with 8 MB. */
+export const FAULTS_MAX = 100
+
+/** A refusal that lists the faults; its sentence names the first and how many there are. */
 export const invalidFields = (faults: readonly Fault[], code = 'invalid_request'): Refusal =>
-  new Refusal('invalid', code, sentenceOf(faults), faults)
+  new Refusal('invalid', code, sentenceOf(faults), faults.slice(0, FAULTS_MAX))
 
 /** What does not exist, or belongs to another account: the two must not be told apart. */
 export const doesNotExist = (what: string): Refusal => new Refusal('not_found', 'not_found', `${what} does not exist.`)
