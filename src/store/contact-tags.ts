@@ -36,7 +36,8 @@ export async function listTags(redis: Redis, account: number): Promise<Tag[]> {
 }
 
 /**
- * Equal for names that differ in case only. Upper case first, because some letters meet only there: ß and SS, σ and ς.
- * Composed and decomposed accents look the same, so they are the same.
+ * Equal for names that differ in case only. There and back, because some letters meet only on the way: ß, ẞ and SS,
+ * σ and ς, İ and i̇. Composed and decomposed accents look the same, so they are the same, also those that casing takes apart.
  */
-const folded = (name: string): string => name.normalize('NFC').toUpperCase().toLowerCase()
+const folded = (name: string): string =>
+  name.normalize('NFD').toLowerCase().toUpperCase().toLowerCase().normalize('NFC')

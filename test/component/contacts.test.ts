@@ -231,6 +231,9 @@ describe('creating a list', () => {
     ['café', 'CAFE\u0301'],
     ['ΟΔΟΣ', 'οδος'],
     ['same', ' Same '],
+    ['Weiß', 'WEIẞ'],
+    ['İzmir', 'i\u0307zmir'],
+    ['Ϊ\u0301ota', 'ΐota'],
   ])('%s and %s are one name', async (first, second) => {
     const made = await create({ name: first })
     const again = await create({ name: second })
