@@ -1,0 +1,141 @@
+// Pins what the queue dashboard gives away and what it refuses: it is for looking only, an admin key sees its own
+// account's lanes, and no number, no text and no id of another account is in anything it answers.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { MOVE_JOB, MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
+import { laneQueue } from '../../src/jobs/lanes.ts'
+import { SEND_JOB } from '../../src/jobs/send.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { openMoveQueue } from '../../src/store/move-queue.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const CANARY = 'canary text'
+const CANARY_NUMBER = '447700900987'
+const FILE_IDS = [123_450_001, 123_450_002]
+
+const board = z.object({
+  queues: z.array(z.object({ name: z.string(), jobs: z.array(z.looseObject({ id: z.string() })) })),
+})
+
+let service: Service
+let tenant: Tenant
+let other: Tenant
+let ours: string
+let theirs: string
+let waiting: string
+const poison = messageId(1, newUlid(Date.now()))
+
+const basic = (key: string) => ({ authorization: `Basic ${Buffer.from(`anybody:${key}`).toString('base64')}` })
+const look = (path: string, key: string, method = 'GET') =>
+  fetch(`${service.url}/dashboard${path}`, { method, headers: basic(key) })
+const jobsOf = async (queue: string, key: string, status = 'latest') => {
+  const answer = await look(`/api/queues?activeQueue=${queue}&status=${status}&page=1&jobsPerPage=100`, key)
+  const text = await answer.text()
+  return { text, jobs: board.parse(JSON.parse(text)).queues.find(({ name }) => name === queue)?.jobs }
+}
+
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.addTenant()
+  other = await service.addTenant()
+  ours = await tenant.key('admin')
+  theirs = await other.key('admin')
+  const lanes = openLaneQueues(service.redis)
+  await lanes.queueOf(tenant.partnerLane).add(
+    SEND_JOB,
+    {
+      v: 1,
+      to: CANARY_NUMBER,
+      class: 'transactional',
+      content: { type: 'image', image: { link: CANARY } },
+      until: Date.now() + 60_000,
+    },
+    { jobId: poison },
+  )
+  await eventually(
+    async () => (await lanes.queueOf(tenant.partnerLane).getFailedCount()) === 1,
+    'the message whose link is none is set aside',
+  )
+  await service.stopWorker()
+  waiting = messageId(tenant.partnerLane, newUlid(Date.now()))
+  await lanes.add(waiting, {
+    v: 1,
+    to: CANARY_NUMBER,
+    class: 'transactional',
+    content: { type: 'image', image: { link: 'https://shop.example/spring.png', caption: CANARY } },
+    until: Date.now() + 60_000,
+  })
+  const moves = openMoveQueue(service.redis)
+  await moves.add({
+    v: 1,
+    account: tenant.account,
+    move: newMoveId(Date.now()),
+    file_ids: FILE_IDS,
+    folder_id: 123_450_003,
+  })
+  await moves.close()
+  await lanes.close()
+})
+afterAll(() => service?.close())
+
+test('a browser without a key is asked for name and password', async () => {
+  const answer = await fetch(`${service.url}/dashboard`)
+  expect(answer.status).toBe(401)
+  expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm=/)
+})
+
+test('a key without the permission is refused', async () => {
+  expect((await look('/api/queues', tenant.apiKey)).status).toBe(403)
+})
+
+test("an admin key sees the lanes of its own account, and another account's not even by their names", async () => {
+  const queue = laneQueue(tenant.partnerLane)
+  expect((await jobsOf(queue, ours)).jobs?.map(({ id }) => id)).toContain(waiting)
+  expect((await jobsOf(queue, theirs)).jobs).toBeUndefined()
+  for (const path of ['', `/${waiting}`, `/${waiting}/logs`, `/${waiting}/flow`, '/metrics', '/rate-limit']) {
+    expect((await look(`/api/queues/${queue}${path}`, theirs)).status).toBe(404)
+  }
+})
+
+test('of a move, nobody sees whose it is and what it moves', async () => {
+  for (const key of [ours, theirs]) {
+    const { text, jobs } = await jobsOf(MOVE_QUEUE, key)
+    expect(jobs).toHaveLength(1)
+    expect(jobs).toMatchObject([{ name: MOVE_JOB, data: { v: 1, account: '•••', file_ids: '•••', folder_id: '•••' } }])
+    expect(text).not.toContain('12345000')
+  }
+})
+
+describe('numbers and text are in nothing', () => {
+  test.each(['latest', 'waiting', 'failed'])('that the list of jobs shows (%s)', async (status) => {
+    const { text, jobs } = await jobsOf(laneQueue(tenant.partnerLane), ours, status)
+    expect(jobs?.length).toBeGreaterThan(0)
+    expect(text).not.toContain(CANARY)
+    expect(text).not.toContain(CANARY_NUMBER)
+  })
+
+  test.each(['', '/logs', '/flow'])('that one job shows (%s)', async (path) => {
+    for (const id of [waiting, poison]) {
+      const answer = await look(`/api/queues/${laneQueue(tenant.partnerLane)}/${id}${path}`, ours)
+      expect(answer.status).toBe(200)
+      const text = await answer.text()
+      expect(text).not.toContain(CANARY)
+      expect(text).not.toContain(CANARY_NUMBER)
+    }
+  })
+})
+
+test.each([
+  ['PUT', '/api/queues/pause'],
+  ['PUT', '/api/queues/resume'],
+  ['POST', '/api/queues/lane-1/add'],
+  ['PUT', '/api/queues/lane-1/obliterate'],
+  ['PATCH', '/api/queues/lane-1/x/update-data'],
+  ['DELETE', '/api/queues/lane-1'],
+])('%s %s is refused, with an admin key too', async (method, path) => {
+  const answer = await look(path, ours, method)
+  expect(answer.status).toBe(405)
+  expect(answer.headers.get('allow')).toBe('GET')
+})
