@@ -159,6 +159,17 @@ test('the table of settings in the README is the schema', () => {
   expect(loadConfig(defaults)).toEqual(loadConfig({}))
 })
 
+test('every line of the log that people are told to watch is written somewhere', () => {
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(join('src', name), 'utf8'))
+  const lines = tableUnder(readPage('docs/operations.md'), 'Watching it').flatMap(([line = '']) =>
+    Array.from(line.matchAll(/`([a-z_]+\.[a-z_]+)`/g), ([, name = '']) => name),
+  )
+  expect(lines).toContain('sender.blocked')
+  expect(lines.filter((line) => !sources.some((source) => source.includes(`'${line}'`)))).toEqual([])
+})
+
 test('every scenario of the proof is named in the guarantees, and every one that is named exists', () => {
   const guarantees = readPage('docs/guarantees.md')
   const scenarios = readdirSync('prove/scenarios').filter((name) => name !== 'all.ts')
