@@ -1,0 +1,25 @@
+// Pins: the set of numbers is a set.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createNumberSet } from '../../src/messages/number-set.ts'
+
+test('every number is new once, and then known', () => {
+  const phone = fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 10_000, max: 999_999_999_999_999 }))
+  fc.assert(
+    fc.property(fc.array(phone, { maxLength: 300 }), (numbers) => {
+      const [ours, theirs] = [createNumberSet(), new Set<number>()]
+      for (const number of numbers) {
+        expect(ours.add(number)).toBe(!theirs.has(number))
+        theirs.add(number)
+      }
+      expect(ours.size()).toBe(theirs.size)
+    }),
+  )
+})
+
+test('it stays one when it grows, also with numbers in a row', () => {
+  const numbers = createNumberSet()
+  for (let i = 0; i < 100_000; i += 1) expect(numbers.add(491_700_000_000 + i)).toBe(true)
+  for (let i = 0; i < 100_000; i += 1) expect(numbers.add(491_700_000_000 + i)).toBe(false)
+  expect(numbers.size()).toBe(100_000)
+})
