@@ -58,7 +58,7 @@ async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowM
   const story = readStory(record.history, accepted)
   return {
     id,
-    state: nowOf(record.state, record.validUntil, nowMs),
+    state: shownState(record, nowMs),
     type: record.type,
     text: (await campaignText(redis, id.lane, record)) ?? record.text,
     to: record.to,
@@ -97,6 +97,17 @@ async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundM
 
 const campaignOf = ({ lane }: MessageId, of: { campaign?: string | undefined; run?: number | undefined }) =>
   of.run === undefined ? of.campaign : campaignId({ lane, number: of.run })
+
+/**
+ * The state that people are told. Once a message was repeated in doubt, that its repeat failed, expired or was cancelled
+ * proves nothing about the attempt before, which may have gone out: who is told `failed` sends it again.
+ */
+function shownState(record: MessageRecord, nowMs: number): State {
+  const state = nowOf(record.state, record.validUntil, nowMs)
+  return record.repeats > 0 && UNSENT.has(state) ? 'unknown' : state
+}
+
+const UNSENT: ReadonlySet<State> = new Set(['failed', 'expired', 'cancelled'])
 
 /** What waits past its validity will never be sent, although nobody has come to say so yet. */
 const nowOf = (state: State, validUntil: number, nowMs: number): State =>
