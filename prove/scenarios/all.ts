@@ -1,6 +1,7 @@
 // Every scenario, the longest first, so that the short ones fill the gaps.
 import type { Scenario } from '../scenario.ts'
 import { backlogResumes } from './backlog-resumes.ts'
+import { campaignKill } from './campaign-kill.ts'
 import { frozenWorker } from './frozen-worker.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
 import { idempotencyRace } from './idempotency-race.ts'
@@ -22,6 +23,7 @@ import { workerKills } from './worker-kill.ts'
 export const SCENARIOS: readonly Scenario[] = [
   poisonJobs,
   powerLoss,
+  campaignKill,
   frozenWorker,
   redisKill,
   ...workerKills,
