@@ -1,0 +1,130 @@
+// Laneway from another Node service that reaches the same Redis: sends and follows messages without HTTP.
+//
+//   const laneway = await connectLaneway({ redisUrl: 'redis://…', apiKey: 'lw_…' })
+//   const id = await laneway.send({ to: '+14155550123', type: 'image', image: { link } }, { idempotencyKey: 'order-17' })
+//   const { status } = await laneway.waitForOutcome(id)
+import type { z } from 'zod'
+import { INTAKE_VERSION, intakeAnswers } from '../jobs/intake.ts'
+import { openAsk, type Reply } from './ask.ts'
+import { openConnection } from './connection.ts'
+import { type LanewayError, LanewayTimeout, LanewayUnavailable } from './errors.ts'
+import { bodyOf, type Message } from './messages.ts'
+import { isOutcome, type MessageStatus, openStatuses } from './statuses.ts'
+
+/** Longest wait for a worker to take something in. */
+const ANSWER_LIMIT_MS = 30_000
+const OUTCOME_LIMIT_MS = 60_000
+/** Messages asked for at once: enough to keep a worker busy, little enough that the last is not late for its answer. */
+const CHUNK = 500
+
+export interface ConnectOptions {
+  /** The Redis that Laneway runs on, `redis://…` or `rediss://…`. */
+  redisUrl: string
+  /** A key with `messages:send` for sending, `messages:read` for statuses. */
+  apiKey: string
+}
+
+export interface WaitOptions {
+  /** Milliseconds. */
+  timeoutMs?: number
+}
+
+export interface SendOptions extends WaitOptions {
+  /** At most 255 characters. Asking again with it, in any process, at any time within 8 days, sends nothing twice. */
+  idempotencyKey?: string
+}
+
+export interface SendItem {
+  message: Message
+  idempotencyKey?: string
+}
+
+export type SendResult = { ok: true; id: string } | { ok: false; error: LanewayError }
+
+export interface Laneway {
+  /**
+   * Hands a message over and resolves to its id once it is accepted: it is durable then, and waits to be sent. Rejects
+   * with LanewayRefused, LanewayTimeout (default 30 s) or LanewayUnavailable.
+   */
+  send(message: Message, options?: SendOptions): Promise<string>
+  /** The same for many, each with its own result, in their order. The time limit holds for each 500 of them. */
+  sendMany(items: readonly SendItem[], options?: WaitOptions): Promise<SendResult[]>
+  /** How a message stands; its id may also be that of a received one. */
+  status(id: string): Promise<MessageStatus>
+  /**
+   * Waits until a message is delivered or read, or until it will not be: failed, expired, cancelled or unknown. Rejects
+   * with LanewayTimeout (default 60 s); the message goes its way all the same.
+   */
+  waitForOutcome(id: string, options?: WaitOptions): Promise<MessageStatus>
+  /**
+   * `for await (const change of laneway.subscribe(ids))`: the present status of each, then every change that is seen.
+   * Ends when each has its outcome; leave the loop to end it before. Rides out a Redis that is away.
+   */
+  subscribe(ids: Iterable<string>): AsyncIterable<MessageStatus>
+  /** Ends everything that still waits with LanewayUnavailable. */
+  close(): Promise<void>
+}
+
+/** Connects to Laneway's Redis. Rejects with LanewayUnavailable when it cannot be reached. */
+export async function connectLaneway({ redisUrl, apiKey }: ConnectOptions): Promise<Laneway> {
+  const connection = await openConnection(redisUrl)
+  const { ask, close } = openAsk(connection)
+  const statuses = openStatuses(connection, apiKey)
+
+  const jobData = (fields: object): object => ({ v: INTAKE_VERSION, api_key: apiKey, ...fields })
+  function askSends(items: readonly SendItem[], timeoutMs = ANSWER_LIMIT_MS): Promise<Reply[]> {
+    const jobs = items.map(({ message, idempotencyKey }) =>
+      jobData({ message: bodyOf(message), idempotency_key: idempotencyKey }),
+    )
+    return ask('send', jobs, timeoutMs)
+  }
+
+  return {
+    async send(message, { idempotencyKey, timeoutMs } = {}) {
+      const item = idempotencyKey === undefined ? { message } : { message, idempotencyKey }
+      const [reply] = await askSends([item], timeoutMs)
+      return answerOf(intakeAnswers.send, reply).message_id
+    },
+
+    async sendMany(items, { timeoutMs } = {}) {
+      const results: SendResult[] = []
+      for (let at = 0; at < items.length; at += CHUNK) {
+        const replies = await askSends(items.slice(at, at + CHUNK), timeoutMs)
+        results.push(...replies.map(resultOf))
+      }
+      return results
+    },
+
+    async status(id) {
+      const [status] = (await connection.unlessAway(() => statuses.read([id]))) ?? []
+      if (!status) throw new LanewayUnavailable('Redis is away.')
+      return status
+    },
+
+    async waitForOutcome(id, { timeoutMs = OUTCOME_LIMIT_MS } = {}) {
+      let last: MessageStatus | undefined
+      for await (const status of statuses.follow([id], performance.now() + timeoutMs)) last = status
+      if (last && isOutcome(last)) return last
+      if (!last) throw new LanewayUnavailable('Redis was away until the time was over.')
+      throw new LanewayTimeout(`The message is still ${last.status}.`)
+    },
+
+    subscribe: (ids) => statuses.follow(ids),
+
+    async close() {
+      connection.close()
+      await close()
+    },
+  }
+}
+
+function resultOf(reply: Reply): SendResult {
+  return reply.ok ? { ok: true, id: answerOf(intakeAnswers.send, reply).message_id } : reply
+}
+
+/** What the worker answered, or the error of the reply. */
+function answerOf<S extends z.ZodType>(schema: S, reply: Reply | undefined): z.output<S> {
+  if (!reply) throw new LanewayUnavailable('There was no reply.')
+  if (!reply.ok) throw reply.error
+  return schema.parse(reply.answer)
+}

@@ -1,0 +1,53 @@
+// The client's connection to Redis: one that fails fast, and waits that end when it is closed.
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { connectFailFast, type Redis } from '../store/redis.ts'
+import { isRedisAway } from '../store/redis-errors.ts'
+import { LanewayUnavailable } from './errors.ts'
+
+export interface Connection {
+  redis: Redis
+  /** Resolves after that time; rejects with LanewayUnavailable at once when the client is closed. */
+  sleep(ms: number): Promise<void>
+  /** The result of `read`, or undefined while Redis is away. */
+  unlessAway<T>(read: () => Promise<T>): Promise<T | undefined>
+  close(): void
+}
+
+/** Connects, or rejects with LanewayUnavailable. */
+export async function openConnection(redisUrl: string): Promise<Connection> {
+  const redis = connectFailFast(redisUrl)
+  // Trouble is told by the call that it hits; without a listener it would end the process.
+  redis.on('error', () => {})
+  const closed = new AbortController()
+  const close = (): void => {
+    closed.abort()
+    redis.disconnect()
+  }
+  const refuseClosed = (): void => {
+    if (closed.signal.aborted) throw new LanewayUnavailable('The client is closed.')
+  }
+  try {
+    await once(redis, 'ready')
+  } catch (cause) {
+    close()
+    throw new LanewayUnavailable('Redis cannot be reached; check its address.', { cause })
+  }
+  return {
+    redis,
+    async sleep(ms) {
+      refuseClosed()
+      await delay(ms, undefined, { signal: closed.signal }).catch(refuseClosed)
+    },
+    async unlessAway(read) {
+      refuseClosed()
+      try {
+        return await read()
+      } catch (error) {
+        if (!isRedisAway(error)) throw error
+        return undefined
+      }
+    },
+    close,
+  }
+}

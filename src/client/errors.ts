@@ -1,0 +1,36 @@
+// How a call of the client can fail.
+import type { IntakeRefusal } from '../jobs/intake.ts'
+
+/** What every error of the client is. Anything else that is thrown is a defect. */
+export abstract class LanewayError extends Error {
+  /** Snake case; for a refusal the same as over HTTP. */
+  abstract readonly code: string
+}
+
+/** It was refused and will be refused again: `message` says why, `details` names every field at fault. */
+export class LanewayRefused extends LanewayError {
+  override name = 'LanewayRefused'
+  readonly code: string
+  readonly details: IntakeRefusal['details']
+
+  constructor({ code, message, details }: IntakeRefusal) {
+    super(message)
+    this.code = code
+    this.details = details
+  }
+}
+
+/**
+ * No answer in time. What was asked for is in the queue, or may be, and may still be done. Ask again with the same
+ * idempotency key to learn its end: nothing is done twice.
+ */
+export class LanewayTimeout extends LanewayError {
+  override name = 'LanewayTimeout'
+  readonly code = 'timeout'
+}
+
+/** Redis cannot be reached, or the client was closed. Otherwise as for LanewayTimeout. */
+export class LanewayUnavailable extends LanewayError {
+  override name = 'LanewayUnavailable'
+  readonly code = 'unavailable'
+}
