@@ -1,0 +1,236 @@
+// Pins: what belongs to another account answers exactly as what does not exist, at every route that takes an id, and
+// nothing of it changes. Real: Redis, HTTP, producer, worker.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { createTag } from '../../src/store/contact-tags.ts'
+import { importContacts } from '../../src/store/contacts.ts'
+import { createCredential, PERMISSIONS } from '../../src/store/credentials.ts'
+import { receiveContent } from '../../src/store/gallery-content.ts'
+import { addFile, trashFile } from '../../src/store/gallery-files.ts'
+import { createFolder } from '../../src/store/gallery-folders.ts'
+import { storeInbound } from '../../src/store/inbound.ts'
+import { contactKeys, galleryKeys, lanePrefix, rootKeys, senderKey } from '../../src/store/redis-keys.ts'
+import { DECLARED, type Inspected, inspect } from '../support/declared-routes.ts'
+import { orderUpdate, plainHello } from '../support/example-templates.ts'
+import { audioTo, reaches, sendTo } from '../support/messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { stored } from '../support/stored.ts'
+
+const GALLERY = '/partners/wp-gallery/manage'
+
+/** Ids of things, of one account or of nobody. */
+interface Ids {
+  folder: number
+  file: number
+  trashed: number
+  job: string
+  message: string
+  inbound: string
+  tag: number
+  campaign: string
+  lane: number
+  sender: string
+}
+
+let service: Service
+let ours: Ids & { key: string; tenant: Tenant }
+let theirs: Ids & { key: string; tenant: Tenant }
+beforeAll(async () => {
+  service = await startService({ templates: [orderUpdate, plainHello] })
+  // Ids that cannot be taken for any other number in an answer.
+  const far = { account: 550_000, lane: 540_000, folder: 510_000, file: 520_000, tag: 530_000, contact: 560_000 }
+  await service.redis.hset(rootKeys.sequences, far)
+  ours = await everything('ours')
+  theirs = await everything('theirs')
+})
+afterAll(() => service?.close())
+
+const nobodys: Ids = {
+  folder: 999_001,
+  file: 999_002,
+  trashed: 999_003,
+  job: 'mv_01JD3V5T9GZQ4XNB8M2K6R0WCY',
+  message: messageId(999_004, newUlid(Date.now())),
+  inbound: 'wamid.nobodys',
+  tag: 999_005,
+  campaign: 'cmp_999006_1',
+  lane: 999_007,
+  sender: '+49 171 9990007',
+}
+
+/** An account that has one of everything that has an id. */
+async function everything(name: string): Promise<Ids & { key: string; tenant: Tenant }> {
+  const { redis, config } = service
+  const tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+  const { account } = tenant
+  const { secret: key } = await createCredential(redis, account, PERMISSIONS, Date.now())
+  const folder = (await createFolder(redis, account, { name })).id
+  const add = async (text: string) =>
+    (await addFile(redis, account, folder, `${text}.txt`, await receiveContent(config.dataDir, [Buffer.from(text)]))).id
+  const file = await add(`${name} kept`)
+  const moved = await add(`${name} moved`)
+  const trashed = await add(`${name} trashed`)
+  await trashFile(redis, account, trashed)
+  const { id: tag } = await createTag(redis, account, name)
+  await importContacts(redis, account, tag, [{ phone: '491700000001', name, email: '' }])
+  const inbound = `wamid.${name}`
+  const received = { id: inbound, lane: tenant.cloudLane, from: '491700000001', type: 'text', text: name }
+  await storeInbound(redis, account, { ...received, received_at: Date.now() }, 3_600_000)
+  const message = await sendTo(service, tenant, '+491700000001')
+  await reaches(service, tenant, message, 'read')
+  const campaign = await request(key, 'POST', '/campaigns', {
+    sender: tenant.cloudNumber,
+    template: { name: 'order_update', language: { code: 'en_US' } },
+    recipients: { rows: {} },
+  })
+  const move = await request(key, 'POST', `${GALLERY}/files/bulk-move`, { file_ids: [moved], folder_id: folder })
+  expect(move.status).toBe(200)
+  const [job = ''] = Object.keys(await stored(redis, `${galleryKeys(account).move('*')}`))
+  return {
+    ...{ key, tenant, folder, file, trashed, tag, message, inbound },
+    job: job.slice(galleryKeys(account).move('').length),
+    campaign: z.object({ data: z.object({ id: z.string() }) }).parse(campaign.json).data.id,
+    lane: tenant.cloudLane,
+    sender: `+${tenant.cloudNumber}`,
+  }
+}
+
+function request(key: string, method: string, path: string, body?: object, type = 'application/json') {
+  const isText = type !== 'application/json'
+  return inspect(service.url + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': type }) },
+    ...(body === undefined ? {} : { body: isText ? 'phone\n491700000001\n' : JSON.stringify(body) }),
+  })
+}
+
+/** The routes that take an id, and how: what they answer to our key for ids of ours, of theirs and of nobody. */
+const asking: Readonly<Record<string, (of: Ids) => Promise<Inspected>>> = {
+  [`PUT ${GALLERY}/folders/:folder_id`]: ({ folder }) => put(`/folders/${folder}`, { name: 'x' }),
+  [`POST ${GALLERY}/folders`]: ({ folder }) => gallery('POST', '/folders', { name: 'x', parent_id: folder }),
+  [`GET ${GALLERY}/files`]: ({ folder }) => gallery('GET', `/files?folder_id=${folder}`),
+  [`POST ${GALLERY}/files`]: ({ folder }) => upload(folder),
+  [`POST ${GALLERY}/files/:file_id/restore`]: ({ trashed }) => gallery('POST', `/files/${trashed}/restore`),
+  [`POST ${GALLERY}/files/bulk-move`]: ({ folder }) => move([ours.file], folder),
+  [`POST ${GALLERY}/files/bulk-move of a file`]: ({ file }) => move([file], ours.folder),
+  // After the moves, which need it.
+  [`DELETE ${GALLERY}/files/:file_id`]: ({ file }) => gallery('DELETE', `/files/${file}`),
+  [`GET ${GALLERY}/jobs/:job_id`]: ({ job }) => gallery('GET', `/jobs/${job}`),
+  'POST /chatappbusiness/fetchmessageinfo': ({ message }) => lookUp('fetchmessageinfo', message),
+  'POST /chatappbusiness/fetchmessageinfo of a received one': ({ inbound }) => lookUp('fetchmessageinfo', inbound),
+  'POST /chatappbusiness/getmessgageinfobyid': ({ message }) => lookUp('getmessgageinfobyid', message),
+  'POST /chatappbusiness/getmessgageinfobyid of a received one': ({ inbound }) =>
+    lookUp('getmessgageinfobyid', inbound),
+  'POST /chatappbusiness/send-templated-message': ({ sender }) =>
+    withKey('/chatappbusiness/send-templated-message', {
+      ...audioTo('+491700000002', { type: 'template' }),
+      ...{ sender, template: { name: 'plain_hello', language: { code: 'en_US' } } },
+    }),
+  'POST /messages/batch': ({ sender }) => {
+    const body = {
+      ...audioTo('+491700000002', { type: 'template' }),
+      sender,
+      template: { name: 'plain_hello', language: { code: 'en_US' } },
+    }
+    return request(ours.key, 'POST', '/messages/batch', { messages: [body] })
+  },
+  'POST /api/betav3/tagmanage/tag/fetchContactsTagWise': ({ tag }) =>
+    withKey('/api/betav3/tagmanage/tag/fetchContactsTagWise', { tags: [tag] }),
+  'POST /campaigns': ({ sender }) =>
+    request(ours.key, 'POST', '/campaigns', {
+      sender,
+      template: { name: 'order_update', language: { code: 'en_US' } },
+      recipients: { rows: {} },
+    }),
+  'GET /campaigns/:id': ({ campaign }) => request(ours.key, 'GET', `/campaigns/${campaign}`),
+  ...Object.fromEntries(
+    ['preflight', 'start', 'pause', 'cancel', 'resume'].map((verb) => [
+      `POST /campaigns/:id/${verb}`,
+      ({ campaign }: Ids) => request(ours.key, 'POST', `/campaigns/${campaign}/${verb}`, {}),
+    ]),
+  ),
+  'POST /campaigns/:id/schedule': ({ campaign }) =>
+    request(ours.key, 'POST', `/campaigns/${campaign}/schedule`, { at: '2999-01-01T00:00:00Z' }),
+  'POST /campaigns/:id/rows': ({ campaign }) =>
+    request(ours.key, 'POST', `/campaigns/${campaign}/rows`, {}, 'text/csv'),
+  'GET /campaigns/:id/export': ({ campaign }) => request(ours.key, 'GET', `/campaigns/${campaign}/export`),
+  'GET /campaigns/:id/refused': ({ campaign }) => request(ours.key, 'GET', `/campaigns/${campaign}/refused`),
+  'POST /admin/lanes/:lane/pause': ({ lane }) => request(ours.key, 'POST', `/admin/lanes/${lane}/pause`, {}),
+  'POST /admin/lanes/:lane/resume': ({ lane }) => request(ours.key, 'POST', `/admin/lanes/${lane}/resume`),
+  'POST /admin/lanes/:lane/rate': ({ lane }) => request(ours.key, 'POST', `/admin/lanes/${lane}/rate`, { rate: 7 }),
+}
+
+const gallery = (method: string, path: string, body?: object) => request(ours.key, method, GALLERY + path, body)
+const put = (path: string, body: object) => gallery('PUT', path, body)
+const move = (file_ids: number[], folder_id: number) => gallery('POST', '/files/bulk-move', { file_ids, folder_id })
+const withKey = (path: string, body: object) => request('', 'POST', path, { ...body, api_key: ours.key })
+const lookUp = (path: string, message_id: string) => withKey(`/chatappbusiness/${path}`, { message_id })
+function upload(folder: number): Promise<Inspected> {
+  const form = new FormData()
+  form.set('folder_id', String(folder))
+  form.set('file', new File(['x'], 'x.txt'))
+  const headers = { authorization: `Bearer ${ours.key}` }
+  return inspect(`${service.url}${GALLERY}/files`, { method: 'POST', headers, body: form })
+}
+
+/** What an answer says, without its own id and without the ids that may have been asked for. */
+function said(answer: Inspected, ids: object): unknown {
+  let text = answer.text.replace(/"request_id":"[^"]*"/, '')
+  for (const id of Object.values(ids)) text = text.replaceAll(String(id), '#')
+  return { status: answer.status, text }
+}
+
+test('every route with an id in its path is asked', () => {
+  const withIds = DECLARED.filter(({ name, key }) => name.includes(':') && key !== 'none').map(({ name }) => name)
+  expect(withIds.filter((name) => !(name in asking))).toEqual([])
+  const declared = new Set(DECLARED.map(({ name }) => name))
+  expect(Object.keys(asking).filter((name) => !declared.has(name.replace(/ of a .*/, '')))).toEqual([])
+})
+
+/** Everything of theirs that a person could see change. */
+async function allOfTheirs(): Promise<Record<string, string>> {
+  const { account, cloudLane } = theirs.tenant
+  const patterns = [
+    `${galleryKeys(account).prefix}*`,
+    `${contactKeys(account).prefix}*`,
+    `${lanePrefix(cloudLane)}:m:*`,
+    `${lanePrefix(cloudLane)}:campaign:*`,
+    `${lanePrefix(cloudLane)}:*:meta`,
+    senderKey(cloudLane),
+  ]
+  return Object.assign({}, ...(await Promise.all(patterns.map((pattern) => stored(service.redis, pattern)))))
+}
+
+test('what is theirs answers as what does not exist, and nothing of theirs changes', async () => {
+  const before = await allOfTheirs()
+  expect(Object.keys(before).length).toBeGreaterThan(8)
+  for (const [name, ask] of Object.entries(asking)) {
+    const ofTheirs = await ask(theirs)
+    const ofNobody = await ask(nobodys)
+    expect(said(ofTheirs, theirs), name).toEqual(said(ofNobody, nobodys))
+    const mayBeEmpty = name.endsWith('/fetchContactsTagWise') || name.endsWith('/batch')
+    expect(ofTheirs.status, name).toBe(
+      mayBeEmpty ? 200 : name.includes('send-templated') || name === 'POST /campaigns' ? 400 : 404,
+    )
+  }
+  expect(await allOfTheirs()).toEqual(before)
+})
+
+test('what is ours answers otherwise, so that the comparison means something', async () => {
+  for (const [name, ask] of Object.entries(asking)) {
+    const ofOurs = await ask(ours)
+    const ofNobody = await ask(nobodys)
+    expect(said(ofOurs, ours), name).not.toEqual(said(ofNobody, nobodys))
+  }
+})
+
+test('a list shows nothing of theirs', async () => {
+  for (const path of [`${GALLERY}/folders`, `${GALLERY}/files?trash=true`, '/campaigns', '/admin/lanes']) {
+    const { status, text } = await request(ours.key, 'GET', path)
+    expect(status, path).toBe(200)
+    for (const id of [theirs.folder, theirs.trashed, theirs.campaign, theirs.tenant.cloudNumber, 'theirs']) {
+      expect(text, path).not.toContain(String(id))
+    }
+  }
+})

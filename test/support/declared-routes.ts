@@ -1,0 +1,148 @@
+// Every route that there may be, and who may use it: what the generated tests hold the running application to. A new
+// route is declared here, or a test fails.
+import { expect } from 'vitest'
+import type { Permission } from '../../src/store/credentials.ts'
+import { errorOf } from './api-error.ts'
+
+export interface DeclaredRoute {
+  /** `POST /folders/:id` */
+  name: string
+  method: string
+  /** With its parameters replaced by values that could be right. */
+  path: string
+  /** Where the key travels; `none` for routes that look after themselves. */
+  key: 'api_key' | 'bearer' | 'none'
+  needs: Permission | undefined
+  /** `object`: a JSON object is asked for; `maybe`: it may be left out; `other`: no JSON. */
+  body: 'object' | 'maybe' | 'other'
+  limitBytes: number
+}
+
+const GALLERY = '/partners/wp-gallery/manage'
+const KB = 1_024
+
+const TABLE = `
+GET    /healthz                                        none     -               other
+GET    /readyz                                         none     -               other
+POST   /sendservicemessages/sendmessages               api_key  messages:send   object
+POST   /chatappbusiness/send-templated-message         api_key  messages:send   object
+POST   /messages/batch                                 bearer   messages:send   object  4096
+POST   /chatappbusiness/fetchmessageinfo               api_key  messages:read   object
+POST   /chatappbusiness/getmessgageinfobyid            api_key  messages:read   object
+GET    ${GALLERY}/folders                              bearer   gallery         other
+POST   ${GALLERY}/folders                              bearer   gallery         object
+PUT    ${GALLERY}/folders/:folder_id                   bearer   gallery         object
+PUT    ${GALLERY}/folders/                             bearer   gallery         object
+POST   ${GALLERY}/files/bulk-move                      bearer   gallery         object
+GET    ${GALLERY}/jobs/:job_id                         bearer   gallery         other
+GET    ${GALLERY}/files                                bearer   gallery         other
+POST   ${GALLERY}/files                                bearer   gallery         other
+DELETE ${GALLERY}/files/:file_id                       bearer   gallery         other
+POST   ${GALLERY}/files/:file_id/restore               bearer   gallery         other
+DELETE ${GALLERY}/files/                               bearer   gallery         other
+POST   ${GALLERY}/files//restore                       bearer   gallery         other
+GET    /media/:token/:name                             none     -               other
+POST   /api/betav3/tagmanage/tag/fetchContactsTagWise  api_key  contacts:read   object
+POST   /partners/broadcast/addnewcontacttag            bearer   contacts:write  object
+POST   /campaigns                                      bearer   messages:send   object
+GET    /campaigns                                      bearer   messages:read   other
+GET    /campaigns/:id                                  bearer   messages:read   other
+POST   /campaigns/:id/preflight                        bearer   messages:send   maybe
+POST   /campaigns/:id/schedule                         bearer   messages:send   maybe
+POST   /campaigns/:id/start                            bearer   messages:send   maybe
+POST   /campaigns/:id/pause                            bearer   messages:send   maybe
+POST   /campaigns/:id/cancel                           bearer   messages:send   maybe
+POST   /campaigns/:id/resume                           bearer   messages:send   maybe
+POST   /campaigns/:id/rows                             bearer   messages:send   other
+GET    /campaigns/:id/export                           bearer   messages:read   other
+GET    /campaigns/:id/refused                          bearer   messages:read   other
+GET    /admin/lanes                                    bearer   admin           other
+POST   /admin/lanes/:lane/pause                        bearer   admin           object
+POST   /admin/lanes/:lane/resume                       bearer   admin           other
+POST   /admin/lanes/:lane/rate                         bearer   admin           object
+POST   /admin/requeue                                  bearer   admin           object
+GET    /webhooks/cloud-api                             none     -               other
+POST   /webhooks/cloud-api                             none     -               other
+`
+
+/** Values that parameters may have; none of these things exists. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  folder_id: '999999',
+  file_id: '999999',
+  job_id: 'mv_01JD3V5T9GZQ4XNB8M2K6R0WCY',
+  token: 'no-such-token',
+  name: 'x.png',
+  id: 'cmp_999999_1',
+  lane: '999999',
+}
+
+export const withParameters = (path: string, values: Readonly<Record<string, string>> = PARAMETERS): string =>
+  path.replaceAll(/:(\w+)/g, (whole, name: string) => values[name] ?? whole)
+
+export const DECLARED: readonly DeclaredRoute[] = TABLE.trim()
+  .split('\n')
+  .map((line) => {
+    const [method = '', path = '', key, needs, body, limitKb = '256'] = line.split(/\s+/)
+    return {
+      name: `${method} ${path}`,
+      method,
+      path: withParameters(path),
+      key: oneOf(key, 'api_key', 'bearer', 'none'),
+      needs: needs === '-' ? undefined : (needs as Permission),
+      body: oneOf(body, 'object', 'maybe', 'other'),
+      limitBytes: Number(limitKb) * KB,
+    }
+  })
+
+function oneOf<const T extends string>(text: string | undefined, ...words: T[]): T {
+  const found = words.find((word) => word === text)
+  if (found === undefined) throw new Error(`expected one of ${words.join(', ')}, got ${text}`)
+  return found
+}
+
+export interface Inspected {
+  status: number
+  headers: Headers
+  text: string
+  json: unknown
+}
+
+/** What no answer may hold: traces of the code, of Redis, of the machine. */
+const LEAKS =
+  /\bat [\w.<>]+ \(|\.[jt]s:\d+|node_modules|EVALSHA|WRONGTYPE|ReplyError|ECONNREFUSED|redis|\blw:|\/src\/|\/dist\//i
+
+/** A request whose answer is looked at as every answer must be: named, silent about our inside, errors in the envelope. */
+export async function inspect(url: string, init: RequestInit & { duplex?: 'half' } = {}): Promise<Inspected> {
+  const answer = await fetch(url, { redirect: 'manual', ...init })
+  const text = await answer.text()
+  const about = `${init.method ?? 'GET'} ${url}: ${answer.status} ${text.slice(0, 300)}`
+  expect(answer.headers.get('x-request-id'), about).toMatch(/^[\w.:-]{1,128}$/)
+  expect(answer.headers.get('x-powered-by'), about).toBeNull()
+  expect(text, about).not.toMatch(LEAKS)
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false
+  const json: unknown = isJson && text !== '' ? JSON.parse(text) : undefined
+  if (answer.status >= 400 && init.method !== 'HEAD') {
+    expect(isJson, about).toBe(true)
+    expect(errorOf({ json }).request_id, about).toBe(answer.headers.get('x-request-id'))
+  }
+  return { status: answer.status, headers: answer.headers, text, json }
+}
+
+/** Calls a declared route with a key, in the place where the route looks for it. */
+export function callDeclared(
+  base: string,
+  route: DeclaredRoute,
+  key: unknown,
+  { path = route.path, body = {} }: { path?: string; body?: Record<string, unknown> } = {},
+): Promise<Inspected> {
+  const inBody = route.key === 'api_key' && key !== undefined ? { api_key: key } : {}
+  const headers: Record<string, string> = {}
+  if (route.key === 'bearer' && key !== undefined) headers.authorization = String(key)
+  const hasBody = !['GET', 'DELETE', 'HEAD'].includes(route.method)
+  if (hasBody) headers['content-type'] = 'application/json'
+  return inspect(base + path, {
+    method: route.method,
+    headers,
+    ...(hasBody ? { body: JSON.stringify({ ...body, ...inBody }) } : {}),
+  })
+}
