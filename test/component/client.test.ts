@@ -218,7 +218,7 @@ describe('when Redis goes away', () => {
   })
 })
 
-test('a job whose end is not kept any more is asked for again, and is the same message', async () => {
+test('what Redis has forgotten before its end was read is asked for again', async () => {
   const laneway = await connect()
   await service.stopWorker()
   const sending = laneway.send(image('+491700000013'))

@@ -310,6 +310,14 @@ describe('a message asked for twice', () => {
     await eventually(async () => (await sendsTo('491700000014')) === 1, 'it is sent')
   })
 
+  test('by a job that is added again with its id and its time, after it was forgotten, is one message', async () => {
+    const data = { message: image('+491700000019') }
+    const options = { jobId: 'once', timestamp: Date.now() }
+    const first = await accepted(data, options)
+    await queue.remove('once')
+    expect(await accepted(data, options)).toBe(first)
+  })
+
   test('by a job of the same id that was added at another time is two messages', async () => {
     const data = { message: image('+491700000015') }
     const first = await accepted(data, { jobId: 'daily' })
