@@ -3,7 +3,7 @@
 /** Beginnings of the answers of a server that is there but cannot serve now. */
 const SERVER_TROUBLE = /^(LOADING|READONLY|OOM|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|BUSY|TRYAGAIN)\b/
 const CONNECTION_TROUBLE =
-  /Connection is closed|Command timed out|Stream isn't writeable|Socket timeout|connect ETIMEDOUT|ECONNREFUSED|ECONNRESET|EPIPE|Connection closed/i
+  /Connection is closed|Command timed out|Stream isn't writeable|Socket timeout|connect ETIMEDOUT|ECONNREFUSED|ECONNRESET|EPIPE|Connection closed?\b/i
 
 /** Whether the error means that Redis is away or refuses for now, so that the caller may try again later. */
 export function isRedisAway(error: unknown): boolean {
