@@ -91,6 +91,14 @@ export function createClient(producers: () => readonly string[]): Client {
 /** The id of the acknowledgement, when there was one. */
 export const acceptedId = (posted: Posted): string | undefined => posted.answers.find(({ id }) => id !== undefined)?.id
 
+/** Trouble with Redis is answered 503; 500 says that something went wrong that nobody thought of. */
+export const answers500 = (log: readonly Posted[]) => ({
+  what: 'answers 500',
+  value: log.flatMap(({ answers }) => answers).filter(({ status }) => status === 500).length,
+  unit: 'answers',
+  atMost: 0,
+})
+
 function idIn(answer: HttpAnswer): string | undefined {
   if (answer.status !== 200 || !('body' in answer)) return undefined
   return acknowledgement.parse(answer.body).messages[0]?.id

@@ -1,4 +1,6 @@
 // Whoever disturbs: does something again and again while messages flow, and counts what it did.
+import type { Part } from './part.ts'
+import type { Random } from './random.ts'
 import { pause } from './wait.ts'
 
 export interface Nemesis {
@@ -34,6 +36,33 @@ export function strikeEvery(ms: number, strike: (turn: number) => Promise<void>)
       stopped = true
       await striking
       if (failure !== undefined) throw failure
+    },
+  }
+}
+
+/**
+ * Kills one of the processes every `ms` and starts it again, without waiting for that. At least one is always left: a
+ * strike that comes while too many are still starting is passed over.
+ */
+export function killEvery(ms: number, parts: readonly Part[], random: Random): Nemesis {
+  const starting = new Set<Promise<void>>()
+  let kills = 0
+  const striking = strikeEvery(ms, async () => {
+    const ready = parts.filter((part) => part.isReady())
+    if (ready.length < 2) return
+    const victim = random.pick(ready)
+    await victim.kill9()
+    kills += 1
+    const start = victim.start().then(() => void starting.delete(start))
+    // One that failed stays for stop() to tell of.
+    start.catch(() => {})
+    starting.add(start)
+  })
+  return {
+    strikes: () => kills,
+    async stop() {
+      await striking.stop()
+      await Promise.all(starting)
     },
   }
 }

@@ -24,6 +24,8 @@ export interface Part {
   /** Where it listens; empty for workers. */
   url: string
   isRunning(): boolean
+  /** Whether it runs and has said that it is ready. */
+  isReady(): boolean
   /** Starts it, again if need be, and waits until it is ready. */
   start(): Promise<void>
   kill9(): Promise<void>
@@ -46,11 +48,13 @@ export function createPart(options: {
   const { file, started } = ENTRIES[options.kind]
   let child: ChildProcess | undefined
   let wanted = false
+  let isReady = false
 
   const part: Part = {
     name: options.name,
     url: '',
     isRunning: () => child !== undefined && !hasEnded(child),
+    isReady: () => isReady,
     async start() {
       wanted = true
       const begun = startChild(process.execPath, [join(options.build, file)], {
@@ -59,10 +63,14 @@ export function createPart(options: {
         stdio: ['ignore', 'pipe', 'pipe'],
       })
       child = begun
+      begun.once('exit', () => {
+        if (child === begun) isReady = false
+      })
       begun.once('exit', (code, signal) => {
         if (wanted && child === begun) options.died(`${options.name} ended by itself (${signal ?? `exit ${code}`})`)
       })
       part.url = await ready(begun)
+      isReady = part.isRunning()
     },
     async kill9() {
       wanted = false

@@ -1,5 +1,6 @@
 // The connections to Redis go half open, as behind a firewall that forgot them: not a byte comes any more and nobody
 // says so. New connections work.
+import { answers500 } from '../client.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'
 import { CONCURRENCY } from '../rig.ts'
@@ -34,6 +35,7 @@ export const halfOpenRedis: Scenario = {
         judgement,
         recoveryMs,
         figures: [
+          answers500(rig.client.log),
           { what: 'accepting again after', value: acceptingMs, unit: 'ms', atMost: timeLimit(run, 20_000) },
           { what: 'sending again after', value: recoveryMs, unit: 'ms', atMost: timeLimit(run, 20_000) },
         ],

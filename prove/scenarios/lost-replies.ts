@@ -1,5 +1,6 @@
 // Redis does what it is told, but now and then its reply is lost with the connection: the caller cannot know. Workers
 // send such commands again, producers answer 503 and are asked again.
+import { answers500 } from '../client.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario } from '../scenario.ts'
@@ -18,6 +19,6 @@ export const lostReplies: Scenario = {
       rig.redisLine.swallowReplies(0)
       const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
       const lost = { what: 'replies of Redis lost', value: rig.redisLine.swallowed(), unit: 'replies', atLeast: 1 }
-      return { judgement, figures: [lost] }
+      return { judgement, figures: [lost, answers500(rig.client.log)] }
     }),
 }

@@ -1,10 +1,9 @@
 // One of two producers is killed again and again. The client repeats at the other one with its Idempotency-Key; the chat
 // product repeats its webhooks.
-import { strikeEvery } from '../nemesis.ts'
+import { killEvery } from '../nemesis.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario } from '../scenario.ts'
-import { restartOne } from './worker-kill.ts'
 
 export const producerKill: Scenario = {
   name: 'producer-kill',
@@ -14,7 +13,7 @@ export const producerKill: Scenario = {
       const { tenant } = rig
       rig.providerLine.delayReplies(20, 120)
       const random = run.random.fork('kills')
-      const kills = strikeEvery(400, () => restartOne(rig.producers, random))
+      const kills = killEvery(700, rig.producers, random)
       await rig.client.post(tenant, recipientsOf(0, run.full ? 10_000 : 500), run.full ? 200 : 80)
       await kills.stop()
       const repeated = rig.client.log.filter(({ answers }) => answers.length > 1).length

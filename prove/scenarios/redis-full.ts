@@ -1,5 +1,6 @@
 // Redis is full for some seconds: it refuses every write that takes memory. Nothing may be sent that could not be
 // written down before, what is in flight must be settled all the same, and what waits must go on waiting.
+import { answers500 } from '../client.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario, timeLimit } from '../scenario.ts'
@@ -46,6 +47,7 @@ export const redisFull: Scenario = {
           judgement,
           recoveryMs,
           figures: [
+            answers500(rig.client.log),
             { what: 'requests refused while full', value: refused, unit: 'requests', atLeast: 1 },
             { what: 'sending again after', value: recoveryMs, unit: 'ms', atMost: timeLimit(run, 15_000) },
             { what: 'accepted but not sent', value: judgement.accepted - ledger.length, unit: 'messages', atMost: 0 },

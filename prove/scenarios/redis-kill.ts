@@ -1,14 +1,14 @@
 // Redis is killed every few seconds and comes back on its files, while workers are killed every second and the chat
 // product lies: what was acknowledged must be there again, and what was claimed must not be claimed twice.
-import type { Posted } from '../client.ts'
+import { answers500, type Posted } from '../client.ts'
 import { planFaults } from '../faults.ts'
-import { strikeEvery } from '../nemesis.ts'
+import { killEvery, strikeEvery } from '../nemesis.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario, timeLimit } from '../scenario.ts'
 import { pause } from '../wait.ts'
-import { bothPolicies, IMPATIENT, policyFigures, restartOne } from './worker-kill.ts'
+import { bothPolicies, IMPATIENT, policyFigures } from './worker-kill.ts'
 
 export const redisKill: Scenario = {
   name: 'redis-kill',
@@ -19,7 +19,7 @@ export const redisKill: Scenario = {
       const lists = rig.tenants.map((_tenant, n) => recipientsOf(n, run.full ? 5_000 : 250))
       const faults = await planFaults(rig.chatProduct, run.random.fork('faults'), lists.flat())
       const workers = run.random.fork('worker kills')
-      const workerKills = strikeEvery(1_000, () => restartOne(rig.workers, workers))
+      const workerKills = killEvery(1_000, rig.workers, workers)
       const away = run.random.fork('redis kills')
       const backAtMs: number[] = []
       const redisKills = strikeEvery(run.full ? 5_000 : 2_500, async () => {
@@ -36,7 +36,7 @@ export const redisKill: Scenario = {
       const found = await testimonyAtRest(rig, run, { flagsEarned })
       const recoveryMs = Math.max(...backAtMs.map((backAt) => firstAcceptedAfter(rig.client.log, backAt) - backAt))
       const again = { what: 'accepting again after', value: recoveryMs, unit: 'ms', atMost: timeLimit(run, 3_000) }
-      const figures = [again, ...policyFigures(found, faults, 'cloud-api', run.full)]
+      const figures = [again, answers500(rig.client.log), ...policyFigures(found, faults, 'cloud-api', run.full)]
       return { judgement: found.judgement, recoveryMs, figures }
     }),
 }

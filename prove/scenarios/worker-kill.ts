@@ -1,9 +1,7 @@
 // One of three workers is killed every second while the chat product lies about one message in twelve. Half of the
 // messages must arrive, half must never be repeated.
 import { type PlannedFaults, planFaults } from '../faults.ts'
-import { strikeEvery } from '../nemesis.ts'
-import type { Part } from '../part.ts'
-import type { Random } from '../random.ts'
+import { killEvery } from '../nemesis.ts'
 import { recipientsOf } from '../recipients.ts'
 import { type KnownMessage, type Testimony, testimonyAtRest } from '../rest.ts'
 import { CONCURRENCY } from '../rig.ts'
@@ -24,7 +22,7 @@ const workerKill = (wire: Wire): Scenario => ({
       const lists = rig.tenants.map((_tenant, n) => recipientsOf(n, run.full ? 5_000 : 250))
       const faults = await planFaults(rig.chatProduct, run.random.fork('faults'), lists.flat())
       const random = run.random.fork('kills')
-      const kills = strikeEvery(1_000, () => restartOne(rig.workers, random))
+      const kills = killEvery(1_000, rig.workers, random)
       await Promise.all(rig.tenants.map((tenant, n) => rig.client.post(tenant, lists[n] ?? [], run.full ? 100 : 40)))
       await kills.stop()
       run.say(`${rig.client.acknowledged()} accepted, ${kills.strikes()} workers killed`)
@@ -41,13 +39,6 @@ export const bothPolicies = (wire: Wire) => [
   { wire, policy: 'must_arrive' as const },
   { wire, policy: 'never_repeat' as const, campaign: true },
 ]
-
-/** Kills one of the workers and starts it again. */
-export async function restartOne(workers: readonly Part[], random: Random): Promise<void> {
-  const victim = random.pick(workers)
-  await victim.kill9()
-  await victim.start()
-}
 
 /**
  * What the policies promise beyond the zeros. Where evidence comes back few messages are repeated and nearly all that
