@@ -6,6 +6,8 @@ import { Redis } from 'ioredis'
 export type { Redis } from 'ioredis'
 
 const KEEP_ALIVE_MS = 5_000
+/** How often a Redis that loads its files is asked whether it is done; ioredis itself waits up to 10 s. */
+const LOADING_CHECK_MS = 200
 
 /**
  * For processes that answer requests: nothing is queued while Redis is away and no command outlives 2 s.
@@ -21,6 +23,7 @@ export function connectFailFast(url: string): Redis {
     connectTimeout: 2_000,
     socketTimeout: 5_000,
     keepAlive: KEEP_ALIVE_MS,
+    maxLoadingRetryTime: LOADING_CHECK_MS,
     retryStrategy: (tries) => Math.min(50 * tries, 500),
   })
 }
@@ -37,6 +40,7 @@ export function connectPatient(url: string): Redis {
     connectTimeout: 5_000,
     socketTimeout: 12_000,
     keepAlive: KEEP_ALIVE_MS,
+    maxLoadingRetryTime: LOADING_CHECK_MS,
     retryStrategy: (tries) => Math.min(50 * tries, 1_000),
   })
 }
