@@ -23,8 +23,7 @@ if run ~= '' and p.state == QUEUED then
   if campaign ~= 'running' and not (campaign == 'done' and exists) then
     if exists and campaign == 'cancelled' then
       step(p, { kind = 'cancel' })
-      redis.call('HSET', KEYS[1], 's', p.state)
-      tell(KEYS[1], p.state, now, tonumber(ARGV[3]), '')
+      redis.call('HSET', KEYS[1], 's', p.state, 'h', told(p.story, p.state, now, tonumber(ARGV[3]), ''))
       redis.call('ZREM', KEYS[2], ARGV[1])
       count(prefix, run, before, p.state)
     end
@@ -35,31 +34,34 @@ end
 local verdict = step(p, { kind = 'claim', attempt = ARGV[2], expired = now >= tonumber(ARGV[4]) })
 if verdict == 'ignored' then return { verdict, p.state, p.attempt } end
 
-local fields = { 's', p.state, 'a', p.attempt }
+local happened, detail = 'c', ARGV[2]
+if verdict == 'held' then
+  happened = 'h'
+elseif p.state == EXPIRED then
+  happened, detail = 'x', ''
+end
+local fields = { 's', p.state, 'a', p.attempt, 'h', told(p.story, happened, now, tonumber(ARGV[3]), detail) }
 if not exists then
   for i = 10, #ARGV do fields[#fields + 1] = ARGV[i] end
+end
+if p.state ~= SENDING then
+  -- The content is needed should it be sent again, and lives in the job, which goes away now.
+  local data = redis.call('HGET', KEYS[4], 'data')
+  if data then
+    fields[#fields + 1] = 'p'
+    fields[#fields + 1] = data
+  end
 end
 redis.call('HSET', KEYS[1], unpack(fields))
 if not exists then redis.call('PEXPIRE', KEYS[1], ARGV[6]) end
 count(prefix, run, before, p.state)
 
--- The content is needed should it be sent again, and lives in the job, which goes away now.
-local function keepContent()
-  local data = redis.call('HGET', KEYS[4], 'data')
-  if data then redis.call('HSET', KEYS[1], 'p', data) end
-end
-
 if verdict == 'held' then
-  tell(KEYS[1], 'h', now, tonumber(ARGV[3]), ARGV[2])
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[9]), ARGV[1])
-  keepContent()
 elseif p.state == EXPIRED then
-  tell(KEYS[1], 'x', now, tonumber(ARGV[3]), '')
   redis.call('ZREM', KEYS[2], ARGV[1])
   redis.call('ZADD', KEYS[3], now, ARGV[1])
-  keepContent()
 else
-  tell(KEYS[1], 'c', now, tonumber(ARGV[3]), ARGV[2])
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[5]), ARGV[1])
 end
 return { verdict, p.state, p.attempt }

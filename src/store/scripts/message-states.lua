@@ -75,11 +75,19 @@ local function redisNowMs()
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
 
--- p of the record at a key, and whether there is one.
+-- p of the record at a key, with all else that a step reads of it, and whether there is one. A step reads once and
+-- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
 local function load(key)
-  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o')
-  if not f[1] then return { state = QUEUED, attempt = '', tries = 0, repeats = 0 }, false end
-  return { state = f[1], attempt = f[2] or '', tries = tonumber(f[3] or '0'), repeats = tonumber(f[4] or '0') }, true
+  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r')
+  return {
+    state = f[1] or QUEUED,
+    attempt = f[2] or '',
+    tries = tonumber(f[3] or '0'),
+    repeats = tonumber(f[4] or '0'),
+    story = f[5] or '',
+    validUntil = tonumber(f[6] or '0'),
+    run = f[7] or '',
+  }, f[1] and true or false
 end
 
 local DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
@@ -94,26 +102,23 @@ local function base36(n)
   return text
 end
 
--- Appends an entry to the packed history (see src/messages/story.ts). A message that is throttled for hours must not
+-- The packed history (see src/messages/story.ts) with one more entry. A message that is throttled for hours must not
 -- grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest entries stay.
-local function tell(key, letter, atMs, acceptedMs, detail)
+local function told(story, letter, atMs, acceptedMs, detail)
   local entry = letter .. base36(atMs - acceptedMs)
   if detail ~= '' then entry = entry .. ',' .. detail end
-  local story = redis.call('HGET', key, 'h')
-  if story then
-    if #story > 1500 then
-      local tail = string.find(story, '|', #story - 700, true)
-      story = string.sub(story, 1, string.find(story, '|', 400, true) - 1) .. string.sub(story, tail)
-    end
-    entry = story .. '|' .. entry
+  if story == '' then return entry end
+  if #story > 1500 then
+    local tail = string.find(story, '|', #story - 700, true)
+    story = string.sub(story, 1, string.find(story, '|', 400, true) - 1) .. string.sub(story, tail)
   end
-  redis.call('HSET', key, 'h', entry)
+  return story .. '|' .. entry
 end
 
 -- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
--- true at every moment. `run` is the campaign's number; '' or nil for a message of none. `from` nil: it is new.
+-- true at every moment. `run` is the campaign's number; '' for a message of none. `from` nil: it is new.
 local function count(prefix, run, from, to)
-  if not run or run == '' or from == to then return end
+  if run == '' or from == to then return end
   local key = prefix .. run .. ':counts'
   if from then redis.call('HINCRBY', key, from, -1) end
   redis.call('HINCRBY', key, to, 1)

@@ -17,7 +17,6 @@ local now = redisNowMs()
 local p, exists = load(KEYS[1])
 if not exists then return { 'missing' } end
 local kind, attempt, option, detail = ARGV[2], ARGV[3], ARGV[5], ARGV[7]
-local validUntil = tonumber(redis.call('HGET', KEYS[1], 'u') or '0')
 local before = p.state
 local verdict = step(p, {
   kind = kind,
@@ -26,36 +25,49 @@ local verdict = step(p, {
   counts = option == '1',
   rule = option,
   maxTries = tonumber(ARGV[6]),
-  expired = now >= validUntil,
+  expired = now >= p.validUntil,
 })
 -- The provider's id of the attempt that counts is worth keeping even when the state knew already, as when a webhook
 -- overtook the answer.
-if ARGV[8] ~= '' and p.attempt == attempt then redis.call('HSET', KEYS[1], 'w', ARGV[8]) end
-if verdict == 'ignored' then return { verdict, p.state } end
+local providerId = ARGV[8] ~= '' and p.attempt == attempt and ARGV[8]
+if verdict == 'ignored' then
+  if providerId then redis.call('HSET', KEYS[1], 'w', providerId) end
+  return { verdict, p.state }
+end
+
+local set, gone = {}, {}
+local function write(field, value)
+  set[#set + 1] = field
+  set[#set + 1] = value
+end
+local function drop(field) gone[#gone + 1] = field end
 
 local letter = p.state
 if kind == 'unsent' then letter = p.state == FAILED and FAILED or 'u' end
 local at = ARGV[12] ~= '' and tonumber(ARGV[12]) or now
-tell(KEYS[1], letter, at, tonumber(ARGV[4]), detail)
-
-redis.call('HSET', KEYS[1], 's', p.state, 'a', p.attempt)
-count(ARGV[14], redis.call('HGET', KEYS[1], 'r'), before, p.state)
-if p.tries > 0 then redis.call('HSET', KEYS[1], 'n', p.tries) else redis.call('HDEL', KEYS[1], 'n') end
-if p.repeats > 0 then redis.call('HSET', KEYS[1], 'o', p.repeats) end
+write('s', p.state)
+write('a', p.attempt)
+write('h', told(p.story, letter, at, tonumber(ARGV[4]), detail))
+if providerId then write('w', providerId) end
+if p.tries > 0 then write('n', p.tries) else drop('n') end
+if p.repeats > 0 then write('o', p.repeats) end
 if ARGV[9] ~= '' then
-  redis.call('HSET', KEYS[1], 'e', ARGV[9])
+  write('e', ARGV[9])
 elseif RANK[p.state] or p.state == QUEUED then
-  redis.call('HDEL', KEYS[1], 'e')
+  drop('e')
 end
-if kind == 'requeue' and ARGV[13] ~= '' then redis.call('HSET', KEYS[1], 'u', ARGV[13]) end
+if kind == 'requeue' and ARGV[13] ~= '' then write('u', ARGV[13]) end
 
 -- The content is needed for another try and lives in the job, which goes away once it is done.
 if RANK[p.state] then
-  redis.call('HDEL', KEYS[1], 'p')
+  drop('p')
 elseif redis.call('HEXISTS', KEYS[1], 'p') == 0 then
   local data = redis.call('HGET', KEYS[5], 'data')
-  if data then redis.call('HSET', KEYS[1], 'p', data) end
+  if data then write('p', data) end
 end
+redis.call('HSET', KEYS[1], unpack(set))
+if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
+count(ARGV[14], p.run, before, p.state)
 
 if p.state == UNCONFIRMED then
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[10]), ARGV[1])
@@ -66,14 +78,16 @@ else
   redis.call('ZREM', KEYS[2], ARGV[1])
 end
 
+-- Only what was sent is polled, and only what ended badly is listed as such: nothing else need be taken off.
 if RANK[p.state] and p.state ~= READ then
   if ARGV[11] ~= '' and not RANK[before] then redis.call('ZADD', KEYS[3], now + tonumber(ARGV[11]), ARGV[1]) end
-else
+elseif RANK[before] then
   redis.call('ZREM', KEYS[3], ARGV[1])
 end
-if p.state == FAILED or p.state == UNKNOWN or p.state == EXPIRED or p.state == CANCELLED then
+local ENDED_BADLY = { [FAILED] = true, [UNKNOWN] = true, [EXPIRED] = true, [CANCELLED] = true }
+if ENDED_BADLY[p.state] then
   redis.call('ZADD', KEYS[4], now, ARGV[1])
-else
+elseif ENDED_BADLY[before] then
   redis.call('ZREM', KEYS[4], ARGV[1])
 end
 return { verdict, p.state }
