@@ -27,7 +27,7 @@ export function bodyReader(rule: BodyRule): (request: Request, response: Respons
 export function jsonObject(request: Request, rule: { mayBeAbsent?: true }): Record<string, unknown> {
   if (rule.mayBeAbsent && !hasBody(request)) return {}
   if (hasBody(request) && !isJson(request)) {
-    throw new ApiError(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json.')
+    throw new ApiError(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json, in UTF-8.')
   }
   return objectOf(request.body)
 }
@@ -86,8 +86,12 @@ const tooDeep = (cause?: unknown): ApiError =>
 const hasBody = (request: Request): boolean =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
 
-const isJson = (request: { headers: Record<string, unknown> }): boolean =>
-  /^application\/json *(;|$)/i.test(String(request.headers['content-type'] ?? ''))
+/** JSON in UTF-8. In another charset (UTF-7 hides brackets) the depth would be counted on bytes that mean something else. */
+function isJson(request: { headers: Record<string, unknown> }): boolean {
+  const type = String(request.headers['content-type'] ?? '')
+  const charsets = Array.from(type.matchAll(/\bcharset\b[\s*=]*"?([^";\s]*)/gi), ([, name]) => name)
+  return /^application\/json *(;|$)/i.test(type) && charsets.every((name) => /^utf-?8$/i.test(name ?? ''))
+}
 
 /** Whether brackets outside strings nest too deep. Works on bytes, before parsing: 100,000 levels cost 0.2 ms. */
 function nestsTooDeep(bytes: Buffer): boolean {

@@ -1,0 +1,392 @@
+// Pins: the rules that every route obeys, generated from the router of the running producer: methods, addresses, bodies,
+// the order of the checks, request ids, and that the short way and Express answer alike.
+import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PERMISSIONS, type Permission } from '../../src/store/credentials.ts'
+import { createFolder } from '../../src/store/gallery-folders.ts'
+import { errorOf } from '../support/api-error.ts'
+import {
+  callDeclared,
+  DECLARED,
+  type DeclaredRoute,
+  type Inspected,
+  inspect,
+  withParameters,
+} from '../support/declared-routes.ts'
+import { routesOf } from '../support/routes.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: Service
+let tenant: Tenant
+let served: string[]
+const keys = new Map<Permission, string>()
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  tenant = await service.addTenant()
+  for (const permission of PERMISSIONS) keys.set(permission, await tenant.key(permission))
+  served = await routesOf(service.url)
+})
+afterAll(() => service?.close())
+
+const keyWith = (permission: Permission | undefined): string => (permission && keys.get(permission)) ?? ''
+const JSON_ROUTES = DECLARED.filter(({ body }) => body !== 'other')
+
+interface Sending {
+  type?: string
+  body?: RequestInit['body']
+  headers?: Record<string, string>
+}
+
+/** A request to a route without a key, with any body. */
+const sendTo = (route: DeclaredRoute, { type, body, headers = {} }: Sending): Promise<Inspected> =>
+  inspect(service.url + route.path, {
+    method: route.method,
+    headers: { ...(type === undefined ? {} : { 'content-type': type }), ...headers },
+    ...(body === undefined ? {} : { body, duplex: 'half' }),
+  })
+
+const codeOf = (answer: Inspected) => `${answer.status} ${errorOf(answer).code}`
+
+describe('methods', () => {
+  test('that an address does not take are 405, with those that it takes', async () => {
+    const split = served.map((name) => name.split(' '))
+    for (const path of new Set(split.map(([, address = '']) => address))) {
+      const taken = split.filter(([, address]) => address === path).map(([method = '']) => method)
+      for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND']) {
+        if (taken.includes(method)) continue
+        const json = { headers: { 'content-type': 'application/json' }, body: '{}' }
+        const answer = await inspect(service.url + withParameters(path), { method, ...(method === 'GET' ? {} : json) })
+        expect(codeOf(answer), `${method} ${path}`).toBe('405 method_not_allowed')
+        expect(answer.headers.get('allow')?.split(', ').sort(), `${method} ${path}`).toEqual(taken.sort())
+      }
+    }
+  })
+
+  test('that are wrong are told before the body and the key are looked at', async () => {
+    const answer = await inspect(`${service.url}/chatappbusiness/fetchmessageinfo`, {
+      method: 'PUT',
+      headers: { 'content-type': 'text/plain' },
+      body: 'x'.repeat(300_000),
+    })
+    expect(answer.status).toBe(405)
+  })
+
+  test('HEAD is answered as GET is, without a body', async () => {
+    for (const path of ['/healthz', '/readyz', '/admin/lanes', '/nowhere']) {
+      const [get, head] = [await inspect(service.url + path), await inspect(service.url + path, { method: 'HEAD' })]
+      expect({ status: head.status, text: head.text }, path).toEqual({ status: get.status, text: '' })
+    }
+  })
+})
+
+describe('an address', () => {
+  test.each([
+    '/',
+    '/nowhere',
+    '/chatappbusiness',
+    '/chatappbusiness/fetchmessageinfo/',
+    '/ChatAppBusiness/fetchmessageinfo',
+    '/chatappbusiness/fetchmessageInfo',
+    '//chatappbusiness/fetchmessageinfo',
+    '/chatappbusiness/getmessageinfobyid',
+    '/partners/wp-gallery/manage',
+    '/partners/wp-gallery/manage/folders/1/2',
+    '/admin',
+    '/webhooks',
+    '/%2e%2e/%2e%2e/etc/passwd',
+    '/.env',
+    `/${'x'.repeat(5_000)}`,
+    '/<script>alert(1)</script>',
+  ])('%s is 404, whatever is sent there', async (path) => {
+    for (const init of [{}, { method: 'POST', body: 'x' }, { method: 'DELETE' }]) {
+      const answer = await inspect(service.url + path, init)
+      expect(codeOf(answer)).toBe('404 no_such_route')
+      expect(answer.text.length).toBeLessThan(1_000)
+    }
+  })
+
+  test('whose encoding is broken is refused, not a failure of ours', async () => {
+    const bearer = { authorization: `Bearer ${keyWith('gallery')}`, 'content-type': 'application/json' }
+    for (const path of ['/partners/wp-gallery/manage/folders/%E0%A4%A', '/campaigns/%', '/media/%ff/x']) {
+      const answer = await inspect(service.url + path, {
+        method: path.includes('folders') ? 'PUT' : 'GET',
+        headers: bearer,
+        ...(path.includes('folders') ? { body: '{}' } : {}),
+      })
+      expect([400, 404], `${path} ${answer.text}`).toContain(answer.status)
+    }
+  })
+})
+
+describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the body of %s', (_name, route) => {
+  test('of another kind is 415, before the key is looked at', async () => {
+    const types = [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'text/json',
+      'application/jsonx',
+    ]
+    for (const type of types)
+      expect(codeOf(await sendTo(route, { type, body: '{}' })), type).toBe('415 unsupported_media_type')
+    const without = await sendTo(route, { body: Buffer.from('{}') })
+    expect(codeOf(without), 'without a type').toBe('415 unsupported_media_type')
+  })
+
+  test('in another charset, or compressed, is 415', async () => {
+    for (const charset of ['utf-16', 'utf-7', 'UTF-32', 'latin1', '"utf-7"', 'x']) {
+      const answer = await sendTo(route, { type: `application/json; charset=${charset}`, body: '{}' })
+      expect(codeOf(answer), charset).toBe('415 unsupported_media_type')
+    }
+    const body = gzipSync('{}')
+    const zipped = await sendTo(route, { type: 'application/json', body, headers: { 'content-encoding': 'gzip' } })
+    expect(codeOf(zipped)).toBe('415 unsupported_media_type')
+  })
+
+  test('that is no JSON, or no object, is 400, before the key is looked at', async () => {
+    const wrong = [
+      '{',
+      '{"a":}',
+      "{'a':1}",
+      'null',
+      '[]',
+      '[{}]',
+      '5',
+      '"x"',
+      'true',
+      '\u0000',
+      '{}{}',
+      '{"a":1,}',
+      'NaN',
+    ]
+    for (const body of wrong) {
+      const answer = await sendTo(route, { type: 'application/json', body })
+      expect(answer.status, body).toBe(400)
+      expect(['invalid_json', 'invalid_body'], body).toContain(errorOf(answer).code)
+    }
+  })
+
+  test('may be left out only where the route says so', async () => {
+    const answer = await sendTo(route, {})
+    if (route.body === 'maybe') expect(codeOf(answer)).toBe('401 unauthorized')
+    else expect(codeOf(answer)).toBe('400 invalid_body')
+  })
+
+  test('deeper than 32 levels is 400; 32 are let pass', async () => {
+    // The body itself is the first level.
+    const nested = (levels: number) => `{"x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+    for (const body of [nested(33), `{"x":${'{"x":'.repeat(60)}1${'}'.repeat(60)}}`, `{"x":${'['.repeat(100_000)}`]) {
+      expect(codeOf(await sendTo(route, { type: 'application/json', body }))).toBe('400 too_deep')
+    }
+    const brackets = `{"x":"${'[{'.repeat(100)}\\"[[["}`
+    for (const body of [nested(32), brackets]) {
+      expect([400, 401]).toContain((await sendTo(route, { type: 'application/json', body })).status)
+      expect(codeOf(await sendTo(route, { type: 'application/json', body }))).not.toBe('400 too_deep')
+    }
+  })
+
+  test('larger than it may be is 413, also when its length is not told; up to there it is read', async () => {
+    const padded = (length: number) => `{"x":"${'y'.repeat(length - 8)}"}`
+    const type = 'application/json'
+    const large = padded(route.limitBytes + 1)
+    expect(codeOf(await sendTo(route, { type, body: large }))).toBe('413 too_large')
+    const stream = new Blob([large]).stream()
+    expect(codeOf(await sendTo(route, { type, body: stream }))).toBe('413 too_large')
+    const fits = await sendTo(route, { type, body: padded(route.limitBytes) })
+    // Fetching contacts without a key is 400.
+    expect([400, 401]).toContain(fits.status)
+    expect(['unauthorized', 'invalid_request']).toContain(errorOf(fits).code)
+  })
+
+  test('may name its charset, and begin with a byte order mark', async () => {
+    for (const type of [
+      'application/json; charset=utf-8',
+      'Application/JSON;charset=UTF-8',
+      'application/json; charset="utf-8"',
+    ]) {
+      expect([400, 401], type).toContain((await sendTo(route, { type, body: '{}' })).status)
+    }
+    const marked = await sendTo(route, { type: 'application/json', body: '\uFEFF{}' })
+    expect(errorOf(marked).code).not.toBe('invalid_json')
+  })
+
+  test('with names like __proto__ harms nobody', async () => {
+    const body =
+      '{"__proto__":{"account":1,"permissions":["admin"],"polluted":1},"constructor":{"prototype":{"polluted":1}}}'
+    const answer = await sendTo(route, { type: 'application/json', body })
+    expect([400, 401]).toContain(answer.status)
+    expect(Reflect.get({}, 'polluted')).toBeUndefined()
+  })
+})
+
+describe('the order of the checks', () => {
+  const gallery = '/partners/wp-gallery/manage'
+  const put = (path: string, body: unknown, key: string) =>
+    inspect(`${service.url}${gallery}${path}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+
+  test('is: route, method, body, key, permission, fields, existence, system folder', async () => {
+    const system = await createFolder(service.redis, tenant.account, { name: 'system', isSystem: true })
+    const [good, lacking] = [keyWith('gallery'), keyWith('admin')]
+    const wrongName = { name: '' }
+    const missing = '/folders/999999'
+    expect(codeOf(await put('/nowhere', [], 'x'))).toBe('404 no_such_route')
+    expect(codeOf(await put('/files', [], 'x'))).toBe('405 method_not_allowed')
+    expect(codeOf(await put(missing, [], 'x'))).toBe('400 invalid_body')
+    expect(codeOf(await put(missing, wrongName, 'x'))).toBe('401 unauthorized')
+    expect(codeOf(await put(missing, wrongName, lacking))).toBe('403 forbidden')
+    expect(codeOf(await put(missing, wrongName, good))).toBe('400 invalid_request')
+    expect(codeOf(await put('/folders/0', { name: 'x' }, good))).toBe('400 invalid_request')
+    expect(codeOf(await put(missing, { name: 'x' }, good))).toBe('404 not_found')
+    expect(codeOf(await put(`/folders/${system.id}`, wrongName, good))).toBe('400 invalid_request')
+    expect(codeOf(await put(`/folders/${system.id}`, { name: 'x' }, good))).toBe('403 system_folder')
+  })
+
+  test('puts the key before the fields, at every route', async () => {
+    for (const route of DECLARED.filter(({ key }) => key !== 'none')) {
+      const key = route.key === 'bearer' ? 'Bearer x' : 'x'
+      const answer = await callDeclared(service.url, route, key, {
+        body: { name: 5, to: [], file_ids: 'x', tags: 'x' },
+      })
+      expect(codeOf(answer), route.name).toBe('401 unauthorized')
+    }
+  })
+})
+
+describe('x-request-id', () => {
+  const ask = (id: string) => inspect(`${service.url}/nowhere`, { headers: { 'x-request-id': id } })
+
+  test.each(['a', 'order-77', 'A_b.c:d-e', '0f8fad5b-d9cb-469f-a165-70867728950e', 'x'.repeat(128)])(
+    'that is sane comes back: %s',
+    async (id) => {
+      expect((await ask(id)).headers.get('x-request-id')).toBe(id)
+    },
+  )
+
+  test.each(['', 'a b', 'x'.repeat(129), '<b>', 'a/b', 'a,b', '"x"', 'a=b', 'ä'])(
+    'that is not sane is replaced: %j',
+    async (id) => {
+      expect((await ask(id)).headers.get('x-request-id')).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
+    },
+  )
+
+  test('is made anew for each request without one', async () => {
+    const ids = await Promise.all(
+      Array.from({ length: 50 }, async () => (await inspect(`${service.url}/healthz`)).headers.get('x-request-id')),
+    )
+    expect(new Set(ids).size).toBe(50)
+  })
+})
+
+describe('the short way', () => {
+  /** The paths that are answered without Express when they are in order; with a query they never are. */
+  const both = [
+    '/sendservicemessages/sendmessages',
+    '/chatappbusiness/send-templated-message',
+    '/chatappbusiness/fetchmessageinfo',
+    '/chatappbusiness/getmessgageinfobyid',
+    '/webhooks/cloud-api',
+    '/messages/batch',
+  ]
+  const bodies: Sending[] = [
+    {},
+    { type: 'application/json', body: '' },
+    ...['{', '[]', 'null', '5', '{}', '\uFEFF{}', `{"x":${'['.repeat(40)}${']'.repeat(40)}}`].map((body) => ({
+      type: 'application/json',
+      body,
+    })),
+    { type: 'application/json; charset=utf-8', body: '{"api_key":"x"}' },
+    { type: 'text/plain', body: '{}' },
+    { type: 'application/json', body: `{"x":"${'y'.repeat(270_000)}"}` },
+    { type: 'application/json', body: '{"message_id":5}' },
+  ]
+
+  test.each(both)('and Express answer alike at %s', async (path) => {
+    const alike = ({ status, text, headers }: Inspected) => ({
+      status,
+      text: text.replace(/"request_id":"[^"]*"/, ''),
+      type: headers.get('content-type'),
+      names: [...headers.keys()].sort(),
+    })
+    const keysTried = [undefined, 'x', keyWith('gallery'), tenant.apiKey]
+    for (const sending of bodies) {
+      for (const key of keysTried) {
+        const body =
+          typeof sending.body === 'string' &&
+          sending.body.startsWith('{"') &&
+          key !== undefined &&
+          sending.body.length < 1_000
+            ? sending.body.replace('{', `{"api_key":"${key}",`)
+            : sending.body
+        const headers = { 'x-request-id': 'same', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) }
+        const [short, long] = await Promise.all(
+          [path, `${path}?x=1`].map((address) =>
+            inspect(service.url + address, {
+              method: 'POST',
+              headers: { ...headers, ...(sending.type === undefined ? {} : { 'content-type': sending.type }) },
+              ...(body === undefined ? {} : { body }),
+            }),
+          ),
+        )
+        if (!short || !long) throw new Error('no answers')
+        expect(
+          alike(short),
+          JSON.stringify({ type: sending.type, body: String(body).slice(0, 60), key: key?.slice(0, 4) }),
+        ).toEqual(alike(long))
+      }
+    }
+  })
+})
+
+describe('a client that breaks off', () => {
+  test.each([
+    '/chatappbusiness/fetchmessageinfo',
+    '/admin/requeue',
+    '/webhooks/cloud-api',
+    '/partners/wp-gallery/manage/files',
+  ])('in the middle of its body at %s leaves the producer as it was', async (path) => {
+    const { hostname, port } = new URL(service.url)
+    for (const head of ['content-length: 1000', 'transfer-encoding: chunked']) {
+      const socket = connect(Number(port), hostname)
+      socket.on('error', () => {})
+      await new Promise((resolve) => socket.once('connect', resolve))
+      const key = `authorization: Bearer ${keyWith('gallery')}`
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${key}\r\n${head}\r\n\r\n{"api`,
+      )
+      const ended = new Promise((resolve) => socket.once('close', resolve))
+      socket.resetAndDestroy()
+      await ended
+    }
+    await eventually(async () => (await inspect(`${service.url}/healthz`)).status === 200, 'it answers')
+  })
+
+  test.each([
+    ['no HTTP at all', 'hello\r\n\r\n'],
+    ['two lengths', 'POST /healthz HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabc'],
+    [
+      'a length and chunks',
+      'POST /healthz HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['a header without end', `GET /healthz HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`],
+  ])('or sends %s is turned away without a word about us', async (_name, raw) => {
+    const { hostname, port } = new URL(service.url)
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => {})
+    let answer = ''
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      answer += text
+    })
+    const ended = new Promise((resolve) => socket.once('close', resolve))
+    socket.write(raw)
+    await ended
+    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /)
+    expect(answer).not.toMatch(/\bat \w|node_modules|\.js/)
+    expect((await inspect(`${service.url}/healthz`)).status).toBe(200)
+  })
+})
