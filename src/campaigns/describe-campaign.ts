@@ -50,10 +50,10 @@ export async function describeCampaign(redis: Redis, campaign: Campaign, nowMs: 
 
 export type CampaignDescription = Awaited<ReturnType<typeof describeCampaign>>
 
-function describePreflight({ preflight, scheduled_at }: Campaign, nowMs: number) {
+function describePreflight({ preflight, scheduled_at, started_at }: Campaign, nowMs: number) {
   if (preflight === undefined) return undefined
   const { checked_at, seconds, ...found } = preflight
-  const begins = Math.max(scheduled_at ?? 0, nowMs)
+  const begins = started_at ?? Math.max(scheduled_at ?? 0, nowMs)
   return { checked_at: iso(checked_at), ...found, seconds, estimated_end: iso(begins + seconds * 1_000) }
 }
 

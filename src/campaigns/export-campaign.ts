@@ -61,15 +61,17 @@ const COLUMNS = [
   'error',
 ]
 
-/** In the order of COLUMNS. A recipient without a record was not taken up yet, or never will be. */
+/**
+ * In the order of COLUMNS. A recipient without a record was not taken up yet, or never will be; of a campaign that is
+ * done, the record is older than the retention.
+ */
 function lineOf(campaign: Campaign, to: string, ulid: string, record: MessageRecord | undefined) {
   const story = record ? readStory(record.history, acceptedAtMs(ulid)) : []
   const at = (code: Happening['code']): string | null => {
     const happening = story.findLast((each) => each.code === code)
     return happening === undefined ? null : new Date(happening.atMs).toISOString()
   }
-  const untouched =
-    campaign.state === 'cancelled' ? 'cancelled' : hasEnded(campaign.state) ? 'expired_record' : 'queued'
+  const untouched = campaign.state === 'cancelled' ? 'cancelled' : hasEnded(campaign.state) ? 'not_kept' : 'queued'
   return {
     recipient: to,
     message_id: campaign.started_at === undefined ? null : messageId(campaign.lane, ulid),

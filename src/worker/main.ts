@@ -51,7 +51,7 @@ export async function startWorker(
   const directory = createSenderDirectory({ redis, seal: createSeal(secretKey), providers })
   const polls = startStatusPolls({ redis, config, log, directory })
   const followByPolling = (lane: number): void => polls.follow(lane)
-  const sendDeps = { redis, config, log, lanes: queues, directory, trouble: createLaneTrouble(), followByPolling }
+  const sendDeps = { redis, config, log, lanes: queues, directory, trouble: createLaneTrouble(log), followByPolling }
   const opened = (lane: number): void => {
     const ensured = directory.of(lane).then((entry) => entry && queues.ensurePace(lane, entry.sender.rate))
     ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
@@ -67,7 +67,7 @@ export async function startWorker(
   })
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config, log, queues })
-  const campaigns = startCampaignJobs({ redis, config, log, queues, directory })
+  const campaigns = startCampaignJobs({ redis, config, log, queues })
 
   listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
   await listener.subscribe(rootKeys.wake)

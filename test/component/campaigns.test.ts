@@ -1,11 +1,14 @@
 // Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { laneQueue } from '../../src/jobs/lanes.ts'
 import { laneBacklogKeys } from '../../src/store/redis-keys.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 
 import { eventually } from '../support/wait.ts'
+
+// A busy machine is slow, and the limits are no promise of speed.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 let service: CampaignService
 
@@ -14,55 +17,60 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-test('everybody in a tag gets the message once, in order, with their own values, and the figures add up all the while', async () => {
-  const { tag, phones } = await service.addPeople(2_000)
+test('everybody in a tag gets the message once, with their own values, and the figures add up all the while', async () => {
+  const { tag, phones } = await service.addPeople(800)
   const id = await service.ready({ tags: [tag] })
   await service.steer(id, 'start')
   let readings = 0
   for (;;) {
     const now = await service.show(id)
-    expect(sumOf(now)).toBe(2_000)
+    expect(sumOf(now)).toBe(800)
     readings += 1
     if (now.state === 'done') break
   }
   expect(readings).toBeGreaterThan(1)
   const ledger = await service.ledger()
-  expect(ledger.length).toBe(2_000)
+  expect(ledger.length).toBe(800)
   expect([...ledger].sort()).toEqual([...phones].sort())
+  const [first = ''] = (await service.request('GET', `/campaigns/${id}/export?format=ndjson`)).text.split('\n')
+  const { recipient, message_id } = JSON.parse(first)
+  expect(recipient).toBe(phones[0])
+  const info = await service.post('/chatappbusiness/fetchmessageinfo', { api_key: service.tenant.apiKey, message_id })
+  expect(info.body).toHaveProperty('message.data.message_text', 'Dear P0, spring is here.')
 })
 
 test('a pause holds within a second, what stays put stays put, and a resumed campaign goes on where it was', async () => {
-  const { tag, phones } = await service.addPeople(3_000)
+  const { tag, phones } = await service.addPeople(1_000)
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] })
   await service.steer(id, 'start')
-  await eventually(async () => (await service.ledger()).length > before + 200, 'some are sent')
+  await eventually(async () => (await service.ledger()).length > before + 50, 'some are sent')
   const paused = await service.steer(id, 'pause', { reason: 'lunch' })
   expect(paused).toMatchObject({ state: 'paused', reason: 'lunch' })
   await inFlightIsOver(id)
   const held = (await service.ledger()).length
-  expect(held).toBeLessThan(before + 3_000)
+  expect(held).toBeLessThan(before + 1_000)
   await laneIsEmpty()
   expect((await service.ledger()).length).toBe(held)
   await service.steer(id, 'resume')
   const done = await service.reaches(id, 'done')
-  expect(done.progress).toMatchObject({ total: 3_000, queued: 0 })
+  expect(done.progress).toMatchObject({ total: 1_000, queued: 0 })
   expect((await service.ledger()).slice(before).sort()).toEqual([...phones].sort())
 })
 
 test('a cancelled campaign sends nothing more, and whoever was not reached counts as cancelled', async () => {
-  const { tag } = await service.addPeople(3_000)
+  const { tag } = await service.addPeople(1_000)
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] })
   await service.steer(id, 'start')
-  await eventually(async () => (await service.ledger()).length > before + 100, 'some are sent')
+  await eventually(async () => (await service.ledger()).length > before + 50, 'some are sent')
   await service.steer(id, 'cancel')
   await inFlightIsOver(id)
   await laneIsEmpty()
   const sent = (await service.ledger()).length - before
   const now = await service.show(id)
-  expect(sumOf(now)).toBe(3_000)
-  expect(now.progress).toMatchObject({ queued: 0, sending: 0, cancelled: 3_000 - sent })
+  expect(sumOf(now)).toBe(1_000)
+  expect(now.progress).toMatchObject({ queued: 0, sending: 0, cancelled: 1_000 - sent })
   expect((await service.request('POST', `/campaigns/${id}/resume`)).status).toBe(422)
 })
 

@@ -124,7 +124,7 @@ export async function startCampaigns(
       return described.parse(answer.json().data)
     },
 
-    reaches: (id: string, state: string, limitMs = 20_000): Promise<Described> =>
+    reaches: (id: string, state: string, limitMs = 60_000): Promise<Described> =>
       eventually(
         async () => {
           const now = await api.show(id)

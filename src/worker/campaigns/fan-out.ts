@@ -19,7 +19,8 @@ import { openSnapshot, type Snapshot } from '../../store/campaign-snapshot.ts'
 import { type Campaign, findCampaign, idOf, moveCampaign, NOW } from '../../store/campaigns.ts'
 import type { LaneQueues } from '../../store/lane-queues.ts'
 import type { Redis } from '../../store/redis.ts'
-import type { SenderDirectory } from '../sender-directory.ts'
+import { isRedisAway } from '../../store/redis-errors.ts'
+import { findSender } from '../../store/senders.ts'
 import { feed, type Mould } from './feed.ts'
 
 export interface FanOutDeps {
@@ -27,7 +28,6 @@ export interface FanOutDeps {
   config: Pick<Config, 'dataDir' | 'retentionMs' | 'validityMs'>
   log: Log
   queues: LaneQueues
-  directory: SenderDirectory
 }
 
 /** After this long the job puts itself back. */
@@ -59,6 +59,11 @@ export async function fanOut(
   }
   try {
     return await supply(deps, campaign, snapshot, stopped)
+  } catch (error) {
+    // Without Redis nothing can be said about it; whoever takes over later goes on.
+    if (isRedisAway(error)) throw error
+    deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
+    return await stop(deps, campaign, 'pause', { reason: 'It could not go on; the log of the worker tells why.' })
   } finally {
     await snapshot.close()
   }
@@ -76,6 +81,7 @@ async function supply(
   const taking = createMeter()
   const ending = createMeter()
   const stuck = createStuckCheck()
+  const laneRate = createRateReader(deps.redis, campaign.lane)
   const until = performance.now() + TERM_MS
   let cursor: { from: number; to: number } | undefined
   let rate = campaign.rate
@@ -91,9 +97,8 @@ async function supply(
     const reason = brake.check(figures)
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
-    const laneRate = (await deps.directory.of(campaign.lane))?.sender.rate ?? 1
     const measured = ending.measure(figures.finished, nowMs)
-    const room = feeding.room({ ...picture, taken: figures.taken, measured, laneRate })
+    const room = feeding.room({ ...picture, taken: figures.taken, measured, laneRate: await laneRate() })
     if (next >= campaign.total) {
       if (stuck(campaign.total - figures.taken, picture.backlog)) cursor = { from: next, to: 0 }
       await rest(stopped)
@@ -134,6 +139,17 @@ function figuresOf(campaign: Campaign, { counts }: RoundPicture) {
     unsettled: unsettled(shares),
     finished: sent + delivered + read + failed + unknown,
     failed: failed + unknown,
+  }
+}
+
+/** The rate of the lane, which a person may change while the campaign runs: read again every two seconds. */
+function createRateReader(redis: Redis, lane: number): () => Promise<number> {
+  let known = { rate: 1, until: 0 }
+  return async () => {
+    if (performance.now() > known.until) {
+      known = { rate: (await findSender(redis, lane))?.rate ?? 1, until: performance.now() + 2_000 }
+    }
+    return known.rate
   }
 }
 

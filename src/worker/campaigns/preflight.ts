@@ -44,11 +44,13 @@ export async function preflight(deps: PreflightDeps, id: CampaignId, epoch: numb
     problems.push({ path: 'recipients', message: unreadable(error) })
     return undefined
   })
-  if (snapshot === undefined) return report(deps, campaign, nobody(), problems, undefined, folder)
+  if (snapshot === undefined) return void (await report(deps, campaign, nobody(), problems, undefined, folder))
   try {
     const tally = await readAll(deps, campaign, template, snapshot, problems)
     await snapshot.close()
-    await report(deps, campaign, tally, problems, { name: snapshot.name, template: template.template }, folder)
+    const frozen = { name: snapshot.name, template: template.template }
+    // Cancelled meanwhile, or checked by another worker that took this one for dead.
+    if (!(await report(deps, campaign, tally, problems, frozen, folder))) await snapshot.discard()
   } catch (error) {
     await snapshot.discard()
     if (isRedisAway(error)) throw error
@@ -130,6 +132,7 @@ async function readAll(
   return { ...tally, recipients: seen.size() }
 }
 
+/** Writes down what was found; false when the campaign is not the one any more that was checked. */
 async function report(
   deps: PreflightDeps,
   campaign: Campaign,
@@ -137,7 +140,7 @@ async function report(
   problems: Fault[],
   frozen: { name: string; template: Template | undefined } | undefined,
   folder: string,
-): Promise<void> {
+): Promise<boolean> {
   const { redis, config, log } = deps
   const [sender, checked_at] = await Promise.all([findSender(redis, campaign.lane), redisNowMs(redis)])
   const rate = sender?.rate ?? 1
@@ -164,8 +167,9 @@ async function report(
   const move = problems.length === 0 ? 'pass' : 'block'
   const moved = await moveCampaign(redis, campaign, move, config.retentionMs, { epoch: campaign.epoch, fields })
   log.info({ campaign: idOf(campaign), state: moved.kind === 'missing' ? 'missing' : moved.state }, 'preflight.ended')
-  // What this one has written is garbage when the campaign was cancelled meanwhile, what was before it otherwise.
-  if (moved.kind === 'moved') await removeAllBut(folder, [campaign.rows_file, frozen?.name ?? ''])
+  if (moved.kind !== 'moved') return false
+  await removeAllBut(folder, [campaign.rows_file, frozen?.name ?? ''])
+  return true
 }
 
 const nobody = (): Tally => ({
