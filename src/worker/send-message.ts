@@ -14,10 +14,12 @@ import { FIRST_POLL_MS, messageBackoffMs, recipientBackoffMs } from '../messages
 import { acceptedAtMs, type MessageId, newAttemptId, parseMessageId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { readStory } from '../messages/story.ts'
+import { BrokenRecordError } from '../store/broken-record.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import { textOfPayload } from '../store/lookup.ts'
 import { claim, giveEvidence, loseAttempt, proveUnsent, readMessage } from '../store/messages.ts'
 import type { Redis } from '../store/redis.ts'
+import { SealError } from '../store/seal.ts'
 import { setPausedFor } from '../store/senders.ts'
 import type { JobEnd } from './bullmq.ts'
 import { tellCampaign } from './campaigns/tell-campaign.ts'
@@ -51,10 +53,12 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   const payload = sendPayloadSchema.safeParse(job.data)
   if (!id) return { kind: 'unusable', reason: 'the job id is not a message id' }
   if (!payload.success) {
+    // The place and the rule, not the sentence: that quotes what a person was to read, and this reason is logged.
     const [issue] = payload.error.issues
-    return { kind: 'unusable', reason: `payload does not parse: ${issue?.path.join('.')} ${issue?.message}` }
+    return { kind: 'unusable', reason: `payload does not parse: ${issue?.path.join('.')} (${issue?.code})` }
   }
-  const entry = await deps.directory.of(id.lane)
+  const entry = await senderOf(deps, id.lane)
+  if (entry === 'unreadable') return { kind: 'lane_waits', ms: deps.trouble.waitMs(id.lane, unreadableSender) }
   if (!entry) return { kind: 'unusable', reason: `lane ${id.lane} has no sender` }
 
   // Claim.
@@ -103,6 +107,22 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   deps.log.debug({ message: job.id, attempt, outcome: outcome.kind, code, ms }, 'attempt.finished')
   return end
 }
+
+/**
+ * The lane's sender. `unreadable`: its token was sealed under another key, or its record is broken. That is a person's
+ * to mend and no fault of the messages, so they wait; failing their jobs would set the whole lane aside for good.
+ */
+async function senderOf(deps: SendDeps, lane: number): Promise<DirectoryEntry | 'unreadable' | undefined> {
+  try {
+    return await deps.directory.of(lane)
+  } catch (error) {
+    if (!(error instanceof SealError || error instanceof BrokenRecordError)) throw error
+    deps.log.debug({ lane, err: error }, 'sender.unreadable')
+    return 'unreadable'
+  }
+}
+
+const unreadableSender = { laneMs: 1_000, backoff: true, problem: { code: 'sender_unreadable' } }
 
 const tooLate: Outcome = {
   kind: 'lane_waits',

@@ -1,0 +1,109 @@
+// Pins what an operator's mistakes and a provider's outage do to waiting messages (nothing) and what the log tells of
+// them: enough to mend them, and nothing of what a person was to read.
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { loadConfig } from '../../src/config.ts'
+import { SEND_JOB } from '../../src/jobs/send.ts'
+import { loggedError } from '../../src/log.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { findSender, setSenderAccess } from '../../src/store/senders.ts'
+import { startWorker } from '../../src/worker/main.ts'
+import { imageBody } from '../support/example-messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const acknowledgement = z.object({ messages: z.tuple([z.object({ id: z.string() })]) })
+const delivery = z.object({ message: z.object({ status: z.string() }) })
+const line = z.looseObject({ msg: z.string(), lane: z.number().optional(), code: z.string().optional() })
+
+let service: Service
+let tenant: Tenant
+let lines: z.infer<typeof line>[] = []
+const log = pino(
+  { level: 'debug', serializers: { err: loggedError } },
+  { write: (text) => lines.push(line.parse(JSON.parse(text))) },
+)
+let worker: { close: () => Promise<void> } | undefined
+
+/** A worker whose log is kept in `lines`. */
+const startLoggedWorker = async (env: Record<string, string> = {}) => {
+  const config = loadConfig({ LANEWAY_DATA_DIR: service.config.dataDir, ...env })
+  worker = await startWorker(config, service.server.url, log)
+}
+
+beforeAll(async () => {
+  service = await startService({ worker: false })
+})
+afterEach(async () => {
+  await worker?.close()
+  worker = undefined
+  lines = []
+})
+afterAll(() => service?.close())
+
+async function send(): Promise<string> {
+  const body = imageBody({ caption: 'canary text' })
+  const answer = await service.post('/sendservicemessages/sendmessages', { ...body, api_key: tenant.apiKey })
+  return acknowledgement.parse(answer.body).messages[0].id
+}
+
+async function statusOf(id: string): Promise<string> {
+  const body = { api_key: tenant.apiKey, message_id: id }
+  return delivery.parse((await service.post('/chatappbusiness/getmessgageinfobyid', body)).body).message.status
+}
+
+const logged = (msg: string, code?: string) =>
+  eventually(
+    async () => lines.some((each) => each.msg === msg && (code === undefined || each.code === code)),
+    `the log says ${msg}`,
+  )
+
+test('messages of a sender whose token was sealed under another key wait, and go out once the key is right', async () => {
+  tenant = await service.addTenant()
+  const ids = await Promise.all(Array.from({ length: 20 }, send))
+  await startLoggedWorker({ LANEWAY_SECRET_KEY: 'not the key that the token was sealed under' })
+  await logged('lane.waits', 'sender_unreadable')
+  await worker?.close()
+  for (const id of ids) expect(await statusOf(id)).toBe('queued')
+  await startLoggedWorker()
+  await eventually(
+    async () => (await Promise.all(ids.map(statusOf))).every((status) => status === 'read'),
+    'all are read',
+  )
+})
+
+test('a provider that cannot be reached is told of in the log, and so is its return', async () => {
+  tenant = await service.addTenant()
+  const sender = await findSender(service.redis, tenant.partnerLane)
+  const sealedToken = sender?.token ?? ''
+  await setSenderAccess(service.redis, tenant.partnerLane, { baseUrl: 'http://127.0.0.1:1', sealedToken })
+  const id = await send()
+  await startLoggedWorker()
+  await logged('lane.waits', 'refused')
+  await setSenderAccess(service.redis, tenant.partnerLane, { baseUrl: service.simulator.url, sealedToken })
+  await logged('lane.goes_on')
+  await eventually(async () => (await statusOf(id)) === 'read', 'it is read')
+})
+
+test('a message that cannot be read is set aside with the place and the rule, and nothing that it holds', async () => {
+  tenant = await service.addTenant()
+  const lanes = openLaneQueues(service.redis)
+  const payload = {
+    v: 1,
+    to: '447700900987',
+    class: 'transactional',
+    content: { type: 'image', image: { link: 'canary text' } },
+    until: Date.now() + 60_000,
+  }
+  const jobId = messageId(tenant.partnerLane, newUlid(Date.now()))
+  await lanes.queueOf(tenant.partnerLane).add(SEND_JOB, payload, { jobId })
+  await lanes.close()
+  await startLoggedWorker()
+  await logged('message.set_aside')
+  const text = JSON.stringify(lines)
+  expect(text).toContain('content.image.link (custom)')
+  expect(text).not.toContain('canary')
+  expect(text).not.toContain('447700900987')
+})
