@@ -12,9 +12,11 @@ export const lostReplies: Scenario = {
   run: (run) =>
     onRig(run, { workers: 2, producers: 1, redisProxy: 'all', tenants: bothPolicies('cloud-api') }, async (rig) => {
       rig.providerLine.delayReplies(20, 120)
-      rig.redisLine.swallowReplies(0.005)
+      rig.redisLine.swallowReplies(0.015)
       const each = run.full ? 5_000 : 250
-      await Promise.all(rig.tenants.map((tenant, n) => rig.client.post(tenant, recipientsOf(n, each), 50)))
+      await Promise.all(
+        rig.tenants.map((tenant, n) => rig.client.post(tenant, recipientsOf(n, each), run.full ? 100 : 50)),
+      )
       run.say(`${rig.client.acknowledged()} accepted, ${rig.redisLine.swallowed()} replies lost`)
       rig.redisLine.swallowReplies(0)
       const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })

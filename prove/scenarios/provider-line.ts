@@ -19,7 +19,9 @@ export const providerLine: Scenario = {
         else rig.providerLine.freezeAll()
       })
       const each = run.full ? 5_000 : 250
-      await Promise.all(rig.tenants.map((tenant, n) => rig.client.post(tenant, recipientsOf(n, each), 50)))
+      await Promise.all(
+        rig.tenants.map((tenant, n) => rig.client.post(tenant, recipientsOf(n, each), run.full ? 100 : 50)),
+      )
       await strikes.stop()
       rig.providerLine.swallowReplies(0)
       const inFlight = rig.workers.length * CONCURRENCY * rig.tenants.length
