@@ -7,11 +7,9 @@ import { eventually } from './wait.ts'
 
 const ledgerLine = z.object({
   at_ms: z.number(),
-  wire: z.enum(['partner', 'cloud']),
   id: z.string(),
   opaque: z.string().nullable(),
   to: z.string(),
-  sender: z.string().nullable(),
 })
 
 /** One message that the chat product took. */
@@ -27,8 +25,6 @@ export interface Sent {
   providerId: string
   /** What the request carried along: the opaque field or the Idempotency-Key. */
   opaque: string | null
-  /** Whose it was: the phone number id on the Cloud API wire. */
-  sender: string | null
 }
 
 export interface ChatProduct extends Part {
@@ -88,7 +84,7 @@ export function createChatProduct(options: {
 
 function readLine(raw: unknown): Sent {
   const line = ledgerLine.parse(raw)
-  const { opaque, to, sender } = line
+  const { opaque, to } = line
   const [, id, attempt] = /(msg_\d+_[0-9A-Z]{26})(?:\.([0-9A-Z]+))?/.exec(opaque ?? '') ?? []
-  return { atMs: line.at_ms, to, id, attempt, providerId: line.id, opaque, sender }
+  return { atMs: line.at_ms, to, id, attempt, providerId: line.id, opaque }
 }

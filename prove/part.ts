@@ -32,8 +32,8 @@ export interface Part {
   /** Stops it in mid-step, as a long pause of a virtual machine does. */
   freeze(): void
   wake(): void
-  /** Asks it to end and waits. Gives the exit code, null when it had to be killed, and how long it took. */
-  terminate(): Promise<{ code: number | null; ms: number }>
+  /** Asks it to end and waits. Gives the exit code, null when it had to be killed. */
+  terminate(): Promise<number | null>
 }
 
 /** `died` is called when the process ends although nobody of the run ended it. */
@@ -80,9 +80,8 @@ export function createPart(options: {
     wake: () => void child?.kill('SIGCONT'),
     async terminate() {
       wanted = false
-      const begunAt = performance.now()
       if (child) await endChild(child, 'SIGTERM')
-      return { code: child?.exitCode ?? null, ms: performance.now() - begunAt }
+      return child?.exitCode ?? null
     },
   }
   return part

@@ -24,10 +24,10 @@ export interface RedisServer {
 /** `before`: a command to run the server under, such as strace. `settings` win over ours. */
 export async function createRedisServer(
   dir: string,
-  options: { settings?: Record<string, string>; before?: readonly string[]; port?: number } = {},
+  options: { settings?: Record<string, string>; before?: readonly string[] } = {},
 ): Promise<RedisServer> {
   mkdirSync(dir, { recursive: true })
-  const port = options.port ?? (await freePort())
+  const port = await freePort()
   const settings = {
     port: String(port),
     bind: '127.0.0.1',

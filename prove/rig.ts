@@ -24,8 +24,8 @@ export interface RigPlan {
   env?: Record<string, string>
   /** Settings of the simulator, on top of the ones below. */
   simulator?: Record<string, string>
-  /** Whose line to Redis goes through a proxy. */
-  redisProxy?: 'workers' | 'producers' | 'all'
+  /** Whether producers and workers reach Redis through a proxy. */
+  redisProxy?: true
   redisSettings?: Record<string, string>
   /** A command to run Redis under. */
   redisUnder?: readonly string[]
@@ -104,16 +104,14 @@ export async function startRig(where: { build: string; folder: string; random: R
   })
   await redis.start()
   const redisLine = await startProxy(() => redis.port, random.fork('redis line'))
-  const viaProxy = `redis://127.0.0.1:${redisLine.port}`
-  const redisUrlOf = (who: 'workers' | 'producers') =>
-    plan.redisProxy === who || plan.redisProxy === 'all' ? viaProxy : redis.url
+  const redisUrl = plan.redisProxy ? `redis://127.0.0.1:${redisLine.port}` : redis.url
   const store = connectPatient(redis.url)
   store.on('error', () => {})
 
   const env = { ...SETTINGS, LANEWAY_DATA_DIR: join(folder, 'data'), ...plan.env }
   const producers: Part[] = []
   for (let n = 1; n <= (plan.producers ?? 1); n += 1) {
-    const own = { ...env, PORT: String(await freePort()), REDIS_URL: redisUrlOf('producers') }
+    const own = { ...env, PORT: String(await freePort()), REDIS_URL: redisUrl }
     producers.push(createPart({ kind: 'producer', name: `producer ${n}`, build, logs, died, env: own }))
   }
   const liveUrls = () => producers.filter((each) => each.isRunning() && each.url !== '').map(({ url }) => url)
@@ -133,7 +131,7 @@ export async function startRig(where: { build: string; folder: string; random: R
 
   const workers: Part[] = []
   const addWorker = (): Part => {
-    const own = { ...env, REDIS_URL: redisUrlOf('workers') }
+    const own = { ...env, REDIS_URL: redisUrl }
     const name = `worker ${workers.length + 1}`
     const revive = (): void => {
       crashes += 1

@@ -37,11 +37,7 @@ export interface TcpProxy {
 }
 
 /** `upstream` says where a new connection goes, or undefined when there is nowhere to go: then it is refused. */
-export async function startProxy(
-  upstream: () => number | undefined,
-  random: Random,
-  options: { port?: number } = {},
-): Promise<TcpProxy> {
+export async function startProxy(upstream: () => number | undefined, random: Random): Promise<TcpProxy> {
   const links = new Set<Link>()
   let delay = { lowMs: 0, highMs: 0 }
   let swallowChance = 0
@@ -60,7 +56,7 @@ export async function startProxy(
     link.upstream.connect(port, '127.0.0.1')
     join(link)
   })
-  server.listen(options.port ?? 0, '127.0.0.1')
+  server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port was given')

@@ -16,7 +16,7 @@ export const halfOpenRedis: Scenario = {
   name: 'half-open-redis',
   promise: 'After connections to Redis went half open, all processes are back to work by themselves.',
   run: (run) =>
-    onRig(run, { workers: 2, producers: 1, redisProxy: 'all', tenants: bothPolicies('cloud-api') }, async (rig) => {
+    onRig(run, { workers: 2, producers: 1, redisProxy: true, tenants: bothPolicies('cloud-api') }, async (rig) => {
       rig.providerLine.delayReplies(20, 120)
       const each = run.full ? 2_000 : 250
       const perSecond = each / 5

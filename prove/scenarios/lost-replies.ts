@@ -10,7 +10,7 @@ export const lostReplies: Scenario = {
   name: 'lost-replies',
   promise: 'Commands that Redis carried out although their reply was lost are not carried out twice.',
   run: (run) =>
-    onRig(run, { workers: 2, producers: 1, redisProxy: 'all', tenants: bothPolicies('cloud-api') }, async (rig) => {
+    onRig(run, { workers: 2, producers: 1, redisProxy: true, tenants: bothPolicies('cloud-api') }, async (rig) => {
       rig.providerLine.delayReplies(20, 120)
       rig.redisLine.swallowReplies(0.015)
       const each = run.full ? 5_000 : 250

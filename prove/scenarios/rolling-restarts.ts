@@ -18,7 +18,7 @@ export const rollingRestarts: Scenario = {
         for (let n = 0; n < restarts; n += 1) {
           const part = turns[n % turns.length]
           if (!part) continue
-          codes.push((await part.terminate()).code)
+          codes.push(await part.terminate())
           await part.start()
         }
         restarting = false
