@@ -1,0 +1,250 @@
+// Pins: a record in Redis that is not what Laneway wrote is answered 500 with nothing of our inside, at every family of
+// routes, and the log tells whoever looks after it which one it is. Real: Redis, HTTP, producer.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { loadConfig } from '../../src/config.ts'
+import { laneQueue } from '../../src/jobs/lanes.ts'
+import { parseMessageId } from '../../src/messages/message-id.ts'
+import { startProducer } from '../../src/producer/main.ts'
+import { createTag } from '../../src/store/contact-tags.ts'
+import { importContacts } from '../../src/store/contacts.ts'
+import { createCredential, PERMISSIONS } from '../../src/store/credentials.ts'
+import { receiveContent } from '../../src/store/gallery-content.ts'
+import { addFile } from '../../src/store/gallery-files.ts'
+import { createFolder } from '../../src/store/gallery-folders.ts'
+import { storeInbound } from '../../src/store/inbound.ts'
+import {
+  accountKey,
+  contactKeys,
+  credentialKey,
+  credentialsOfAccountKey,
+  galleryKeys,
+  inboundKey,
+  laneJobKey,
+  messageKey,
+  rootKeys,
+  senderKey,
+  templatesKey,
+} from '../../src/store/redis-keys.ts'
+import { errorOf } from '../support/api-error.ts'
+import { type Inspected, inspect } from '../support/declared-routes.ts'
+import { plainHello } from '../support/example-templates.ts'
+import { acknowledgedId, audioTo } from '../support/messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+
+const GALLERY = '/partners/wp-gallery/manage'
+const SECRET_TEXT = 'the text that nobody may log'
+
+let service: Service
+let producer: { url: string; close: () => Promise<void> }
+const logged: string[] = []
+const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
+beforeAll(async () => {
+  service = await startService({ worker: false, templates: [plainHello] })
+  const log = pino({ level: 'info' }, { write: (line: string) => void logged.push(line) })
+  const config = loadConfig({ PORT: '0', LANEWAY_DATA_DIR: dataDir })
+  producer = await startProducer(config, service.server.url, log)
+})
+afterAll(async () => {
+  await producer?.close()
+  await service?.close()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+interface Owner extends Tenant {
+  /** A key that may do everything. */
+  all: string
+  ask: (method: string, path: string, body?: object) => Promise<Inspected>
+}
+
+/** A new account, so that nothing of it was read before it is broken. */
+async function newOwner(): Promise<Owner> {
+  const tenant = await service.addTenant()
+  const { secret: all } = await createCredential(service.redis, tenant.account, PERMISSIONS, Date.now())
+  const ask = (method: string, path: string, body?: object) =>
+    inspect(producer.url + path, {
+      method,
+      headers: { authorization: `Bearer ${all}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify({ ...body, api_key: all }) }),
+    })
+  return { ...tenant, all, ask }
+}
+
+const sendAudio = ({ ask }: Owner) => ask('POST', '/sendservicemessages/sendmessages', audioTo('+491700000123'))
+const sendTemplate = ({ ask, partnerNumber }: Owner) =>
+  ask('POST', '/chatappbusiness/send-templated-message', {
+    ...audioTo('+491700000123', { type: 'template', sender: partnerNumber }),
+    template: { name: 'plain_hello', language: { code: 'en_US' } },
+  })
+const lookUp = ({ ask }: Owner, message_id: string, path = 'fetchmessageinfo') =>
+  ask('POST', `/chatappbusiness/${path}`, { message_id })
+const sentBy = async (owner: Owner): Promise<string> => {
+  const { status, json } = await sendAudio(owner)
+  return acknowledgedId({ status, body: json })
+}
+
+/** Breaks something and asks for it. */
+const cases: Readonly<Record<string, (owner: Owner) => Promise<Inspected>>> = {
+  'the record of a key': async (owner) => {
+    const hashes = await service.redis.hvals(credentialsOfAccountKey(owner.account))
+    for (const hash of hashes) await service.redis.hset(credentialKey(hash), 'permissions', 'everything')
+    return owner.ask('GET', '/admin/lanes')
+  },
+  'the settings of an account, on fetching contacts': async (owner) => {
+    await service.redis.hset(accountKey(owner.account), 'contacts_shape', 'round')
+    return owner.ask('POST', '/api/betav3/tagmanage/tag/fetchContactsTagWise', { tags: [1] })
+  },
+  'the settings of an account, on sending a template': async (owner) => {
+    await service.redis.hset(accountKey(owner.account), 'template_check', 'perhaps')
+    return sendTemplate(owner)
+  },
+  'a sender, on sending': async (owner) => {
+    await service.redis.hset(senderKey(owner.partnerLane), 'provider', 'pigeon')
+    return sendAudio(owner)
+  },
+  'a sender, on looking at lanes': async (owner) => {
+    await service.redis.hset(senderKey(owner.partnerLane), 'rate', 'fast')
+    return owner.ask('GET', '/admin/lanes')
+  },
+  'an approved template': async (owner) => {
+    await service.redis.hset(templatesKey(owner.account), 'plain_hello/en_US', '{"name":')
+    return sendTemplate(owner)
+  },
+  'a message that waits, its job': async (owner) => {
+    const id = parseMessageId(await sentBy(owner))
+    if (!id) throw new Error('no id')
+    const name = `msg_${id.lane}_${id.ulid}`
+    await service.redis.hset(laneJobKey(id.lane, laneQueue(id.lane), name), 'data', `{"x":"${SECRET_TEXT}"}`)
+    return lookUp(owner, name)
+  },
+  'a message that was claimed, on its info': async (owner) => {
+    const name = await sentBy(owner)
+    await breakMessage(name)
+    return lookUp(owner, name)
+  },
+  'a message that was claimed, on its status': async (owner) => {
+    const name = await sentBy(owner)
+    await breakMessage(name)
+    return lookUp(owner, name, 'getmessgageinfobyid')
+  },
+  'a message whose record is of another kind': async (owner) => {
+    const name = await sentBy(owner)
+    const id = parseMessageId(name)
+    await service.redis.set(messageKey(id?.lane ?? 0, id?.ulid ?? ''), SECRET_TEXT)
+    return lookUp(owner, name)
+  },
+  'a received message': async (owner) => {
+    const received = {
+      id: 'wamid.x',
+      lane: owner.cloudLane,
+      from: '49',
+      type: 'text',
+      text: SECRET_TEXT,
+      received_at: 1,
+    }
+    await storeInbound(service.redis, owner.account, received, 60_000)
+    await service.redis.hdel(inboundKey(owner.account, 'wamid.x'), 'type')
+    return lookUp(owner, 'wamid.x')
+  },
+  'what an Idempotency-Key stands for': async (owner) => {
+    const send = () =>
+      inspect(`${producer.url}/sendservicemessages/sendmessages`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'k' },
+        body: JSON.stringify({ ...audioTo('+491700000123'), api_key: owner.all }),
+      })
+    expect((await send()).status).toBe(200)
+    const [key = ''] = await service.redis.keys(`lw:idempotency:${owner.account}:*`)
+    await service.redis.del(key)
+    await service.redis.rpush(key, SECRET_TEXT)
+    return send()
+  },
+  'a folder, on renaming it': async (owner) => {
+    const { id } = await createFolder(service.redis, owner.account, { name: 'x' })
+    await service.redis.hset(galleryKeys(owner.account).folder(id), 'is_system', 'maybe')
+    return owner.ask('PUT', `${GALLERY}/folders/${id}`, { name: 'y' })
+  },
+  'a folder, on listing folders': async (owner) => {
+    const { id } = await createFolder(service.redis, owner.account, { name: 'x' })
+    await service.redis.hdel(galleryKeys(owner.account).folder(id), 'created_at')
+    return owner.ask('GET', `${GALLERY}/folders`)
+  },
+  'a file, on moving it to the trash': async (owner) => {
+    const { id } = await createFolder(service.redis, owner.account, { name: 'x' })
+    const file = await addFile(
+      service.redis,
+      owner.account,
+      id,
+      'x.txt',
+      await receiveContent(dataDir, [Buffer.from('x')]),
+    )
+    await service.redis.hdel(galleryKeys(owner.account).file(file.id), 'hash')
+    return owner.ask('DELETE', `${GALLERY}/files/${file.id}`)
+  },
+  'the trash': async (owner) => {
+    await service.redis.set(galleryKeys(owner.account).trash, SECRET_TEXT)
+    return owner.ask('GET', `${GALLERY}/files?trash=true`)
+  },
+  'the members of a tag': async (owner) => {
+    const { id } = await createTag(service.redis, owner.account, 'x')
+    await service.redis.set(contactKeys(owner.account).members(id), SECRET_TEXT)
+    return owner.ask('POST', '/api/betav3/tagmanage/tag/fetchContactsTagWise', { tags: [id] })
+  },
+  'a contact': async (owner) => {
+    const { id } = await createTag(service.redis, owner.account, 'x')
+    await importContacts(service.redis, owner.account, id, [{ phone: '491700000001', name: SECRET_TEXT, email: '' }])
+    const [contact = ''] = await service.redis.zrange(contactKeys(owner.account).members(id), '0', '0')
+    await service.redis.hdel(contactKeys(owner.account).contact(Number(contact)), 'phone')
+    return owner.ask('POST', '/api/betav3/tagmanage/tag/fetchContactsTagWise', { tags: [id] })
+  },
+  'the names of tags, on creating a list': async (owner) => {
+    await service.redis.set(contactKeys(owner.account).tagNames, SECRET_TEXT)
+    return inspect(`${producer.url}/partners/broadcast/addnewcontacttag`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${owner.all}`,
+        'content-type': 'application/json',
+        'x-requested-with': 'XMLHttpRequest',
+      },
+      body: '{"name":"x"}',
+    })
+  },
+}
+
+async function breakMessage(name: string): Promise<void> {
+  const id = parseMessageId(name)
+  await service.redis.hset(messageKey(id?.lane ?? 0, id?.ulid ?? ''), { s: 'z', x: SECRET_TEXT })
+}
+
+const logLine = z.looseObject({ request_id: z.string(), code: z.string(), err: z.looseObject({ message: z.string() }) })
+
+describe('500 for', () => {
+  test.each(Object.entries(cases))('%s', async (_name, breakAndAsk) => {
+    const owner = await newOwner()
+    logged.length = 0
+    const answer = await breakAndAsk(owner)
+    expect(answer.status, answer.text).toBe(500)
+    const error = errorOf(answer)
+    expect(error.code).toBe('internal')
+    expect(error.details).toEqual([])
+    expect(error.message).toBe('Something went wrong on our side. Give support the request id.')
+    expect(answer.text).not.toContain(SECRET_TEXT)
+
+    const lines = logged.map((line) => logLine.safeParse(JSON.parse(line))).flatMap(({ data }) => data ?? [])
+    expect(lines.map(({ request_id }) => request_id)).toContain(error.request_id)
+    expect(lines[0]?.err.message).toBeTruthy()
+    for (const secret of [SECRET_TEXT, owner.all, '491700000123']) expect(logged.join('')).not.toContain(secret)
+  })
+
+  test('the list of workers, and readiness says so without hanging', async () => {
+    const { redis } = service
+    await redis.set(rootKeys.workers, 'x')
+    expect((await inspect(`${producer.url}/readyz`)).status).toBe(500)
+    await redis.del(rootKeys.workers)
+    expect((await inspect(`${producer.url}/readyz`)).status).toBe(503)
+  })
+})
