@@ -90,6 +90,7 @@ export function createPart(options: {
   function ready(begun: ChildProcess): Promise<string> {
     const log = createWriteStream(join(options.logs, `${options.name.replace(/\W+/g, '-')}.log`), { flags: 'a' })
     begun.stderr?.pipe(log, { end: false })
+    begun.once('close', () => log.end())
     const lines = createInterface({ input: begun.stdout ?? process.stdin })
     return new Promise((resolve, reject) => {
       const fail = (why: string) => reject(new Error(`${options.name} ${why}; see ${options.logs}`))

@@ -15,6 +15,7 @@ import { startRig } from '../rig.ts'
 import type { Run, Scenario } from '../scenario.ts'
 
 interface Recorded {
+  appendfsync: string
   /** Acknowledged messages and when (epoch ms). */
   accepted: { id: string; atMs: number }[]
   synced: Synced[]
@@ -75,15 +76,15 @@ async function record(run: Run, appendfsync: 'always' | 'everysec'): Promise<Rec
       return id === undefined || answer === undefined ? [] : [{ id, atMs: answer.atMs }]
     })
     run.say(`${accepted.length} accepted with appendfsync ${appendfsync}`)
-    return { accepted, synced: readTrace(trace), files: rig.redis.dir }
+    return { appendfsync, accepted, synced: readTrace(trace), files: rig.redis.dir }
   } finally {
     await rig.stop()
   }
 }
 
 /** Ids that were acknowledged before a cut and are not there after it, of all cuts. */
-async function lostAt(run: Run, { accepted, synced, files }: Recorded, cuts: number): Promise<string[]> {
-  const random = run.random.fork(files)
+async function lostAt(run: Run, { appendfsync, accepted, synced, files }: Recorded, cuts: number): Promise<string[]> {
+  const random = run.random.fork(appendfsync)
   const lost: string[] = []
   const [first = 0, last = 0] = [accepted[0]?.atMs, accepted.at(-1)?.atMs]
   for (let cut = 0; cut < cuts; cut += 1) {
