@@ -46,15 +46,21 @@ export async function watchSink(rig: Rig, what: { latency?: boolean; opaque?: bo
   await rig.sink.ask('watch', { latency: false, opaque: false, ...what }, z.unknown())
 }
 
-/** Waits until the sink has `count` messages; throws when it gets more, or nothing for 30 s. */
+/** Waits until the sink has the `count` messages that were accepted; throws when it gets more. */
 export async function sinkGets(rig: Rig, count: number): Promise<SinkReport> {
   accepted += count
+  const report = await sinkHas(rig, count)
+  if (report.count > count) throw new Error(`the sink got ${report.count} messages of ${count} that were accepted`)
+  return report
+}
+
+/** Waits until the sink has at least `count` messages; throws when it gets nothing for 30 s. */
+export async function sinkHas(rig: Rig, count: number): Promise<SinkReport> {
   let seen = 0
   let seenAt = performance.now()
   for (;;) {
     const now = await rig.sink.ask('count', undefined, z.number())
-    if (now === count) break
-    if (now > count) throw new Error(`the sink got ${now} messages of ${count} that were accepted`)
+    if (now >= count) break
     if (now > seen) [seen, seenAt] = [now, performance.now()]
     if (performance.now() - seenAt > 30_000) throw new Error(`the sink got only ${now} of ${count} accepted messages`)
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -62,9 +68,9 @@ export async function sinkGets(rig: Rig, count: number): Promise<SinkReport> {
   return rig.sink.ask('report', undefined, sinkReport)
 }
 
-/** Messages per second between the first tenth and the last tenth of a backlog, where everything runs at full speed. */
-export function rateOf(report: SinkReport): number {
+/** Messages per second between the first tenth and the last tenth of `count`, where everything runs at full speed. */
+export function rateOf(report: SinkReport, count = report.count): number {
   const times = report.everyHundredthAtMs
-  const [from, to] = [Math.floor(times.length * 0.1), Math.ceil(times.length * 0.9) - 1]
+  const [from, to] = [Math.floor(count * 0.001), Math.ceil(count * 0.009) - 1]
   return ((to - from) * 100 * 1_000) / ((times[to] ?? 0) - (times[from] ?? 0))
 }

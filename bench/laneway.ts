@@ -25,6 +25,8 @@ export interface Laneway extends Contender {
   worker: Part
   /** Many messages per request. */
   batch: (size: number, lanes?: number) => Traffic
+  /** Lookups of the delivery status. */
+  lookup: (ids: string[]) => Traffic
   /** One of the keys: it may send and look up. */
   key: string
 }
@@ -73,6 +75,7 @@ export async function startLaneway(
     acceptPids: [producer.pid, redis.pid],
     sendPids: [worker.pid, redis.pid],
     key: keys[0] ?? '',
+    lookup: (ids) => ({ kind: 'lookup', path: '/chatappbusiness/getmessgageinfobyid', keys, ids }),
     traffic: { kind: 'message', path: '/chatappbusiness/send-templated-message', keys, senders },
     batch,
     hold: async () => void (await Promise.all(laneIds.map((lane) => queues.pause(lane)))),

@@ -11,10 +11,30 @@ import { acceptedInAll, type Rig } from './contender.ts'
 import { createProgress } from './progress.ts'
 import { type Figure, printTable, surroundings } from './report.ts'
 import { accept } from './scenarios/accept.ts'
+import { batch } from './scenarios/batch.ts'
 import { campaign } from './scenarios/campaign.ts'
 import { dispatch } from './scenarios/dispatch.ts'
+import { growth } from './scenarios/growth.ts'
+import { idle } from './scenarios/idle.ts'
+import { lanes } from './scenarios/lanes.ts'
+import { latency } from './scenarios/latency.ts'
+import { lookups } from './scenarios/lookups.ts'
+import { memory } from './scenarios/memory.ts'
+import { webhooks } from './scenarios/webhooks.ts'
 
-const SCENARIOS: Readonly<Record<string, Scenario>> = { accept, campaign, dispatch }
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  accept,
+  batch,
+  dispatch,
+  lanes,
+  memory,
+  latency,
+  growth,
+  lookups,
+  webhooks,
+  idle,
+  campaign,
+}
 
 const HELP = `npm run bench -- [${Object.keys(SCENARIOS).join('|')}]... [options]
 

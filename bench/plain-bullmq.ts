@@ -10,6 +10,8 @@ import { SOME_KEY, type Traffic } from './traffic.ts'
 
 export interface PlainBullMq extends Contender {
   redis: BenchRedis
+  /** Many messages per request. */
+  batch: (size: number) => Traffic
 }
 
 export async function startPlainBullMq(
@@ -32,6 +34,7 @@ export async function startPlainBullMq(
     port: await producer.ask('listen', redis.url, z.number()),
     redis,
     traffic,
+    batch: (size) => ({ kind: 'batch', path: '/batch', keys: [SOME_KEY], senders: ['49301000000'], size }),
     acceptPids: [producer.pid, redis.pid],
     sendPids: [worker.pid, redis.pid],
     hold: () => queue.pause(),

@@ -16,13 +16,14 @@ export const trafficSchema = z.discriminatedUnion('kind', [
     size: z.number(),
   }),
   /** Lookups of messages at random. */
-  z.object({ kind: z.literal('lookup'), ...target, key: z.string(), ids: z.array(z.string()) }),
-  /** The chat product's webhooks: each brings `size` times the news that a message was delivered. */
+  z.object({ kind: z.literal('lookup'), ...target, keys: z.array(z.string()), ids: z.array(z.string()) }),
+  /** The chat product's webhooks: each brings news of `size` messages. */
   z.object({
     kind: z.literal('webhook'),
     ...target,
     appSecret: z.string(),
     opaque: z.array(z.string()),
+    status: z.enum(['delivered', 'read']),
     size: z.number(),
   }),
   /** The send request of Kannel. */
@@ -64,9 +65,10 @@ export function requestMaker(traffic: Traffic): (n: number, stamp: number) => st
         return post(traffic.path, `{"messages":[${items.join(',')}]}`, `Authorization: Bearer ${key}\r\n`)
       }
     case 'lookup':
-      return () => {
+      return (n) => {
         const id = traffic.ids[Math.floor(Math.random() * traffic.ids.length)] ?? ''
-        return post(traffic.path, `{"api_key":"${traffic.key}","message_id":"${id}"}`)
+        const key = traffic.keys[n % traffic.keys.length] ?? ''
+        return post(traffic.path, `{"api_key":"${key}","message_id":"${id}"}`)
       }
     case 'webhook':
       return webhookMaker(traffic)
@@ -113,7 +115,7 @@ function webhookMaker(traffic: Extract<Traffic, { kind: 'webhook' }>): (n: numbe
   const statusOf = (n: number): string => {
     const opaque = traffic.opaque[n % traffic.opaque.length] ?? ''
     const recipient = recipientOf(n)
-    return `{"id":"wamid.${n}","status":"delivered","timestamp":"${timestamp}","recipient_id":"${recipient}","biz_opaque_callback_data":"${opaque}"}`
+    return `{"id":"wamid.${n}","status":"${traffic.status}","timestamp":"${timestamp}","recipient_id":"${recipient}","biz_opaque_callback_data":"${opaque}"}`
   }
   return (n) => {
     const statuses = Array.from({ length: traffic.size }, (_, i) => statusOf(n * traffic.size + i)).join(',')

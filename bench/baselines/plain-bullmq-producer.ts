@@ -1,4 +1,5 @@
-// Baseline: the producer that one writes with Express and BullMQ. It parses the body, adds the job, acknowledges.
+// Baseline: the producer that one writes with Express and BullMQ. It parses the body, adds the job or the jobs,
+// acknowledges.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { Queue } from 'bullmq'
@@ -21,6 +22,11 @@ async function listen(redisUrl: string): Promise<number> {
       contacts: [{ input: to, wa_id: String(to).slice(1) }],
       messages: [{ id: job.id }],
     })
+  })
+  app.post('/batch', express.json({ limit: '4mb' }), async (request, response) => {
+    const messages: { to: string; template: object }[] = request.body.messages
+    const jobs = await queue.addBulk(messages.map(({ to, template }) => ({ name: 'send', data: { to, template } })))
+    response.json({ results: jobs.map(({ id }, index) => ({ index, id: `msg_${id}` })) })
   })
   const server = createServer(app)
   server.keepAliveTimeout = 65_000
