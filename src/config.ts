@@ -20,7 +20,13 @@ const optionalText = z
 
 /** One entry per variable; the description is what the documentation prints. */
 export const settings = {
-  PORT: z.coerce.number().int().min(0).max(65_535).default(3000).describe('Port of the producer; 0 takes any free one'),
+  PORT: z
+    .string()
+    .regex(/^\d+$/, 'expected a number from 0 to 65535')
+    .transform(Number)
+    .pipe(z.number().max(65_535))
+    .default(3000)
+    .describe('Port of the producer; 0 takes any free one'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address the producer listens on'),
   REDIS_URL: optionalText.describe('Redis to use, redis:// or rediss://; without it `npm start` runs a private one'),
   LANEWAY_DATA_DIR: z.string().min(1).default('.laneway').describe('Folder for files, keys and the private Redis'),
@@ -33,7 +39,7 @@ export const settings = {
     .default('info')
     .describe('Least level logged'),
   LANEWAY_PUBLIC_URL: z
-    .union([z.literal(''), z.url({ protocol: /^https?$/ })])
+    .union([z.literal(''), z.url({ protocol: /^https?$/ }).regex(/^[^?#]*$/, 'expected an address without ? and #')])
     .optional()
     .transform((value) => (value ? value.replace(/\/+$/, '') : undefined))
     .describe("Address that people reach the producer at, for the gallery's URLs; default: the address of the request"),
@@ -133,7 +139,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   if (!parsed.success) {
     const sentences = parsed.error.issues.map((issue) => {
       const name = String(issue.path[0])
-      return `${name} is "${env[name] ?? ''}": ${issue.message.replace(/^Invalid input: /, '')}.`
+      // What was meant for a secret is one, and this sentence goes to terminals and logs.
+      const came = /SECRET|TOKEN/.test(name) ? 'not as it must be' : `"${env[name] ?? ''}"`
+      return `${name} is ${came}: ${issue.message.replace(/^Invalid input: /, '')}.`
     })
     throw new ConfigError(sentences.join(' '))
   }

@@ -1,0 +1,31 @@
+// Wrong settings are named in one sentence each, and no sentence gives a secret away.
+import { expect, test } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+
+test.each(['', 'abc', '-1', '65536', '80.5', '0x50', '1e3', ' 80'])('PORT=%j is refused', (PORT) => {
+  expect(() => loadConfig({ PORT })).toThrow(/^PORT is /)
+})
+
+test.each(['0', '80', '65535'])('PORT=%j is taken', (PORT) => {
+  expect(loadConfig({ PORT }).port).toBe(Number(PORT))
+})
+
+test('a secret that is too short is not repeated', () => {
+  const LANEWAY_SECRET_KEY = 'hunter2'
+  expect(() => loadConfig({ LANEWAY_SECRET_KEY })).toThrow(/^LANEWAY_SECRET_KEY is not as it must be: (?!.*hunter2)/)
+})
+
+test('the password of an address that is wrong is not repeated', () => {
+  expect(() => loadConfig({ REDIS_URL: 'http://user:hunter2@redis.example' })).toThrow(/^REDIS_URL (?!.*hunter2)/)
+})
+
+test.each(['example.com', 'ftp://example.com', 'https://example.com/?a=b', 'https://example.com/#top'])(
+  'LANEWAY_PUBLIC_URL=%s is refused, for no path could follow it',
+  (LANEWAY_PUBLIC_URL) => {
+    expect(() => loadConfig({ LANEWAY_PUBLIC_URL })).toThrow(/^LANEWAY_PUBLIC_URL is /)
+  },
+)
+
+test('every wrong setting is named at once', () => {
+  expect(() => loadConfig({ PORT: 'x', HOST: '', LANEWAY_MAX_TRIES: '0' })).toThrow(/PORT.*HOST.*LANEWAY_MAX_TRIES/)
+})
