@@ -2,7 +2,8 @@
 //
 // The wait is polling with a growing delay, one round trip for all jobs that are still open. BullMQ's own way to wait
 // needs a connection that reads every event of every client's jobs, and loses events when it falls behind.
-import type { IntakeJob } from '../jobs/intake.ts'
+import type { z } from 'zod'
+import { INTAKE_VERSION, type IntakeJob } from '../jobs/intake.ts'
 import { newUlid } from '../messages/message-id.ts'
 import { type IntakeJobState, openIntakeQueue } from '../store/intake-queue.ts'
 import type { Connection } from './connection.ts'
@@ -14,17 +15,25 @@ const LONGEST_DELAY_MS = 250
 
 export type Reply = { ok: true; answer: unknown } | { ok: false; error: LanewayError }
 
-/** Asks for several things at once and resolves to their replies, in their order. */
-export type Ask = (name: IntakeJob, payloads: readonly object[], timeoutMs: number) => Promise<Reply[]>
+/** Longest wait for a worker to take something in, unless the caller says otherwise. */
+const ANSWER_LIMIT_MS = 30_000
 
-export function openAsk(connection: Connection): { ask: Ask; close(): Promise<void> } {
+export type Asking = ReturnType<typeof openAsking>
+
+export function openAsking(connection: Connection, apiKey: string) {
   const queue = openIntakeQueue(connection.redis)
 
-  const ask: Ask = async (name, payloads, timeoutMs) => {
+  /** Asks for several things at once and resolves to their replies, in their order. */
+  async function ask(name: IntakeJob, requests: readonly object[], timeoutMs = ANSWER_LIMIT_MS): Promise<Reply[]> {
     const deadline = performance.now() + timeoutMs
     const addedAtMs = Date.now()
     // Added again under the same id and time after a lost connection, a job asks for nothing twice.
-    const jobs = payloads.map((data) => ({ id: `client-${newUlid(addedAtMs)}`, addedAtMs, name, data }))
+    const jobs = requests.map((fields) => ({
+      id: `client-${newUlid(addedAtMs)}`,
+      addedAtMs,
+      name,
+      data: { v: INTAKE_VERSION, api_key: apiKey, ...fields },
+    }))
     const ends = new Map<string, IntakeJobState>()
     let toAdd = jobs
     let isAway = false
@@ -47,7 +56,24 @@ export function openAsk(connection: Connection): { ask: Ask; close(): Promise<vo
     }
     return jobs.map(({ id }) => replyOf(ends.get(id), isAway))
   }
-  return { ask, close: queue.close }
+
+  return {
+    ask,
+
+    /** Asks for one thing and resolves to its answer, or rejects with its error. */
+    async askOne<S extends z.ZodType>(
+      name: IntakeJob,
+      answer: S,
+      request: object,
+      timeoutMs?: number,
+    ): Promise<z.output<S>> {
+      const [reply] = await ask(name, [request], timeoutMs)
+      if (!reply?.ok) throw reply?.error ?? new LanewayUnavailable('There was no reply.')
+      return answer.parse(reply.answer)
+    },
+
+    close: queue.close,
+  }
 }
 
 function replyOf(end: IntakeJobState | undefined, isAway: boolean): Reply {

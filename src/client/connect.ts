@@ -3,16 +3,15 @@
 //   const laneway = await connectLaneway({ redisUrl: 'redis://…', apiKey: 'lw_…' })
 //   const id = await laneway.send({ to: '+14155550123', type: 'image', image: { link } }, { idempotencyKey: 'order-17' })
 //   const { status } = await laneway.waitForOutcome(id)
-import type { z } from 'zod'
-import { INTAKE_VERSION, intakeAnswers } from '../jobs/intake.ts'
-import { openAsk, type Reply } from './ask.ts'
+import { intakeAnswers } from '../jobs/intake.ts'
+import { openAsking, type Reply } from './ask.ts'
+import { type Campaigns, openCampaigns } from './campaigns.ts'
 import { openConnection } from './connection.ts'
 import { type LanewayError, LanewayTimeout, LanewayUnavailable } from './errors.ts'
 import { bodyOf, type Message } from './messages.ts'
 import { isOutcome, type MessageStatus, openStatuses } from './statuses.ts'
+import type { WaitOptions } from './wait-options.ts'
 
-/** Longest wait for a worker to take something in. */
-const ANSWER_LIMIT_MS = 30_000
 const OUTCOME_LIMIT_MS = 60_000
 /** Messages asked for at once: enough to keep a worker busy, little enough that the last is not late for its answer. */
 const CHUNK = 500
@@ -22,11 +21,6 @@ export interface ConnectOptions {
   redisUrl: string
   /** A key with `messages:send` for sending, `messages:read` for statuses. */
   apiKey: string
-}
-
-export interface WaitOptions {
-  /** Milliseconds. */
-  timeoutMs?: number
 }
 
 export interface SendOptions extends WaitOptions {
@@ -61,6 +55,7 @@ export interface Laneway {
    * Ends when each has its outcome; leave the loop to end it before. Rides out a Redis that is away.
    */
   subscribe(ids: Iterable<string>): AsyncIterable<MessageStatus>
+  campaigns: Campaigns
   /** Ends everything that still waits with LanewayUnavailable. */
   close(): Promise<void>
 }
@@ -68,28 +63,19 @@ export interface Laneway {
 /** Connects to Laneway's Redis. Rejects with LanewayUnavailable when it cannot be reached. */
 export async function connectLaneway({ redisUrl, apiKey }: ConnectOptions): Promise<Laneway> {
   const connection = await openConnection(redisUrl)
-  const { ask, close } = openAsk(connection)
+  const asking = openAsking(connection, apiKey)
   const statuses = openStatuses(connection, apiKey)
-
-  const jobData = (fields: object): object => ({ v: INTAKE_VERSION, api_key: apiKey, ...fields })
-  function askSends(items: readonly SendItem[], timeoutMs = ANSWER_LIMIT_MS): Promise<Reply[]> {
-    const jobs = items.map(({ message, idempotencyKey }) =>
-      jobData({ message: bodyOf(message), idempotency_key: idempotencyKey }),
-    )
-    return ask('send', jobs, timeoutMs)
-  }
 
   return {
     async send(message, { idempotencyKey, timeoutMs } = {}) {
-      const item = idempotencyKey === undefined ? { message } : { message, idempotencyKey }
-      const [reply] = await askSends([item], timeoutMs)
-      return answerOf(intakeAnswers.send, reply).message_id
+      const request = requestOf({ message, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) })
+      return (await asking.askOne('send', intakeAnswers.send, request, timeoutMs)).message_id
     },
 
     async sendMany(items, { timeoutMs } = {}) {
       const results: SendResult[] = []
       for (let at = 0; at < items.length; at += CHUNK) {
-        const replies = await askSends(items.slice(at, at + CHUNK), timeoutMs)
+        const replies = await asking.ask('send', items.slice(at, at + CHUNK).map(requestOf), timeoutMs)
         results.push(...replies.map(resultOf))
       }
       return results
@@ -111,20 +97,20 @@ export async function connectLaneway({ redisUrl, apiKey }: ConnectOptions): Prom
 
     subscribe: (ids) => statuses.follow(ids),
 
+    campaigns: openCampaigns(connection, asking, apiKey),
+
     async close() {
       connection.close()
-      await close()
+      await asking.close()
     },
   }
 }
 
-function resultOf(reply: Reply): SendResult {
-  return reply.ok ? { ok: true, id: answerOf(intakeAnswers.send, reply).message_id } : reply
-}
+const requestOf = ({ message, idempotencyKey }: SendItem): object => ({
+  message: bodyOf(message),
+  idempotency_key: idempotencyKey,
+})
 
-/** What the worker answered, or the error of the reply. */
-function answerOf<S extends z.ZodType>(schema: S, reply: Reply | undefined): z.output<S> {
-  if (!reply) throw new LanewayUnavailable('There was no reply.')
-  if (!reply.ok) throw reply.error
-  return schema.parse(reply.answer)
+function resultOf(reply: Reply): SendResult {
+  return reply.ok ? { ok: true, id: intakeAnswers.send.parse(reply.answer).message_id } : reply
 }

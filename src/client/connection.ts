@@ -1,9 +1,12 @@
 // The client's connection to Redis: one that fails fast, and waits that end when it is closed.
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
+import { checkKey } from '../accept/check-key.ts'
+import { Refusal } from '../accept/refusal.ts'
+import type { Credential, Permission } from '../store/credentials.ts'
 import { connectFailFast, type Redis } from '../store/redis.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
-import { LanewayUnavailable } from './errors.ts'
+import { LanewayRefused, LanewayUnavailable } from './errors.ts'
 
 export interface Connection {
   redis: Redis
@@ -49,5 +52,15 @@ export async function openConnection(redisUrl: string): Promise<Connection> {
       }
     },
     close,
+  }
+}
+
+/** The record of a key that may do that, or a LanewayRefused. */
+export async function credentialFor(redis: Redis, apiKey: string, permission: Permission): Promise<Credential> {
+  try {
+    return await checkKey(redis, apiKey, permission, Date.now())
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new LanewayRefused({ code: error.code, message: error.message, details: [...error.faults] })
   }
 }

@@ -1,7 +1,11 @@
 // `import { connectLaneway } from 'laneway/client'`: everything that another service may use.
 
-export type { ConnectOptions, Laneway, SendItem, SendOptions, SendResult, WaitOptions } from './connect.ts'
+export type { CampaignDescription } from '../campaigns/describe-campaign.ts'
+export type { CampaignState } from '../messages/campaign-states.ts'
+export type { CampaignDefinition, Campaigns, CreateOptions } from './campaigns.ts'
+export type { ConnectOptions, Laneway, SendItem, SendOptions, SendResult } from './connect.ts'
 export { connectLaneway } from './connect.ts'
 export { LanewayError, LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'
 export type { Message, ServiceMessage, TemplateMessage } from './messages.ts'
 export type { MessageStatus } from './statuses.ts'
+export type { WaitOptions } from './wait-options.ts'

@@ -3,11 +3,9 @@
 // Reading is done here and not through the intake queue: it takes one or two commands where a job takes dozens, and it
 // tells the status even while every worker is stopped. Changes are found by polling, because a stream of them would cost
 // every message of every account a write, also of those that nobody follows.
-import { checkKey } from '../accept/check-key.ts'
-import { Refusal } from '../accept/refusal.ts'
 import type { State } from '../messages/states.ts'
 import { deliveryOf, findOwnMessage } from '../store/own-message.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, credentialFor } from './connection.ts'
 import { LanewayRefused } from './errors.ts'
 
 /** How a message stands. */
@@ -37,7 +35,7 @@ export function openStatuses(connection: Connection, apiKey: string) {
   /** How these messages stand, in their order; rejects with LanewayRefused when the account has one of them not. */
   async function read(ids: readonly string[]): Promise<MessageStatus[]> {
     const now = Date.now()
-    const { account } = await checkKey(redis, apiKey, 'messages:read', now).catch(asRefused)
+    const { account } = await credentialFor(redis, apiKey, 'messages:read')
     return Promise.all(
       ids.map(async (id) => {
         const found = await findOwnMessage(redis, account, id, now)
@@ -81,9 +79,4 @@ export function openStatuses(connection: Connection, apiKey: string) {
   }
 
   return { read, follow }
-}
-
-function asRefused(error: unknown): never {
-  if (!(error instanceof Refusal)) throw error
-  throw new LanewayRefused({ code: error.code, message: error.message, details: [...error.faults] })
 }

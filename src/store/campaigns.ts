@@ -83,6 +83,13 @@ export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campai
   return isThere(raw) ? readRecord(campaignSchema, `campaign ${idOf(id)}`, raw) : undefined
 }
 
+/** The account's campaign by its id; undefined as well for one of another account. */
+export async function findOwnCampaign(redis: Redis, account: number, name: string): Promise<Campaign | undefined> {
+  const id = parseCampaignId(name)
+  const campaign = id && (await findCampaign(redis, id))
+  return campaign?.account === account ? campaign : undefined
+}
+
 /** The account's campaigns, the latest first. Those that are not kept any more are taken off the list. */
 export async function listCampaigns(
   redis: Redis,

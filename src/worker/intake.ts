@@ -9,6 +9,7 @@ import type { AcceptDeps } from '../accept/accept-message.ts'
 import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../accept/body-limits.ts'
 import { checkKey, unauthorized } from '../accept/check-key.ts'
 import { invalidFields, Refusal } from '../accept/refusal.ts'
+import type { Config } from '../config.ts'
 import { hideKeys, hideKeysInText } from '../jobs/hide-keys.ts'
 import {
   contractOf,
@@ -21,11 +22,13 @@ import {
 } from '../jobs/intake.ts'
 import type { Log } from '../log.ts'
 import { notOneOf } from '../messages/fault.ts'
+import { openCampaignQueue } from '../store/campaign-queue.ts'
 import type { Redis } from '../store/redis.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
 import { INTAKE_PREFIX, intakeJobKey } from '../store/redis-keys.ts'
 import { endOwn, type OwnEnd } from './bullmq.ts'
 import { intakeVerbs } from './intake-jobs.ts'
+import type { VerbDeps } from './intake-verb.ts'
 
 /** Jobs in hand at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most of its time. */
 const CONCURRENCY = 50
@@ -43,12 +46,15 @@ const KEPT_REFUSALS = { age: 7 * 86_400, count: 10_000, limit: 500 }
 /** Redis refuses for now: full, loading, failing over. */
 const TROUBLE_WAIT_MS = 1_000
 
-interface IntakeDeps extends AcceptDeps {
+interface IntakeDeps extends VerbDeps {
   log: Log
 }
 
 /** Starts to take jobs in, on a connection that waits for Redis. */
-export async function startIntake(deps: IntakeDeps) {
+export async function startIntake(given: AcceptDeps & { config: Pick<Config, 'retentionMs'>; log: Log }) {
+  const { redis, config } = given
+  const campaigns = openCampaignQueue(redis)
+  const deps: IntakeDeps = { ...given, steer: { redis, queue: campaigns, retentionMs: config.retentionMs } }
   const worker = new Worker(INTAKE_QUEUE, async (job, token) => endOwn(await takeIn(deps, job), job, token), {
     connection: deps.redis,
     prefix: INTAKE_PREFIX,
@@ -71,6 +77,7 @@ export async function startIntake(deps: IntakeDeps) {
     /** Takes no more jobs and finishes those in hand, at most for `limitMs`; others take up what is left then. */
     async stop(limitMs: number): Promise<void> {
       await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await campaigns.close()
     },
   }
 }

@@ -135,7 +135,7 @@ describe('a refused job', () => {
         data: (api_key) => ({ v: 1, api_key }),
         code: 'unknown_job',
         paths: ['name'],
-        says: /expected "send" or "status", got "sent"/,
+        says: /expected "send", "status", .*"campaign-show", got "sent"/,
       },
     ],
     ['without a message', { data: (api_key) => ({ v: 1, api_key }), code: 'invalid_request', paths: ['message'] }],

@@ -14,7 +14,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   store: ['messages', 'jobs', 'log'],
   accept: ['messages', 'jobs', 'store', 'config'],
   campaigns: ['messages', 'jobs', 'store', 'accept', 'config'],
-  client: ['messages', 'jobs', 'store'],
+  client: ['messages', 'jobs', 'store', 'accept', 'campaigns'],
   providers: ['messages'],
   producer: ['messages', 'jobs', 'store', 'accept', 'campaigns', 'providers', 'config', 'log'],
   worker: ['messages', 'jobs', 'store', 'accept', 'campaigns', 'providers', 'config', 'log'],

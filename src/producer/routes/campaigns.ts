@@ -26,9 +26,9 @@ import {
 import type { Config } from '../../config.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
 import { RESUME_CLASSES } from '../../messages/campaign-definition.ts'
-import { type CampaignId, parseCampaignId } from '../../messages/campaign-id.ts'
+import type { CampaignId } from '../../messages/campaign-id.ts'
 import type { CampaignQueue } from '../../store/campaign-queue.ts'
-import { type Campaign, findCampaign, listCampaigns } from '../../store/campaigns.ts'
+import { type Campaign, findCampaign, findOwnCampaign, listCampaigns } from '../../store/campaigns.ts'
 import type { Redis } from '../../store/redis.ts'
 import { notFound } from '../errors.ts'
 import { fieldsOf, offsetPageFields } from '../fields.ts'
@@ -135,8 +135,7 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
 
 /** The campaign of the path, when it is the caller's. */
 export async function ownCampaign(redis: Redis, { params, caller }: Call): Promise<Campaign> {
-  const id = parseCampaignId(params.id ?? '')
-  const campaign = id && (await findCampaign(redis, id))
-  if (!campaign || campaign.account !== caller.account) throw notFound('The campaign')
+  const campaign = await findOwnCampaign(redis, caller.account, params.id ?? '')
+  if (!campaign) throw notFound('The campaign')
   return campaign
 }
