@@ -1,0 +1,425 @@
+// Pins: what is accepted and what is refused when a message is sent over HTTP, how repeats with one Idempotency-Key are
+// one message, and that nothing is sent past its validity. Real: Redis, HTTP, producer; a worker where it matters.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { laneQueue } from '../../src/jobs/lanes.ts'
+import { sendPayloadSchema } from '../../src/jobs/send.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
+import { createAccount, setAccountSetting } from '../../src/store/accounts.ts'
+import { createCredential } from '../../src/store/credentials.ts'
+import { bodyDigest, rememberKey } from '../../src/store/idempotency.ts'
+import { laneJobKey, templatesKey } from '../../src/store/redis-keys.ts'
+import { errorOf } from '../support/api-error.ts'
+import { audioBody, buttonsBody, imageBody, listBody } from '../support/example-messages.ts'
+import { flashSale, invoice, orderUpdate, plainHello } from '../support/example-templates.ts'
+import { acknowledgedId, audioTo, deliveryOf, infoOf, reaches } from '../support/messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { readLedger } from '../support/simulator-wires.ts'
+import { eventually } from '../support/wait.ts'
+
+const SERVICE = '/sendservicemessages/sendmessages'
+const TEMPLATE = '/chatappbusiness/send-templated-message'
+const HOUR = 3_600_000
+
+let service: Service
+let tenant: Tenant
+let cloudTenant: Tenant
+beforeAll(async () => {
+  const paused = { ...plainHello, name: 'paused', status: 'PAUSED' }
+  service = await startService({ worker: false, templates: [orderUpdate, flashSale, invoice, plainHello, paused] })
+  tenant = await service.addTenant()
+  cloudTenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+})
+afterAll(() => service?.close())
+
+const send = (body: object, headers: Record<string, string> = {}, path = SERVICE, { apiKey }: Tenant = tenant) =>
+  service.post(path, { ...body, api_key: apiKey }, headers)
+const withKey = (key: string) => ({ 'idempotency-key': key })
+
+function refusal(answer: { status: number; body: unknown }) {
+  const { code, details } = errorOf({ json: answer.body })
+  return { status: answer.status, code, paths: details.map(({ path }) => String(path)) }
+}
+
+/** The job of a message that waits. */
+async function payloadOf(name: string) {
+  const id = parseMessageId(name)
+  if (!id) throw new Error(`no id: ${name}`)
+  const data = await service.redis.hget(laneJobKey(id.lane, laneQueue(id.lane), name), 'data')
+  return sendPayloadSchema.parse(JSON.parse(data ?? 'null'))
+}
+
+const templateTo = (more: object = {}, template: object = {}) => ({
+  ...audioTo('+49 170 0000001', { type: 'template' }),
+  sender: tenant.partnerNumber,
+  template: { name: 'plain_hello', language: { code: 'en_US' }, ...template },
+  ...more,
+})
+
+describe('an acknowledgement', () => {
+  test('is the recipient as given, its digits, and our id, and nothing else', async () => {
+    const answer = await send(audioTo('+49 (170) 000-00 01'))
+    const id = acknowledgedId(answer)
+    expect(answer.body).toEqual({
+      messaging_product: 'chatapp',
+      contacts: [{ input: '+49 (170) 000-00 01', wa_id: '491700000001' }],
+      messages: [{ id }],
+    })
+    expect(parseMessageId(id)?.lane).toBe(tenant.partnerLane)
+  })
+
+  test('of a template looks the same', async () => {
+    const answer = await send(templateTo(), {}, TEMPLATE)
+    const id = acknowledgedId(answer)
+    expect(answer.body).toEqual({
+      messaging_product: 'chatapp',
+      contacts: [{ input: '+49 170 0000001', wa_id: '491700000001' }],
+      messages: [{ id }],
+    })
+  })
+
+  test('is good for a lookup at once, and still after Redis was killed', async () => {
+    const id = acknowledgedId(await send(imageBody()))
+    await service.server.kill9()
+    await service.server.restart()
+    const info = await eventually(() => infoOf(service, tenant, id), 'the lookup')
+    expect(info).toEqual({
+      message_id: id,
+      message_text: 'A cat',
+      message_type: 'image',
+      message_from: tenant.partnerNumber,
+      direction: 'outbound',
+      status: 'pending',
+      timestamp: expect.any(Number),
+    })
+    expect(Math.abs(info.timestamp - Date.now() / 1_000)).toBeLessThan(60)
+    expect(await deliveryOf(service, tenant, id)).toEqual({ status: 'queued', error_message: null })
+  })
+
+  test.each<[string, () => object, string, string, string]>([
+    ['a list', listBody, SERVICE, 'interactive', 'What would you like?'],
+    ['buttons', buttonsBody, SERVICE, 'interactive', 'Shall we deliver it today?'],
+    ['an image with a caption', imageBody, SERVICE, 'image', 'A cat'],
+    ['an image without', () => imageBody({ caption: undefined }), SERVICE, 'image', 'https://files.example/cat.png'],
+    ['audio', audioBody, SERVICE, 'audio', 'https://files.example/hello.ogg'],
+    ['a template', () => templateTo(), TEMPLATE, 'template', 'Hello!'],
+    [
+      'a template with variables',
+      () =>
+        templateTo(
+          {},
+          {
+            name: 'order_update',
+            components: [
+              { type: 'header', parameters: [{ type: 'text', text: 'A-7' }] },
+              {
+                type: 'body',
+                parameters: [
+                  { type: 'text', text: 'Ann' },
+                  { type: 'text', text: 'Monday' },
+                ],
+              },
+              { type: 'button', sub_type: 'url', index: 0, parameters: [{ type: 'text', text: 'A-7' }] },
+            ],
+          },
+        ),
+      TEMPLATE,
+      'template',
+      'Hi Ann, your order leaves us on Monday.',
+    ],
+  ])('of %s tells what the person will read', async (_name, body, path, type, text) => {
+    const id = acknowledgedId(await send(body(), {}, path))
+    expect(await infoOf(service, tenant, id)).toMatchObject({ message_type: type, message_text: text })
+  })
+
+  test('stores no field that nobody knows', async () => {
+    const id = acknowledgedId(await send(imageBody({ link: 'https://x.example/a.png', secret: 'x' })))
+    const text = JSON.stringify(await payloadOf(id))
+    expect(text).not.toContain('secret')
+    expect(text).not.toContain(tenant.apiKey)
+  })
+})
+
+describe('an Idempotency-Key', () => {
+  test('makes the same request one message: other spelling of the JSON and another key of the account change nothing', async () => {
+    const first = acknowledgedId(await send(audioTo('+491700000001'), withKey('a-1')))
+    const turned = Object.fromEntries(Object.entries(audioTo('+491700000001')).reverse())
+    const otherKey = await tenant.key('messages:send')
+    const again = await service.post(SERVICE, { ...turned, api_key: otherKey }, withKey('a-1'))
+    expect(acknowledgedId(again)).toBe(first)
+  })
+
+  test.each<[string, object]>([
+    ['another recipient', { to: '+491700000002' }],
+    ['the same recipient in another spelling', { to: '491700000001' }],
+    ['another link', { audio: { link: 'https://example.com/other.ogg' } }],
+    ['a field more, even one that nobody knows', { note: 'x' }],
+    ['a validity', { valid_until: new Date(Date.now() + HOUR).toISOString() }],
+  ])('with %s is 422', async (_name, change) => {
+    const key = withKey(`b-${_name}`)
+    acknowledgedId(await send(audioTo('+491700000001'), key))
+    const answer = await send(audioTo('+491700000001', change), key)
+    expect(refusal(answer)).toEqual({ status: 422, code: 'idempotency_key_reused', paths: [] })
+  })
+
+  test('means another message at the other route, for another account, and when it is another key', async () => {
+    const key = withKey('c-1')
+    const ids = [
+      acknowledgedId(await send(audioTo('+491700000001'), key)),
+      acknowledgedId(await send(templateTo(), key, TEMPLATE)),
+      acknowledgedId(await send(audioTo('+491700000001'), key, SERVICE, cloudTenant)),
+      acknowledgedId(await send(audioTo('+491700000001'), withKey('C-1'))),
+    ]
+    expect(new Set(ids).size).toBe(4)
+  })
+
+  test('that is empty is none', async () => {
+    const [one, two] = [
+      await send(audioTo('+491700000001'), withKey('')),
+      await send(audioTo('+491700000001'), withKey('')),
+    ]
+    expect(acknowledgedId(one)).not.toBe(acknowledgedId(two))
+  })
+
+  test('of 255 characters is taken, of 256 refused', async () => {
+    acknowledgedId(await send(audioTo('+491700000001'), withKey('k'.repeat(255))))
+    const answer = await send(audioTo('+491700000001'), withKey('k'.repeat(256)))
+    expect(refusal(answer)).toEqual({ status: 400, code: 'invalid_request', paths: ['Idempotency-Key'] })
+  })
+
+  test('is not used up by a request that is refused', async () => {
+    const key = withKey('d-1')
+    expect((await send(audioTo('+49'), key)).status).toBe(400)
+    expect((await send(audioTo('+491700000001', { valid_until: '2020-01-01T00:00:00Z' }), key)).status).toBe(400)
+    acknowledgedId(await send(audioTo('+491700000001'), key))
+  })
+
+  test('gets the same acknowledgement when its validity has passed and its template is gone by then', async () => {
+    const owner = await service.addTenant()
+    const body = templateTo({ sender: owner.partnerNumber, valid_until: new Date(Date.now() + 400).toISOString() })
+    const ask = () => send(body, withKey('e-1'), TEMPLATE, owner)
+    const id = acknowledgedId(await ask())
+    await service.redis.del(templatesKey(owner.account))
+    await eventually(async () => (await deliveryOf(service, owner, id)).status === 'expired', 'its validity passes')
+    expect(acknowledgedId(await ask())).toBe(id)
+  })
+
+  test('whose message was never made, because the process died in between, makes it under the id it stands for', async () => {
+    const body = audioTo('+491700000009')
+    const id = messageId(tenant.partnerLane, newUlid(Date.now()))
+    const where = { account: tenant.account, route: 'service', key: 'f-1' }
+    await rememberKey(service.redis, where, { id, digest: bodyDigest(body) })
+    expect(acknowledgedId(await send(body, withKey('f-1')))).toBe(id)
+    expect(await deliveryOf(service, tenant, id)).toMatchObject({ status: 'queued' })
+  })
+
+  test('is kept for at least 8 days', async () => {
+    await send(audioTo('+491700000001'), withKey('g-1'))
+    const keys = await service.redis.keys('lw:idempotency:*')
+    expect(keys.length).toBeGreaterThan(0)
+    for (const key of keys) expect(await service.redis.ttl(key)).toBeGreaterThan(8 * 86_400)
+  })
+
+  test('is not kept in clear', async () => {
+    await send(audioTo('+491700000001'), withKey('a-secret-of-the-client'))
+    expect((await service.redis.keys('*')).join()).not.toContain('a-secret-of-the-client')
+  })
+})
+
+describe('valid_until', () => {
+  const until = (time: unknown) => send(audioTo('+491700000001', { valid_until: time }))
+
+  test.each(['2020-01-01T00:00:00Z', new Date(Date.now() - 1).toISOString()])(
+    'in the past is refused: %s',
+    async (time) => {
+      expect(refusal(await until(time))).toEqual({ status: 400, code: 'invalid_request', paths: ['valid_until'] })
+    },
+  )
+
+  test.each(['tomorrow', '2999-01-01', '2999-01-01T00:00:00', '2999-13-01T00:00:00Z', 4_000_000_000, null, {}, ''])(
+    'that is no time with its zone is refused: %j',
+    async (time) => {
+      expect(refusal(await until(time))).toMatchObject({ status: 400, paths: ['valid_until'] })
+    },
+  )
+
+  test('is kept to the millisecond, in any zone', async () => {
+    const id = acknowledgedId(await until('2999-01-01T02:00:00.123+02:00'))
+    expect((await payloadOf(id)).until).toBe(Date.parse('2999-01-01T00:00:00.123Z'))
+  })
+
+  test('is that of the class when none is given', async () => {
+    const now = Date.now()
+    const near = (time: number, expected: number) => expect(Math.abs(time - expected)).toBeLessThan(60_000)
+    near((await payloadOf(acknowledgedId(await send(audioTo('+491700000001'))))).until, now + 24 * HOUR)
+    const marketing = templateTo(
+      {},
+      {
+        name: 'flash_sale',
+        components: [
+          { type: 'HEADER', parameters: [{ type: 'IMAGE', image: { link: 'https://x.example/a.png' } }] },
+          { type: 'BODY', parameters: [{ type: 'text', text: 'Ann' }] },
+          { type: 'BUTTON', sub_type: 'URL', index: '0', parameters: [{ type: 'text', text: 'x' }] },
+          {
+            type: 'BUTTON',
+            sub_type: 'COPY_CODE',
+            index: '1',
+            parameters: [{ type: 'coupon_code', coupon_code: 'SAVE' }],
+          },
+        ],
+      },
+    )
+    const campaign = await payloadOf(acknowledgedId(await send(marketing, {}, TEMPLATE)))
+    expect(campaign.class).toBe('campaign')
+    near(campaign.until, now + 72 * HOUR)
+  })
+
+  test('that has passed: the lookup says so before any worker does, and it is never sent', async () => {
+    const to = '491700000077'
+    const soon = new Date(Date.now() + 500).toISOString()
+    const ids = await Promise.all(
+      Array.from({ length: 5 }, async () => acknowledgedId(await send(audioTo(`+${to}`, { valid_until: soon })))),
+    )
+    const fresh = acknowledgedId(await send(audioTo('+491700000078')))
+    await eventually(async () => (await deliveryOf(service, tenant, ids[0] ?? '')).status === 'expired', 'it expires')
+    await service.startWorker()
+    await reaches(service, tenant, fresh, 'read')
+    for (const id of ids) {
+      await reaches(service, tenant, id, 'expired')
+      expect(await deliveryOf(service, tenant, id)).toEqual({ status: 'expired', error_message: null })
+      expect(await infoOf(service, tenant, id)).toMatchObject({ status: 'failed' })
+    }
+    // Its job is done, so it stands in its record now.
+    const left = await Promise.all(
+      ids.map((id) => service.redis.exists(laneJobKey(tenant.partnerLane, laneQueue(tenant.partnerLane), id))),
+    )
+    expect(left).toEqual([0, 0, 0, 0, 0])
+    expect((await readLedger(service.simulator.url)).filter((line) => line.to === to)).toEqual([])
+    await service.stopWorker()
+  })
+})
+
+describe('a template', () => {
+  test('is refused with every fault at once, those of its shape and those against the approved one', async () => {
+    const body = {
+      ...templateTo(
+        {},
+        {
+          name: 'order_update',
+          components: [
+            { type: 'HEADER', parameters: [{ type: 'text', text: 'a\nb' }] },
+            { type: 'BODY', parameters: [{ type: 'text', text: 'Ann' }] },
+            { type: 'BUTTON', sub_type: 'URL', index: '1', parameters: [{ type: 'text', text: 'x' }] },
+          ],
+        },
+      ),
+      to: 'nobody',
+      recipient_type: 'group',
+    }
+    const answer = await send(body, {}, TEMPLATE)
+    const { status, code, paths } = refusal(answer)
+    expect({ status, code }).toEqual({ status: 400, code: 'invalid_request' })
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        'to',
+        'recipient_type',
+        'template.components[0].parameters[0].text',
+        'template.components[1].parameters',
+      ]),
+    )
+    expect(paths.some((path) => path.startsWith('template.components[2]') || path === 'template.components')).toBe(true)
+    expect(paths.length).toBeGreaterThanOrEqual(5)
+  })
+
+  test.each<[string, object]>([
+    ['nobody approved', { name: 'no_such_template' }],
+    ['is not approved in that language', { language: { code: 'de' } }],
+    ['is paused', { name: 'paused' }],
+  ])('that %s is refused', async (_name, template) => {
+    expect(refusal(await send(templateTo({}, template), {}, TEMPLATE))).toEqual({
+      status: 400,
+      code: 'invalid_request',
+      paths: ['template.name'],
+    })
+  })
+
+  test('of another account is not approved here', async () => {
+    const bare = await service.addTenant()
+    await service.redis.del(templatesKey(bare.account))
+    const answer = await send(templateTo({ sender: bare.partnerNumber }), {}, TEMPLATE, bare)
+    expect(refusal(answer).paths).toEqual(['template.name'])
+  })
+
+  test('goes unchecked for an account that turned the check off', async () => {
+    const owner = await service.addTenant()
+    await setAccountSetting(service.redis, owner.account, 'template_check', 'off')
+    const body = templateTo({ sender: owner.partnerNumber }, { name: 'not_known_here' })
+    expect(acknowledgedId(await send(body, {}, TEMPLATE, owner))).toBeTruthy()
+  })
+
+  test.each<[string, object, boolean]>([
+    ['without a campaign_id', {}, true],
+    ['with an empty one', { campaign_id: '' }, true],
+    ['with one of 255 characters', { campaign_id: 'c'.repeat(255) }, true],
+    ['with one of 256', { campaign_id: 'c'.repeat(256) }, false],
+    ['with a number', { campaign_id: 5 }, false],
+  ])('%s', async (_name, more, isTaken) => {
+    const answer = await send(templateTo(more), {}, TEMPLATE)
+    if (isTaken) acknowledgedId(answer)
+    else expect(refusal(answer)).toMatchObject({ status: 400, paths: ['campaign_id'] })
+  })
+})
+
+describe('the sender', () => {
+  test.each([
+    (number: string) => number,
+    (number: string) => `+${number}`,
+    (number: string) => `+${number.slice(0, 2)} ${number.slice(2, 5)} ${number.slice(5)}`,
+    () => 'partner',
+  ])('of a template is named in any spelling of its number, or by its name (%#)', async (spell) => {
+    const id = acknowledgedId(await send(templateTo({ sender: spell(tenant.partnerNumber) }), {}, TEMPLATE))
+    expect(parseMessageId(id)?.lane).toBe(tenant.partnerLane)
+  })
+
+  test('of a template may be another one than the default', async () => {
+    const id = acknowledgedId(await send(templateTo({ sender: 'cloud' }), {}, TEMPLATE))
+    expect(parseMessageId(id)?.lane).toBe(tenant.cloudLane)
+  })
+
+  test.each(['Partner', 'nobody', '+491799999999', 'name:partner', ' ', '__proto__', 'constructor'])(
+    'that the account does not have is refused: %j',
+    async (sender) => {
+      const answer = refusal(await send(templateTo({ sender }), {}, TEMPLATE))
+      expect(answer).toEqual({ status: 400, code: 'unknown_sender', paths: ['sender'] })
+    },
+  )
+
+  test('of a service message is the default one; an account without any is told so', async () => {
+    const account = await emptyAccount()
+    const answer = refusal(await service.post(SERVICE, { ...audioTo('+491700000001'), api_key: account }))
+    expect(answer).toEqual({ status: 400, code: 'unknown_sender', paths: ['sender'] })
+  })
+
+  test('on cloud-api takes no list with another header than text; on partner-api it is taken', async () => {
+    const list = listBody({ header: { type: 'image', image: { link: 'https://x.example/a.png' } } })
+    const answer = refusal(await send(list, {}, SERVICE, cloudTenant))
+    expect(answer).toEqual({ status: 400, code: 'not_supported_by_provider', paths: ['interactive.header.type'] })
+    acknowledgedId(await send(list))
+  })
+
+  async function emptyAccount(): Promise<string> {
+    const account = await createAccount(service.redis, 'empty')
+    return (await createCredential(service.redis, account, ['messages:send'], Date.now())).secret
+  }
+})
+
+const detail = z.object({ path: z.string(), message: z.string() })
+
+test('a refusal names the first fault in its sentence and all of them in its details', async () => {
+  const answer = await send({ ...audioTo('x'), type: 'image', image: { link: 'ftp://x' } })
+  const { message, details } = errorOf({ json: answer.body })
+  const [first, ...rest] = details.map((each) => detail.parse(each))
+  expect(rest.length).toBeGreaterThanOrEqual(1)
+  expect(message).toContain(`${first?.path}: ${first?.message}`)
+  expect(message).toContain(`${rest.length} more`)
+})
