@@ -2,8 +2,10 @@
 // Real: Redis and its scripts.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../src/campaigns/steer-campaign.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { readCounts } from '../../src/store/campaign-counts.ts'
+import { type CampaignQueue, openCampaignQueue } from '../../src/store/campaign-queue.ts'
 import { takeRound } from '../../src/store/campaign-round.ts'
 import { createCampaign, findCampaign, moveCampaign, takeOver } from '../../src/store/campaigns.ts'
 import {
@@ -17,7 +19,7 @@ import {
   requeue,
 } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
-import { campaignCountsKey, campaignKey } from '../../src/store/redis-keys.ts'
+import { campaignCountsKey, campaignKey, openKey } from '../../src/store/redis-keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 const LANE = 3
@@ -30,12 +32,16 @@ const definition = {
 
 let server: TestRedis
 let redis: Redis
+let queue: CampaignQueue
 
 beforeAll(async () => {
   server = await startRedis()
   redis = connectPatient(server.url)
+  await new Promise((resolve) => redis.once('ready', resolve))
+  queue = openCampaignQueue(redis)
 })
 afterAll(async () => {
+  await queue?.close()
   redis?.disconnect()
   await server?.stop()
 })
@@ -115,6 +121,34 @@ describe('a claim', () => {
     await moveCampaign(redis, campaign, 'finish', KEEP_MS)
     await requeue(redis, id, Date.now() + 60_000)
     expect(await claim(redis, id, 'A2', message(campaign.number), times)).toEqual({ verdict: 'done', state: 'sending' })
+  })
+})
+
+describe('messages that wait for another try', () => {
+  async function waiting() {
+    const campaign = await campaignIn('check', 'pass', 'start')
+    const id = newId()
+    await claim(redis, id, 'A1', message(campaign.number), times)
+    await proveUnsent(redis, id, 'A1', { counts: false, maxTries: 8, problem })
+    const found = await findCampaign(redis, campaign)
+    if (!found) throw new Error('no campaign')
+    return { campaign: found, id }
+  }
+  const steering = () => ({ redis, queue, retentionMs: KEEP_MS })
+
+  test('are looked at at once when their campaign is resumed', async () => {
+    const { campaign, id } = await waiting()
+    await pauseCampaign(steering(), campaign, 'lunch')
+    expect(Number(await redis.zscore(openKey(LANE), id.ulid))).toBeGreaterThan(Date.now())
+    await resumeCampaign(steering(), campaign)
+    expect(await redis.zscore(openKey(LANE), id.ulid)).toBe('0')
+  })
+
+  test('are cancelled with their campaign, and those of others are not', async () => {
+    const [mine, other] = [await waiting(), await waiting()]
+    await cancelCampaign(steering(), mine.campaign)
+    expect((await readMessage(redis, mine.id))?.state).toBe('cancelled')
+    expect((await readMessage(redis, other.id))?.state).toBe('queued')
   })
 })
 

@@ -66,8 +66,10 @@ test('a cancelled campaign sends nothing more, and whoever was not reached count
   await eventually(async () => (await service.ledger()).length > before + 50, 'some are sent')
   await service.steer(id, 'cancel')
   await inFlightIsOver(id)
+  const held = (await service.ledger()).length
   await laneIsEmpty()
   const sent = (await service.ledger()).length - before
+  expect(before + sent).toBe(held)
   const now = await service.show(id)
   expect(sumOf(now)).toBe(1_000)
   expect(now.progress).toMatchObject({ queued: 0, sending: 0, cancelled: 1_000 - sent })
