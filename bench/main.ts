@@ -13,9 +13,11 @@ import { type Figure, printTable, surroundings } from './report.ts'
 import { accept } from './scenarios/accept.ts'
 import { batch } from './scenarios/batch.ts'
 import { campaign } from './scenarios/campaign.ts'
+import { campaignLatency } from './scenarios/campaign-latency.ts'
 import { dispatch } from './scenarios/dispatch.ts'
 import { growth } from './scenarios/growth.ts'
 import { idle } from './scenarios/idle.ts'
+import { importContacts } from './scenarios/import.ts'
 import { lanes } from './scenarios/lanes.ts'
 import { latency } from './scenarios/latency.ts'
 import { lookups } from './scenarios/lookups.ts'
@@ -34,6 +36,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   webhooks,
   idle,
   campaign,
+  'campaign-latency': campaignLatency,
+  import: importContacts,
 }
 
 const HELP = `npm run bench -- [${Object.keys(SCENARIOS).join('|')}]... [options]
