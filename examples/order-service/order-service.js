@@ -1,9 +1,9 @@
 // Tells customers that their orders are on the way, and follows each message until it has arrived.
 //
-//   REDIS_URL=redis://… LANEWAY_API_KEY=lw_… node order-service.js A-1=+447700900123 A-2=+447700900124
+//   REDIS_URL=redis://… API_KEY=lw_… node order-service.js A-1=+447700900123 A-2=+447700900124
 import { connectLaneway, LanewayError } from 'laneway/client'
 
-const { REDIS_URL: redisUrl = '', LANEWAY_API_KEY: apiKey = '' } = process.env
+const { REDIS_URL: redisUrl = '', API_KEY: apiKey = '' } = process.env
 const orders = process.argv.slice(2).map((word) => {
   const [number = '', phone = ''] = word.split('=')
   return { number, phone }

@@ -1,6 +1,6 @@
 // Pins: the packed package installs, its types hold for those who use it, and the example service runs with it against
 // `npm start`. Real: npm, the tarball, processes, Redis. Stood in for: the chat product.
-import { existsSync, lstatSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Demo, newDataDir, startLaneway } from '../support/laneway.ts'
@@ -30,7 +30,7 @@ afterAll(async () => {
 async function serveOrders(orders: readonly string[], env: Record<string, string> = {}) {
   const service = startProcess('npm', ['start', '--silent', '--prefix', example.dir, '--', ...orders], {
     REDIS_URL: demo.redis_url,
-    LANEWAY_API_KEY: demo.api_key,
+    API_KEY: demo.api_key,
     ...env,
   })
   const { code } = await service.ended
@@ -70,13 +70,16 @@ test('the example service sends, follows its orders to delivered, and tells nobo
 })
 
 test('the example service says in one sentence what it lacks', async () => {
-  const key = await serveOrders(['A-5=+447700900305'], { LANEWAY_API_KEY: demo.expired_api_key })
+  const key = await serveOrders(['A-5=+447700900305'], { API_KEY: demo.expired_api_key })
   expect(key).toMatchObject({ code: 1, stderr: 'A-5: not sent. The key has expired.\n' })
   const redis = await serveOrders(['A-5=+447700900305'], { REDIS_URL: 'redis://127.0.0.1:1' })
   expect(redis).toMatchObject({ code: 1, stderr: 'Redis cannot be reached; check its address.\n' })
 })
 
-test('the example fits the types of the package, and what does not fit is found', async () => {
+test('the example and the page fit the types of the package, and what does not fit is found', async () => {
+  const [, fromPage = ''] = /```ts\n(.*?)```/s.exec(readFileSync('docs/jobs.md', 'utf8')) ?? []
+  expect(fromPage).toContain("from 'laneway/client'")
+  writeFileSync(join(example.dir, 'page.js'), fromPage)
   writeFileSync(
     join(example.dir, 'wrong.js'),
     `import { connectLaneway } from 'laneway/client'

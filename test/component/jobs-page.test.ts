@@ -1,0 +1,69 @@
+// Pins: docs/jobs.md is true: it names every job with its fields, its JSON is read, its program runs as it stands there.
+// Real: Redis, producer, worker, a process with the program. Stood in for: the chat product.
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { contractOf, intakeAnswers, intakeJobSchema } from '../../src/jobs/intake.ts'
+import { parseServiceMessage } from '../../src/messages/service-message.ts'
+import { startProcess } from '../support/processes.ts'
+import { startService } from '../support/service.ts'
+
+const page = readFileSync('docs/jobs.md', 'utf8')
+
+/** Names in backticks. */
+const quoted = (text = ''): string[] => Array.from(text.matchAll(/`([^`]+)`/g), ([, name = '']) => name)
+
+test('the table names every job with the fields of its data and of its answer', () => {
+  const rows = page.split('\n').flatMap((line) => {
+    const [, name, data, permission, answer] = line.split('|')
+    const job = intakeJobSchema.safeParse(quoted(name)[0])
+    return job.success && permission !== undefined
+      ? [{ job: job.data, data: quoted(data), answer: quoted(answer) }]
+      : []
+  })
+  expect(rows.map(({ job }) => job)).toEqual(intakeJobSchema.options)
+  const read = contractOf({ v: 1 })
+  if (!read.ok) throw new Error(read.fault.message)
+  for (const { job, data, answer } of rows) {
+    expect(data.sort()).toEqual(Object.keys(read.contract[job].shape).sort())
+    if (job !== 'campaign-show') expect(answer.sort()).toEqual(Object.keys(intakeAnswers[job].shape).sort())
+  }
+})
+
+test('the JSON under each job is what the job takes', () => {
+  const examples = [...page.matchAll(/^### (\S+)\n\n```json\n(.*?)```/gms)]
+  expect(examples.map(([, name]) => name)).toEqual(['send', 'status', 'campaign-start'])
+  for (const [, name, text = ''] of examples) {
+    const data = z.looseObject({ api_key: z.string() }).parse(JSON.parse(text))
+    const read = contractOf(data)
+    if (!read.ok) throw new Error(read.fault.message)
+    const fields = read.contract[intakeJobSchema.parse(name)].parse(data)
+    if ('message' in fields) expect(parseServiceMessage(fields.message)).toMatchObject({ ok: true })
+  }
+})
+
+test('the program for plain BullMQ sends a message and prints its id, or why it was refused', async () => {
+  const [, program = ''] = /```js\n(.*?)```/s.exec(page) ?? []
+  const dir = mkdtempSync(join(tmpdir(), 'laneway-page-'))
+  const service = await startService()
+  try {
+    writeFileSync(join(dir, 'program.mjs'), program)
+    symlinkSync(resolve('node_modules'), join(dir, 'node_modules'))
+    const tenant = await service.addTenant()
+    const run = async (apiKey: string) => {
+      const child = startProcess(process.execPath, [join(dir, 'program.mjs')], {
+        REDIS_URL: service.server.url,
+        API_KEY: apiKey,
+      })
+      const { code } = await child.ended
+      return { code, stdout: child.stdout(), stderr: child.stderr() }
+    }
+    expect(await run(tenant.apiKey)).toEqual({ code: 0, stdout: expect.stringMatching(/^msg_\d+_\w+\n$/), stderr: '' })
+    expect(await run('lw_nobody')).toMatchObject({ stdout: '', stderr: 'The key is not known.\n' })
+  } finally {
+    await service.close()
+    rmSync(dir, { recursive: true, force: true })
+  }
+})
