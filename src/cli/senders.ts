@@ -1,4 +1,5 @@
-// senders: add, list. The provider's token is sealed before it is stored and never shown.
+// senders: add, list, renew. The provider's token is sealed before it is stored and never shown.
+import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
 import type { Redis } from '../store/redis.ts'
@@ -14,11 +15,12 @@ import {
   type Sender,
   senderNamed,
   senderOfPhoneNumberId,
+  setSenderAccess,
 } from '../store/senders.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
-import { accountId, httpAddress, nameUpTo, oneOf, phoneNumber, rate, typed } from './typed.ts'
+import { accountId, httpAddress, laneId, nameUpTo, oneOf, phoneNumber, rate, typed } from './typed.ts'
 import { type Noun, verb } from './verb.ts'
 
 /** A letter keeps a name apart from a number: templates name their sender by either. */
@@ -75,10 +77,7 @@ export const senders: Noun = {
         await refuseTaken(redis, typedSender)
         const seal = createSeal(secretKeyOf(config))
         await refuseOtherSeal(redis, seal)
-        const token = (typedSender.token === '-' ? await readAll(stdin) : typedSender.token).trim()
-        if (!/^[\x21-\x7e]+$/.test(token)) {
-          throw new CliFailure('--token: expected printable characters without spaces, got none or others.', 2)
-        }
+        const token = await readToken(typedSender.token, stdin)
         const id = await addSender(redis, {
           account: typedSender.account,
           number: typedSender.number,
@@ -112,7 +111,34 @@ export const senders: Noun = {
         return { json: senders, text: senders.length === 0 ? 'There is no sender yet.' : tableOf(senders) }
       },
     }),
+
+    verb({
+      usage: 'renew <id>',
+      summary: 'give a sender a new token, as after the old one has expired; resume its lane afterwards',
+      example: '1 --token - < token.txt',
+      options: {
+        '!--token <token>': 'the new token; - reads it from standard input, past the shell history',
+        '--base-url <address>': "new address of the provider's server",
+      },
+      values: z.strictObject({ id: laneId, token: z.string(), baseUrl: httpAddress.optional() }),
+      async run({ id, token, baseUrl }, { redis, config, stdin }) {
+        const sender = await findSender(redis, id)
+        if (sender === undefined) throw new CliFailure(`There is no sender ${id}; see \`senders list\`.`)
+        const sealedToken = createSeal(secretKeyOf(config)).close(await readToken(token, stdin))
+        await setSenderAccess(redis, id, { baseUrl: baseUrl ?? sender.base_url, sealedToken })
+        const [document] = await documentsOf(redis, [await findSender(redis, id)])
+        return { json: document, text: `Sender ${id} has a new token. If its lane is paused: \`lanes resume ${id}\`.` }
+      },
+    }),
   ],
+}
+
+async function readToken(typed: string, stdin: Readable): Promise<string> {
+  const token = (typed === '-' ? await readAll(stdin) : typed).trim()
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new CliFailure('--token: expected printable characters without spaces, got none or others.', 2)
+  }
+  return token
 }
 
 /** The store files a sender under its number, name and phone number id, and would hand them over to the newcomer. */

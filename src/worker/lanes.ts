@@ -26,8 +26,8 @@ const STALLED_CHECK_MS = 3_000
 const NO_LIMIT = 1_000_000
 /** A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis. */
 const REDIS_AWAY_MS = 1_000
-/** Dead letters are kept for a week, at most so many per lane. */
-const DEAD_LETTERS = { age: 7 * 86_400, count: 10_000, limit: 500 }
+/** Most dead letters that one more of them takes away when they are older than message records live. */
+const DEAD_LETTERS_SWEPT = 500
 
 interface OpenLane {
   worker: Worker
@@ -41,7 +41,7 @@ export type Lanes = ReturnType<typeof createLanes>
 
 export function createLanes(deps: {
   redis: Redis
-  config: Config
+  config: Pick<Config, 'laneConcurrency' | 'laneIdleMs'>
   log: Log
   queues: LaneQueues
   process: (job: Job) => Promise<JobEnd>
@@ -82,7 +82,7 @@ export function createLanes(deps: {
         stalledInterval: STALLED_CHECK_MS,
         maxStalledCount: NO_LIMIT,
         removeOnComplete: { count: 0 },
-        removeOnFail: DEAD_LETTERS,
+        removeOnFail: { age: deps.config.retentionMs / 1_000, limit: DEAD_LETTERS_SWEPT },
       },
     )
     // Each Worker repeats what the shared connection already reported, and its own reconnects are not ours to mend.
@@ -96,8 +96,12 @@ export function createLanes(deps: {
 
   async function closeLane(lane: number, state: OpenLane): Promise<void> {
     state.closing = true
-    await state.worker.close()
-    open.delete(lane)
+    try {
+      await state.worker.close()
+    } finally {
+      // However that ended: a lane that stayed closing would never open again.
+      open.delete(lane)
+    }
     if (state.again || (await backlog(lane)) > 0) openLane(lane)
   }
 

@@ -119,3 +119,23 @@ test('an unknown message that is sent again by hand is flagged as a possible dup
     return possible_duplicate && state === 'unknown'
   }, 'it was sent again and is unknown again, flagged')
 })
+
+test('a sender whose token has expired is paused, given a new one, and sends what waited', async () => {
+  await fetch(`${service.simulator.url}/_control`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ match: { to: '491700001009' }, behaviour: 'token-expired', count: 1 }),
+  })
+  const id = await send('+491700001009')
+  await eventually(async () => {
+    const { json } = await cli('lanes', 'list', '--account', String(tenant.account))
+    return laneList.parse(json).find((lane) => lane.lane === tenant.partnerLane)?.paused === true
+  }, 'the lane is paused')
+  expect((await cli('senders', 'renew', '999', '--token', 'fresh')).code).toBe(1)
+  const renewed = await cli('senders', 'renew', String(tenant.partnerLane), '--token', 'fresh')
+  expect(renewed.code).toBe(0)
+  expect(renewed.stdout).not.toContain('fresh')
+  expect(await statusOf(id)).toBe('queued')
+  await service.post(`/admin/lanes/${tenant.partnerLane}/resume`, {}, bearer())
+  await reaches(id, 'read')
+})
