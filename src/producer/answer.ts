@@ -5,7 +5,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../accept/refusal.ts'
 import type { Log } from '../log.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
-import { bodyError } from './body.ts'
 import { ApiError, errorBody, internal, redisAway, refused } from './errors.ts'
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
@@ -54,5 +53,5 @@ function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof Refusal) return refused(thrown)
   if (isRedisAway(thrown)) return redisAway(thrown)
   if (thrown instanceof URIError) return new ApiError(400, 'invalid_path', 'The path is not valid percent-encoding.')
-  return bodyError(thrown) ?? internal(thrown)
+  return internal(thrown)
 }

@@ -1,26 +1,69 @@
-// Reading request bodies: JSON objects only, bounded in size and in depth, before anything else looks at them.
-
+// Reading request bodies: JSON objects only, bounded in size, time and depth, before anything else looks at them.
+import type { IncomingMessage } from 'node:http'
 import type { NextFunction, Request, Response } from 'express'
-import express from 'express'
 import { JSON_LIMIT_BYTES, MAX_DEPTH } from '../accept/body-limits.ts'
 import { ApiError } from './errors.ts'
 import type { BodyRule } from './route.ts'
 
+/** A body must be there by then: what has come of it is held in memory, and 10,000 slow clients could hold 2.5 GB. */
+const BODY_SECONDS = 30
+
+/**
+ * Reads the whole body. Calls `done` with it, or `refuse` as soon as more than `limit` bytes are announced or come, or
+ * when they take too long: Express's own reader answers only after the last byte, of a body without end never. Calls
+ * neither when the client goes away, for nobody waits for an answer then. What comes after a refusal is dropped.
+ */
+export function readBytes(
+  request: IncomingMessage,
+  limit: number,
+  done: (bytes: Buffer) => void,
+  refuse: (error: ApiError) => void,
+): void {
+  if (Number(request.headers['content-length']) > limit) {
+    refuse(tooLarge())
+    return
+  }
+  const chunks: Buffer[] = []
+  let size = 0
+  const stop = (): void => {
+    clearTimeout(timer)
+    request.off('data', take).off('end', finish).off('close', stop)
+  }
+  const giveUp = (error: ApiError): void => {
+    stop()
+    request.resume()
+    refuse(error)
+  }
+  const timer = setTimeout(() => giveUp(tooSlow()), BODY_SECONDS * 1_000)
+  const take = (chunk: Buffer): void => {
+    size += chunk.length
+    if (size > limit) giveUp(tooLarge())
+    else chunks.push(chunk)
+  }
+  const finish = (): void => {
+    stop()
+    done(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
+  }
+  request.on('data', take).on('end', finish).on('close', stop)
+}
+
 /** Express middleware that reads the body as the rule says. */
 export function bodyReader(rule: BodyRule): (request: Request, response: Response, next: NextFunction) => void {
-  if (rule.as === 'json') {
-    return express.json({
-      limit: rule.limit ?? JSON_LIMIT_BYTES,
-      inflate: false,
-      strict: false,
-      type: isJson,
-      verify: (_request, _response, bytes) => {
-        if (nestsTooDeep(bytes)) throw new Error('too deep')
-      },
-    })
+  if (rule.as !== 'json' && rule.as !== 'raw') return (_request, _response, next) => next()
+  return (request, _response, next) => {
+    // JSON of another type is refused below, unread.
+    if (!hasBody(request) || (rule.as === 'json' && !isJson(request))) return next()
+    if ((request.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity') return next(compressed())
+    const take = (bytes: Buffer): void => {
+      try {
+        request.body = rule.as === 'json' ? parseBody(bytes) : bytes
+        next()
+      } catch (error) {
+        next(error)
+      }
+    }
+    readBytes(request, rule.limit ?? JSON_LIMIT_BYTES, take, next)
   }
-  if (rule.as === 'raw') return express.raw({ limit: rule.limit, inflate: false, type: () => true })
-  return (_request, _response, next) => next()
 }
 
 /** The parsed body of a `json` route: an object, or an ApiError that says what came instead. */
@@ -54,34 +97,18 @@ export function objectOf(body: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(body))
 }
 
-/** The ApiError for what Express's body reader throws, or undefined when the error is not one of its own. */
-export function bodyError(error: unknown): ApiError | undefined {
-  if (!(error instanceof Error) || !('type' in error)) return undefined
-  switch (error.type) {
-    case 'entity.too.large':
-      return new ApiError(413, 'too_large', 'The body is too large.', { cause: error })
-    case 'entity.parse.failed':
-      return invalidJson(error)
-    case 'encoding.unsupported':
-    case 'charset.unsupported':
-      return new ApiError(415, 'unsupported_media_type', 'Send the body as plain UTF-8 JSON, not compressed.', {
-        cause: error,
-      })
-    case 'entity.verify.failed':
-      return tooDeep(error)
-    case 'request.aborted':
-    case 'request.size.invalid':
-      return new ApiError(400, 'invalid_body', 'The body ended before its announced length.', { cause: error })
-    default:
-      return undefined
-  }
-}
+const tooLarge = (): ApiError => new ApiError(413, 'too_large', 'The body is too large.')
+
+const tooSlow = (): ApiError =>
+  new ApiError(408, 'too_slow', `The body must be there within ${BODY_SECONDS} seconds of the request.`)
+
+const compressed = (): ApiError =>
+  new ApiError(415, 'unsupported_media_type', 'Send the body as it is, not compressed.')
 
 const invalidJson = (cause: unknown): ApiError =>
   new ApiError(400, 'invalid_json', 'The body is not valid JSON.', { cause })
 
-const tooDeep = (cause?: unknown): ApiError =>
-  new ApiError(400, 'too_deep', `The body is nested deeper than ${MAX_DEPTH} levels.`, { cause })
+const tooDeep = (): ApiError => new ApiError(400, 'too_deep', `The body is nested deeper than ${MAX_DEPTH} levels.`)
 
 const hasBody = (request: Request): boolean =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0

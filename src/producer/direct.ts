@@ -8,7 +8,7 @@ import type { Log } from '../log.ts'
 import type { Redis } from '../store/redis.ts'
 import { answerJson, refuse, requestIdOf } from './answer.ts'
 import { authorise } from './authorise.ts'
-import { objectOf, parseBody } from './body.ts'
+import { objectOf, parseBody, readBytes } from './body.ts'
 import type { DirectRoute, PlainAnswer, Route } from './route.ts'
 
 /** Takes the request when it is one for the short way; false when Express must. */
@@ -28,12 +28,11 @@ export function createDirect(deps: DirectDeps): Direct {
     const route = request.method === 'POST' ? routes.get(request.url ?? '') : undefined
     if (!route || !isInOrder(request, route)) return false
     const requestId = requestIdOf(request)
-    readAll(request, (bytes) => {
-      run(deps.redis, route, request, requestId, bytes).then(
-        (answer) => answerJson(response, requestId, answer),
-        (error: unknown) => refuse(error, response, requestId, deps.log),
-      )
-    })
+    const fail = (error: unknown): void => refuse(error, response, requestId, deps.log)
+    const take = (bytes: Buffer): void => {
+      run(deps.redis, route, request, requestId, bytes).then((answer) => answerJson(response, requestId, answer), fail)
+    }
+    readBytes(request, limitOf(route), take, fail)
     return true
   }
 }
@@ -41,18 +40,13 @@ export function createDirect(deps: DirectDeps): Direct {
 const NOTHING = Buffer.alloc(0)
 const JSON_TYPE = /^application\/json(; *charset=utf-8)?$/i
 
-function isInOrder({ headers }: IncomingMessage, { body }: DirectRoute): boolean {
-  const length = Number(headers['content-length'])
-  const limit = body.limit ?? JSON_LIMIT_BYTES
-  const isRightType = body.as === 'raw' || JSON_TYPE.test(headers['content-type'] ?? '')
-  return isRightType && headers['content-encoding'] === undefined && length > 0 && length <= limit
-}
+const limitOf = ({ body }: DirectRoute): number => body.limit ?? JSON_LIMIT_BYTES
 
-/** Calls back with the whole body; never when the client goes away before its end, for nobody waits for an answer then. */
-function readAll(request: IncomingMessage, done: (bytes: Buffer) => void): void {
-  const chunks: Buffer[] = []
-  request.on('data', (chunk: Buffer) => chunks.push(chunk))
-  request.on('end', () => done(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+function isInOrder({ headers }: IncomingMessage, route: DirectRoute): boolean {
+  const { body } = route
+  const length = Number(headers['content-length'])
+  const isRightType = body.as === 'raw' || JSON_TYPE.test(headers['content-type'] ?? '')
+  return isRightType && headers['content-encoding'] === undefined && length > 0 && length <= limitOf(route)
 }
 
 async function run(

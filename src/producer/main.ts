@@ -27,6 +27,10 @@ import { messageRoutes } from './routes/messages.ts'
 const DRAIN_MS = 10_000
 /** How often a stop looks for connections that have become idle; Node itself looks once. */
 const IDLE_CHECK_MS = 50
+/** Whoever is still sending when the answer is out may finish within this; cut at once, the answer could get lost. */
+const LINGER_MS = 10_000
+/** How often Node looks for clients whose headers take too long. */
+const HEADERS_CHECK_MS = 5_000
 /** How long a start waits for Redis before it listens without. */
 const REDIS_LIMIT_MS = 2_000
 
@@ -60,7 +64,10 @@ export async function startProducer(
     ...cloudWebhookRoutes({ redis, config, log, opaqueIds }),
   ]
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
-  const server = createServer(createListener({ redis, log, routes, dashboard }))
+  const server = createServer(
+    { connectionsCheckingInterval: HEADERS_CHECK_MS },
+    createListener({ redis, log, routes, dashboard }),
+  )
   harden(server)
   // Before that every request would be answered 503; without Redis that is the right answer.
   await readyOrLate(redis, REDIS_LIMIT_MS)
@@ -88,12 +95,16 @@ export async function startProducer(
 }
 
 /**
- * Node's own limits let a slow client hold a connection for five minutes. A server that is being closed says so in its
- * answers: a busy client would keep its connections open until they are cut, and requests with them.
+ * Node's own limits let a slow client hold a connection for five minutes, and one that goes on sending after its answer
+ * for as long. A server that is being closed says so in its answers: a busy client would keep its connections open
+ * until they are cut, and requests with them.
  */
 function harden(server: Server): void {
-  server.prependListener('request', (_request, response) => {
+  server.prependListener('request', (request, response) => {
     if (!server.listening) response.shouldKeepAlive = false
+    response.once('finish', () => {
+      if (!request.complete) setTimeout(() => request.complete || request.socket.destroy(), LINGER_MS).unref()
+    })
   })
   server.headersTimeout = 10_000
   server.requestTimeout = 300_000
