@@ -52,7 +52,10 @@ const reaches = (id: string, status: string) =>
   eventually(async () => (await statusOf(id)) === status, `${id} becomes ${status}`)
 
 const cli = async (...args: string[]) => {
-  const result = await runCli([...args, '--json'], { REDIS_URL: service.server.url })
+  const result = await runCli([...args, '--json'], {
+    REDIS_URL: service.server.url,
+    LANEWAY_DATA_DIR: service.config.dataDir,
+  })
   const json: unknown = result.code === 0 ? JSON.parse(result.stdout) : undefined
   return { ...result, json }
 }
