@@ -1,0 +1,67 @@
+// Pins: campaigns are listed in order, and what is left of those that are not kept any more goes away.
+// Real: Redis, HTTP, producer, files.
+import { existsSync, mkdirSync, utimesSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseCampaignId } from '../../src/messages/campaign-id.ts'
+import { campaignFolder } from '../../src/store/campaign-files.ts'
+import { campaignKey } from '../../src/store/redis-keys.ts'
+import { forgetCampaigns } from '../../src/worker/campaigns/forget.ts'
+import { silentLog } from '../support/app.ts'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+
+let service: CampaignService
+
+beforeAll(async () => {
+  service = await startCampaigns({ worker: false })
+})
+afterAll(() => service?.close())
+
+const idOf = (name: string) => {
+  const id = parseCampaignId(name)
+  if (!id) throw new Error(name)
+  return id
+}
+const keyOf = (name: string) => campaignKey(idOf(name).lane, idOf(name).number)
+
+async function listed(query = ''): Promise<string[]> {
+  const answer = await service.request('GET', `/campaigns${query}`)
+  return answer.json().data.map(({ id }: { id: string }) => id)
+}
+
+test('the list has the latest first, in pages, without those that are not kept any more', async () => {
+  const { tag } = await service.addPeople(1)
+  const ids: string[] = []
+  for (let i = 0; i < 5; i += 1) ids.unshift(await service.create({ tags: [tag] }))
+  expect(await listed()).toEqual(ids)
+  expect(await listed('?offset=1&limit=2')).toEqual(ids.slice(1, 3))
+  expect((await service.request('GET', '/campaigns?limit=0')).status).toBe(400)
+  await service.redis.del(keyOf(ids[2] ?? ''))
+  const left = ids.filter((_id, i) => i !== 2)
+  expect(await listed()).toEqual(left)
+  expect(await listed('?offset=2&limit=1')).toEqual(left.slice(2, 3))
+})
+
+test('files of a campaign whose record is gone are removed once they are old, and no others', async () => {
+  const { redis, config, lane } = service
+  const kept = await service.create({ rows: {} })
+  expect((await service.upload(kept, 'phone,name\n4915201000001,Ann\n')).status).toBe(200)
+  const old = new Date(Date.now() - config.retentionMs - 60_000)
+  const folderOf = (number: number) => campaignFolder(config.dataDir, { lane, number })
+  const [goneAndOld, goneAndYoung] = [folderOf(900_001), folderOf(900_002)]
+  for (const folder of [goneAndOld, goneAndYoung]) mkdirSync(folder, { recursive: true })
+  const keptFolder = campaignFolder(config.dataDir, idOf(kept))
+  for (const folder of [goneAndOld, keptFolder]) utimesSync(folder, old, old)
+  await forgetCampaigns({ redis, config, log: silentLog }, Date.now())
+  expect([goneAndOld, goneAndYoung, keptFolder].map((folder) => existsSync(folder))).toEqual([false, true, true])
+})
+
+test('another upload takes the place of the first, and nothing is left of that', async () => {
+  const id = await service.create({ rows: {} })
+  await service.upload(id, 'phone,name\n4915201000001,Ann\n')
+  const first = (await service.record(id))?.rows_file ?? ''
+  await service.upload(id, '{"phone":"4915201000002","name":"Bob"}\n', 'application/x-ndjson')
+  const second = (await service.record(id))?.rows_file ?? ''
+  const folder = campaignFolder(service.config.dataDir, idOf(id))
+  expect([existsSync(`${folder}/${first}`), existsSync(`${folder}/${second}`)]).toEqual([false, true])
+  expect(second).toMatch(/\.ndjson$/)
+})
