@@ -41,7 +41,7 @@ export type Lanes = ReturnType<typeof createLanes>
 
 export function createLanes(deps: {
   redis: Redis
-  config: Pick<Config, 'laneConcurrency' | 'laneIdleMs'>
+  config: Pick<Config, 'laneConcurrency' | 'laneIdleMs' | 'retentionMs'>
   log: Log
   queues: LaneQueues
   process: (job: Job) => Promise<JobEnd>

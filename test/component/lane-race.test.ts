@@ -1,0 +1,165 @@
+// Pins: a lane opens at its first work and closes when it is idle, and no message is lost between the two, with two
+// workers that open and close the same lanes all the time and no sweep to help. Real: Redis, BullMQ.
+import fc from 'fast-check'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { rootKeys } from '../../src/store/redis-keys.ts'
+import { createLanes, type Lanes } from '../../src/worker/lanes.ts'
+import { silentLog } from '../support/app.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { eventually } from '../support/wait.ts'
+
+/** Idle sooner than most messages follow one another. */
+const config = { laneIdleMs: 5, laneConcurrency: 5 }
+
+let server: TestRedis
+let redis: Redis
+let queues: LaneQueues
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+  queues = openLaneQueues(redis)
+})
+afterAll(async () => {
+  await queues?.close()
+  redis?.disconnect()
+  await server?.stop()
+})
+
+interface Manager {
+  lanes: Lanes
+  /** Lanes that were opened, one after the other. */
+  opened: number[]
+  stop(): Promise<void>
+}
+
+const running: Manager[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((manager) => manager.stop()))
+})
+
+/** A worker's lanes with nothing around them: wakes open, and idle ones are closed as fast as possible. */
+async function startManager(done: (id: string) => void): Promise<Manager> {
+  const [connection, listener] = [connectPatient(server.url), connectPatient(server.url)]
+  const own = openLaneQueues(connection)
+  const opened: number[] = []
+  const lanes = createLanes({
+    redis: connection,
+    config,
+    log: silentLog,
+    queues: own,
+    process: async (job) => {
+      done(job.id ?? '')
+      return { kind: 'done' }
+    },
+    opened: (lane) => void opened.push(lane),
+  })
+  listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
+  await listener.subscribe(rootKeys.wake)
+  let closing = true
+  const closer = (async () => {
+    while (closing) {
+      await lanes.closeIdle()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  })()
+  const manager = {
+    lanes,
+    opened,
+    async stop() {
+      closing = false
+      await closer
+      await lanes.stop(2_000)
+      await own.close()
+      listener.disconnect()
+      connection.disconnect()
+    },
+  }
+  running.push(manager)
+  return manager
+}
+
+const payload = {
+  ...{ v: 1 as const, to: '491700000001', class: 'transactional' as const, until: Date.now() + 3_600_000 },
+  content: { type: 'audio' as const, audio: { link: 'https://example.com/a.ogg' } },
+}
+
+// One worker has nobody to make up for it; two get in each other's way.
+test.each([1, 2])(
+  'every message that is added while lanes open and close is processed, once (%i workers)',
+  async (count) => {
+    const processed: string[] = []
+    const managers = await Promise.all(Array.from({ length: count }, () => startManager((id) => processed.push(id))))
+    // Gaps about as long as a lane stays open, so that many messages come while it closes.
+    const adds = fc.array(fc.record({ lane: fc.integer({ min: 1, max: 2 }), gapMs: fc.integer({ min: 0, max: 12 }) }), {
+      minLength: 150,
+      maxLength: 150,
+    })
+    const added: string[] = []
+    await fc.assert(
+      fc.asyncProperty(adds, async (plan) => {
+        const mine: string[] = []
+        for (const { lane, gapMs } of plan) {
+          const id = messageId(lane, newUlid(Date.now()))
+          mine.push(id)
+          await queues.add(id, payload)
+          await new Promise((resolve) => setTimeout(resolve, gapMs))
+        }
+        added.push(...mine)
+        const all = async () => mine.every((id) => processed.includes(id))
+        await eventually(all, `all of ${mine.length} messages`, 5_000)
+      }),
+      { numRuns: 2 },
+    )
+    expect(processed.toSorted()).toEqual(added.toSorted())
+    // Otherwise this would have tested lanes that stay open.
+    for (const { opened } of managers) expect(opened.length).toBeGreaterThan(50)
+  },
+  60_000,
+)
+
+test('a lane that is idle is closed, and one that has work is not', async () => {
+  let finish = () => {}
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const { lanes } = await startManager(() => {})
+  const slow = createLanes({
+    redis,
+    config,
+    log: silentLog,
+    queues,
+    process: async () => {
+      await finished
+      return { kind: 'done' }
+    },
+    opened: () => {},
+  })
+  await queues.add(messageId(21, newUlid(Date.now())), payload)
+  await eventually(async () => !lanes.isOpen(21), 'the idle lane is closed')
+
+  await queues.queueOf(22).add('send', payload, { jobId: messageId(22, newUlid(Date.now())) })
+  slow.wake(22)
+  await eventually(async () => (await queues.counts(22)).active === 1, 'its message is in work')
+  for (let i = 0; i < 20; i += 1) await slow.closeIdle()
+  expect(slow.isOpen(22)).toBe(true)
+  finish()
+  await eventually(async () => {
+    await slow.closeIdle()
+    return !slow.isOpen(22)
+  }, 'the lane is closed after its work')
+  await slow.stop(2_000)
+})
+
+test('a lane with a message that waits for later stays open until it was sent', async () => {
+  const processed: string[] = []
+  const { lanes } = await startManager((id) => processed.push(id))
+  const id = messageId(31, newUlid(Date.now()))
+  await queues.queueOf(31).add('send', payload, { jobId: id, delay: 500 })
+  queues.wake(31)
+  await eventually(async () => lanes.isOpen(31), 'the lane opens')
+  await eventually(async () => processed.includes(id), 'its message is processed')
+  await eventually(async () => !lanes.isOpen(31), 'the lane is closed')
+})
