@@ -13,8 +13,9 @@ import { isOutcome, type MessageStatus, openStatuses } from './statuses.ts'
 import type { WaitOptions } from './wait-options.ts'
 
 const OUTCOME_LIMIT_MS = 60_000
-/** Messages asked for at once: enough to keep a worker busy, little enough that the last is not late for its answer. */
-const CHUNK = 500
+/** Messages asked for at once, few enough that the last is not late for its answer; and so many such lots at a time. */
+const LOT = 500
+const LOTS_AT_ONCE = 2
 
 export interface ConnectOptions {
   /** The Redis that Laneway runs on, `redis://…` or `rediss://…`. */
@@ -73,12 +74,18 @@ export async function connectLaneway({ redisUrl, apiKey }: ConnectOptions): Prom
     },
 
     async sendMany(items, { timeoutMs } = {}) {
-      const results: SendResult[] = []
-      for (let at = 0; at < items.length; at += CHUNK) {
-        const replies = await asking.ask('send', items.slice(at, at + CHUNK).map(requestOf), timeoutMs)
-        results.push(...replies.map(resultOf))
-      }
-      return results
+      const lots = Array.from({ length: Math.ceil(items.length / LOT) }, (_none, i) =>
+        items.slice(i * LOT, (i + 1) * LOT).map(requestOf),
+      )
+      const replies: Reply[][] = []
+      // The runners share one list: while one looks for the last ends of its lot, a worker is busy with another.
+      const rest = lots.entries()
+      await Promise.all(
+        Array.from({ length: LOTS_AT_ONCE }, async () => {
+          for (const [i, lot] of rest) replies[i] = await asking.ask('send', lot, timeoutMs)
+        }),
+      )
+      return replies.flat().map(resultOf)
     },
 
     async status(id) {
