@@ -36,7 +36,8 @@ export async function campaignLatency(bench: Bench): Promise<Figure[]> {
     progress(what)
     const load = {
       port,
-      connections: 4,
+      // Another one would idle, and a server closes idle connections.
+      connections: 1,
       traffic: { ...traffic, senders: [sender] },
       requests: MESSAGES,
       rate: PER_SECOND,
