@@ -12,7 +12,7 @@ import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
 /** Idle sooner than most messages follow one another. */
-const config = { laneIdleMs: 5, laneConcurrency: 5 }
+const config = { laneIdleMs: 5, laneConcurrency: 5, retentionMs: 86_400_000 }
 
 let server: TestRedis
 let redis: Redis
