@@ -9,6 +9,9 @@ import { startProcess, type TestProcess } from '../support/processes.ts'
 import { startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
+/** A busy machine is slow, and this is no promise of speed. */
+const LIMIT_MS = 60_000
+
 /** A service without a worker, its intake queue as another service opens it, and workers to start and to kill. */
 async function startRig() {
   const service = await startService({ worker: false })
@@ -66,7 +69,7 @@ async function startRig() {
 
     /** Every job is done, each with a message of its own, and there are no other messages. */
     async everyOneOnce(count: number): Promise<void> {
-      await eventually(async () => (await done()) === count, `${count} jobs are done`, 25_000)
+      await eventually(async () => (await done()) === count, `${count} jobs are done`, LIMIT_MS)
       const jobs = await queue.getCompleted(0, count)
       const ids = jobs.map(({ returnvalue }) => intakeAnswers.send.parse(returnvalue).message_id)
       expect(new Set(ids).size).toBe(count)
@@ -86,18 +89,22 @@ async function startRig() {
 
 /** The tests mostly wait for locks of the dead to run out, so they run side by side, each on a Redis of its own. */
 function testOnRig(title: string, act: (rig: Awaited<ReturnType<typeof startRig>>) => Promise<void>): void {
-  test.concurrent(title, async () => {
-    const rig = await startRig()
-    try {
-      await act(rig)
-    } finally {
-      await rig.close()
-    }
-  })
+  test.concurrent(
+    title,
+    async () => {
+      const rig = await startRig()
+      try {
+        await act(rig)
+      } finally {
+        await rig.close()
+      }
+    },
+    2 * LIMIT_MS,
+  )
 }
 
 testOnRig('a worker killed between accepting and noting it loses no job and doubles no message', async (rig) => {
-  await rig.addJobs(4_000)
+  await rig.addJobs(2_500)
   const killed = rig.startWorker()
   await rig.isBusy()
   // Frozen again and again, until it stands between the two with some of its jobs.
@@ -110,7 +117,7 @@ testOnRig('a worker killed between accepting and noting it loses no job and doub
   killed.kill('SIGKILL')
   await killed.ended
   rig.startWorker()
-  await rig.everyOneOnce(4_000)
+  await rig.everyOneOnce(2_500)
 })
 
 testOnRig('a Redis killed in the middle loses no job and doubles no message', async (rig) => {
@@ -138,5 +145,5 @@ testOnRig('a job that was in hand whenever a worker died is refused, and one tha
   expect(await eventually(() => codeOf(poison.id), 'the poison is refused')).toBe('poison')
   expect(JSON.stringify(await rig.queue.getJob(poison.id ?? ''))).not.toContain(rig.tenant.apiKey)
   // BullMQ cannot fetch it: the lock of the try must run out and a stalled check come by, twice at most.
-  expect(await eventually(() => codeOf(garbage.id), 'the garbage is refused', 25_000)).toBe('invalid_data')
+  expect(await eventually(() => codeOf(garbage.id), 'the garbage is refused', LIMIT_MS)).toBe('invalid_data')
 })
