@@ -43,11 +43,14 @@ export const nameUpTo = (longest: number) =>
     return name !== '' && name.length <= longest && !/\p{Cc}/u.test(name) ? name : undefined
   })
 
-/** The address of a server, without query or fragment, so that paths can be put behind it. */
+/**
+ * The address of a server, without query or fragment, so that paths can be put behind it. Without a password either:
+ * none would be sent, and lists of senders show the address.
+ */
 export const httpAddress = typed('an address that begins with http:// or https://', (text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined
-  return url.search === '' && url.hash === '' ? text : undefined
+  return [url.search, url.hash, url.username, url.password].every((part) => part === '') ? text : undefined
 })
 
 export const laneId = typed('the number of a lane, see `lanes list`', wholeNumber)

@@ -9,7 +9,7 @@ export const linkSchema = textUpTo(LIMITS.link).refine(isWebAddress, {
   error: (issue) => `expected an absolute http or https address, got ${quoted(issue.input)}`,
 })
 
-/** The URL parser alone is too kind: it drops line breaks and outer spaces, and reads `http:host` as `http://host`. */
+/** The URL parser alone is too kind: it drops line breaks and outer spaces, and reads `http:host` and `http:///host` as `http://host`. */
 function isWebAddress(text: string): boolean {
-  return /^https?:\/\/[^\s\p{Cc}]+$/iu.test(text) && URL.canParse(text)
+  return /^https?:\/\/[^\s\p{Cc}/\\][^\s\p{Cc}]*$/iu.test(text) && URL.canParse(text)
 }

@@ -2,7 +2,10 @@
 import { z } from 'zod'
 import type { CallEnd } from '../messages/outcome.ts'
 
-const schema = z.object({ messages: z.array(z.object({ id: z.string().min(1) })).min(1) })
+/** Longer than any id seen (the chat product's have some 60 characters); it is kept on the record and in every poll. */
+const ID_MAX = 512
+
+const schema = z.object({ messages: z.array(z.object({ id: z.string().min(1).max(ID_MAX) })).min(1) })
 
 /** A success that brings the provider's id of the message; undefined for every other answer. */
 export function acceptedBy(status: number, body: unknown): Extract<CallEnd, { kind: 'accepted' }> | undefined {

@@ -342,6 +342,7 @@ describe('senders', () => {
     ['--number', '5550123'],
     ['--base-url', 'ftp://provider.example'],
     ['--base-url', 'https://provider.example/?key=1'],
+    ['--base-url', 'https://user:hush@provider.example'],
     ['--rate', '0'],
     ['--rate', '-5'],
     ['--rate', 'fast'],

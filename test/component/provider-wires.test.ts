@@ -115,6 +115,7 @@ describe('on cloud-api', () => {
     ['an acknowledgement as 201', 201, '{"messages":[{"id":"wamid.1"}]}', { kind: 'accepted', providerId: 'wamid.1' }],
     ['no message in it', 200, '{"messages":[]}', { kind: 'answered', status: 200, readable: false }],
     ['an empty id', 200, '{"messages":[{"id":""}]}', { kind: 'answered', status: 200, readable: false }],
+    ['an endless id', 200, `{"messages":[{"id":"${'x'.repeat(513)}"}]}`, { kind: 'answered', readable: false }],
     ['an id that is a number', 200, '{"messages":[{"id":5}]}', { kind: 'answered', status: 200, readable: false }],
     ['garbage', 200, '<html>', { kind: 'answered', status: 200, readable: false }],
     ['nothing', 200, '', { kind: 'answered', status: 200, readable: false }],

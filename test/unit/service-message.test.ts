@@ -143,6 +143,7 @@ describe('media', () => {
     '//files.example/cat.png',
     'files.example/cat.png',
     'ftp://files.example/cat.png',
+    'https:///files.example/cat.png',
     'data:image/png;base64,AA==',
     'javascript:alert(1)',
     'https:files.example/cat.png',
