@@ -88,7 +88,7 @@ async function lostAt(run: Run, { appendfsync, accepted, synced, files }: Record
   const lost: string[] = []
   const [first = 0, last = 0] = [accepted[0]?.atMs, accepted.at(-1)?.atMs]
   for (let cut = 0; cut < cuts; cut += 1) {
-    const momentMs = random.between(first, last)
+    const momentMs = Math.floor(random.between(first, last))
     const safe = synced.filter(({ atMs }) => atMs <= momentMs).at(-1)?.bytes ?? 0
     const copy = join(run.folder, 'cut')
     cpSync(files, copy, { recursive: true, force: true })
@@ -97,7 +97,8 @@ async function lostAt(run: Run, { appendfsync, accepted, synced, files }: Record
     const redis = await createRedisServer(copy)
     await redis.start()
     const store = connectPatient(redis.url)
-    const before = accepted.filter(({ atMs }) => atMs <= momentMs)
+    // The client's clock counts whole milliseconds: an answer in the one of the cut may have come after it.
+    const before = accepted.filter(({ atMs }) => atMs < momentMs)
     const found = await Promise.all(
       before.map(async ({ id }) => {
         const parsed = parseMessageId(id)

@@ -63,38 +63,38 @@ describe('the trace of a Redis', () => {
     return readTrace(join(folder, 'trace'))
   }
 
-  test('counts as safe what was written before a sync that returned', () => {
+  test('counts as safe what was written before a sync, from when it returned', () => {
     expect(
       read(
-        `7 1.000 write(${AOF}, ""..., 100) = 100`,
-        `7 2.000 fdatasync(${AOF}) = 0`,
-        `7 3.000 write(${AOF}, ""..., 50) = 50`,
+        `7 1.000 write(${AOF}, ""..., 100) = 100 <0.001>`,
+        `7 2.000 fdatasync(${AOF}) = 0 <0.250>`,
+        `7 3.000 write(${AOF}, ""..., 50) = 50 <0.001>`,
       ),
-    ).toEqual([{ atMs: 2_000, bytes: 100 }])
+    ).toEqual([{ atMs: 2_250, bytes: 100 }])
   })
 
   test('does not count what was written while a sync of another thread was under way', () => {
     expect(
       read(
-        `7 1.000 write(${AOF}, ""..., 100) = 100`,
+        `7 1.000 write(${AOF}, ""..., 100) = 100 <0.001>`,
         `8 2.000 fdatasync(${AOF} <unfinished ...>`,
         `7 2.500 write(${AOF}, ""..., 50 <unfinished ...>`,
-        '7 2.600 <... write resumed>) = 50',
-        '8 3.000 <... fdatasync resumed>) = 0',
-        `8 4.000 fdatasync(${AOF}) = 0`,
+        '7 2.600 <... write resumed>) = 50 <0.100>',
+        '8 3.000 <... fdatasync resumed>) = 0 <1.000>',
+        `8 4.000 fdatasync(${AOF}) = 0 <0.500>`,
       ),
     ).toEqual([
       { atMs: 3_000, bytes: 100 },
-      { atMs: 4_000, bytes: 150 },
+      { atMs: 4_500, bytes: 150 },
     ])
   })
 
   test('does not count other files, nor a sync that failed or never returned', () => {
     expect(
       read(
-        '7 1.000 write(5<socket:[1]>, ""..., 100) = 100',
-        '7 1.500 fdatasync(6</d/other>) = 0',
-        `7 2.000 fdatasync(${AOF}) = -1 EIO (Input/output error)`,
+        '7 1.000 write(5<socket:[1]>, ""..., 100) = 100 <0.001>',
+        '7 1.500 fdatasync(6</d/other>) = 0 <0.001>',
+        `7 2.000 fdatasync(${AOF}) = -1 EIO (Input/output error) <0.001>`,
         `7 3.000 fdatasync(${AOF} <unfinished ...>`,
       ),
     ).toEqual([])
