@@ -137,6 +137,13 @@ describe('media', () => {
     expect(messageOf(imageBody({ link: given })).content).toMatchObject({ image: { link: given } })
   })
 
+  test('a link with an umlaut passes the ten-thousandth time as it did the first', () => {
+    // Read as a request is read: the bytes of the string decide which way of the URL parser it takes.
+    const link: unknown = JSON.parse('"https://bücher.example/ä"')
+    const read = () => parseServiceMessage(imageBody({ link })).ok
+    expect(Array.from({ length: 10_000 }, read).filter((passed) => !passed)).toHaveLength(0)
+  })
+
   test.each([
     '',
     '/cat.png',
