@@ -1,0 +1,45 @@
+// Pins: how long anything waits before it is tried or asked again.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  FIRST_POLL_MS,
+  laneBackoffMs,
+  messageBackoffMs,
+  nextPollMs,
+  POLL_FOR_MS,
+  recipientBackoffMs,
+} from '../../src/messages/backoff.ts'
+
+test('a recipient waits 4^X seconds, X from 0, at most about 68 minutes', () => {
+  expect([0, 1, 2, 3, 4, 5, 6, 7, 100].map(recipientBackoffMs)).toEqual(
+    [1, 4, 16, 64, 256, 1_024, 4_096, 4_096, 4_096].map((seconds) => seconds * 1_000),
+  )
+})
+
+test('a lane waits twice as long for each failure in a row, to 30 s, and never shorter than it was told', () => {
+  expect([0, 1, 2, 4, 5, 50].map((failures) => laneBackoffMs(1_000, failures))).toEqual([
+    1_000, 2_000, 4_000, 16_000, 30_000, 30_000,
+  ])
+  expect(laneBackoffMs(60_000, 0)).toBe(60_000)
+  expect(laneBackoffMs(60_000, 9)).toBe(60_000)
+})
+
+test('a message waits longer for each try, to 5 minutes and a quarter more', () => {
+  expect([1, 2, 3, 8, 50].map((tries) => messageBackoffMs(tries, 0))).toEqual([2_000, 4_000, 8_000, 256_000, 300_000])
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 100 }), fc.double({ min: 0, max: 1, noNaN: true }), (tries, spread) => {
+      const [least, wait] = [messageBackoffMs(tries, 0), messageBackoffMs(tries, spread)]
+      expect(wait).toBeGreaterThanOrEqual(least)
+      expect(wait).toBeLessThanOrEqual(Math.ceil(least * 1.25))
+      expect(Number.isInteger(wait)).toBe(true)
+    }),
+  )
+})
+
+test('following a message for a day costs some forty polls, the first within seconds', () => {
+  expect(FIRST_POLL_MS).toBeLessThanOrEqual(5_000)
+  let polls = 0
+  for (let age = FIRST_POLL_MS; age <= POLL_FOR_MS; age += nextPollMs(age)) polls += 1
+  expect(polls).toBeGreaterThan(20)
+  expect(polls).toBeLessThan(50)
+})

@@ -1,0 +1,32 @@
+// Pins: the packed history of a message is unpacked as it was written, and what cannot be read drops nothing else.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { HAPPENINGS, readStory } from '../../src/messages/story.ts'
+
+const entry = fc.record({
+  code: fc.constantFrom(...Object.keys(HAPPENINGS)),
+  ms: fc.integer({ min: -10_000, max: 1e12 }),
+  detail: fc.string({ maxLength: 20 }).filter((text) => !text.includes('|')),
+})
+
+test('every happening is read back with its time and its detail', () => {
+  fc.assert(
+    fc.property(
+      fc.array(entry, { minLength: 1, maxLength: 20 }),
+      fc.integer({ min: 0, max: 2e12 }),
+      (told, accepted) => {
+        const packed = told.map(
+          ({ code, ms, detail }) => `${code}${ms.toString(36)}${detail === '' ? '' : `,${detail}`}`,
+        )
+        const read = readStory(packed.join('|'), accepted)
+        expect(read.map(({ code, atMs, detail }) => ({ code, ms: atMs - accepted, detail }))).toEqual(told)
+      },
+    ),
+  )
+})
+
+test('an entry that cannot be read drops no neighbour', () => {
+  const codes = readStory('c5|?|s2k||zz9|d1f4,x,y|5', 0).map(({ code, detail }) => `${code} ${detail}`)
+  expect(codes).toEqual(['c ', 's ', 'd x,y'])
+  expect(readStory('', 0)).toEqual([])
+})
