@@ -22,8 +22,7 @@ export const pace: Scenario = {
       // One lane after the other: two cores cannot show the faster one while they are busy with the other.
       const lists: string[][] = []
       for (const [n, tenant] of rig.tenants.entries()) {
-        const forSeconds = tenant.rate > 100 ? seconds / 4 : seconds
-        const recipients = recipientsOf(n, tenant.rate * (forSeconds + 2))
+        const recipients = recipientsOf(n, tenant.rate * (seconds + 2))
         lists.push(recipients)
         await rig.client.post(tenant, recipients, Math.max(400, tenant.rate * 1.2))
         run.say(`${recipients.length} posted to the lane of ${tenant.rate}/s`)
