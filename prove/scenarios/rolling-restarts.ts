@@ -11,7 +11,7 @@ export const rollingRestarts: Scenario = {
       const { tenant } = rig
       rig.providerLine.delayReplies(20, 120)
       const turns = [...rig.producers, ...rig.workers]
-      const restarts = run.full ? 20 : 4
+      const restarts = run.full ? 20 * turns.length : turns.length
       const codes: (number | null)[] = []
       let restarting = true
       const deployment = (async () => {
