@@ -16,7 +16,7 @@ export class UnclosedQuoteError extends Error {
 export interface CsvRecord {
   /** Line of the file that the record begins on, from 1. */
   line: number
-  /** As written, without the quotes around them. */
+  /** As written, without the quotes around them and without the apostrophe that marks a text, see `csvLine`. */
   cells: string[]
   /** Bytes of the file up to its end. */
   bytes: number
@@ -45,7 +45,7 @@ export async function* csvRecords(source: AsyncIterable<Buffer>): AsyncGenerator
     on_record: (cells, info) => {
       const line = last.lines + (info.empty_lines - last.empty_lines) + 1
       last = info
-      parsed.push({ line, cells, bytes: info.bytes })
+      parsed.push({ line, cells: cells.map(unmarked), bytes: info.bytes })
       return undefined
     },
   })
@@ -71,8 +71,21 @@ export async function* csvRecords(source: AsyncIterable<Buffer>): AsyncGenerator
   if (!goesOn) throw new UnclosedQuoteError(last.lines + 1)
 }
 
-/** One line of CSV, its end included. */
+/**
+ * One line of CSV, its end included. A cell that a spreadsheet would open as a formula gets an apostrophe before it,
+ * which marks a text there; `csvRecords` takes it off again, so that every cell comes back as it was.
+ */
 export function csvLine(cells: readonly string[]): string {
-  const quoted = cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
+  const quoted = cells.map(marked).map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
   return `${quoted.join(',')}\n`
 }
+
+/** What makes a formula in one of the usual spreadsheets: these, and the wide forms of the first four. */
+const FORMULA = '[=+\\-@\\t\\r\uFF1D\uFF0B\uFF0D\uFF20]'
+const FORMULA_OR_MARKED = new RegExp(`^'*${FORMULA}`)
+const MARKED = new RegExp(`^'+${FORMULA}`)
+/** A phone number as people write it. Numbers alone can call nothing, and other programs read these files too. */
+const PHONE = /^\+[0-9 ().-]+$/
+
+const marked = (cell: string): string => (FORMULA_OR_MARKED.test(cell) && !PHONE.test(cell) ? `'${cell}` : cell)
+const unmarked = (cell: string): string => (MARKED.test(cell) ? cell.slice(1) : cell)

@@ -41,8 +41,10 @@ describe('records', () => {
   })
 
   test('that were written by csvLine are read back the same, with their lines and bytes', async () => {
+    const start = fc.constantFrom('', "'", "''", '=', '+', '-', '@', '\t', "'=", "''+", '\uFF1D')
     const cell = fc
-      .string({ unit: 'binary' })
+      .tuple(start, fc.string({ unit: 'binary' }))
+      .map((parts) => parts.join(''))
       .filter((text) => !/[\r\uFEFF]|[\uD800-\uDFFF](?![\uDC00-\uDFFF])/.test(text))
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(cell, { minLength: 2, maxLength: 5 }), { maxLength: 20 }), async (rows) => {
@@ -58,6 +60,24 @@ describe('records', () => {
         expect(await read(rows.map(csvLine).join(''))).toEqual(expected)
       }),
     )
+  })
+})
+
+describe('a cell that a spreadsheet would take for a formula', () => {
+  test.each(['=1+1', '+A1', '-A1', '@SUM(A1)', '\t=1', '\uFF1D1', "'=1", '=HYPERLINK("https://x.example")'])(
+    'is written as a text: %j',
+    (cell) => {
+      expect(csvLine([cell])).toMatch(/^"?'/)
+    },
+  )
+
+  test('is none of these: they are written as they are', () => {
+    const cells = ['+4915112345678', '+49 (151) 123-456.78', "O'Neill", "'s", 'a=b', '']
+    expect(csvLine(cells)).toBe(`${cells.join(',')}\n`)
+  })
+
+  test('loses the apostrophe that marks it as a text when it is read, and no other cell does', async () => {
+    expect((await read("'+4915112345678,'s,''=1\n"))[0]?.cells).toEqual(['+4915112345678', "'s", "'=1"])
   })
 })
 
