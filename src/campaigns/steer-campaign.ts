@@ -43,8 +43,7 @@ export async function scheduleCampaign(deps: SteerDeps, campaign: Campaign, atMs
 }
 
 export async function startCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
-  const problem = await templateProblem(deps.redis, campaign)
-  if (problem !== undefined) throw new Refusal('invalid', 'template_not_approved', problem)
+  await requireTemplate(deps, campaign)
   const epoch = await move(deps, campaign, 'start', { begins: true, fields: { started_at: NOW, resumed_at: NOW } })
   await deps.queue.add('fan-out', campaign, epoch)
 }
@@ -56,6 +55,7 @@ export async function pauseCampaign(deps: SteerDeps, campaign: CampaignId, reaso
 
 /** Goes on where it was. */
 export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+  await requireTemplate(deps, campaign)
   const fields = { resumed_at: NOW, reason: '' }
   const epoch = await move(deps, campaign, 'resume', { begins: true, rewind: REWIND, fields })
   await deps.queue.add('fan-out', campaign, epoch)
@@ -95,6 +95,11 @@ export async function resumeClass(
   const epoch = await move(deps, id, 'check', { begins: true })
   await deps.queue.add('preflight', id, epoch)
   return id
+}
+
+async function requireTemplate({ redis }: SteerDeps, campaign: Campaign): Promise<void> {
+  const problem = await templateProblem(redis, campaign)
+  if (problem !== undefined) throw new Refusal('invalid', 'template_not_approved', problem)
 }
 
 /** Why the campaign's template cannot be sent now; undefined when it can. */

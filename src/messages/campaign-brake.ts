@@ -9,7 +9,10 @@ const TEMPLATE_CODES: ReadonlyMap<string, string> = new Map([
 /** Why a campaign must pause when one of its messages was refused with this code; undefined when it may go on. */
 export const templateBrake = (code: string): string | undefined => TEMPLATE_CODES.get(code)
 
-/** Messages that have come to an end so far, and how many of them badly: failed, or unproven. */
+/**
+ * Messages that have come to an end so far, and how many of them badly: failed, or unproven because of what the provider
+ * answered or did not. Those that are unproven because a worker died count as neither.
+ */
 export interface Ends {
   finished: number
   failed: number
@@ -36,7 +39,7 @@ export function createFailureBrake() {
       const finished = now.finished - from.finished
       const failed = now.failed - from.failed
       if (failed <= LIMIT * finished) return undefined
-      return `${failed} of the last ${finished} messages failed, more than ${LIMIT * 100} %.`
+      return `${failed} of the last ${finished} messages failed or are unproven, more than ${LIMIT * 100} %.`
     },
   }
 }

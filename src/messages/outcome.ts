@@ -30,6 +30,12 @@ export interface Problem {
   sentence: string
 }
 
+/** Why an attempt is unconfirmed that no worker finished. It says nothing of the message or of the provider. */
+export const workerLost: Problem = {
+  code: 'worker_lost',
+  sentence: 'The worker ended before it could write down an answer; the message may have been sent.',
+}
+
 export type Outcome =
   | { kind: 'sent'; providerId: string }
   /** Proven unsent. `laneMs`: how long the whole lane waits; it grows with `backoff` when the cause may last. */

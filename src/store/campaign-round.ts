@@ -14,6 +14,8 @@ export interface RoundPicture {
   /** Place of the recipient that is fed next. */
   next: number
   counts: Counts
+  /** Of the unknown ones, those that a worker died with in hand. */
+  lost: number
   /** Campaigns that run on the lane, this one included. */
   running: number
   /** Jobs of the lane, of whatever origin. */
@@ -47,7 +49,7 @@ export async function takeRound(
   if (reply[0] === 'over') return undefined
   const [, nowMs, next, running, backlog, throttled, flat] = reply
   const hash = Object.fromEntries(flat.flatMap((letter, i) => (i % 2 === 0 ? [[letter, flat[i + 1] ?? '0']] : [])))
-  return { nowMs, next, running, backlog, throttled, counts: countsOf(hash) }
+  return { nowMs, next, running, backlog, throttled, counts: countsOf(hash), lost: Number(hash.lost ?? 0) }
 }
 
 /** The provider has thrown a message of the lane back for being too fast. */

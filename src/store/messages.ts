@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { laneQueue } from '../jobs/lanes.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
-import type { Problem } from '../messages/outcome.ts'
+import { type Problem, workerLost } from '../messages/outcome.ts'
 import type { Evidence, Repeat, State, Verdict } from '../messages/states.ts'
 import { jsonText, readRecord } from './broken-record.ts'
 import { defineScript } from './lua.ts'
@@ -163,6 +163,7 @@ export async function claim(
       message.run ?? '',
       campaignPrefix(id.lane),
       times.evidenceWaitMs,
+      storedProblem(workerLost),
       ...['t', message.to, 'k', message.type],
       ...['y', message.class === 'transactional' ? 't' : 'c', 'u', message.validUntil],
       ...(message.filled === undefined ? ['x', message.text] : ['v', JSON.stringify(message.filled)]),
@@ -262,7 +263,7 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promi
       step.maxTries ?? 1,
       storable(step.detail ?? ''),
       step.providerId ?? '',
-      step.problem === undefined ? '' : `${storable(step.problem.code)}|${step.problem.sentence}`,
+      step.problem === undefined ? '' : storedProblem(step.problem),
       step.waitMs ?? 0,
       step.firstPollMs ?? '',
       step.atMs ?? '',
@@ -273,6 +274,8 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promi
   const [verdict, state] = stepReply.parse(reply)
   return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state }
 }
+
+const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sentence}`
 
 /** `|` separates entries of the history and the parts of a problem. */
 const storable = (text: string): string => text.replaceAll('|', '/')

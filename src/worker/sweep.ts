@@ -6,6 +6,7 @@ import { laneQueue } from '../jobs/lanes.ts'
 import { sendPayloadSchema } from '../jobs/send.ts'
 import type { Log } from '../log.ts'
 import { messageId } from '../messages/message-id.ts'
+import { workerLost } from '../messages/outcome.ts'
 import { jsonText } from '../store/broken-record.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import { lookAgain, lookNoMore, surveyLanes } from '../store/lane-survey.ts'
@@ -56,9 +57,8 @@ async function lookAt(deps: SweepDeps, lane: number, ulid: string, now: number):
 
   switch (record.state) {
     case 'sending': {
-      const sentence = 'The worker ended before it could write down an answer; the message may have been sent.'
       const waitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
-      await loseAttempt(deps.redis, id, record.attempt, { problem: { code: 'worker_lost', sentence }, waitMs })
+      await loseAttempt(deps.redis, id, record.attempt, { problem: workerLost, waitMs })
       return
     }
     case 'unconfirmed': {

@@ -4,6 +4,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../src/campaigns/steer-campaign.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
+import { workerLost } from '../../src/messages/outcome.ts'
+import { templateSchema } from '../../src/messages/template.ts'
 import { readCounts } from '../../src/store/campaign-counts.ts'
 import { type CampaignQueue, openCampaignQueue } from '../../src/store/campaign-queue.ts'
 import { takeRound } from '../../src/store/campaign-round.ts'
@@ -20,6 +22,7 @@ import {
 } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
 import { campaignCountsKey, campaignKey, openKey } from '../../src/store/redis-keys.ts'
+import { importTemplate } from '../../src/store/templates.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 const LANE = 3
@@ -39,6 +42,8 @@ beforeAll(async () => {
   redis = connectPatient(server.url)
   await new Promise((resolve) => redis.once('ready', resolve))
   queue = openCampaignQueue(redis)
+  const template = { name: 't', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }
+  await importTemplate(redis, 1, templateSchema.parse(template))
 })
 afterAll(async () => {
   await queue?.close()
@@ -152,7 +157,7 @@ describe('messages that wait for another try', () => {
   })
 })
 
-test('the counts are what the records say, whatever steps are taken in whatever order', async () => {
+test('the counts are what the records say, also of those lost with a worker, whatever steps are taken', async () => {
   const kinds = [
     'claim',
     'sent',
@@ -160,6 +165,7 @@ test('the counts are what the records say, whatever steps are taken in whatever 
     'read',
     'failed',
     'unsent',
+    'unanswered',
     'lost',
     'decide',
     'cancel',
@@ -168,29 +174,69 @@ test('the counts are what the records say, whatever steps are taken in whatever 
   const step = fc.tuple(fc.nat(4), fc.constantFrom(...kinds), fc.constantFrom('A1', 'A2'), fc.boolean())
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      const campaign = await campaignIn('check', 'pass', 'start')
+      const campaign = await campaignIn('check', 'pass')
+      await moveCampaign(redis, campaign, 'start', KEEP_MS, { begins: true })
       const ids = Array.from({ length: 5 }, newId)
       for (const [which, kind, attempt, flag] of steps) {
         const id = ids[which] ?? newId()
         const expired = { validUntil: Date.now() + (flag ? 60_000 : -1) }
         if (kind === 'claim') await claim(redis, id, attempt, message(campaign.number, expired), times)
         else if (kind === 'unsent') await proveUnsent(redis, id, attempt, { counts: flag, maxTries: 2, problem })
-        else if (kind === 'lost') await loseAttempt(redis, id, attempt, { problem, waitMs: 0 })
+        else if (kind === 'unanswered') await loseAttempt(redis, id, attempt, { problem, waitMs: 0 })
+        else if (kind === 'lost') await loseAttempt(redis, id, attempt, { problem: workerLost, waitMs: 0 })
         else if (kind === 'decide') await decide(redis, id, flag ? 'once' : 'never', 2)
         else if (kind === 'cancel') await cancel(redis, id)
         else if (kind === 'requeue') await requeue(redis, id, Date.now() + 60_000)
         else await giveEvidence(redis, id, attempt, kind)
       }
       const tally: Record<string, number> = {}
+      let lost = 0
       for (const id of ids) {
         const record = await readMessage(redis, id)
         if (record) tally[record.state] = (tally[record.state] ?? 0) + 1
+        if (record?.state === 'unknown' && record.problem?.code === workerLost.code) lost += 1
       }
       const counted = Object.entries(await readCounts(redis, campaign)).filter(([, count]) => count !== 0)
       expect(Object.fromEntries(counted)).toEqual(tally)
+      expect((await takeRound(redis, campaign, 1, { rate: 1, pace: undefined }))?.lost).toBe(lost)
     }),
     { numRuns: 60 },
   )
+})
+
+describe('of the unknown ones, those that a worker died with', () => {
+  async function begun() {
+    const campaign = await campaignIn('check', 'pass')
+    await moveCampaign(redis, campaign, 'start', KEEP_MS, { begins: true })
+    const id = newId()
+    await claim(redis, id, 'A1', message(campaign.number), times)
+    const lost = async () => (await takeRound(redis, campaign, 1, { rate: 1, pace: undefined }))?.lost
+    return { campaign, id, lost }
+  }
+
+  test('are counted by themselves, until it is known what became of them', async () => {
+    const { campaign, id, lost } = await begun()
+    await loseAttempt(redis, id, 'A1', { problem: workerLost, waitMs: 0 })
+    expect(await lost()).toBe(0)
+    await decide(redis, id, 'never', 1)
+    expect([await lost(), await readCounts(redis, campaign)]).toEqual([1, { unknown: 1 }])
+    await giveEvidence(redis, id, 'A1', 'delivered')
+    expect(await lost()).toBe(0)
+  })
+
+  test('are also those that another worker found in its hand', async () => {
+    const { campaign, id, lost } = await begun()
+    expect(await claim(redis, id, 'A2', message(campaign.number), times)).toMatchObject({ verdict: 'held' })
+    await decide(redis, id, 'never', 1)
+    expect([await lost(), (await readMessage(redis, id))?.problem]).toEqual([1, workerLost])
+  })
+
+  test('are not those that the provider left without an answer', async () => {
+    const { campaign, id, lost } = await begun()
+    await loseAttempt(redis, id, 'A1', { problem, waitMs: 0 })
+    await decide(redis, id, 'never', 1)
+    expect([await lost(), await readCounts(redis, campaign)]).toEqual([0, { unknown: 1 }])
+  })
 })
 
 describe('a move', () => {

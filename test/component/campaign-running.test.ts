@@ -3,11 +3,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { laneQueue } from '../../src/jobs/lanes.ts'
 import { parseCampaignId } from '../../src/messages/campaign-id.ts'
+import { templateSchema } from '../../src/messages/template.ts'
 import { setLaneRate } from '../../src/store/lane-control.ts'
 import { openLaneQueues } from '../../src/store/lane-queues.ts'
 import { campaignKey, laneBacklogKeys, lanePrefix } from '../../src/store/redis-keys.ts'
 import { requeueMessages } from '../../src/store/requeue.ts'
-import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
+import { importTemplate } from '../../src/store/templates.ts'
+import { type CampaignService, SPRING, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.
@@ -175,7 +177,7 @@ describe('a campaign brakes by itself', () => {
     await service.misbehave({ match: { every: 2 }, behaviour: 'invalid-parameter' })
     await service.steer(id, 'start')
     const { reason, progress } = await service.reaches(id, 'paused')
-    expect(reason).toMatch(/^\d+ of the last 1\d\d messages failed, more than 30 %\.$/)
+    expect(reason).toMatch(/^\d+ of the last 1\d\d messages failed or are unproven, more than 30 %\.$/)
     expect(progress.queued).toBeGreaterThan(100)
     await service.misbehave({ clear: true })
     await service.steer(id, 'resume')
@@ -183,6 +185,38 @@ describe('a campaign brakes by itself', () => {
     const done = await service.reaches(id, 'done')
     expect(done.progress.queued).toBe(0)
     expect(sumOf(done)).toBe(600)
+  })
+
+  test('when a template is imported that is paused, and it cannot go on before that is mended', async () => {
+    await rate(100)
+    const { redis, tenant } = service
+    const importAs = (status: string) =>
+      importTemplate(redis, tenant.account, templateSchema.parse({ ...SPRING, status }))
+    const { tag } = await service.addPeople(600)
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    await eventually(async () => Number((await service.show(id)).progress.queued) < 590, 'it is under way')
+    await importAs('PAUSED')
+    const { reason } = await service.reaches(id, 'paused')
+    expect(reason).toBe('The template spring is PAUSED, not APPROVED.')
+    const refused = await service.request('POST', `/campaigns/${id}/resume`)
+    expect([refused.status, refused.json().error.code]).toEqual([400, 'template_not_approved'])
+    await importAs('APPROVED')
+    await service.steer(id, 'resume')
+    await rate(100_000)
+    expect(sumOf(await service.reaches(id, 'done'))).toBe(600)
+  })
+
+  test('when the chat product leaves too many unproven', async () => {
+    await rate(300)
+    const { tag } = await service.addPeople(2_000)
+    const id = await service.ready({ tags: [tag] })
+    await service.misbehave({ match: { every: 2 }, behaviour: 'plain-500' })
+    await service.steer(id, 'start')
+    const { reason, progress } = await service.reaches(id, 'paused')
+    expect(reason).toMatch(/^\d+ of the last \d+ messages failed or are unproven, more than 30 %\.$/)
+    expect(progress).toMatchObject({ failed: 0 })
+    await service.steer(id, 'cancel')
   })
 
   test('to the pace that the chat product takes, and nobody is lost by that', async () => {

@@ -147,7 +147,7 @@ describe('the brake', () => {
     expect(brake.check({ finished: 0, failed: 0 })).toBeUndefined()
     expect(brake.check({ finished: 99, failed: 99 })).toBeUndefined()
     expect(createChecked([0, 0], [100, 30])).toBeUndefined()
-    expect(createChecked([0, 0], [100, 31])).toBe('31 of the last 100 messages failed, more than 30 %.')
+    expect(createChecked([0, 0], [100, 31])).toBe('31 of the last 100 messages failed or are unproven, more than 30 %.')
   })
 
   test('forgets what was long ago and what was before it began', () => {

@@ -8,7 +8,8 @@
 -- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
 -- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
 -- ARGV[7] number of the campaign ('' = none)     ARGV[8] what the keys of the lane's campaigns begin with
--- ARGV[9] ms that evidence of another attempt is waited for  ARGV[10…] field, value, …: what a new record holds besides
+-- ARGV[9] ms that evidence of another attempt is waited for  ARGV[10] the error of one that was lost, `code|sentence`
+-- ARGV[11…] field, value, …: what a new record holds besides
 -- Output: {verdict, state letter, attempt id on the record}. The verdict `stopped`: its campaign does not run, nothing
 -- may be sent; what was never claimed leaves no trace, so that a resumed campaign can queue it again.
 -- include message-states
@@ -35,14 +36,20 @@ local verdict = step(p, { kind = 'claim', attempt = ARGV[2], expired = now >= to
 if verdict == 'ignored' then return { verdict, p.state, p.attempt } end
 
 local happened, detail = 'c', ARGV[2]
+local error = ''
 if verdict == 'held' then
-  happened = 'h'
+  -- Two claims of one job: whoever made the first died with it, or was taken for dead.
+  happened, error = 'h', ARGV[10]
 elseif p.state == EXPIRED then
   happened, detail = 'x', ''
 end
 local fields = { 's', p.state, 'a', p.attempt, 'h', told(p.story, happened, now, tonumber(ARGV[3]), detail) }
 if not exists then
-  for i = 10, #ARGV do fields[#fields + 1] = ARGV[i] end
+  for i = 11, #ARGV do fields[#fields + 1] = ARGV[i] end
+end
+if error ~= '' then
+  fields[#fields + 1] = 'e'
+  fields[#fields + 1] = error
 end
 if p.state ~= SENDING then
   -- The content is needed should it be sent again, and lives in the job, which goes away now.

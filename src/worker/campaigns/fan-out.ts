@@ -4,6 +4,7 @@
 // Where the process may die: between putting messages on the lane and moving the cursor, they are fed again, which
 // adds nothing. Anywhere else nothing is lost either, because the cursor stands in Redis and another worker takes over
 // within about a second (watch.ts). Two fan-outs that overlap make the same ids and move the cursor once.
+import { templateProblem } from '../../campaigns/steer-campaign.ts'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import { createFailureBrake } from '../../messages/campaign-brake.ts'
@@ -81,7 +82,7 @@ async function supply(
   const taking = createMeter()
   const ending = createMeter()
   const stuck = createStuckCheck()
-  const laneRate = createRateReader(deps.redis, campaign.lane)
+  const around = createLook(deps.redis, campaign)
   const until = performance.now() + TERM_MS
   let cursor: { from: number; to: number } | undefined
   let rate = campaign.rate
@@ -94,11 +95,12 @@ async function supply(
     const figures = figuresOf(campaign, picture)
     rate = taking.measure(figures.taken, nowMs)
     if (next >= campaign.total && figures.unsettled === 0) return stop(deps, campaign, 'finish', { ended_at: NOW })
-    const reason = brake.check(figures)
+    const { laneRate, problem } = await around()
+    const reason = problem ?? brake.check(figures)
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
     const measured = ending.measure(figures.finished, nowMs)
-    const room = feeding.room({ ...picture, taken: figures.taken, measured, laneRate: await laneRate() })
+    const room = feeding.room({ ...picture, taken: figures.taken, measured, laneRate })
     if (next >= campaign.total) {
       if (stuck(campaign.total - figures.taken, picture.backlog)) cursor = { from: next, to: 0 }
       await rest(stopped)
@@ -131,25 +133,33 @@ function mouldOf(campaign: Campaign, validityMs: number): Mould {
   }
 }
 
-function figuresOf(campaign: Campaign, { counts }: RoundPicture) {
+function figuresOf(campaign: Campaign, { counts, lost }: RoundPicture) {
   const shares = sharesOf(counts, campaign.total, 'running')
   const { delivered, read, sent, failed, unknown } = shares
+  // What a crash of ours left unproven tells nothing of the campaign: it counts neither as good nor as bad.
+  const unproven = unknown - lost
   return {
     taken: campaign.total - (shares.queued - (counts.queued ?? 0)),
     unsettled: unsettled(shares),
-    finished: sent + delivered + read + failed + unknown,
-    failed: failed + unknown,
+    finished: sent + delivered + read + failed + unproven,
+    failed: failed + unproven,
   }
 }
 
-/** The rate of the lane, which a person may change while the campaign runs: read again every two seconds. */
-function createRateReader(redis: Redis, lane: number): () => Promise<number> {
-  let known = { rate: 1, until: 0 }
+/**
+ * What a person may change while the campaign runs: the rate of the lane, and the template, when one that is not
+ * approved any more is imported. Looked at again every two seconds.
+ */
+function createLook(redis: Redis, campaign: Campaign) {
+  let known: { laneRate: number; problem: string | undefined } = { laneRate: 1, problem: undefined }
+  let until = 0
   return async () => {
-    if (performance.now() > known.until) {
-      known = { rate: (await findSender(redis, lane))?.rate ?? 1, until: performance.now() + 2_000 }
+    if (performance.now() > until) {
+      const [sender, problem] = await Promise.all([findSender(redis, campaign.lane), templateProblem(redis, campaign)])
+      known = { laneRate: sender?.rate ?? 1, problem }
+      until = performance.now() + 2_000
     }
-    return known.rate
+    return known
   }
 }
 
