@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { storedDefinitionSchema } from '../messages/campaign-definition.ts'
 import { type CampaignId, campaignId, parseCampaignId } from '../messages/campaign-id.ts'
-import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove } from '../messages/campaign-states.ts'
+import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove, type CampaignState } from '../messages/campaign-states.ts'
 import { templateSchema } from '../messages/template.ts'
 import { jsonText, readRecord } from './broken-record.ts'
 import { preflightSchema } from './campaign-preflight.ts'
@@ -90,22 +90,46 @@ export async function findOwnCampaign(redis: Redis, account: number, name: strin
   return campaign?.account === account ? campaign : undefined
 }
 
-/** The account's campaigns, the latest first. Those that are not kept any more are taken off the list. */
+/** Which of an account's campaigns are listed: those in one of the states, and of those a page. */
+export interface CampaignPage {
+  offset: number
+  limit: number
+  /** Undefined: in whatever state. */
+  states?: readonly CampaignState[] | undefined
+}
+
+/** Names read at a time. */
+const LISTED_AT_ONCE = 200
+
+/**
+ * The account's campaigns, the latest first. Those that are not kept any more are taken off the list. All are read up to
+ * the end of the page: an account has hundreds of campaigns, not millions, and an index by state would be one more
+ * thing that can go wrong.
+ */
 export async function listCampaigns(
   redis: Redis,
   account: number,
-  page: { offset: number; limit: number },
+  { offset, limit, states }: CampaignPage,
 ): Promise<Campaign[]> {
-  const names = await redis.zrevrange(campaignsOfAccountKey(account), page.offset, page.offset + page.limit - 1)
-  const found = await Promise.all(
-    names.map(async (name) => {
-      const id = parseCampaignId(name)
-      return id && findCampaign(redis, id)
-    }),
-  )
-  const gone = names.filter((_name, i) => found[i] === undefined)
-  if (gone.length > 0) await redis.zrem(campaignsOfAccountKey(account), ...gone)
-  return found.filter((campaign) => campaign !== undefined)
+  const key = campaignsOfAccountKey(account)
+  const listed: Campaign[] = []
+  for (let at = 0; listed.length < offset + limit; ) {
+    const names = await redis.zrevrange(key, at, at + LISTED_AT_ONCE - 1)
+    const found = await Promise.all(
+      names.map(async (name) => {
+        const id = parseCampaignId(name)
+        return id && findCampaign(redis, id)
+      }),
+    )
+    const gone = names.filter((_name, i) => found[i] === undefined)
+    if (gone.length > 0) await redis.zrem(key, ...gone)
+    at += names.length - gone.length
+    for (const campaign of found) {
+      if (campaign !== undefined && (states === undefined || states.includes(campaign.state))) listed.push(campaign)
+    }
+    if (names.length < LISTED_AT_ONCE) break
+  }
+  return listed.slice(offset, offset + limit)
 }
 
 const moveScript = defineScript('campaign-move', 3)

@@ -41,6 +41,20 @@ test('the list has the latest first, in pages, without those that are not kept a
   expect(await listed('?offset=2&limit=1')).toEqual(left.slice(2, 3))
 })
 
+test('the list may be narrowed to states, page by page', async () => {
+  const { tag } = await service.addPeople(1)
+  const ids: string[] = []
+  for (let i = 0; i < 6; i += 1) ids.unshift(await service.create({ tags: [tag] }))
+  const cancelled = ids.filter((_id, i) => i % 2 === 1)
+  for (const id of cancelled) await service.steer(id, 'cancel')
+  expect(await listed('?state=cancelled')).toEqual(cancelled)
+  expect(await listed('?state=cancelled&offset=1&limit=1')).toEqual([cancelled[1]])
+  expect((await listed('?state=draft,cancelled')).slice(0, 6)).toEqual(ids)
+  expect(await listed('?state=running')).toEqual([])
+  const refused = await service.request('GET', '/campaigns?state=over')
+  expect([refused.status, refused.json().error.code]).toEqual([400, 'invalid_request'])
+})
+
 test('files of a campaign whose record is gone are removed once they are old, and no others', async () => {
   const { redis, config, lane } = service
   const kept = await service.create({ rows: {} })

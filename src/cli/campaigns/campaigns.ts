@@ -4,11 +4,12 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { defineCampaign } from '../../campaigns/create-campaign.ts'
 import { describeCampaign } from '../../campaigns/describe-campaign.ts'
+import { CAMPAIGN_STATES } from '../../messages/campaign-states.ts'
 import { listCampaigns } from '../../store/campaigns.ts'
 import { existingAccount } from '../accounts.ts'
 import { CliFailure, fileFailure } from '../failure.ts'
 import { table } from '../table.ts'
-import { accountId } from '../typed.ts'
+import { accountId, oneOf } from '../typed.ts'
 import { type Noun, verb } from '../verb.ts'
 import { campaignArgument, shown, steering } from './campaign-desk.ts'
 import { fileVerbs } from './files.ts'
@@ -39,18 +40,28 @@ export const campaigns: Noun = {
       usage: 'list',
       summary: `list the ${LISTED} latest`,
       example: '--account 1',
-      options: { '!--account <id>': 'account that owns them' },
-      values: z.strictObject({ account: accountId }),
-      run: async ({ account }, { redis }) => {
+      options: {
+        '!--account <id>': 'account that owns them',
+        '--state <state>': `only those in this state: ${CAMPAIGN_STATES.join(', ')}`,
+      },
+      values: z.strictObject({ account: accountId, state: oneOf(CAMPAIGN_STATES).optional() }),
+      run: async ({ account, state }, { redis }) => {
         await existingAccount(redis, account)
-        const found = await listCampaigns(redis, account, { offset: 0, limit: LISTED })
+        const states = state && [state]
+        const found = await listCampaigns(redis, account, { offset: 0, limit: LISTED, states })
         const json = await Promise.all(found.map((campaign) => describeCampaign(redis, campaign, Date.now())))
         const rows = json.map(({ id, name, state, sender, template, progress }) => [
           ...[id, name ?? '', state, sender ?? '', template.name],
           ...[progress.total, progress.queued, progress.failed + progress.unknown].map(String),
         ])
         const headings = ['CAMPAIGN', 'NAME', 'STATE', 'SENDER', 'TEMPLATE', 'RECIPIENTS', 'QUEUED', 'FAILED']
-        return { json, text: json.length === 0 ? 'There is no campaign yet.' : table(headings, rows) }
+        return {
+          json,
+          text:
+            json.length === 0
+              ? `There is no campaign ${state === undefined ? 'yet' : `that is ${state}`}.`
+              : table(headings, rows),
+        }
       },
     }),
     verb({

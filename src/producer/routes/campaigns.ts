@@ -1,6 +1,6 @@
 // Campaigns: many people, one template.
 //
-//   POST /campaigns                     create a draft              GET /campaigns            list, the latest first
+//   POST /campaigns                     create a draft              GET /campaigns            list, the latest first, ?state=
 //   GET  /campaigns/{id}                show, with progress
 //   POST /campaigns/{id}/rows           upload recipients (campaign-files.ts)
 //   POST /campaigns/{id}/preflight      count, check and freeze the recipients, in the background
@@ -27,6 +27,7 @@ import type { Config } from '../../config.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
 import { RESUME_CLASSES } from '../../messages/campaign-definition.ts'
 import type { CampaignId } from '../../messages/campaign-id.ts'
+import { CAMPAIGN_STATES } from '../../messages/campaign-states.ts'
 import type { CampaignQueue } from '../../store/campaign-queue.ts'
 import { type Campaign, findCampaign, findOwnCampaign, listCampaigns } from '../../store/campaigns.ts'
 import type { Redis } from '../../store/redis.ts'
@@ -48,6 +49,15 @@ const scheduleBody = z.object({
     .datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' })
     .transform((time) => Date.parse(time))
     .refine((at) => at > Date.now(), 'must be in the future'),
+})
+const listQuery = z.object({
+  ...offsetPageFields,
+  /** One or several, separated by commas. */
+  state: z
+    .string()
+    .transform((text) => text.split(',').map((word) => word.trim()))
+    .pipe(z.array(z.enum(CAMPAIGN_STATES)))
+    .optional(),
 })
 const noFields = z.object({})
 const pauseBody = z.object({ reason: textUpTo(200).default('by hand') })
@@ -82,8 +92,8 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
   })
 
   async function list(call: Call): Promise<Answer> {
-    const { offset, limit } = fieldsOf(z.object(offsetPageFields), call.query)
-    const found = await listCampaigns(redis, call.caller.account, { offset, limit })
+    const { offset, limit, state: states } = fieldsOf(listQuery, call.query)
+    const found = await listCampaigns(redis, call.caller.account, { offset, limit, states })
     const data = await Promise.all(found.map((campaign) => describeCampaign(redis, campaign, Date.now())))
     return { body: { status: true, message: 'campaigns', data } }
   }
