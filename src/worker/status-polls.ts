@@ -1,16 +1,18 @@
 // Follows sent messages on wires that tell nothing by themselves. Each lane has a sorted set of messages by the time
 // of their next poll and one job that serves it: polls what is due, then puts itself back for the earliest that is
-// left. Polls come after half the message's age, so they thin out; they stop at a final state or after a day.
+// left. Polls come after half the message's age, so they thin out; they stop at a final state or after a day. What goes
+// wrong with one message is that message's alone: it is logged, put off, and its neighbours are polled.
 import { Queue, Worker } from 'bullmq'
 import type { Config } from '../config.ts'
 import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } from '../jobs/poll-status.ts'
 import type { Log } from '../log.ts'
 import { FIRST_POLL_MS, nextPollMs, POLL_FOR_MS } from '../messages/backoff.ts'
-import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { readStory } from '../messages/story.ts'
 import { nextPollAt, pollAgain, pollNoMore, takeDuePolls } from '../store/lane-survey.ts'
-import { giveEvidence, readMessage } from '../store/messages.ts'
+import { giveEvidence, type MessageRecord, readMessage } from '../store/messages.ts'
 import type { Redis } from '../store/redis.ts'
+import { isRedisAway } from '../store/redis-errors.ts'
 import { sharedQueuePrefix } from '../store/redis-keys.ts'
 import { redisNowMs } from '../store/worker-beats.ts'
 import { endJob, type JobEnd } from './bullmq.ts'
@@ -22,6 +24,8 @@ const AT_ONCE = 20
 const BATCH = 200
 /** A poll that died is repeated after this. */
 const LEASE_MS = 60_000
+/** A message that could not be asked about is looked at again after this: a person may have mended its record. */
+const PUT_OFF_MS = 3_600_000
 
 interface PollDeps {
   redis: Redis
@@ -99,7 +103,7 @@ async function pollLane(
     const rest = due.values()
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
-        for (const ulid of rest) await pollMessage(deps, entry, { lane, ulid })
+        for (const ulid of rest) await pollOrPutOff(deps, entry, { lane, ulid })
       }),
     )
   }
@@ -107,6 +111,17 @@ async function pollLane(
   const next = await nextPollAt(deps.redis, lane)
   if (next !== undefined) await schedule(lane, Math.max(next, Date.now() + FIRST_POLL_MS))
   return { kind: 'done' }
+}
+
+/** Rejects only when Redis refuses: then the message stays on the list and is due again when its lease is over. */
+async function pollOrPutOff(deps: PollDeps, entry: DirectoryEntry, id: MessageId): Promise<void> {
+  try {
+    await pollMessage(deps, entry, id)
+  } catch (error) {
+    if (isRedisAway(error)) throw error
+    deps.log.error({ message: messageId(id.lane, id.ulid), err: error }, 'poll.failed')
+    await pollAgain(deps.redis, id.lane, id.ulid, (await redisNowMs(deps.redis)) + PUT_OFF_MS)
+  }
 }
 
 async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId): Promise<void> {
@@ -118,7 +133,16 @@ async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId)
     if (verdict === 'done' && (end.status === 'read' || end.status === 'failed')) return
   }
   const now = await redisNowMs(deps.redis)
-  const sentAt = readStory(record.history, acceptedAtMs(id.ulid)).find(({ code }) => code === 's')?.atMs ?? now
+  const sentAt = sentAtMs(record, id)
   if (now - sentAt > POLL_FOR_MS) return pollNoMore(deps.redis, id.lane, id.ulid)
   await pollAgain(deps.redis, id.lane, id.ulid, now + nextPollMs(now - sentAt))
+}
+
+/**
+ * When it was last sent. A history may lack that: another attempt's delivery came first, or a person changed it. Then
+ * it counts from the acceptance; counted from now it would be of age 0 for ever and polled every second.
+ */
+function sentAtMs(record: MessageRecord, id: MessageId): number {
+  const acceptedMs = acceptedAtMs(id.ulid)
+  return readStory(record.history, acceptedMs).findLast(({ code }) => code === 's')?.atMs ?? acceptedMs
 }

@@ -1,0 +1,101 @@
+// Pins: a job that can never be run fails at once, is kept with the reason, is told in the lookup, and harms none of its
+// neighbours. Real: Redis, HTTP, producer, worker.
+import { Worker } from 'bullmq'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SEND_JOB } from '../../src/jobs/send.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
+import { deliveryOf, infoOf, reaches, sendTo } from '../support/messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { readLedger } from '../support/simulator-wires.ts'
+import { eventually } from '../support/wait.ts'
+
+const TEXT = 'the text that nobody may read here'
+
+let service: Service
+let tenant: Tenant
+let queues: LaneQueues
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.addTenant()
+  queues = openLaneQueues(service.redis)
+})
+afterAll(async () => {
+  await queues?.close()
+  await service?.close()
+})
+
+const good = {
+  v: 1,
+  to: '491700005001',
+  class: 'transactional',
+  content: { type: 'image', image: { link: 'https://example.com/a.png', caption: TEXT } },
+  until: Date.now() + 3_600_000,
+}
+
+/** Puts a job on the lane as another program might, and waits until it is set aside. */
+async function setAside(payload: unknown, id = messageId(tenant.partnerLane, newUlid(Date.now()))) {
+  const queue = queues.queueOf(tenant.partnerLane)
+  await queue.add(SEND_JOB, payload, { jobId: id })
+  queues.wake(tenant.partnerLane)
+  const job = await eventually(async () => {
+    const found = await queue.getJob(id)
+    return found?.failedReason ? found : undefined
+  }, `${id} is set aside`)
+  return { id, job }
+}
+
+test.each<[string, unknown, string]>([
+  ['nothing', {}, 'v'],
+  ['another version', { ...good, v: 2 }, 'v'],
+  ['no recipient', { ...good, to: undefined }, 'to'],
+  ['a recipient that is no number', { ...good, to: '+49 170' }, 'to'],
+  ['an unknown class', { ...good, class: 'urgent' }, 'class'],
+  ['no content', { ...good, content: undefined }, 'content'],
+  ['a link that is none', { ...good, content: { type: 'image', image: { link: TEXT } } }, 'content.image.link'],
+  ['no validity', { ...good, until: 'soon' }, 'until'],
+])(
+  'a payload with %s fails at once, is kept, and names the field without quoting it',
+  async (_name, payload, field) => {
+    const { job } = await setAside(payload)
+    expect(job.failedReason).toContain(field)
+    expect(job.failedReason).not.toContain(TEXT)
+    expect(job.attemptsMade).toBeLessThanOrEqual(1)
+    expect(job.stacktrace?.join('') ?? '').not.toMatch(/\.[jt]s:\d+/)
+    expect(job.data).toEqual(JSON.parse(JSON.stringify(payload)))
+  },
+)
+
+test('a job whose id is no message id is set aside', async () => {
+  const { job } = await setAside(good, 'not-a-message-id')
+  expect(job.failedReason).toContain('message id')
+})
+
+test('neighbours of a dead letter are sent, and it is not', async () => {
+  const before = await sendTo(service, tenant, '+491700005101')
+  const { id } = await setAside({ ...good, to: '491700005102', class: 'urgent' })
+  const after = await sendTo(service, tenant, '+491700005103')
+  for (const each of [before, after]) await reaches(service, tenant, each, 'read')
+  const recipients = (await readLedger(service.simulator.url)).map(({ to }) => to)
+  expect(recipients).toContain('491700005101')
+  expect(recipients).toContain('491700005103')
+  expect(recipients).not.toContain('491700005102')
+  expect(id).toBeTruthy()
+})
+
+test('a message that was set aside although it could be read is told as failed, with a sentence', async () => {
+  await service.stopWorker()
+  const id = await sendTo(service, tenant, '+491700005201')
+  const queue = queues.queueOf(tenant.partnerLane)
+  const token = 'a worker that gives up'
+  const worker = new Worker(queue.name, null, { connection: service.redis, prefix: queue.opts.prefix ?? '' })
+  const job = await worker.getNextJob(token)
+  expect(job?.id).toBe(id)
+  await job?.moveToFailed(new Error('it could not be processed'), token)
+  await worker.close()
+  const told = await deliveryOf(service, tenant, id)
+  expect(told.status).toBe('failed')
+  expect(told.error_message).toContain('set aside')
+  expect(await infoOf(service, tenant, id)).toMatchObject({ status: 'failed' })
+  await service.startWorker()
+})

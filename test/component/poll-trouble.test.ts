@@ -1,0 +1,142 @@
+// Pins: what is wrong with one message that is polled is that message's alone, and none is polled without end. Real:
+// Redis, the poll jobs. Stood in for: the provider.
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { loggedError } from '../../src/log.ts'
+import { POLL_FOR_MS } from '../../src/messages/backoff.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import type { PollEnd } from '../../src/providers/provider.ts'
+import { claim, giveEvidence, readMessage } from '../../src/store/messages.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { messageKey, pollKey } from '../../src/store/redis-keys.ts'
+import { type StatusPolls, startStatusPolls } from '../../src/worker/status-polls.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { eventually } from '../support/wait.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+const HALF_AN_HOUR_MS = 1_800_000
+const SECRET_TEXT = 'the text that nobody may log'
+
+let server: TestRedis
+let redis: Redis
+let polls: StatusPolls
+const logged: string[] = []
+/** What the provider says of a message, by its own id; `delivered` unless said otherwise. */
+const answers = new Map<string, () => PollEnd>()
+const asked: string[] = []
+
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+  const provider = {
+    send: () => Promise.reject(new Error('nothing is sent here')),
+    poll: async (_sender: unknown, providerId: string): Promise<PollEnd> => {
+      asked.push(providerId)
+      return answers.get(providerId)?.() ?? { kind: 'status', status: 'delivered', problem: undefined }
+    },
+  }
+  const sender = {
+    id: 1,
+    account: 1,
+    number: '491700000001',
+    name: '',
+    provider: 'partner-api',
+    base_url: 'http://127.0.0.1:1',
+    token: '',
+    phone_number_id: '',
+    rate: 80,
+    honours_idempotency: false,
+    paused_for: '',
+  } as const
+  const entry = {
+    sender,
+    provider,
+    providerSender: { number: sender.number, baseUrl: sender.base_url, token: '', phoneNumberId: '' },
+    repeat: { transactional: 'once', campaign: 'never' },
+    bringsEvidence: false,
+  } as const
+  const log = pino({ level: 'info', serializers: { err: loggedError } }, { write: (line) => void logged.push(line) })
+  polls = startStatusPolls({ redis, config: loadConfig({}), log, directory: { of: async () => entry } })
+})
+afterAll(async () => {
+  await polls?.stop(5_000)
+  redis?.disconnect()
+  await server?.stop()
+})
+
+let lanes = 0
+
+/** Messages of a new lane that were sent this long after each had been accepted `ageMs` ago, and are due to be polled. */
+async function sentMessages(howMany: number, ageMs = 5_000) {
+  lanes += 1
+  const lane = lanes
+  const ids = Array.from({ length: howMany }, () => ({ lane, ulid: newUlid(Date.now() - ageMs) }))
+  const times = { lostAfterMs: 60_000, evidenceWaitMs: 0, retentionMs: 3_600_000 }
+  const message = { to: '491700000002', type: 'audio', text: SECRET_TEXT, class: 'transactional' } as const
+  for (const id of ids) {
+    await claim(
+      redis,
+      id,
+      'AAAAAA',
+      { ...message, validUntil: Date.now() + 60_000, campaign: undefined, run: undefined },
+      times,
+    )
+    await giveEvidence(redis, id, 'AAAAAA', 'sent', { providerId: `up-${id.ulid}`, firstPollMs: 1 })
+  }
+  return ids
+}
+
+type Id = Awaited<ReturnType<typeof sentMessages>>[number]
+
+const stateOf = async (id: Id) => (await readMessage(redis, id))?.state
+const nextPollIn = async (id: Id) => Number(await redis.zscore(pollKey(id.lane), id.ulid)) - Date.now()
+const areDelivered = (ids: readonly Id[]) =>
+  eventually(async () => (await Promise.all(ids.map(stateOf))).every((state) => state === 'delivered'), 'delivered')
+
+const damages: [string, (id: Id) => Promise<void>][] = [
+  ['a record that is broken', async (id) => void (await redis.hset(messageKey(id.lane, id.ulid), 'k', SECRET_TEXT))],
+  [
+    'a provider call that throws',
+    async (id) =>
+      void answers.set(`up-${id.ulid}`, () => {
+        throw new Error('a fault of ours')
+      }),
+  ],
+]
+
+test.each(damages)('%s keeps none of its neighbours from being polled, and is put off', async (_name, damage) => {
+  const ids = await sentMessages(30)
+  const [bad, ...neighbours] = ids
+  if (!bad) throw new Error('no message')
+  await damage(bad)
+  polls.follow(bad.lane)
+  await areDelivered(neighbours)
+  await eventually(async () => (await nextPollIn(bad)) > HALF_AN_HOUR_MS, 'it is put off')
+  const lines = logged.filter((line) => line.includes(messageId(bad.lane, bad.ulid)))
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain('"msg":"poll.failed"')
+  expect(logged.join()).not.toContain('poll.set_aside')
+  expect(logged.join()).not.toContain(SECRET_TEXT)
+})
+
+test('a message whose history does not say when it was sent is polled by the time of its acceptance', async () => {
+  const [id] = await sentMessages(1, 600_000)
+  if (!id) throw new Error('no message')
+  await redis.hset(messageKey(id.lane, id.ulid), 'h', 'c5,AAAAAA')
+  answers.set(`up-${id.ulid}`, () => ({ kind: 'pending' }))
+  polls.follow(id.lane)
+  await eventually(async () => (await nextPollIn(id)) > 240_000, 'its next poll is minutes away')
+  expect(asked.filter((each) => each === `up-${id.ulid}`)).toHaveLength(1)
+})
+
+test('a message that nobody has heard of for a day is polled no more, whatever its history says', async () => {
+  const [without, late] = await sentMessages(2, POLL_FOR_MS + 60_000)
+  if (!without || !late) throw new Error('no message')
+  await redis.hset(messageKey(without.lane, without.ulid), 'h', 'c5,AAAAAA')
+  for (const id of [without, late]) answers.set(`up-${id.ulid}`, () => ({ kind: 'pending' }))
+  polls.follow(without.lane)
+  await eventually(async () => (await redis.zcard(pollKey(without.lane))) === 1, 'one is taken off')
+  // The other one waited for a day and was sent only now.
+  expect(await redis.zscore(pollKey(late.lane), late.ulid)).not.toBeNull()
+})

@@ -1,0 +1,64 @@
+// A partner upstream that a test steers answer by answer, where the simulator's behaviours are not fine enough: it keeps
+// the time of every send and every status poll.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { z } from 'zod'
+
+const sendBody = z.object({ to: z.string() })
+const pollBody = z.object({ message_id: z.string() })
+
+export interface Partner {
+  url: string
+  sends: { atMs: number; to: string; refused: boolean }[]
+  /** Recipients whose message was asked about. */
+  polls: string[]
+  close(): Promise<void>
+}
+
+/**
+ * Starts it. `throttle` gives the headers of a 429 for the n-th send, counted from 0, or nothing to take it; `poll` the
+ * body that a status poll of the recipient's message is answered with.
+ */
+export async function startPartner({
+  throttle = () => undefined,
+  poll = () => statusAnswer('delivered'),
+}: {
+  throttle?: (send: number) => Record<string, string> | undefined
+  poll?: (to: string) => string
+} = {}): Promise<Partner> {
+  const sends: Partner['sends'] = []
+  const polls: string[] = []
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += String(chunk)
+    const body: unknown = JSON.parse(text)
+    if (request.url?.endsWith('/getmessgageinfobyid')) {
+      const to = pollBody.parse(body).message_id.replace('up-', '')
+      polls.push(to)
+      response.end(poll(to))
+      return
+    }
+    const { to } = sendBody.parse(body)
+    const headers = throttle(sends.length)
+    sends.push({ atMs: performance.now(), to, refused: headers !== undefined })
+    if (headers) response.writeHead(429, headers).end('{"message":"Too fast."}')
+    else response.end(JSON.stringify({ messages: [{ id: `up-${to}` }] }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    sends,
+    polls,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** What a status poll is answered with. */
+export const statusAnswer = (status: string, error_message: string | null = null): string =>
+  JSON.stringify({ status: true, message: { status, error_message } })
