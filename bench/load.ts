@@ -79,7 +79,7 @@ async function run(options: z.infer<typeof runSchema>): Promise<LoadReport> {
     socket.removeAllListeners('close')
     socket.destroy()
   }
-  report.perSecond = (inTime / (lastInTimeAt - startedAt)) * 1_000
+  report.perSecond = inTime === 0 ? 0 : (inTime / (lastInTimeAt - startedAt)) * 1_000
   return report
 
   /** Lets requests fall due at the rate; one that finds no idle connection waits, and its waiting is measured. */

@@ -20,6 +20,12 @@ export interface LaneMessage {
   payload: SendPayload
 }
 
+/**
+ * Jobs that are made and written in one go. A thousand at once are so much short-lived memory that it outlives its
+ * first collection: 75 µs of CPU time per message instead of 65, and other requests wait for all of it.
+ */
+const AT_ONCE = 100
+
 export type LaneQueues = ReturnType<typeof openLaneQueues>
 
 export function openLaneQueues(redis: Redis) {
@@ -94,7 +100,23 @@ export function openLaneQueues(redis: Redis) {
         lanes.set(lane, lanes.get(lane) ?? [])
         lanes.get(lane)?.push(message)
       }
-      await Promise.all([...lanes].map(([lane, ofLane]) => addToLane(lane, ofLane)))
+      const adding: Promise<void>[] = []
+      let made = 0
+      for (const [lane, ofLane] of lanes) {
+        for (let from = 0; from < ofLane.length; from += AT_ONCE) {
+          const slice = ofLane.slice(from, from + AT_ONCE)
+          if (made >= AT_ONCE) {
+            await new Promise((resolve) => setImmediate(resolve))
+            made = 0
+          }
+          made += slice.length
+          const added = addToLane(lane, slice)
+          // It may fail before all are made, when nobody waits for it yet; whoever called hears of it below.
+          added.catch(() => {})
+          adding.push(added)
+        }
+      }
+      await Promise.all(adding)
     },
 
     /** Sets the pace of a lane, at once and for every worker. */

@@ -10,12 +10,31 @@ const KEEP_ALIVE_MS = 5_000
 const LOADING_CHECK_MS = 200
 
 /**
+ * Writes all commands of one turn of the event loop to the socket together. A busy worker then makes 1.1 system calls
+ * per message that write instead of 4, and takes 120 µs of CPU time instead of 165; Redis, which syncs its file once per
+ * turn of its own loop, syncs for many. The commands and their order stay as they are, unlike with ioredis's
+ * autopipelining, which halves BullMQ's workers. A connection that is closed in the meantime writes them first. BullMQ's
+ * blocking connections are made by `duplicate()`, which makes plain ones.
+ */
+class GatheringRedis extends Redis {
+  override sendCommand(...args: Parameters<Redis['sendCommand']>): unknown {
+    const { stream } = this
+    // Every cork has its one uncork, on the very stream: a reconnect brings another.
+    if (stream?.writableCorked === 0) {
+      stream.cork()
+      setImmediate(() => stream.uncork())
+    }
+    return super.sendCommand(...args)
+  }
+}
+
+/**
  * For processes that answer requests: nothing is queued while Redis is away and no command outlives 2 s.
  * `maxRetriesPerRequest: 0` also keeps ioredis from sending an unanswered command again after a reconnect, which
  * measured as one INCR counted twice.
  */
 export function connectFailFast(url: string): Redis {
-  return new Redis(url, {
+  return new GatheringRedis(url, {
     protocol: 2,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -34,7 +53,7 @@ export function connectFailFast(url: string): Redis {
  * and without it a half-open socket was not noticed in 75 s.
  */
 export function connectPatient(url: string): Redis {
-  return new Redis(url, {
+  return new GatheringRedis(url, {
     protocol: 2,
     maxRetriesPerRequest: null,
     connectTimeout: 5_000,

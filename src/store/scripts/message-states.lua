@@ -78,7 +78,7 @@ end
 -- p of the record at a key, with all else that a step reads of it, and whether there is one. A step reads once and
 -- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
 local function load(key)
-  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r')
+  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p')
   return {
     state = f[1] or QUEUED,
     attempt = f[2] or '',
@@ -87,6 +87,8 @@ local function load(key)
     story = f[5] or '',
     validUntil = tonumber(f[6] or '0'),
     run = f[7] or '',
+    -- Which of the fields are there that a step may drop.
+    has = { n = f[3], e = f[8], p = f[9] },
   }, f[1] and true or false
 end
 
@@ -116,13 +118,10 @@ local function told(story, letter, atMs, acceptedMs, detail)
 end
 
 -- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
--- true at every moment. `run` is the campaign's number; '' for a message of none. `from` nil: it is new. Besides the
--- states, `lost` counts those of the unknown ones that are so because a worker died.
-local function count(prefix, run, from, to, isLost)
+-- true at every moment. `run` is the campaign's number; '' for a message of none. `from` nil: it is new.
+local function count(prefix, run, from, to)
   if run == '' or from == to then return end
   local key = prefix .. run .. ':counts'
-  if isLost and from == UNKNOWN then redis.call('HINCRBY', key, 'lost', -1) end
-  if isLost and to == UNKNOWN then redis.call('HINCRBY', key, 'lost', 1) end
   if from then redis.call('HINCRBY', key, from, -1) end
   redis.call('HINCRBY', key, to, 1)
 end

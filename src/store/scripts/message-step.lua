@@ -35,17 +35,14 @@ if verdict == 'ignored' then
   return { verdict, p.state }
 end
 
--- Read before it is written: no step that leads to unknown brings an error of its own, so that it is the same one on
--- the way in and on the way out.
-local isLost = (before == UNKNOWN or p.state == UNKNOWN)
-  and string.sub(redis.call('HGET', KEYS[1], 'e') or '', 1, 12) == 'worker_lost|'
-
 local set, gone = {}, {}
 local function write(field, value)
   set[#set + 1] = field
   set[#set + 1] = value
 end
-local function drop(field) gone[#gone + 1] = field end
+local function drop(field)
+  if p.has[field] then gone[#gone + 1] = field end
+end
 
 local letter = p.state
 if kind == 'unsent' then letter = p.state == FAILED and FAILED or 'u' end
@@ -66,13 +63,13 @@ if kind == 'requeue' and ARGV[13] ~= '' then write('u', ARGV[13]) end
 -- The content is needed for another try and lives in the job, which goes away once it is done.
 if RANK[p.state] then
   drop('p')
-elseif redis.call('HEXISTS', KEYS[1], 'p') == 0 then
+elseif not p.has.p then
   local data = redis.call('HGET', KEYS[5], 'data')
   if data then write('p', data) end
 end
 redis.call('HSET', KEYS[1], unpack(set))
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
-count(ARGV[14], p.run, before, p.state, isLost)
+count(ARGV[14], p.run, before, p.state)
 
 if p.state == UNCONFIRMED then
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[10]), ARGV[1])
