@@ -16,6 +16,8 @@ export interface Bench {
   seconds: number
   /** Whether to measure at the sizes of the goals where the default is smaller. */
   full: boolean
+  /** How many people a campaign has, or a file of contacts; undefined: as `full` says. */
+  people: number | undefined
   /** Folder for CPU profiles of Laneway's processes; none without. */
   profile: string | undefined
   /** Prints a line that stays. */

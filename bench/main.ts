@@ -47,6 +47,7 @@ Without a name all are run, which takes about MINUTES minutes.
   --rounds <n>     rounds that count, after one that warms up (default 3)
   --seconds <n>    how long each round of a timed scenario loads one contender (default 5)
   --full           the sizes of the goals where the default is smaller: a million waiting, ten minutes of memory
+  --people <n>     recipients of the campaign, rows of the import (default 100000, with --full 1000000)
   --json <file>    also write the figures, machine and versions as JSON; - for standard output
   --profile <dir>  write CPU profiles of Laneway's processes there
   --help`
@@ -57,6 +58,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '5' },
     full: { type: 'boolean', default: false },
+    people: { type: 'string' },
     json: { type: 'string' },
     profile: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -91,6 +93,7 @@ try {
         rounds: Number(values.rounds),
         seconds: Number(values.seconds),
         full: values.full,
+        people: values.people === undefined ? undefined : Number(values.people),
         profile,
         say: progress.say,
         progress: (doing) => progress.show(`${name}: ${doing}`),

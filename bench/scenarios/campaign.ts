@@ -1,6 +1,7 @@
-// One campaign to 1,000,000 people (100,000 without --full) on a lane without a limit: how soon it begins, how fast it
-// is, what it needs of memory, and whether everybody got exactly one message: sink, records and counts are compared
-// one by one, and the figures of the campaign, read ten times a second, must add up at each reading.
+// One campaign to 1,000,000 people (100,000 without --full, or as many as --people says) on a lane without a limit: how
+// soon it begins, how fast it is, what it needs of CPU and memory, and whether everybody got exactly one message: sink,
+// records and counts are compared one by one, and the figures of the campaign, read ten times a second, must add up at
+// each reading.
 import { parseCampaignId } from '../../src/messages/campaign-id.ts'
 import { campaignMessageUlid } from '../../src/messages/campaign-message-id.ts'
 import { findCampaign } from '../../src/store/campaigns.ts'
@@ -9,12 +10,14 @@ import type { Bench } from '../bench.ts'
 import { createCampaign, fillTag, phoneOf, show, start, sumOf, takenOf } from '../campaign.ts'
 import { sinkGets, watchSink } from '../contender.ts'
 import { type Laneway, startLaneway } from '../laneway.ts'
-import { rssMb } from '../process-usage.ts'
+import { cpuMs, rssMb } from '../process-usage.ts'
 import { usedMemory } from '../redis.ts'
 import { type Figure, withGoal } from '../report.ts'
 
 const MB = 1024 * 1024
 const READ_EVERY_MS = 100
+/** Of the run: what a worker takes for good it has taken by then. */
+const SETTLED = 0.1
 const FULL = 1_000_000
 const SMALL = 100_000
 
@@ -26,7 +29,7 @@ interface Sample {
 
 export async function campaign(bench: Bench): Promise<Figure[]> {
   const { rig, dir, closing, progress } = bench
-  const people = bench.full ? FULL : SMALL
+  const people = bench.people ?? (bench.full ? FULL : SMALL)
   const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { profile: bench.profile })
   const tag = await fillTag(laneway, people, (done) => progress(`${done} contacts`))
   const sender = laneway.traffic.kind === 'message' ? (laneway.traffic.senders[0] ?? '') : ''
@@ -37,11 +40,14 @@ export async function campaign(bench: Bench): Promise<Figure[]> {
 
   await watchSink(rig, { opaque: true })
   const before = await usedMemory(laneway.redis.client)
+  const pids = [laneway.worker.pid, laneway.redis.pid, laneway.producer.pid]
+  const cpuBefore = pids.map((pid) => cpuMs([pid]))
   const startedAt = performance.now()
   await start(laneway, id)
   const samples: Sample[] = []
   let firstAfterMs = 0
-  for (;;) {
+  for (let dueAt = startedAt; ; dueAt = Math.max(dueAt + READ_EVERY_MS, performance.now())) {
+    await new Promise((resolve) => setTimeout(resolve, dueAt - performance.now()))
     const now = await show(laneway, id)
     if (sumOf(now) !== people) throw new Error(`the figures add up to ${sumOf(now)}: ${JSON.stringify(now.progress)}`)
     const taken = takenOf(now)
@@ -50,37 +56,41 @@ export async function campaign(bench: Bench): Promise<Figure[]> {
     progress(`${taken} of ${people}`)
     if (now.state === 'done') break
     if (now.state !== 'running') throw new Error(`the campaign is ${now.state}`)
-    await new Promise((resolve) => setTimeout(resolve, READ_EVERY_MS))
   }
   const seconds = (performance.now() - startedAt) / 1_000
+  const [ofWorker = 0, ofRedis = 0, ofProducer = 0] = pids.map(
+    (pid, i) => ((cpuMs([pid]) - (cpuBefore[i] ?? 0)) * 1_000) / people,
+  )
   const { opaque } = await sinkGets(rig, people)
   await compareOneByOne(laneway, id, people, opaque)
 
   const perRecord = ((await usedMemory(laneway.redis.client)) - before) / people
   const beyond = samples.map(({ taken, redisBytes }) => redisBytes - before - taken * perRecord)
+  const memory = samples.map(({ workerMb }) => workerMb)
+  const settled = memory[Math.floor(memory.length * SETTLED)] ?? 0
   const figure = (what: string, value: number, unit: string): Figure => ({ scenario: 'campaign', what, value, unit })
   return [
     figure('recipients', people, ''),
     figure('preflight', preflightSeconds, 's'),
     withGoal(figure('first message after start', firstAfterMs / 1_000, 's'), '< 2'),
     figure('messages', people / seconds, '/s'),
-    figure('worker memory at the start', samples[0]?.workerMb ?? 0, 'MB'),
-    figure('worker memory half-way', samples[Math.floor(samples.length / 2)]?.workerMb ?? 0, 'MB'),
-    figure('worker memory at the end', samples.at(-1)?.workerMb ?? 0, 'MB'),
-    withGoal(figure('worker memory, most', Math.max(...samples.map(({ workerMb }) => workerMb)), 'MB'), '< 250'),
+    figure('worker, CPU per message', ofWorker, 'us'),
+    figure('Redis, CPU per message', ofRedis, 'us'),
+    figure('producer, CPU per message, mostly the readings', ofProducer, 'us'),
+    figure('worker memory at the start', memory[0] ?? 0, 'MB'),
+    withGoal(figure('worker memory, most', Math.max(...memory), 'MB'), '< 250'),
+    figure('worker memory, growth after a tenth of the time', (memory.at(-1) ?? 0) - settled, 'MB'),
     withGoal(figure('Redis per finished message', perRecord, 'bytes'), '< 401'),
     withGoal(figure('Redis beyond finished messages and list, most', Math.max(...beyond) / MB, 'MB'), '< 50'),
     figure('readings that added up', samples.length, ''),
+    figure('readings per second', samples.length / seconds, '/s'),
+    figure('recipients whose sink, record and count agree', people, ''),
   ]
 }
 
 /** Sink, records and counts must name the same messages, each once. */
-async function compareOneByOne(
-  { redis: { client } }: Laneway,
-  name: string,
-  people: number,
-  opaque: string[],
-): Promise<void> {
+async function compareOneByOne(laneway: Laneway, name: string, people: number, opaque: string[]): Promise<void> {
+  const { client } = laneway.redis
   const id = parseCampaignId(name)
   const found = id && (await findCampaign(client, id))
   if (!found) throw new Error('the campaign is gone')
@@ -99,5 +109,7 @@ async function compareOneByOne(
       if (states[i] !== 'sent') throw new Error(`recipient ${at + i} is ${states[i]}`)
     }
   }
+  const { progress } = await show(laneway, name)
+  if (progress.sent !== people) throw new Error(`the counts say ${JSON.stringify(progress)}`)
   if (sent.size !== people) throw new Error(`the sink got ${sent.size - people} messages that nobody was to get`)
 }

@@ -1,7 +1,7 @@
 // Every scenario, the longest first, so that the short ones fill the gaps.
 import type { Scenario } from '../scenario.ts'
 import { backlogResumes } from './backlog-resumes.ts'
-import { campaignKill } from './campaign-kill.ts'
+import { campaignKills } from './campaign-kill.ts'
 import { frozenWorker } from './frozen-worker.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
 import { idempotencyRace } from './idempotency-race.ts'
@@ -23,7 +23,7 @@ import { workerKills } from './worker-kill.ts'
 export const SCENARIOS: readonly Scenario[] = [
   poisonJobs,
   powerLoss,
-  campaignKill,
+  ...campaignKills,
   frozenWorker,
   redisKill,
   ...workerKills,

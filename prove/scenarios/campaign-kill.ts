@@ -1,5 +1,6 @@
-// A campaign whose only worker, and with it the fan-out, is killed each time the cursor in its list has moved. Every
-// recipient gets the message once or is flagged, and the campaign's figures add up at every reading.
+// A campaign whose only worker, and with it the fan-out, is killed again and again: each time the cursor in its list has
+// moved, which is at the boundary of a chunk, and in another scenario every two seconds. Every recipient gets the
+// message once or is flagged, and the campaign's figures add up at every reading.
 import { parseCampaignId } from '../../src/messages/campaign-id.ts'
 import { findCampaign } from '../../src/store/campaigns.ts'
 import { createTag } from '../../src/store/contact-tags.ts'
@@ -15,19 +16,43 @@ import { eventually } from '../wait.ts'
 
 const IMPATIENT = { LANEWAY_SEND_TIMEOUT_SECONDS: '1' }
 
-export const campaignKill: Scenario = {
-  name: 'campaign-kill',
-  promise: 'A campaign whose fan-out and worker are killed again and again reaches everybody once, or flags them.',
-  run: (run) =>
-    onRig(run, { tenants: [{ wire: 'cloud-api', policy: 'never_repeat', campaign: true }], env: IMPATIENT }, (rig) =>
-      play(rig, run),
-    ),
+/** Whether it is time for the next kill. */
+type Nemesis = (seen: { cursor: number; killedAt: number; cursorThen: number }) => boolean
+
+const EVERY_MS = 2_000
+/** The small run is over before a worker could be killed twice, unless its lane is slow. */
+const SLOW = 100
+
+export const campaignKills: readonly Scenario[] = [
+  scenario(
+    'campaign-kill',
+    'A campaign whose fan-out is killed with its worker at each chunk boundary reaches everybody once, or flags them.',
+    ({ cursor, cursorThen }) => cursor > cursorThen,
+  ),
+  scenario(
+    'campaign-kill-timed',
+    'A campaign whose worker is killed every two seconds reaches everybody once, or flags them.',
+    ({ killedAt }) => performance.now() - killedAt >= EVERY_MS,
+    SLOW,
+  ),
+]
+
+function scenario(name: string, promise: string, nemesis: Nemesis, slow?: number): Scenario {
+  return {
+    name,
+    promise,
+    run(run) {
+      const rate = run.full ? undefined : slow
+      const tenant = { wire: 'cloud-api', policy: 'never_repeat', campaign: true, ...(rate && { rate }) } as const
+      return onRig(run, { tenants: [tenant], env: IMPATIENT }, (rig) => play(rig, run, nemesis))
+    },
+  }
 }
 
-async function play(rig: Rig, run: Run): Promise<Finding> {
+async function play(rig: Rig, run: Run, nemesis: Nemesis): Promise<Finding> {
   const people = recipientsOf(0, run.full ? 100_000 : 1_000)
   const id = await startCampaign(rig, people)
-  const { kills, readings, violations } = await killUntilFed(rig, id, people.length, run)
+  const { kills, leaps, readings, violations } = await killUntilFed(rig, id, people.length, run, nemesis)
   const isDone = async () => (await describeCampaign(rig, id)).state === 'done'
   if (!(await eventually(isDone, run.restLimitMs, 250))) violations.push('the campaign is not done in time')
 
@@ -52,6 +77,7 @@ async function play(rig: Rig, run: Run): Promise<Finding> {
     judgement,
     figures: [
       { what: 'kills of worker and fan-out', value: kills, unit: '', atLeast: 3 },
+      { what: 'recipients fed between two kills, most', value: Math.max(...leaps), unit: '' },
       { what: 'readings of the campaign that added up', value: readings, unit: '' },
       { what: 'sent twice', value: judgement.sentTwice.length, unit: 'messages', atMost: 0 },
     ],
@@ -76,26 +102,30 @@ async function startCampaign(rig: Rig, people: readonly string[]): Promise<strin
   return id
 }
 
-/** Kills the worker each time the cursor has moved, until the whole list was fed. */
-async function killUntilFed(rig: Rig, id: string, total: number, run: Run) {
+/** Kills the worker when the nemesis says so, until the whole list was fed. */
+async function killUntilFed(rig: Rig, id: string, total: number, run: Run, nemesis: Nemesis) {
   const [worker] = rig.workers
   const violations: string[] = []
-  let kills = 0
+  const leaps: number[] = []
   let readings = 0
+  let killedAt = performance.now()
+  let cursorThen = 0
   for (let cursor = 0; cursor < total; ) {
-    const before = cursor
-    if ((await cursorOf(rig, id)) > before) {
+    cursor = await cursorOf(rig, id)
+    if (nemesis({ cursor, killedAt, cursorThen })) {
       await worker?.kill9()
-      kills += 1
+      killedAt = performance.now()
       cursor = await cursorOf(rig, id)
+      leaps.push(cursor - cursorThen)
+      cursorThen = cursor
       await worker?.start()
-      if (kills % 20 === 0) run.say(`${kills} kills, ${cursor} of ${total} fed`)
+      if (leaps.length % 20 === 0) run.say(`${leaps.length} kills, ${cursor} of ${total} fed`)
     }
     const { sum } = await describeCampaign(rig, id)
     if (sum === total) readings += 1
     else violations.push(`the figures added up to ${sum} instead of ${total}`)
   }
-  return { kills, readings, violations }
+  return { kills: leaps.length, leaps, readings, violations }
 }
 
 async function cursorOf(rig: Rig, name: string): Promise<number> {
