@@ -15,14 +15,17 @@ export type JobEnd =
   | OwnEnd
   /** The whole lane waits; the job goes back to the front and keeps its place. */
   | { kind: 'lane_waits'; ms: number }
+  /** Finished, and the whole lane waits. */
+  | { kind: 'done_lane_waits'; ms: number }
 
 /** Carries an end out. Resolves to the answer when the job is done and throws BullMQ's own signal otherwise. */
 export async function endJob(end: JobEnd, job: Job, token: string | undefined, queue: Queue): Promise<unknown> {
-  if (end.kind !== 'lane_waits') return endOwn(end, job, token)
+  if (end.kind !== 'lane_waits' && end.kind !== 'done_lane_waits') return endOwn(end, job, token)
   // rateLimit overwrites a longer wait that another message of the lane has set a moment ago.
   const running = await queue.getRateLimitTtl()
   if (running < end.ms) await queue.rateLimit(end.ms)
-  throw new RateLimitError()
+  if (end.kind === 'lane_waits') throw new RateLimitError()
+  return undefined
 }
 
 /** The same for a queue that never waits as a whole. */

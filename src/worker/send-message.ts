@@ -139,7 +139,7 @@ async function settle(
   outcome: Outcome,
 ): Promise<JobEnd> {
   const { redis, config } = deps
-  if (outcome.kind !== 'lane_waits') deps.trouble.over(id.lane)
+  if (outcome.kind !== 'lane_waits' && outcome.kind !== 'unconfirmed') deps.trouble.over(id.lane)
   switch (outcome.kind) {
     case 'sent': {
       const firstPollMs = entry.provider.poll ? FIRST_POLL_MS : undefined
@@ -176,7 +176,8 @@ async function settle(
       const waitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
       await loseAttempt(redis, id, attempt, { problem: outcome.problem, waitMs })
       if (outcome.blocksSender) await blockSender(deps, id.lane, outcome.problem.sentence)
-      return { kind: 'done' }
+      const ms = deps.trouble.unprovenMs(id.lane, outcome.problem)
+      return ms === 0 ? { kind: 'done' } : { kind: 'done_lane_waits', ms }
     }
   }
 }
