@@ -12,6 +12,7 @@ import { poisonJobs } from './poison-jobs.ts'
 import { powerLoss } from './power-loss.ts'
 import { producerKill } from './producer-kill.ts'
 import { providerLine } from './provider-line.ts'
+import { providerOutage } from './provider-outage.ts'
 import { redisFull } from './redis-full.ts'
 import { redisKill } from './redis-kill.ts'
 import { refusedRepeat } from './refused-repeat.ts'
@@ -31,6 +32,7 @@ export const SCENARIOS: readonly Scenario[] = [
   redisFull,
   lostReplies,
   providerLine,
+  providerOutage,
   backlogResumes,
   manyLanes,
   storm429,
