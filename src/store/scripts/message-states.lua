@@ -118,10 +118,13 @@ local function told(story, letter, atMs, acceptedMs, detail)
 end
 
 -- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
--- true at every moment. `run` is the campaign's number; '' for a message of none. `from` nil: it is new.
-local function count(prefix, run, from, to)
+-- true at every moment. `run` is the campaign's number; '' for a message of none. `from` nil: it is new. Besides the
+-- states, `lost` counts those of the unknown ones that are so because a worker died.
+local function count(prefix, run, from, to, isLost)
   if run == '' or from == to then return end
   local key = prefix .. run .. ':counts'
+  if isLost and from == UNKNOWN then redis.call('HINCRBY', key, 'lost', -1) end
+  if isLost and to == UNKNOWN then redis.call('HINCRBY', key, 'lost', 1) end
   if from then redis.call('HINCRBY', key, from, -1) end
   redis.call('HINCRBY', key, to, 1)
 end

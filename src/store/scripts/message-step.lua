@@ -69,7 +69,10 @@ elseif not p.has.p then
 end
 redis.call('HSET', KEYS[1], unpack(set))
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
-count(ARGV[14], p.run, before, p.state)
+-- The error that was there before this step: none that leads to unknown brings one of its own, so that it is the same on
+-- the way in and on the way out.
+local isLost = string.sub(p.has.e or '', 1, 12) == 'worker_lost|'
+count(ARGV[14], p.run, before, p.state, isLost)
 
 if p.state == UNCONFIRMED then
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[10]), ARGV[1])
