@@ -34,6 +34,7 @@ export type Lifecycle = ReturnType<typeof createLifecycle>
 export function createLifecycle(log: Log, parent: number) {
   const parts: (Ending & { name: string })[] = []
   let starting: Promise<unknown> = Promise.resolve()
+  const stopSignal = new AbortController()
   let stopping = false
   let stopBeganMs = 0
 
@@ -41,6 +42,7 @@ export function createLifecycle(log: Log, parent: number) {
     if (stopping) return
     stopping = true
     stopBeganMs = Date.now()
+    stopSignal.abort()
     log.info({ reason }, 'stop.began')
     setTimeout(() => {
       log.error({ waiting_for: parts.at(-1)?.name }, 'stop.took_too_long')
@@ -79,6 +81,10 @@ export function createLifecycle(log: Log, parent: number) {
   })
 
   return {
+    /** Calls back when a stop begins: for a start that may wait for something that does not come. */
+    onStop(begun: () => void): void {
+      stopSignal.signal.addEventListener('abort', begun)
+    },
     /** Starts a part and remembers how to stop it. */
     async start<T>(name: string, begin: () => Promise<T>, end: (part: T) => Ending): Promise<T> {
       if (stopping) throw new StopRequested()

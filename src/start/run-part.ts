@@ -3,8 +3,11 @@ import { type Config, ConfigError, loadConfig, startedByNpm } from '../config.ts
 import { createLog, type Log } from '../log.ts'
 import { checkRedis } from '../store/redis-safety.ts'
 import { openDataFolder } from './data-folder.ts'
-import { createLifecycle, StopRequested } from './lifecycle.ts'
+import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
 import { sentenceOf } from './sentence.ts'
+
+/** A start that is under way when a stop begins gets this long to finish, so that it can be stopped in order. */
+const START_GRACE_MS = 2_000
 
 type StartPart = (config: Config, redisUrl: string, log: Log) => Promise<{ close(): Promise<void> }>
 
@@ -19,12 +22,13 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     const log = createLog(config, name)
     const life = createLifecycle(log, startedByNpm() ? process.ppid : 0)
     const settings = { ...config, dataDir: openDataFolder(config.dataDir) }
+    const begin = async () => {
+      await checkRedis(redisUrl, config.production, log)
+      return startPart(settings, redisUrl, log)
+    }
     await life.start(
       name,
-      async () => {
-        await checkRedis(redisUrl, config.production, log)
-        return startPart(settings, redisUrl, log)
-      },
+      () => unlessStopped(life, begin()),
       (part) => ({ stop: () => part.close() }),
     )
   } catch (error) {
@@ -34,4 +38,12 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     process.stderr.write(`${sentence}\n`)
     process.exit(1)
   }
+}
+
+/** A part waits for a Redis that is away as long as it takes, but not when it is told to stop. */
+function unlessStopped<T>(life: Lifecycle, begun: Promise<T>): Promise<T> {
+  const givenUp = new Promise<never>((_resolve, reject) => {
+    life.onStop(() => setTimeout(() => reject(new StopRequested()), START_GRACE_MS))
+  })
+  return Promise.race([begun, givenUp])
 }

@@ -31,9 +31,17 @@ export async function redisProblems(redis: Redis): Promise<string[]> {
   return problems
 }
 
+/** Whether Redis refuses writes for want of memory. What it does not count itself is not counted here either. */
+export function isFull(info: string): boolean {
+  const bytes = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
+  const most = bytes('maxmemory')
+  return most > 0 && bytes('used_memory') - bytes('mem_not_counted_for_evict') > most
+}
+
 /**
  * Waits until the Redis answers, however long that takes, and checks it: an unsafe one is refused in production, and
- * otherwise each problem is logged.
+ * otherwise each problem is logged. A full one is no reason to stay away: what is there can still be looked up, and
+ * work goes on once there is memory.
  */
 export async function checkRedis(redisUrl: string, production: boolean, log: Log): Promise<void> {
   const redis = connectPatient(redisUrl)
@@ -42,6 +50,7 @@ export async function checkRedis(redisUrl: string, production: boolean, log: Log
     const problems = await redisProblems(redis)
     if (production && problems.length > 0) throw new UnsafeRedisError(problems.join(' '))
     for (const problem of problems) log.warn({ problem }, 'redis.unsafe')
+    if (isFull(await redis.info('memory'))) log.error('redis.full')
   } finally {
     redis.disconnect()
   }

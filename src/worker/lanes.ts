@@ -50,6 +50,7 @@ export function createLanes(deps: {
 }) {
   const open = new Map<number, OpenLane>()
   let stopped = false
+  let inHand = 0
 
   function openLane(lane: number): void {
     if (stopped) return
@@ -65,6 +66,7 @@ export function createLanes(deps: {
       laneQueue(lane),
       async (job, token) => {
         state.lastWorkAt = performance.now()
+        inHand += 1
         try {
           await endJob(await deps.process(job), job, token, queue)
         } catch (error) {
@@ -72,6 +74,8 @@ export function createLanes(deps: {
           if (!isRedisAway(error)) throw error
           deps.log.warn({ lane, message: job.id, err: error }, 'message.put_off')
           await endJob({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token, queue)
+        } finally {
+          inHand -= 1
         }
       },
       {
@@ -115,6 +119,9 @@ export function createLanes(deps: {
     wake: openLane,
 
     isOpen: (lane: number): boolean => open.has(lane),
+
+    /** Messages that are being worked on. */
+    inHand: (): number => inHand,
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {

@@ -12,6 +12,7 @@ import { connectPatient } from '../store/redis.ts'
 import { rootKeys } from '../store/redis-keys.ts'
 import { createSeal } from '../store/seal.ts'
 import { secretKeyOf } from '../store/secret-key.ts'
+import { within } from '../store/within.ts'
 import { BEAT_MS, beat, leave } from '../store/worker-beats.ts'
 import { startCampaignJobs } from './campaigns/jobs.ts'
 import { startIntake } from './intake.ts'
@@ -27,6 +28,12 @@ import { SWEEP_MS, sweep } from './sweep.ts'
 
 /** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
 const DRAIN_MS = 16_000
+/** The same when Redis does not answer and no message is in hand: all other work is taken up again by whoever comes. */
+const DRAIN_WITHOUT_REDIS_MS = 1_000
+/** A Redis that does not answer within this is taken to be away. */
+const ANSWER_MS = 1_000
+/** Redis gets this long for anything else that a stop asks of it: a connection that waits would wait for ever. */
+const LAST_WORDS_MS = 500
 
 /** Starts a worker on `redisUrl` and returns once it takes work. */
 export async function startWorker(
@@ -71,7 +78,8 @@ export async function startWorker(
 
   listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
   await listener.subscribe(rootKeys.wake)
-  await beat(redis, name)
+  // A full Redis refuses it. Nothing needs the first beat but whoever asks whether a worker is there.
+  await beat(redis, name).catch((error: unknown) => log.debug({ err: error }, 'beat.refused'))
   const beating = repeatedly(BEAT_MS, () => beat(redis, name), log)
   const sweepDeps = { redis, config, log, queues, lanes, directory, followByPolling }
   const sweeping = repeatedly(SWEEP_MS, () => sweep(sweepDeps), log)
@@ -79,19 +87,24 @@ export async function startWorker(
 
   return {
     name,
-    /** Takes no more work, finishes what is in flight, closes everything. */
+    /**
+     * Takes no more work, finishes what is in flight, closes everything. Ends in time also when Redis is away: what is
+     * in flight then waits for Redis as long as there is time, and is found unconfirmed by the next worker after that.
+     */
     async close() {
       sweeping.stop()
+      const answers = await within(ANSWER_MS, redis.ping()).catch(() => undefined)
+      const limitMs = answers === undefined && lanes.inHand() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS
       await Promise.all([
-        lanes.stop(DRAIN_MS),
-        polls.stop(DRAIN_MS),
-        moves.close(),
-        campaigns.stop(DRAIN_MS),
-        intake.stop(DRAIN_MS),
+        lanes.stop(limitMs),
+        polls.stop(limitMs),
+        moves.stop(limitMs),
+        campaigns.stop(limitMs),
+        intake.stop(limitMs),
       ])
       beating.stop()
-      await leave(redis, name).catch(() => {})
-      await queues.close()
+      if (lanes.inHand() > 0) log.warn({ messages: lanes.inHand() }, 'stop.left_in_hand')
+      await within(LAST_WORDS_MS, Promise.all([leave(redis, name), queues.close()])).catch(() => {})
       await agent.destroy()
       listener.disconnect()
       redis.disconnect()

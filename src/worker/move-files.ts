@@ -14,8 +14,8 @@ import { beyondRepair } from './bullmq.ts'
 const CONCURRENCY = 4
 const DAY_SECONDS = 86_400
 
-/** Starts to work on bulk moves, on a connection that waits for Redis. `close` finishes those in hand. */
-export async function startMoves(deps: { redis: Redis; log: Log }): Promise<{ close(): Promise<void> }> {
+/** Starts to work on bulk moves, on a connection that waits for Redis. */
+export async function startMoves(deps: { redis: Redis; log: Log }) {
   const { redis, log } = deps
   const worker = new Worker(MOVE_QUEUE, (job: Job) => moveJob(redis, log, job), {
     connection: redis,
@@ -30,10 +30,15 @@ export async function startMoves(deps: { redis: Redis; log: Log }): Promise<{ cl
     removeOnComplete: { age: DAY_SECONDS, count: 1_000, limit: 100 },
     removeOnFail: { age: 7 * DAY_SECONDS, count: 10_000, limit: 100 },
   })
-  worker.on('error', (error) => log.warn({ err: error }, 'moves.trouble'))
+  worker.on('error', (error) => log.debug({ err: error }, 'moves.error'))
   worker.on('failed', (job, error) => log.error({ move: job?.id, err: error }, 'move.failed'))
   await worker.waitUntilReady()
-  return { close: () => worker.close() }
+  return {
+    /** Takes no more moves and finishes those in hand, at most for `limitMs`; others take up what is left then. */
+    async stop(limitMs: number): Promise<void> {
+      await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+    },
+  }
 }
 
 async function moveJob(redis: Redis, log: Log, job: Pick<Job, 'id' | 'data'>): Promise<void> {

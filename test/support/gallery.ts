@@ -45,7 +45,7 @@ export async function startGallery({ bulkMoveWaitMs = 120_000 } = {}) {
   const key = async (owner: number, permissions: Permission[], expiresAtMs = 0) =>
     (await createCredential(redis, owner, permissions, Date.now(), expiresAtMs)).secret
   const token = await key(account, ['gallery'])
-  let worker: { close(): Promise<void> } | undefined
+  let worker: { stop(limitMs: number): Promise<void> } | undefined
 
   return {
     url: app.url,
@@ -105,7 +105,7 @@ export async function startGallery({ bulkMoveWaitMs = 120_000 } = {}) {
 
     async close(): Promise<void> {
       await app.close()
-      await worker?.close()
+      await worker?.stop(10_000)
       await moves.close()
       redis.disconnect()
       patient.disconnect()
