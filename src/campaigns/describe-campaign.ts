@@ -2,6 +2,7 @@
 import { secondsLeft, sharesOf } from '../messages/campaign-progress.ts'
 import { hasEnded } from '../messages/campaign-states.ts'
 import { readCounts } from '../store/campaign-counts.ts'
+import { lateOf } from '../store/campaign-preflight.ts'
 import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
 import type { Redis } from '../store/redis.ts'
 import { findSender } from '../store/senders.ts'
@@ -50,11 +51,14 @@ export async function describeCampaign(redis: Redis, campaign: Campaign, nowMs: 
 
 export type CampaignDescription = Awaited<ReturnType<typeof describeCampaign>>
 
-function describePreflight({ preflight, scheduled_at, started_at }: Campaign, nowMs: number) {
+function describePreflight({ definition, preflight, scheduled_at, started_at }: Campaign, nowMs: number) {
   if (preflight === undefined) return undefined
   const { checked_at, seconds, ...found } = preflight
   const begins = started_at ?? Math.max(scheduled_at ?? 0, nowMs)
-  return { checked_at: iso(checked_at), ...found, seconds, estimated_end: iso(begins + seconds * 1_000) }
+  // Until a fixed time, the later it begins the fewer come to their turn.
+  const validMs = definition.valid_until === undefined ? undefined : Date.parse(definition.valid_until) - begins
+  const would_expire = validMs === undefined ? found.would_expire : lateOf(found, validMs)
+  return { checked_at: iso(checked_at), ...found, would_expire, seconds, estimated_end: iso(begins + seconds * 1_000) }
 }
 
 const iso = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())

@@ -1,6 +1,6 @@
 // Steering a campaign: what the routes, the command line and the client do alike. Each move is one step in Redis; the
 // job that it calls for is added after it. Should the process die in between, the workers' watch adds the job.
-import { Refusal } from '../accept/refusal.ts'
+import { invalidFields, Refusal } from '../accept/refusal.ts'
 import type { ResumeClass } from '../messages/campaign-definition.ts'
 import { offerOf } from '../messages/campaign-definition.ts'
 import type { CampaignId } from '../messages/campaign-id.ts'
@@ -39,11 +39,15 @@ export async function checkCampaign(deps: SteerDeps, campaign: Campaign): Promis
 
 /** Sends at that time. It must be ready; another time may be set while it waits. */
 export async function scheduleCampaign(deps: SteerDeps, campaign: Campaign, atMs: number): Promise<void> {
+  const { valid_until } = campaign.definition
+  if (valid_until !== undefined && atMs >= Date.parse(valid_until)) {
+    throw invalidFields([{ path: 'at', message: `must be before ${valid_until}, until which it is valid` }])
+  }
   await move(deps, campaign, 'schedule', { fields: { scheduled_at: atMs } })
 }
 
 export async function startCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
-  await requireTemplate(deps, campaign)
+  await requireTemplate(deps, campaign, 'start')
   const epoch = await move(deps, campaign, 'start', { begins: true, fields: { started_at: NOW, resumed_at: NOW } })
   await deps.queue.add('fan-out', campaign, epoch)
 }
@@ -55,7 +59,7 @@ export async function pauseCampaign(deps: SteerDeps, campaign: CampaignId, reaso
 
 /** Goes on where it was. */
 export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
-  await requireTemplate(deps, campaign)
+  await requireTemplate(deps, campaign, 'resume')
   const fields = { resumed_at: NOW, reason: '' }
   const epoch = await move(deps, campaign, 'resume', { begins: true, rewind: REWIND, fields })
   await deps.queue.add('fan-out', campaign, epoch)
@@ -97,7 +101,9 @@ export async function resumeClass(
   return id
 }
 
-async function requireTemplate({ redis }: SteerDeps, campaign: Campaign): Promise<void> {
+/** A campaign that is in no state for the move is refused for that, whatever its template. */
+async function requireTemplate({ redis }: SteerDeps, campaign: Campaign, kind: CampaignMove): Promise<void> {
+  if (!CAMPAIGN_MOVES[kind].from.includes(campaign.state)) return
   const problem = await templateProblem(redis, campaign)
   if (problem !== undefined) throw new Refusal('invalid', 'template_not_approved', problem)
 }

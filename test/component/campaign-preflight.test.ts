@@ -156,10 +156,22 @@ describe('what stands in the way', () => {
     expect(state).toBe('blocked')
     expect(preflight?.problems).toEqual([
       { path: 'template.name', message: 'There is no approved template winter in the language de.' },
+      { path: 'recipients', message: 'nobody is left to send to' },
     ])
     const start = await service.request('POST', `/campaigns/${id}/start`)
-    expect(start.status).toBe(400)
-    expect(start.json().error.code).toBe('template_not_approved')
+    expect([start.status, start.json().error.code]).toEqual([422, 'wrong_state'])
+  })
+
+  test('may be tags that are not there, also among those that are left out', async () => {
+    const { tag } = await service.addPeople(2)
+    const id = await service.create({ tags: [tag, 98_765], except: [98_766] })
+    const { state, preflight } = await service.checked(id)
+    expect(state).toBe('blocked')
+    expect(preflight?.recipients).toBe(2)
+    expect(preflight?.problems).toEqual([
+      { path: 'recipients.tags[1]', message: 'there is no tag 98765' },
+      { path: 'recipients.except[0]', message: 'there is no tag 98766' },
+    ])
   })
 
   test('may be components that no recipient could have', async () => {
@@ -183,7 +195,23 @@ describe('what stands in the way', () => {
     const start = await service.request('POST', `/campaigns/${id}/start`)
     await importTemplate(service.redis, account, templateSchema.parse(SPRING))
     expect(start.json().message).toBe('The template spring is PAUSED, not APPROVED.')
+    expect([start.status, start.json().error.code]).toEqual([400, 'template_not_approved'])
   })
+})
+
+test('a time is taken for the start only while its messages are valid', async () => {
+  const { tag } = await service.addPeople(60)
+  const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
+  const id = await service.ready({ tags: [tag] }, { valid_until: inMs(3_600_000) })
+  const late = await service.request('POST', `/campaigns/${id}/schedule`, { at: inMs(3_700_000) })
+  expect(late.status).toBe(400)
+  expect(late.json().error.details[0].path).toBe('at')
+  const past = await service.request('POST', `/campaigns/${id}/schedule`, { at: inMs(-1_000) })
+  expect(past.json().error.details).toEqual([{ path: 'at', message: 'must be in the future' }])
+  expect((await service.show(id)).preflight?.would_expire).toBe(0)
+  // Two seconds of ten a second are left then.
+  const scheduled = await service.steer(id, 'schedule', { at: inMs(3_598_000) })
+  expect(scheduled.preflight?.would_expire).toBeGreaterThanOrEqual(40)
 })
 
 describe('a definition', () => {

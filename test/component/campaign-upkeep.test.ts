@@ -52,7 +52,9 @@ test('the list may be narrowed to states, page by page', async () => {
   expect((await listed('?state=draft,cancelled')).slice(0, 6)).toEqual(ids)
   expect(await listed('?state=running')).toEqual([])
   const refused = await service.request('GET', '/campaigns?state=over')
-  expect([refused.status, refused.json().error.code]).toEqual([400, 'invalid_request'])
+  const [detail] = refused.json().error.details
+  expect([refused.status, detail.path]).toEqual([400, 'state'])
+  expect(detail.message).toContain('got "over"')
 })
 
 test('files of a campaign whose record is gone are removed once they are old, and no others', async () => {

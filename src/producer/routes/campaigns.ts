@@ -28,6 +28,7 @@ import { textUpTo } from '../../messages/bounded-text.ts'
 import { RESUME_CLASSES } from '../../messages/campaign-definition.ts'
 import type { CampaignId } from '../../messages/campaign-id.ts'
 import { CAMPAIGN_STATES } from '../../messages/campaign-states.ts'
+import { notOneOf } from '../../messages/fault.ts'
 import type { CampaignQueue } from '../../store/campaign-queue.ts'
 import { type Campaign, findCampaign, findOwnCampaign, listCampaigns } from '../../store/campaigns.ts'
 import type { Redis } from '../../store/redis.ts'
@@ -55,8 +56,13 @@ const listQuery = z.object({
   /** One or several, separated by commas. */
   state: z
     .string()
-    .transform((text) => text.split(',').map((word) => word.trim()))
-    .pipe(z.array(z.enum(CAMPAIGN_STATES)))
+    .transform((text, context) =>
+      text.split(',').flatMap((word) => {
+        const known = CAMPAIGN_STATES.find((state) => state === word.trim())
+        if (known === undefined) context.addIssue(notOneOf(CAMPAIGN_STATES, word.trim()))
+        return known ?? []
+      }),
+    )
     .optional(),
 })
 const noFields = z.object({})

@@ -15,7 +15,7 @@ import { createNumberSet } from '../../messages/number-set.ts'
 import { shapeOf, type Template, type TemplateShape } from '../../messages/template.ts'
 import { findAccount } from '../../store/accounts.ts'
 import { campaignFolder, removeAllBut } from '../../store/campaign-files.ts'
-import type { Preflight } from '../../store/campaign-preflight.ts'
+import { lateOf, type Preflight } from '../../store/campaign-preflight.ts'
 import { writeSnapshot } from '../../store/campaign-snapshot.ts'
 import { type Campaign, findCampaign, idOf, moveCampaign } from '../../store/campaigns.ts'
 import type { Redis } from '../../store/redis.ts'
@@ -23,7 +23,7 @@ import { isRedisAway } from '../../store/redis-errors.ts'
 import { findSender } from '../../store/senders.ts'
 import { findTemplate } from '../../store/templates.ts'
 import { redisNowMs } from '../../store/worker-beats.ts'
-import { candidatesOf, SourceProblem } from './recipient-sources.ts'
+import { candidatesOf, SourceProblem, unknownTags } from './recipient-sources.ts'
 
 export interface PreflightDeps {
   redis: Redis
@@ -39,7 +39,7 @@ export async function preflight(deps: PreflightDeps, id: CampaignId, epoch: numb
   if (campaign?.state !== 'checking' || campaign.epoch !== epoch) return
   const folder = campaignFolder(deps.config.dataDir, id)
   const template = await templateOf(deps.redis, campaign)
-  const problems = [...template.problems]
+  const problems = [...template.problems, ...(await unknownTags(deps.redis, campaign))]
   const snapshot = await writeSnapshot(folder).catch((error: unknown) => {
     problems.push({ path: 'recipients', message: unreadable(error) })
     return undefined
@@ -144,7 +144,7 @@ async function report(
   const { redis, config, log } = deps
   const [sender, checked_at] = await Promise.all([findSender(redis, campaign.lane), redisNowMs(redis)])
   const rate = sender?.rate ?? 1
-  if (problems.length === 0 && tally.recipients === 0) {
+  if (tally.recipients === 0 && !problems.some(({ path }) => path.startsWith('recipients'))) {
     problems.push({ path: 'recipients', message: 'nobody is left to send to' })
   }
   const { valid_until } = campaign.definition
@@ -155,7 +155,7 @@ async function report(
     problems,
     rate,
     seconds: Math.ceil(tally.recipients / rate),
-    would_expire: Math.max(0, tally.recipients - Math.floor((rate * Math.max(0, validMs)) / 1_000)),
+    would_expire: lateOf({ recipients: tally.recipients, rate }, validMs),
   }
   const fields = {
     preflight: JSON.stringify(found),

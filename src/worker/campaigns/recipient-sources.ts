@@ -4,12 +4,14 @@ import type { Definition, ResumeClass } from '../../messages/campaign-definition
 import { parseCampaignId } from '../../messages/campaign-id.ts'
 import { campaignMessageUlid } from '../../messages/campaign-message-id.ts'
 import type { ValueSource } from '../../messages/campaign-parameters.ts'
+import type { Fault } from '../../messages/fault.ts'
 import { parsePhone } from '../../messages/phone.ts'
 import type { State } from '../../messages/states.ts'
 import { campaignFolder } from '../../store/campaign-files.ts'
 import { readRows } from '../../store/campaign-rows.ts'
 import { openSnapshot } from '../../store/campaign-snapshot.ts'
 import { type Campaign, findCampaign, idOf } from '../../store/campaigns.ts'
+import { findTag } from '../../store/contact-tags.ts'
 import { type Member, readMembers } from '../../store/contacts.ts'
 import { readStates } from '../../store/message-states.ts'
 import type { Redis } from '../../store/redis.ts'
@@ -48,6 +50,20 @@ export function candidatesOf(
   if ('rows' in recipients)
     return rows(campaignFolder(deps.dataDir, campaign), campaign, recipients.rows.phone, sources)
   return earlier(deps, recipients)
+}
+
+/** Tags that the account does not have. One in `except` would let people through who must get nothing. */
+export async function unknownTags(redis: Redis, { account, definition }: Campaign): Promise<Fault[]> {
+  const { recipients } = definition
+  if (!('tags' in recipients)) return []
+  const named = [
+    ...recipients.tags.map((tag, i) => ({ tag, path: `recipients.tags[${i}]` })),
+    ...recipients.except.map((tag, i) => ({ tag, path: `recipients.except[${i}]` })),
+  ]
+  const found = await Promise.all(named.map(({ tag }) => findTag(redis, account, tag)))
+  return named
+    .filter((_each, i) => found[i] === undefined)
+    .map(({ tag, path }) => ({ path, message: `there is no tag ${tag}` }))
 }
 
 /** Members read at a time: about 1 ms of Redis. */
