@@ -18,6 +18,7 @@ import { dispatch } from './scenarios/dispatch.ts'
 import { growth } from './scenarios/growth.ts'
 import { idle } from './scenarios/idle.ts'
 import { importContacts } from './scenarios/import.ts'
+import { intake } from './scenarios/intake.ts'
 import { lanes } from './scenarios/lanes.ts'
 import { latency } from './scenarios/latency.ts'
 import { lookups } from './scenarios/lookups.ts'
@@ -38,6 +39,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   campaign,
   'campaign-latency': campaignLatency,
   import: importContacts,
+  intake,
 }
 
 const HELP = `npm run bench -- [${Object.keys(SCENARIOS).join('|')}]... [options]
