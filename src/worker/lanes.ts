@@ -24,6 +24,12 @@ const LOCK_MS = 10_000
 const STALLED_CHECK_MS = 3_000
 /** BullMQ must not set jobs aside by itself: it cannot tell the one that kills its workers from its neighbours. */
 const NO_LIMIT = 1_000_000
+/**
+ * Messages that one worker has in flight over all lanes, which share it evenly. Without it 500 full lanes had
+ * 20,000 requests in flight, each on a connection of its own: 700 MB, and Redis so busy that the producer got no answer
+ * within its 2 s. One process manages some 5,000 a second, so this is a fifth of a second of work.
+ */
+const MOST_AT_ONCE = 1_000
 /** A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis. */
 const REDIS_AWAY_MS = 1_000
 /** Most dead letters that one more of them takes away when they are older than message records live. */
@@ -31,6 +37,8 @@ const DEAD_LETTERS_SWEPT = 500
 
 interface OpenLane {
   worker: Worker
+  /** Messages of it that are being sent. */
+  running: number
   lastWorkAt: number
   closing: boolean
   /** A wake came while it was closing. */
@@ -49,8 +57,43 @@ export function createLanes(deps: {
   opened: (lane: number) => void
 }) {
   const open = new Map<number, OpenLane>()
+  /** Lanes of which a message is being sent, and how many messages each of them may have in flight. */
+  let busy = 0
+  let share = deps.config.laneConcurrency
   let stopped = false
-  let inHand = 0
+
+  /**
+   * Runs work for a message within the share of its lane. A lane at rest may fetch one message: BullMQ fetches all that
+   * it may before it begins with the first, so 500 lanes that get work at once would fetch everything before anybody
+   * could tell that they are many.
+   */
+  async function inItsShare<T>(lane: OpenLane, work: () => Promise<T>): Promise<T> {
+    lane.running += 1
+    if (lane.running === 1) {
+      busy += 1
+      shareOut()
+      lane.worker.concurrency = share
+    }
+    try {
+      return await work()
+    } finally {
+      lane.running -= 1
+      if (lane.running === 0) {
+        busy -= 1
+        shareOut()
+        lane.worker.concurrency = 1
+      }
+    }
+  }
+
+  /** Halves the share until all busy lanes together are within the limit: it changes seldom, and then for all at once. */
+  function shareOut(): void {
+    let fitting = deps.config.laneConcurrency
+    while (fitting > 1 && fitting * busy > MOST_AT_ONCE) fitting = Math.floor(fitting / 2)
+    if (fitting === share) return
+    share = fitting
+    for (const { worker, running } of open.values()) if (running > 0) worker.concurrency = share
+  }
 
   function openLane(lane: number): void {
     if (stopped) return
@@ -61,27 +104,23 @@ export function createLanes(deps: {
       return
     }
     const queue = deps.queues.queueOf(lane)
-    const state = { lastWorkAt: performance.now(), closing: false, again: false }
     const worker = new Worker(
       laneQueue(lane),
       async (job, token) => {
         state.lastWorkAt = performance.now()
-        inHand += 1
         try {
-          await endJob(await deps.process(job), job, token, queue)
+          await endJob(await inItsShare(state, () => deps.process(job)), job, token, queue)
         } catch (error) {
           // A Redis that is full refuses claims: the message waits. Failing the job would set it aside for good.
           if (!isRedisAway(error)) throw error
           deps.log.warn({ lane, message: job.id, err: error }, 'message.put_off')
           await endJob({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token, queue)
-        } finally {
-          inHand -= 1
         }
       },
       {
         connection: deps.redis,
         prefix: lanePrefix(lane),
-        concurrency: deps.config.laneConcurrency,
+        concurrency: 1,
         lockDuration: LOCK_MS,
         stalledInterval: STALLED_CHECK_MS,
         maxStalledCount: NO_LIMIT,
@@ -94,7 +133,8 @@ export function createLanes(deps: {
     worker.on('failed', (job, error) => {
       deps.log.error({ lane, message: job?.id, reason: error.message }, 'message.set_aside')
     })
-    open.set(lane, Object.assign(state, { worker }))
+    const state: OpenLane = { worker, running: 0, lastWorkAt: performance.now(), closing: false, again: false }
+    open.set(lane, state)
     deps.opened(lane)
   }
 
@@ -119,9 +159,6 @@ export function createLanes(deps: {
     wake: openLane,
 
     isOpen: (lane: number): boolean => open.has(lane),
-
-    /** Messages that are being worked on. */
-    inHand: (): number => inHand,
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {
