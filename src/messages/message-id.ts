@@ -1,6 +1,6 @@
 // Message ids: `msg_<lane>_<ULID>`. The id names its lane, so that a message is found without an index, and tells when
 // it was accepted; ids of one lane sort by that time, which keeps the order of campaign messages that are put back.
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 
 export interface MessageId {
   lane: number
@@ -10,6 +10,20 @@ export interface MessageId {
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const SHAPE = /^msg_([1-9]\d{0,14})_([0-7][0-9A-HJKMNP-TV-Z]{25})$/
+/** Random bytes are drawn in bulk: asking the system takes 5 µs, however few are wanted. */
+const pool = new Uint8Array(4_096)
+let drawnSoFar = pool.length
+
+/** Random bytes that nobody else gets. Good until the next call. */
+function drawn(count: number): Uint8Array {
+  if (drawnSoFar + count > pool.length) {
+    randomFillSync(pool)
+    drawnSoFar = 0
+  }
+  drawnSoFar += count
+  return pool.subarray(drawnSoFar - count, drawnSoFar)
+}
+
 const TIME_CHARACTERS = 10
 const RANDOM_CHARACTERS = 16
 
@@ -22,7 +36,7 @@ export function parseMessageId(text: string): MessageId | undefined {
 }
 
 /** A new ULID. `random` gives 16 bytes, of which the low five bits each are used; for derived ids it may be a digest. */
-export function newUlid(nowMs: number, random: Uint8Array = pooledRandom(RANDOM_CHARACTERS)): string {
+export function newUlid(nowMs: number, random: Uint8Array = drawn(RANDOM_CHARACTERS)): string {
   let time = nowMs
   let head = ''
   for (let i = 0; i < TIME_CHARACTERS; i += 1) {
@@ -53,17 +67,8 @@ export function acceptedAtMs(ulid: string): number {
 
 /** A new attempt id: six random characters, enough to tell the attempts of one message apart. */
 export function newAttemptId(): string {
+  const bytes = drawn(6)
   let id = ''
-  for (const byte of pooledRandom(6)) id += ALPHABET[byte & 31]
+  for (const byte of bytes) id += ALPHABET[byte & 31]
   return id
-}
-
-/** Random bytes for many ids at once: asked for one id at a time they take 2 µs each. */
-let pool = randomBytes(0)
-
-function pooledRandom(count: number): Uint8Array {
-  if (pool.length < count) pool = randomBytes(4_096)
-  const bytes = pool.subarray(0, count)
-  pool = pool.subarray(count)
-  return bytes
 }
