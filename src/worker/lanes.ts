@@ -61,6 +61,7 @@ export function createLanes(deps: {
   let busy = 0
   let share = deps.config.laneConcurrency
   let stopped = false
+  let inHand = 0
 
   /**
    * Runs work for a message within the share of its lane. A lane at rest may fetch one message: BullMQ fetches all that
@@ -108,6 +109,7 @@ export function createLanes(deps: {
       laneQueue(lane),
       async (job, token) => {
         state.lastWorkAt = performance.now()
+        inHand += 1
         try {
           await endJob(await inItsShare(state, () => deps.process(job)), job, token, queue)
         } catch (error) {
@@ -115,6 +117,8 @@ export function createLanes(deps: {
           if (!isRedisAway(error)) throw error
           deps.log.warn({ lane, message: job.id, err: error }, 'message.put_off')
           await endJob({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token, queue)
+        } finally {
+          inHand -= 1
         }
       },
       {
@@ -159,6 +163,9 @@ export function createLanes(deps: {
     wake: openLane,
 
     isOpen: (lane: number): boolean => open.has(lane),
+
+    /** Messages that are being worked on. */
+    inHand: (): number => inHand,
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {
