@@ -1,5 +1,5 @@
-// Imports a CSV file of contacts in flat memory: rows are read, checked, and stored a thousand at a time. Doing it again
-// is harmless: a contact is known by its phone number.
+// Imports a CSV file of contacts in flat memory: rows are read and checked, and stored a thousand at a time while the next
+// thousand are read. Doing it again is harmless: a contact is known by its phone number.
 
 import type { CsvRecord } from '../store/csv.ts'
 import { type ContactCells, type ContactColumns, cellsOf, checkContact } from './contact-rows.ts'
@@ -34,14 +34,22 @@ export async function importContactRows(
   const counts: ImportCounts = { imported: 0, joined: 0, created: 0, refused: 0 }
   let batch: ContactCells[] = []
   let bytes = 0
+  /** The batch that is being stored. */
+  let storing = Promise.resolve()
 
   async function storeBatch(): Promise<void> {
-    const { joined, created } = await work.store(batch)
-    counts.joined += joined
-    counts.created += created
-    counts.imported += batch.length
+    const [rows, upTo] = [batch, bytes]
     batch = []
-    work.onBatch(counts, bytes)
+    // In order, so that the last of two rows with one number counts.
+    await storing
+    storing = work.store(rows).then(({ joined, created }) => {
+      counts.joined += joined
+      counts.created += created
+      counts.imported += rows.length
+      work.onBatch(counts, upTo)
+    })
+    // Whoever waits for it next is told of its failure; until then it must not end the process.
+    storing.catch(() => {})
   }
 
   for await (const record of records) {
@@ -58,5 +66,6 @@ export async function importContactRows(
     if (batch.length === BATCH) await storeBatch()
   }
   if (batch.length > 0) await storeBatch()
+  await storing
   return counts
 }
