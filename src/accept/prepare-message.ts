@@ -11,7 +11,7 @@ import { parsePhone } from '../messages/phone.ts'
 import type { ServiceMessage } from '../messages/service-message.ts'
 import type { Template } from '../messages/template.ts'
 import type { TemplateMessage } from '../messages/template-message.ts'
-import { textOf } from '../messages/text.ts'
+import { wordingOf } from '../messages/text.ts'
 import { recentAccount } from '../store/accounts.ts'
 import { recently } from '../store/recently.ts'
 import type { Redis } from '../store/redis.ts'
@@ -76,8 +76,11 @@ async function prepareTemplate(
   const messageClass = classOf(content, template?.category)
   const until = validUntil(deps.config, messageClass, message.validUntilMs, nowMs)
   const campaign = campaignId === undefined || campaignId === '' ? {} : { campaign: campaignId }
-  const text = textOf(content, template)
-  return { lane: sender.id, payload: { v: 1, to, class: messageClass, content, text, until, ...campaign } }
+  const wording = template && wordingOf(template)
+  return {
+    lane: sender.id,
+    payload: { v: 1, to, class: messageClass, content, until, ...campaign, ...(wording && { wording }) },
+  }
 }
 
 /** Holds the content against the account's approved template; with the check off, a template nobody knows is let pass. */

@@ -15,8 +15,8 @@ export const sendPayloadSchema = z.object({
   to: z.string().regex(/^\d{5,15}$/),
   class: messageClassSchema,
   content: contentSchema,
-  /** What the person reads, where it cannot be told from the content alone: templates. */
-  text: z.string().optional(),
+  /** Of a template, from which with the content what the person reads is made; the whole text would repeat the content. */
+  wording: z.object({ body: z.string(), named: z.literal(true).optional() }).optional(),
   /** Epoch ms: never sent later. */
   until: z.number().int().positive(),
   /** Grouping id of the request. */

@@ -9,7 +9,24 @@ import { fillIn, valuesOf, variablesOf } from './template-variables.ts'
  * approved body of a template with its parameters filled in. `template` is the approved template of a template message;
  * without it, which only happens where an account has the check turned off, nobody knows the words: its name stands for them.
  */
-export function textOf(content: Content, template?: Template): string {
+export const textOf = (content: Content, template?: Template): string =>
+  wordedText(content, template && wordingOf(template))
+
+/** What a template's messages say besides their parameters: the approved body with its variables. */
+export interface Wording {
+  body: string
+  /** Its parameters have names; otherwise they come in order. */
+  named?: true | undefined
+}
+
+/** Undefined for a template without a body. */
+export function wordingOf(template: Template): Wording | undefined {
+  const approved = template.components.find((component) => component.type === 'BODY')
+  return approved && { body: approved.text, ...(template.parameter_format === 'NAMED' && { named: true }) }
+}
+
+/** The same with no more than the wording of the template. */
+export function wordedText(content: Content, wording?: Wording): string {
   switch (content.type) {
     case 'interactive':
       return content.interactive.body.text
@@ -18,14 +35,11 @@ export function textOf(content: Content, template?: Template): string {
     case 'audio':
       return content.audio.link
     case 'template':
-      return (template && bodyOf(content.template, template)) ?? content.template.name
+      return wording ? bodyOf(content.template, wording) : content.template.name
   }
 }
 
-function bodyOf({ components = [] }: TemplateContent, template: Template): string | undefined {
-  const approved = template.components.find((component) => component.type === 'BODY')
-  if (!approved) return undefined
+function bodyOf({ components = [] }: TemplateContent, { body, named }: Wording): string {
   const { parameters = [] } = components.find((component) => component.type === 'BODY') ?? {}
-  const variables = variablesOf(approved.text)
-  return fillIn(approved.text, valuesOf(variables, parameters, template.parameter_format === 'NAMED'))
+  return fillIn(body, valuesOf(variablesOf(body), parameters, named === true))
 }

@@ -6,7 +6,7 @@ import { campaignId } from '../messages/campaign-id.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import type { State } from '../messages/states.ts'
 import { readStory } from '../messages/story.ts'
-import { textOf } from '../messages/text.ts'
+import { wordedText } from '../messages/text.ts'
 import { jsonText, readRecord } from './broken-record.ts'
 import { campaignText } from './campaign-text.ts'
 import { type MessageRecord, readMessage } from './messages.ts'
@@ -114,7 +114,7 @@ const nowOf = (state: State, validUntil: number, nowMs: number): State =>
   state === 'queued' && validUntil <= nowMs ? 'expired' : state
 
 /** What the person reads. */
-export const textOfPayload = (payload: SendPayload): string => payload.text ?? textOf(payload.content)
+export const textOfPayload = (payload: SendPayload): string => wordedText(payload.content, payload.wording)
 
 /** The info word of interface.md for a delivery state. */
 export function infoStatus(state: State): 'success' | 'pending' | 'failed' | 'unknown' {

@@ -35,6 +35,11 @@ if verdict == 'ignored' then
   return { verdict, p.state }
 end
 
+-- Read before it is written: no step that leads to unknown brings an error of its own, so that it is the same one on
+-- the way in and on the way out.
+local isLost = (before == UNKNOWN or p.state == UNKNOWN)
+  and string.sub(redis.call('HGET', KEYS[1], 'e') or '', 1, 12) == 'worker_lost|'
+
 local set, gone = {}, {}
 local function write(field, value)
   set[#set + 1] = field
@@ -69,9 +74,6 @@ elseif not p.has.p then
 end
 redis.call('HSET', KEYS[1], unpack(set))
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
--- The error that was there before this step: none that leads to unknown brings one of its own, so that it is the same on
--- the way in and on the way out.
-local isLost = string.sub(p.has.e or '', 1, 12) == 'worker_lost|'
 count(ARGV[14], p.run, before, p.state, isLost)
 
 if p.state == UNCONFIRMED then
