@@ -1,5 +1,6 @@
 // A campaign as lines for a terminal.
 import type { CampaignDescription } from '../../campaigns/describe-campaign.ts'
+import { counted } from '../../messages/fault.ts'
 import { STATES } from '../../messages/states.ts'
 import { facts } from '../table.ts'
 
@@ -30,15 +31,18 @@ function preflightFacts(preflight: NonNullable<CampaignDescription['preflight']>
   return [
     ['Checked', preflight.checked_at ?? ''],
     ...preflight.problems.map(({ path, message }): [string, string] => ['Problem', `${path}: ${message}`]),
-    ['Left out', refused.map(([reason, count]) => `${count} ${WORDS[reason] ?? reason}`).join(', ')],
+    ['Left out', refused.map(([reason, count]) => wordsFor(reason, count)).join(', ')],
     ['Excluded', preflight.excluded === 0 ? '' : `${preflight.excluded} by tag`],
     ['Needs', `${spoken(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`],
     ['Would expire', preflight.would_expire === 0 ? '' : `${preflight.would_expire} before their turn`],
   ]
 }
 
+function wordsFor(reason: string, count: number): string {
+  return reason === 'duplicate' ? counted(count, 'duplicate') : `${count} ${WORDS[reason] ?? reason}`
+}
+
 const WORDS: Readonly<Record<string, string>> = {
-  duplicate: 'duplicates',
   number: 'with an impossible number',
   parameter: 'with a value missing or not fitting',
   unreadable: 'that cannot be read',
