@@ -7,11 +7,6 @@ export function laneBackoffMs(firstMs: number, failuresInARow: number): number {
   return Math.max(firstMs, Math.min(firstMs * 2 ** Math.min(failuresInARow, 20), 30 * SECOND))
 }
 
-/** The chat product's own advice for its pair limit: 4^X seconds, X = refusals so far; at most 4^6 s, about 68 min. */
-export function recipientBackoffMs(refusals: number): number {
-  return 4 ** Math.min(refusals, 6) * SECOND
-}
-
 /** Wait before try `tries` + 1 of one message: 2 s, 4 s, 8 s … 5 min; `spread` from 0 to 1 adds up to a quarter. */
 export function messageBackoffMs(tries: number, spread: number): number {
   const base = Math.min(2 ** Math.min(Math.max(tries, 1), 20) * SECOND, 300 * SECOND)

@@ -10,7 +10,16 @@ import { jsonText, readRecord } from './broken-record.ts'
 import { defineScript } from './lua.ts'
 import type { Redis } from './redis.ts'
 import { isThere, readHashes } from './redis-hashes.ts'
-import { campaignPrefix, endedBadlyKey, laneJobKey, messageKey, openKey, pollKey } from './redis-keys.ts'
+import {
+  campaignPrefix,
+  endedBadlyKey,
+  laneJobKey,
+  laneRestKey,
+  messageKey,
+  openKey,
+  pollKey,
+  recipientRestKey,
+} from './redis-keys.ts'
 
 /** The letter each state is stored under. */
 export const LETTERS: Readonly<Record<State, string>> = {
@@ -125,22 +134,30 @@ export interface NewMessage {
   again?: boolean
 }
 
-const claimScript = defineScript('message-claim', 4)
+const claimScript = defineScript('message-claim', 6)
 const stepScript = defineScript('message-step', 5)
 
-const claimReply = z.tuple([z.enum(['done', 'ignored', 'held', 'stopped']), stateSchema, z.string()])
+const claimReply = z.union([
+  z.tuple([z.enum(['done', 'ignored', 'held', 'stopped']), stateSchema, z.string()]),
+  z.tuple([z.enum(['lane_rests', 'recipient_rests']), stateSchema, z.number()]),
+])
 const stepReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['done', 'ignored', 'held']), stateSchema]),
+  z.tuple([z.literal('done'), stateSchema, z.number()]),
 ])
 
-/** What a step came to. `missing`: there is no such record. */
-export type StepResult = { verdict: Verdict; state: State } | { verdict: 'missing' }
+/** What a step came to. `missing`: there is no such record. `waitMs`: of a message whose recipient rests from now on. */
+export type StepResult = { verdict: Verdict; state: State; waitMs?: number | undefined } | { verdict: 'missing' }
+
+/** What a claim came to. `stopped`: its campaign does not run. The lane or the recipient may rest, for `waitMs`. */
+export type ClaimResult =
+  | { verdict: Verdict | 'stopped'; state: State }
+  | { verdict: 'lane_rests' | 'recipient_rests'; state: State; waitMs: number }
 
 /**
- * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`; `stopped` says
- * that its campaign does not run. Rejects when Redis is away or full: then nothing may be sent. `lostAfterMs` is when
- * the sweep takes the attempt for lost; when another attempt holds the message, evidence of that one is waited for
+ * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`. Rejects when
+ * Redis is away or full: then nothing may be sent. `lostAfterMs` is when the sweep takes the attempt for lost; when another attempt holds the message, evidence of that one is waited for
  * `evidenceWaitMs` before the policy decides.
  */
 export async function claim(
@@ -149,10 +166,14 @@ export async function claim(
   attempt: string,
   message: NewMessage,
   times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number },
-): Promise<{ verdict: Verdict | 'stopped'; state: State }> {
+): Promise<ClaimResult> {
+  const { lane } = id
   const reply = await claimScript(
     redis,
-    [messageKey(id.lane, id.ulid), openKey(id.lane), endedBadlyKey(id.lane), jobKey(id)],
+    [
+      ...[messageKey(lane, id.ulid), openKey(lane), endedBadlyKey(lane), jobKey(id)],
+      ...[laneRestKey(lane), recipientRestKey(lane, message.to)],
+    ],
     [
       id.ulid,
       attempt,
@@ -172,8 +193,9 @@ export async function claim(
       ...(message.again ? ['o', 1] : []),
     ],
   )
-  const [verdict, state] = claimReply.parse(reply)
-  return { verdict, state }
+  const [verdict, state, last] = claimReply.parse(reply)
+  if (verdict !== 'lane_rests' && verdict !== 'recipient_rests') return { verdict, state }
+  return { verdict, state, waitMs: Number(last) }
 }
 
 interface StepArguments {
@@ -188,14 +210,18 @@ interface StepArguments {
   firstPollMs?: number | undefined
   atMs?: number
   validUntil?: number
+  rest?: Rest
 }
+
+/** Who takes no message for a while, from the very step that proves the attempt unsent. */
+export type Rest = { of: 'lane'; ms: number } | { of: 'recipient'; to: string; leastMs: number }
 
 /** The attempt is proven unsent: queued again, or failed when its tries are used up. */
 export const proveUnsent = (
   redis: Redis,
   id: MessageId,
   attempt: string,
-  how: { counts: boolean; maxTries: number; problem: Problem },
+  how: { counts: boolean; maxTries: number; problem: Problem; rest?: Rest },
 ): Promise<StepResult> =>
   takeStep(redis, id, {
     kind: 'unsent',
@@ -204,6 +230,7 @@ export const proveUnsent = (
     maxTries: how.maxTries,
     detail: how.problem.code,
     problem: how.problem,
+    ...(how.rest && { rest: how.rest }),
   })
 
 /** The attempt brought no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
@@ -269,11 +296,15 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promi
       step.atMs ?? '',
       step.validUntil ?? '',
       campaignPrefix(id.lane),
+      ...(step.rest === undefined ? [''] : storedRest(id.lane, step.rest)),
     ],
   )
-  const [verdict, state] = stepReply.parse(reply)
-  return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state }
+  const [verdict, state, waitMs] = stepReply.parse(reply)
+  return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state, waitMs }
 }
+
+const storedRest = (lane: number, rest: Rest) =>
+  rest.of === 'lane' ? [rest.of, laneRestKey(lane), rest.ms] : [rest.of, recipientRestKey(lane, rest.to), rest.leastMs]
 
 const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sentence}`
 

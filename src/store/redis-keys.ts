@@ -56,6 +56,11 @@ export const loneRunsKey = (lane: number): string => `${lanePrefix(lane)}:lone-r
 /** ZSET ulid → time (ms) of the next status poll. */
 export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
 
+/** STRING: when the rest of a lane ends (ms), see scripts/message-rests.lua. */
+export const laneRestKey = (lane: number): string => `${lanePrefix(lane)}:rest`
+/** STRING: the rest of one recipient of the lane, by its digits. */
+export const recipientRestKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
+
 /** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
 export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
 /** Where BullMQ keeps the jobs of a lane that are not finished: LIST, ZSET, ZSET, LIST. */

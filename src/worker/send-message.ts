@@ -10,10 +10,9 @@ import type { Job } from 'bullmq'
 import type { Config } from '../config.ts'
 import { sendPayloadSchema } from '../jobs/send.ts'
 import type { Log } from '../log.ts'
-import { FIRST_POLL_MS, messageBackoffMs, recipientBackoffMs } from '../messages/backoff.ts'
-import { acceptedAtMs, type MessageId, newAttemptId, parseMessageId } from '../messages/message-id.ts'
+import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
+import { type MessageId, newAttemptId, parseMessageId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
-import { readStory } from '../messages/story.ts'
 import { BrokenRecordError } from '../store/broken-record.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import { textOfPayload } from '../store/lookup.ts'
@@ -79,6 +78,8 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
   const claimAskedAt = performance.now()
   const claimed = await claim(deps.redis, id, attempt, message, times)
+  if (claimed.verdict === 'lane_rests') return { kind: 'lane_waits', ms: claimed.waitMs }
+  if (claimed.verdict === 'recipient_rests') return { kind: 'waits', ms: claimed.waitMs }
   if (claimed.verdict !== 'done' || claimed.state !== 'sending') {
     deps.log.info({ message: job.id, verdict: claimed.verdict, state: claimed.state }, 'attempt.refused')
     return { kind: 'done' }
@@ -98,7 +99,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
         )
 
   // Settle, then say what becomes of the job.
-  const end = await settle(deps, id, attempt, entry, outcome)
+  const end = await settle(deps, id, { attempt, to }, entry, outcome)
   if ('problem' in outcome) await tellCampaign(deps, id.lane, run, outcome)
 
   // Report.
@@ -134,7 +135,7 @@ const tooLate: Outcome = {
 async function settle(
   deps: SendDeps,
   id: MessageId,
-  attempt: string,
+  { attempt, to }: { attempt: string; to: string },
   entry: DirectoryEntry,
   outcome: Outcome,
 ): Promise<JobEnd> {
@@ -152,8 +153,15 @@ async function settle(
       return { kind: 'done' }
 
     case 'lane_waits': {
-      await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
-      return { kind: 'lane_waits', ms: deps.trouble.waitMs(id.lane, outcome) }
+      const ms = deps.trouble.waitMs(id.lane, outcome)
+      const rest = { of: 'lane', ms } as const
+      await proveUnsent(redis, id, attempt, {
+        counts: false,
+        maxTries: config.maxTries,
+        problem: outcome.problem,
+        rest,
+      })
+      return { kind: 'lane_waits', ms }
     }
     case 'message_waits': {
       const how = { counts: true, maxTries: config.maxTries, problem: outcome.problem }
@@ -163,9 +171,11 @@ async function settle(
       return { kind: 'waits', ms: outcome.retryAfterMs ?? messageBackoffMs(tries, Math.random()) }
     }
     case 'recipient_waits': {
-      await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
-      const refusals = await refusalsSoFar(redis, id, outcome.problem.code)
-      return { kind: 'waits', ms: Math.max(outcome.leastMs, recipientBackoffMs(refusals - 1)) }
+      const rest = { of: 'recipient', to, leastMs: outcome.leastMs } as const
+      const how = { counts: false, maxTries: config.maxTries, problem: outcome.problem, rest }
+      const result = await proveUnsent(redis, id, attempt, how)
+      // Without an answer to that it was settled before, and the next claim finds the rest.
+      return { kind: 'waits', ms: ('waitMs' in result ? result.waitMs : undefined) ?? 1_000 }
     }
     case 'sender_blocked':
       await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
@@ -187,10 +197,4 @@ async function blockSender(deps: SendDeps, lane: number, reason: string): Promis
   await deps.lanes.pause(lane)
   await setPausedFor(deps.redis, lane, reason)
   deps.log.error({ lane }, 'sender.blocked')
-}
-
-async function refusalsSoFar(redis: Redis, id: MessageId, code: string): Promise<number> {
-  const record = await readMessage(redis, id)
-  const story = readStory(record?.history ?? '', acceptedAtMs(id.ulid))
-  return story.filter((happening) => happening.code === 'u' && happening.detail === code).length
 }

@@ -1,20 +1,7 @@
 // Pins: how long anything waits before it is tried or asked again.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  FIRST_POLL_MS,
-  laneBackoffMs,
-  messageBackoffMs,
-  nextPollMs,
-  POLL_FOR_MS,
-  recipientBackoffMs,
-} from '../../src/messages/backoff.ts'
-
-test('a recipient waits 4^X seconds, X from 0, at most about 68 minutes', () => {
-  expect([0, 1, 2, 3, 4, 5, 6, 7, 100].map(recipientBackoffMs)).toEqual(
-    [1, 4, 16, 64, 256, 1_024, 4_096, 4_096, 4_096].map((seconds) => seconds * 1_000),
-  )
-})
+import { FIRST_POLL_MS, laneBackoffMs, messageBackoffMs, nextPollMs, POLL_FOR_MS } from '../../src/messages/backoff.ts'
 
 test('a lane waits twice as long for each failure in a row, to 30 s, and never shorter than it was told', () => {
   expect([0, 1, 2, 4, 5, 50].map((failures) => laneBackoffMs(1_000, failures))).toEqual([

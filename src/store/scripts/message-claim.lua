@@ -4,7 +4,7 @@
 --
 -- KEYS[1] record of the message (HASH)
 -- KEYS[2] open messages of the lane (ZSET)      KEYS[3] messages that ended badly (ZSET)
--- KEYS[4] the message's job in BullMQ (HASH)
+-- KEYS[4] the message's job in BullMQ (HASH)    KEYS[5] rest of the lane, KEYS[6] rest of the recipient (STRING)
 -- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
 -- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
 -- ARGV[7] number of the campaign ('' = none)     ARGV[8] what the keys of the lane's campaigns begin with
@@ -12,7 +12,9 @@
 -- ARGV[11…] field, value, …: what a new record holds besides
 -- Output: {verdict, state letter, attempt id on the record}. The verdict `stopped`: its campaign does not run, nothing
 -- may be sent; what was never claimed leaves no trace, so that a resumed campaign can queue it again.
+-- {'lane_rests' or 'recipient_rests', state letter, ms to wait}: nothing may be sent, and nothing was written.
 -- include message-states
+-- include message-rests
 local now = redisNowMs()
 local p, exists = load(KEYS[1])
 local before = exists and p.state or nil
@@ -32,7 +34,16 @@ if run ~= '' and p.state == QUEUED then
   end
 end
 
-local verdict = step(p, { kind = 'claim', attempt = ARGV[2], expired = now >= tonumber(ARGV[4]) })
+local validMs = tonumber(ARGV[4]) - now
+if p.state == QUEUED and validMs > 0 then
+  local rests = redis.call('MGET', KEYS[5], KEYS[6])
+  if rests[1] and tonumber(rests[1]) > now then return { 'lane_rests', p.state, tonumber(rests[1]) - now } end
+  local ms = rests[2] and mustRest(KEYS[6], rests[2], now)
+  -- What cannot go in time comes back when it is over, so that it is told then.
+  if ms then return { 'recipient_rests', p.state, math.min(ms, validMs) } end
+end
+
+local verdict = step(p, { kind = 'claim', attempt = ARGV[2], expired = validMs <= 0 })
 if verdict == 'ignored' then return { verdict, p.state, p.attempt } end
 
 local happened, detail = 'c', ARGV[2]

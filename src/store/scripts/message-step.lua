@@ -11,8 +11,10 @@
 -- ARGV[9] error, `code|sentence` ('' = none)    ARGV[10] ms to wait for evidence once unconfirmed
 -- ARGV[11] ms until the first status poll ('' = no polling)      ARGV[12] when it happened (ms; '' = now)
 -- ARGV[13] requeue: new validity (ms; '' = as it was)    ARGV[14] what the keys of the lane's campaigns begin with
--- Output: {verdict, state letter}; {'missing'} when there is no record
+-- ARGV[15] unsent: who rests now, `lane`, `recipient` or ''        ARGV[16] key of that rest       ARGV[17] ms, at least
+-- Output: {verdict, state letter, ms that a message to a resting recipient must wait}; {'missing'} without a record
 -- include message-states
+-- include message-rests
 local now = redisNowMs()
 local p, exists = load(KEYS[1])
 if not exists then return { 'missing' } end
@@ -97,4 +99,11 @@ if ENDED_BADLY[p.state] then
 elseif ENDED_BADLY[before] then
   redis.call('ZREM', KEYS[4], ARGV[1])
 end
-return { verdict, p.state }
+
+local resting, waitMs = ARGV[15], nil
+if resting == 'lane' then
+  restLane(ARGV[16], tonumber(ARGV[17]), now)
+elseif resting == 'recipient' then
+  waitMs = restRecipient(ARGV[16], tonumber(ARGV[17]), now)
+end
+return { verdict, p.state, waitMs }

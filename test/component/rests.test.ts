@@ -1,0 +1,169 @@
+// Pins: after a refusal for being too much, claims of the lane or of that recipient are refused in Redis, whoever makes
+// them; one message at a time is let through after it; and nothing else notices. Real: Redis.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type MessageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { claim, proveUnsent, readMessage } from '../../src/store/messages.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { lanePrefix, laneRestKey, recipientRestKey } from '../../src/store/redis-keys.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+const SECOND = 1_000
+const HOUR = 3_600 * SECOND
+const ONE = '491700000001'
+const ANOTHER = '491700000002'
+/** Between giving out a wait and asking again, on a busy machine. */
+const SLACK_MS = 900
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+let lanes = 0
+const newLane = () => (lanes += 1)
+
+function claimOf(id: MessageId, to: string, attempt = newAttemptId(), validMs = HOUR) {
+  const about = { to, type: 'audio', text: 'x', class: 'transactional', campaign: undefined, run: undefined } as const
+  const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
+  return claim(redis, id, attempt, { ...about, validUntil: Date.now() + validMs }, times)
+}
+
+const newId = (lane: number): MessageId => ({ lane, ulid: newUlid(Date.now()) })
+
+/** Claims a new message to the recipient and returns how it may be refused. */
+async function underWay(lane: number, to: string) {
+  const [id, attempt] = [newId(lane), newAttemptId()]
+  expect(await claimOf(id, to, attempt)).toEqual({ verdict: 'done', state: 'sending' })
+  const problem = { code: '131056', sentence: 'Too many.' }
+  const refused = async (leastMs = 0) => {
+    const rest = { of: 'recipient', to, leastMs } as const
+    const result = await proveUnsent(redis, id, attempt, { counts: false, maxTries: 1, problem, rest })
+    return 'waitMs' in result ? (result.waitMs ?? -1) : -1
+  }
+  const throttled = (ms: number) =>
+    proveUnsent(redis, id, attempt, { counts: false, maxTries: 1, problem, rest: { of: 'lane', ms } })
+  return { id, refused, throttled }
+}
+
+/** As if so much time had passed for a recipient. */
+async function later(lane: number, to: string, ms: number): Promise<void> {
+  const [rest = 0, next = 0, ...others] = ((await redis.get(recipientRestKey(lane, to))) ?? '').split(' ').map(Number)
+  await redis.set(recipientRestKey(lane, to), [rest - ms, next - ms, ...others].join(' '), 'KEEPTTL')
+}
+
+describe('a recipient', () => {
+  test('rests for 4^X seconds, X from 0, at most about 68 minutes, and at least as long as asked', async () => {
+    const lane = newLane()
+    const waits: number[] = []
+    for (let i = 0; i < 9; i += 1) {
+      const wait = await (await underWay(lane, ONE)).refused()
+      waits.push(wait)
+      await later(lane, ONE, wait)
+    }
+    expect(waits).toEqual([1, 4, 16, 64, 256, 1_024, 4_096, 4_096, 4_096].map((seconds) => seconds * SECOND))
+    expect(await (await underWay(lane, ANOTHER)).refused(90 * SECOND)).toBe(90 * SECOND)
+  })
+
+  test('is refused to every claim while it rests, without a try and without a trace; others are not', async () => {
+    const lane = newLane()
+    const first = await underWay(lane, ONE)
+    expect(await first.refused(30 * SECOND)).toBe(30 * SECOND)
+    const id = newId(lane)
+    const keys = (await redis.keys(`${lanePrefix(lane)}*`)).sort()
+    expect(await claimOf(id, ONE)).toMatchObject({ verdict: 'recipient_rests', state: 'queued' })
+    expect((await redis.keys(`${lanePrefix(lane)}*`)).sort()).toEqual(keys)
+    expect(await readMessage(redis, id)).toBeUndefined()
+    expect(await claimOf(first.id, ONE)).toMatchObject({ verdict: 'recipient_rests' })
+    expect(await readMessage(redis, first.id)).toMatchObject({ state: 'queued', tries: 0 })
+    expect(await claimOf(newId(lane), ANOTHER)).toMatchObject({ verdict: 'done' })
+    expect(await claimOf(newId(newLane()), ONE)).toMatchObject({ verdict: 'done' })
+  })
+
+  test('rests once for a burst that was under way together', async () => {
+    const lane = newLane()
+    const burst = await Promise.all(Array.from({ length: 20 }, () => underWay(lane, ONE)))
+    const waits: number[] = []
+    for (const each of burst) waits.push(await each.refused(30 * SECOND))
+    // One rest, and then a turn each, 6 s apart.
+    waits.forEach((wait, i) => {
+      expect(wait).toBeGreaterThan(30 * SECOND + i * 6 * SECOND - SLACK_MS)
+      expect(wait).toBeLessThanOrEqual(30 * SECOND + i * 6 * SECOND)
+    })
+    await later(lane, ONE, 30 * SECOND)
+    expect(await (await underWay(lane, ONE)).refused()).toBe(4 * SECOND)
+  })
+
+  test('gets one message at a time after its rest, each at its turn', async () => {
+    const lane = newLane()
+    const burst = await Promise.all(Array.from({ length: 3 }, () => underWay(lane, ONE)))
+    for (const each of burst) await each.refused(30 * SECOND)
+    await later(lane, ONE, 30 * SECOND)
+    expect(await claimOf(burst[0]?.id ?? newId(lane), ONE)).toMatchObject({ verdict: 'done' })
+    // Two others have their turns already.
+    const fresh = await claimOf(newId(lane), ONE)
+    expect(fresh).toMatchObject({ verdict: 'recipient_rests' })
+    if ('waitMs' in fresh) expect(Math.abs(fresh.waitMs - 18 * SECOND)).toBeLessThan(SLACK_MS)
+    await later(lane, ONE, 6 * SECOND)
+    expect(await claimOf(burst[1]?.id ?? newId(lane), ONE)).toMatchObject({ verdict: 'done' })
+    await later(lane, ONE, 6 * SECOND)
+    expect(await claimOf(burst[2]?.id ?? newId(lane), ONE)).toMatchObject({ verdict: 'done' })
+  })
+
+  test('is told who comes a moment early, and who cannot be sent in time, without standing in line', async () => {
+    const lane = newLane()
+    await (await underWay(lane, ONE)).refused(30 * SECOND)
+    expect(await claimOf(newId(lane), ONE, undefined, 5 * SECOND)).toMatchObject({ verdict: 'recipient_rests' })
+    await later(lane, ONE, 29_500)
+    const before = await redis.get(recipientRestKey(lane, ONE))
+    const early = await claimOf(newId(lane), ONE)
+    expect('waitMs' in early && early.waitMs).toBeLessThanOrEqual(500)
+    expect(await redis.get(recipientRestKey(lane, ONE))).toBe(before)
+  })
+
+  test('that is not refused any more is forgotten', async () => {
+    const lane = newLane()
+    await (await underWay(lane, ONE)).refused()
+    const ttl = await redis.pttl(recipientRestKey(lane, ONE))
+    expect(ttl).toBeGreaterThan(60 * SECOND - SLACK_MS)
+    expect(ttl).toBeLessThanOrEqual(62 * SECOND)
+  })
+})
+
+test('a message past its validity expires whether or not anybody rests', async () => {
+  const lane = newLane()
+  await (await underWay(lane, ONE)).refused(30 * SECOND)
+  await (await underWay(lane, ANOTHER)).throttled(30 * SECOND)
+  expect(await claimOf(newId(lane), ONE, undefined, -1)).toEqual({ verdict: 'done', state: 'expired' })
+})
+
+describe('a lane', () => {
+  test('rests from the step that proves a message thrown back, for all claims of it and no others', async () => {
+    const lane = newLane()
+    await (await underWay(lane, ONE)).throttled(30 * SECOND)
+    const id = newId(lane)
+    const refused = await claimOf(id, ANOTHER)
+    expect(refused).toMatchObject({ verdict: 'lane_rests', state: 'queued' })
+    if ('waitMs' in refused) expect(Math.abs(refused.waitMs - 30 * SECOND)).toBeLessThan(SLACK_MS)
+    expect(await readMessage(redis, id)).toBeUndefined()
+    expect(await claimOf(newId(newLane()), ONE)).toMatchObject({ verdict: 'done' })
+  })
+
+  test('keeps the longest of its rests, in whatever order they come', async () => {
+    const lane = newLane()
+    const burst = await Promise.all([1, 2, 3].map(() => underWay(lane, ONE)))
+    for (const [i, seconds] of [5, 30, 1].entries()) await burst[i]?.throttled(seconds * SECOND)
+    expect(await redis.pttl(laneRestKey(lane))).toBeGreaterThan(30 * SECOND - SLACK_MS)
+    expect(await claimOf(newId(lane), ONE)).toMatchObject({ verdict: 'lane_rests' })
+  })
+
+  test('a shortest rest of less than a millisecond harms nothing', async () => {
+    const lane = newLane()
+    expect(await (await underWay(lane, ONE)).throttled(0)).toMatchObject({ verdict: 'done', state: 'queued' })
+  })
+})
