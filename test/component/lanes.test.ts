@@ -142,7 +142,7 @@ test('a refused sender stops its lane, says why, and keeps its messages until a 
   const queues = openLaneQueues(service.redis)
   await eventually(() => queues.isPaused(tenant.partnerLane), 'the lane is paused')
   const reason = await eventually(
-    async () => (await findSender(service.redis, tenant.partnerLane))?.paused_for,
+    async () => (await findSender(service.redis, tenant.partnerLane))?.paused_for || undefined,
     'a reason',
   )
   expect(reason).toContain('code 190')
