@@ -73,6 +73,8 @@ export const laneBacklogKeys = (lane: number, queue: string) => {
     active: `${prefix}:active`,
   }
 }
+/** ZSET job id → time (ms) at which BullMQ set the job aside. */
+export const laneSetAsideKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:failed`
 /** What the keys of all campaigns of a lane begin with; message-states.lua appends the campaign's number. */
 export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:campaign:`
 /** HASH of one campaign. */

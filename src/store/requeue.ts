@@ -1,11 +1,14 @@
-// Sending again by hand what ended badly: find the messages by a filter, count them, queue them again.
+// Sending again by hand what ended badly: find the messages by a filter, count them, queue them again. That are messages
+// with a record, and jobs that were set aside before anybody could claim them.
+import type { Job } from 'bullmq'
 import { laneQueue } from '../jobs/lanes.ts'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { campaignId } from '../messages/campaign-id.ts'
-import { type MessageId, messageId } from '../messages/message-id.ts'
+import { type MessageId, messageId, parseMessageId } from '../messages/message-id.ts'
 import type { LaneQueues } from './lane-queues.ts'
 import { type MessageRecord, readMessage, requeue } from './messages.ts'
 import type { Redis } from './redis.ts'
-import { endedBadlyKey, laneJobKey } from './redis-keys.ts'
+import { endedBadlyKey, laneJobKey, laneSetAsideKey } from './redis-keys.ts'
 import { listSenders } from './senders.ts'
 
 export const REQUEUE_STATES = ['failed', 'unknown', 'expired', 'cancelled'] as const
@@ -53,6 +56,14 @@ export async function requeueMessages(
         report.queued += 1
       }
     }
+    for (const { job, payload } of await deadLetters(redis, queues, sender.id, filter)) {
+      report.matched += 1
+      if (how.dryRun) continue
+      // Dying between the two is harmless: the job is still set aside, with another validity.
+      await job.updateData({ ...payload, until: how.nowMs + how.validityMs[payload.class] })
+      await job.retry('failed')
+      report.queued += 1
+    }
     if (!how.dryRun && report.queued > 0) queues.wake(sender.id)
   }
   return report
@@ -67,9 +78,46 @@ function matches(record: MessageRecord, lane: number, filter: RequeueFilter): bo
   )
 }
 
+/**
+ * The matching jobs of a lane that were set aside and never claimed: there is no record of them. What cannot be read as
+ * a message is passed over, for it could not be sent.
+ */
+async function deadLetters(
+  redis: Redis,
+  queues: LaneQueues,
+  lane: number,
+  filter: RequeueFilter,
+): Promise<{ job: Job; payload: SendPayload }[]> {
+  const found: { job: Job; payload: SendPayload }[] = []
+  if ((filter.state ?? 'failed') !== 'failed' || (filter.code ?? DEAD_LETTER) !== DEAD_LETTER) return found
+  const names = await redis.zrangebyscore(laneSetAsideKey(lane, laneQueue(lane)), filter.sinceMs ?? '-inf', '+inf')
+  for (const name of names) {
+    const id = parseMessageId(name)
+    if (!id || (await readMessage(redis, id))) continue
+    // BullMQ cannot make a job of data that is not JSON.
+    const job: Job | undefined = await queues
+      .queueOf(lane)
+      .getJob(name)
+      .catch(() => undefined)
+    const payload = sendPayloadSchema.safeParse(job?.data)
+    if (!job || !payload.success) continue
+    if (filter.campaign === undefined || isOfCampaign(payload.data, lane, filter.campaign)) {
+      found.push({ job, payload: payload.data })
+    }
+  }
+  return found
+}
+
 /** By the grouping text of its request, or by the id of the campaign that it belongs to. */
-const isOfCampaign = (record: MessageRecord, lane: number, campaign: string): boolean =>
+const isOfCampaign = (
+  record: { campaign?: string | undefined; run?: number | undefined },
+  lane: number,
+  campaign: string,
+): boolean =>
   record.campaign === campaign || (record.run !== undefined && campaignId({ lane, number: record.run }) === campaign)
+
+/** The code that a lookup tells for a job that was set aside. */
+const DEAD_LETTER = 'dead_letter'
 
 /** A job that was set aside still holds the message's id and would keep a new one from being added. */
 async function forgetDeadJob(redis: Redis, queues: LaneQueues, id: MessageId): Promise<void> {

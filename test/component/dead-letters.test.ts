@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SEND_JOB } from '../../src/jobs/send.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
+import { type RequeueFilter, requeueMessages } from '../../src/store/requeue.ts'
 import { deliveryOf, infoOf, reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
@@ -83,9 +84,8 @@ test('neighbours of a dead letter are sent, and it is not', async () => {
   expect(id).toBeTruthy()
 })
 
-test('a message that was set aside although it could be read is told as failed, with a sentence', async () => {
-  await service.stopWorker()
-  const id = await sendTo(service, tenant, '+491700005201')
+/** Sets the job of a message that nobody has claimed aside, as a worker that gives it up does. */
+async function giveUp(id: string): Promise<void> {
   const queue = queues.queueOf(tenant.partnerLane)
   const token = 'a worker that gives up'
   const worker = new Worker(queue.name, null, { connection: service.redis, prefix: queue.opts.prefix ?? '' })
@@ -93,9 +93,42 @@ test('a message that was set aside although it could be read is told as failed, 
   expect(job?.id).toBe(id)
   await job?.moveToFailed(new Error('it could not be processed'), token)
   await worker.close()
+}
+
+test('a message that was set aside although it could be read is told as failed, with a sentence', async () => {
+  await service.stopWorker()
+  const id = await sendTo(service, tenant, '+491700005201')
+  await giveUp(id)
   const told = await deliveryOf(service, tenant, id)
   expect(told.status).toBe('failed')
   expect(told.error_message).toContain('set aside')
   expect(await infoOf(service, tenant, id)).toMatchObject({ status: 'failed' })
   await service.startWorker()
+})
+
+test('such a message can be queued again by hand; what cannot be read stays where it is', async () => {
+  const before = Date.now()
+  const unreadable = await setAside({ ...good, class: 'urgent' })
+  await service.stopWorker()
+  const id = await sendTo(service, tenant, '+491700005301', { campaign_id: 'spring' })
+  await giveUp(id)
+  const requeue = async (filter: Partial<RequeueFilter>, dryRun = false) => {
+    const how = { dryRun, nowMs: Date.now(), validityMs: service.config.validityMs }
+    return requeueMessages(service.redis, queues, { account: tenant.account, sinceMs: before, ...filter }, how)
+  }
+  const none = { matched: 0, queued: 0, without_content: 0 }
+  expect(await requeue({ state: 'unknown' })).toEqual(none)
+  expect(await requeue({ code: '131026' })).toEqual(none)
+  expect(await requeue({ campaign: 'summer' })).toEqual(none)
+  expect(await requeue({ sinceMs: Date.now() + 60_000 })).toEqual(none)
+  expect(await requeue({}, true)).toEqual({ ...none, matched: 1 })
+  expect((await deliveryOf(service, tenant, id)).status).toBe('failed')
+
+  expect(await requeue({ state: 'failed', code: 'dead_letter' })).toEqual({ ...none, matched: 1, queued: 1 })
+  expect((await deliveryOf(service, tenant, id)).status).toBe('queued')
+  expect(await requeue({})).toEqual(none)
+  await service.startWorker()
+  await reaches(service, tenant, id, 'read')
+  expect((await readLedger(service.simulator.url)).filter(({ to }) => to === '491700005301')).toHaveLength(1)
+  expect((await queues.queueOf(tenant.partnerLane).getJob(unreadable.id))?.failedReason).toBeTruthy()
 })
