@@ -165,6 +165,9 @@ describe('a campaign brakes by itself', () => {
     const { reason, progress } = await service.reaches(id, 'paused')
     expect(reason).toBe('The chat product has paused the template for low quality.')
     expect(progress.queued).toBeGreaterThan(100)
+    // The chat product lets the template go again; an answer that is still on its way would pause the campaign anew.
+    await service.misbehave({ clear: true })
+    await eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
     await service.steer(id, 'resume')
     const done = await service.reaches(id, 'done')
     expect(done.progress.failed).toBeGreaterThan(0)
