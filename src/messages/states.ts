@@ -13,6 +13,11 @@
 // Evidence (a webhook, a status poll, or the provider's own answer) may arrive at any time, in any order, any number
 // of times. It only moves a message forward: `failed` never overrides `delivered` or `read`, and proof that a message
 // went out corrects every state that had assumed otherwise.
+//
+// A message that was repeated in doubt may have gone out under two attempts. Each attempt is sent, and then perhaps
+// failed; the message is `sent` as long as one of them is known to be sent and not to have failed, and `failed` when the
+// attempt that counts has failed and no other is known to be sent. What is told of the others is remembered for that, so
+// that the order in which it is told does not matter. What does depend on it is docs/guarantees.md's to say.
 
 export const STATES = [
   'queued',
@@ -40,9 +45,11 @@ export interface Progress {
   tries: number
   /** Times it was queued again although it may have gone out: above 0 is the flag possible_duplicate. */
   repeats: number
+  /** What is known of other attempts, `s` for sent and `f` for failed before the id of each: `sAAAAAA,fBBBBBB`. */
+  others: string
 }
 
-export const FRESH: Progress = { state: 'queued', attempt: '', tries: 0, repeats: 0 }
+export const FRESH: Progress = { state: 'queued', attempt: '', tries: 0, repeats: 0, others: '' }
 
 export type Step =
   /** A worker wants to send it now. `expired` says that its validity has passed. */
@@ -100,11 +107,10 @@ export function step(progress: Progress, event: Step): { progress: Progress; ver
     case 'lost':
       return progress.attempt === event.attempt && state === 'sending' ? to('unconfirmed') : ignored
 
-    case 'evidence':
-      if (!moves(progress, event.attempt, event.status)) return ignored
-      // Of two attempts the one that is proven to have gone out counts from now on: the other one's failure must not
-      // undo it. A failure only moves the attempt that counts already.
-      return to(event.status, { attempt: event.attempt })
+    case 'evidence': {
+      const change = heard(progress, event.attempt, event.status)
+      return change === undefined ? ignored : { progress: { ...progress, ...change }, verdict: 'done' }
+    }
 
     case 'decide': {
       if (state !== 'unconfirmed') return ignored
@@ -121,23 +127,63 @@ export function step(progress: Progress, event: Step): { progress: Progress; ver
 
     case 'requeue':
       if (!isOneOf(state, 'failed', 'unknown', 'expired', 'cancelled')) return ignored
-      return to('queued', { tries: 0, repeats: progress.repeats + (state === 'unknown' ? 1 : 0) })
+      return to('queued', {
+        tries: 0,
+        repeats: progress.repeats + (state === 'unknown' ? 1 : 0),
+        // Told once more, that failure must not end the new attempt.
+        others: state === 'failed' ? noted(progress.others, progress.attempt, 'f') : progress.others,
+      })
   }
 }
 
-/** Whether proof about an attempt changes the state. */
-function moves(progress: Progress, attempt: string, status: Evidence): boolean {
-  const { state } = progress
-  const counts = progress.attempt === attempt
-  if (status === 'failed') {
-    // Another attempt's failure decides nothing.
-    return counts && isOneOf(state, 'queued', 'sending', 'unconfirmed', 'unknown', 'sent')
+/** What proof about an attempt changes; undefined when it changes nothing. */
+function heard(progress: Progress, attempt: string, status: Evidence): Partial<Progress> | undefined {
+  const { state, others } = progress
+  const rank = RANK[state] ?? 0
+  if (status === 'delivered' || status === 'read') {
+    // Nothing can undo that, so that nothing of others need be known any more.
+    return (RANK[status] ?? 0) > rank ? { state: status, attempt, others: '' } : undefined
   }
-  const rank = RANK[state]
-  if (rank !== undefined) return (RANK[status] ?? 0) > rank
-  // A late `sent` of the very attempt that failed is only out of order; one of another attempt proves it went out.
-  if (state === 'failed') return status !== 'sent' || !counts
-  return true
+  if (rank > 1) return undefined
+  const counts = attempt === progress.attempt
+  const known = knownOf(progress, attempt)
+  if (status === 'sent') {
+    // A late `sent` of an attempt that failed is only out of order.
+    if (known !== undefined) return undefined
+    if (state === 'sent') return { others: noted(others, attempt, 's') }
+    return sentUnder(progress, attempt)
+  }
+  if (known === 'f') return undefined
+  if (!counts) return { others: noted(others, attempt, 'f') }
+  if (isOneOf(state, 'failed', 'expired', 'cancelled')) return undefined
+  const standIn = others.split(',').find((entry) => entry.startsWith('s'))
+  if (standIn === undefined) return { state: 'failed' }
+  return { state: 'sent', attempt: standIn.slice(1), others: noted(without(others, standIn.slice(1)), attempt, 'f') }
 }
+
+/** The attempt that is proven to have gone out counts from now on. */
+function sentUnder({ state, attempt: before, others }: Progress, attempt: string): Partial<Progress> {
+  const left = state === 'failed' && attempt !== before ? noted(others, before, 'f') : others
+  return { state: 'sent', attempt, others: left }
+}
+
+/** What is known of an attempt so far: `s`, `f` or nothing. */
+function knownOf({ state, attempt: counting, others }: Progress, attempt: string): string | undefined {
+  if (attempt === counting && (state === 'sent' || state === 'failed')) return state === 'sent' ? 's' : 'f'
+  return others
+    .split(',')
+    .find((entry) => entry.slice(1) === attempt)
+    ?.slice(0, 1)
+}
+
+const without = (others: string, attempt: string): string =>
+  others
+    .split(',')
+    .filter((entry) => entry !== '' && entry.slice(1) !== attempt)
+    .join(',')
+
+/** The last word about an attempt takes the place of the one before. */
+const noted = (others: string, attempt: string, letter: 's' | 'f'): string =>
+  [without(others, attempt), letter + attempt].filter((part) => part !== '').join(',')
 
 const isOneOf = (state: State, ...states: State[]): boolean => states.includes(state)

@@ -47,6 +47,7 @@ const recordSchema = z
     a: z.string().default(''),
     n: z.coerce.number().int().default(0),
     o: z.coerce.number().int().default(0),
+    b: z.string().default(''),
     h: z.string().default(''),
     t: z.string().default(''),
     k: z.enum(['interactive', 'image', 'audio', 'template']),
@@ -68,6 +69,8 @@ const recordSchema = z
     tries: raw.n,
     /** Times it was queued again although it may have gone out. */
     repeats: raw.o,
+    /** What is known of other attempts than that, see src/messages/states.ts. */
+    others: raw.b,
     /** Packed history, see src/messages/story.ts. */
     history: raw.h,
     /** Recipient: digits with country code. */

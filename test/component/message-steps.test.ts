@@ -104,8 +104,8 @@ async function compare(lane: number, { validUntil, steps }: Life): Promise<void>
     if (seen.kind === 'requeue' && expected.verdict === 'done') until = newUntil
     expect(told).toEqual({ verdict: expected.verdict, state: model.state })
     const record = await readMessage(redis, id)
-    const { state, attempt, tries, repeats } = record ?? {}
-    expect({ state, attempt, tries, repeats }).toEqual(model)
+    const { state, attempt, tries, repeats, others } = record ?? {}
+    expect({ state, attempt, tries, repeats, others }).toEqual(model)
     await expectLists(id, model.state)
   }
 }
@@ -165,6 +165,26 @@ test('what an attempt is proven by, the provider id, is that of the attempt that
   await giveEvidence(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })
   await giveEvidence(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.first' })
   expect(await readMessage(redis, id)).toMatchObject({ attempt: 'BBBBBB', providerId: 'wamid.second' })
+})
+
+test('a failure while another attempt is known to be sent is told in the history and changes nothing else', async () => {
+  const id = { lane: 90_005, ulid: newUlid(Date.now()) }
+  const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
+  await claimWith('AAAAAA')
+  await loseAttempt(redis, id, 'AAAAAA', { problem: PROBLEM, waitMs: 0 })
+  await decide(redis, id, 'once', 3)
+  await claimWith('BBBBBB')
+  await giveEvidence(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })
+  await giveEvidence(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.first' })
+  expect(await readMessage(redis, id)).toMatchObject({ attempt: 'BBBBBB', providerId: 'wamid.second' })
+  const failed = { problem: { code: '131026', sentence: 'Gone.' } }
+  const told = await giveEvidence(redis, id, 'BBBBBB', 'failed', failed)
+  expect(told).toEqual({ verdict: 'done', state: 'sent' })
+  const record = await readMessage(redis, id)
+  // The provider's id was that of the attempt that failed.
+  expect(record).toMatchObject({ state: 'sent', attempt: 'AAAAAA', providerId: undefined, problem: undefined })
+  expect(record?.history.split('|').at(-1)).toMatch(/^f[0-9a-z]+,131026$/)
+  expect(await redis.zscore(endedBadlyKey(id.lane), id.ulid)).toBeNull()
 })
 
 test('steps that write down what happened work on a full Redis; a claim is refused there', async () => {

@@ -39,13 +39,25 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ kind: 'requeue' as const }) },
 )
 
-/** Any progress, also one that no life leads to. */
-export const progress: fc.Arbitrary<Progress> = fc.record({
-  state: fc.constantFrom(...STATES),
-  attempt,
-  tries: fc.integer({ min: 0, max: 3 }),
-  repeats: fc.integer({ min: 0, max: 2 }),
-})
+/**
+ * Any progress, also one that no life leads to; but only of a message that is `sent` another attempt is known to be sent.
+ */
+export const progress: fc.Arbitrary<Progress> = fc
+  .record({
+    state: fc.constantFrom(...STATES),
+    attempt,
+    tries: fc.integer({ min: 0, max: 3 }),
+    repeats: fc.integer({ min: 0, max: 2 }),
+    known: fc.subarray([...ATTEMPTS]).chain((known) => fc.tuple(...known.map((each) => letterBefore(each)))),
+  })
+  .map(({ known, ...rest }) => {
+    const isPossible = (entry: string) => !entry.endsWith(rest.attempt) && (rest.state === 'sent' || entry[0] === 'f')
+    return { ...rest, others: known.filter(isPossible).join(',') }
+  })
+
+function letterBefore(id: string): fc.Arbitrary<string> {
+  return fc.constantFrom('s', 'f').map((letter) => letter + id)
+}
 
 function rarely(): fc.Arbitrary<boolean> {
   return fc.integer({ min: 0, max: 5 }).map((die) => die === 0)

@@ -105,8 +105,9 @@ describe('proof', () => {
       fc.property(progress, evidenceStep, (before, each) => {
         if (each.status === 'failed') return
         const after = take(before, each).progress
-        const isOutOfOrder = each.status === 'sent' && before.state === 'failed' && before.attempt === each.attempt
-        if (isOutOfOrder) expect(after).toEqual(before)
+        const isOfFailed = before.state === 'failed' && before.attempt === each.attempt
+        const isOutOfOrder = isOfFailed || before.others.includes(`f${each.attempt}`)
+        if (each.status === 'sent' && isOutOfOrder) expect(after).toEqual(before)
         else expect(rank(after.state)).toBeGreaterThanOrEqual(rank(each.status))
       }),
       MANY,
@@ -117,7 +118,7 @@ describe('proof', () => {
     fc.assert(
       fc.property(progress, evidenceStep, (before, each) => {
         if (each.status !== 'failed' || each.attempt === before.attempt) return
-        expect(take(before, each)).toEqual({ progress: before, verdict: 'ignored' })
+        expect(take(before, each).progress).toEqual({ ...before, others: expect.any(String) })
       }),
       MANY,
     )
@@ -163,6 +164,72 @@ describe('proof', () => {
   })
 })
 
+describe('proof about two attempts', () => {
+  const [OLDER, LATEST] = ['AAAAAA', 'BBBBBB']
+  const all = [OLDER, LATEST].flatMap((attempt) =>
+    (['sent', 'failed'] as const).map((status) => ({ kind: 'evidence' as const, attempt, status })),
+  )
+  const open = ['sending', 'unconfirmed', 'unknown'] as const
+
+  /** What people are told in the end, when nothing more is heard: of a repeated message a failure is no certainty. */
+  function endOf(state: State, told: readonly Step[]) {
+    const end = run(
+      [...told, { kind: 'lost', attempt: LATEST }, { kind: 'decide', repeat: 'once', expired: false, maxTries: 3 }],
+      { ...FRESH, state, attempt: LATEST, repeats: 1 },
+    )
+    return end.state === 'failed' ? 'unknown' : end.state
+  }
+
+  const permutations = <T>(items: readonly T[]): T[][] =>
+    items.length === 0
+      ? [[]]
+      : items.flatMap((item, i) => permutations(items.toSpliced(i, 1)).map((rest) => [item, ...rest]))
+  const subsets = <T>(items: readonly T[]): T[][] =>
+    Array.from({ length: 2 ** items.length }, (_, bits) => items.filter((_item, i) => (bits & (1 << i)) !== 0))
+
+  test('ends in one state, in every order of every set of it: sent, as long as one is sent and has not failed', () => {
+    for (const state of open) {
+      for (const set of subsets(all)) {
+        const has = (attempt: string, status: string) =>
+          set.some((each) => each.attempt === attempt && each.status === status)
+        const isSent = [OLDER, LATEST].some((each) => has(each, 'sent') && !has(each, 'failed'))
+        for (const told of permutations(set)) expect(endOf(state, told)).toBe(isSent ? 'sent' : 'unknown')
+      }
+    }
+  })
+
+  test('ends in one state also with delivery among it, told again and again, and of three attempts', () => {
+    const step = evidenceStep
+    const told = fc.array(step, { minLength: 1, maxLength: 8 })
+    const shuffled = told.chain((steps) =>
+      fc.tuple(
+        fc.constant(steps),
+        fc.shuffledSubarray([...steps, ...steps], { minLength: 2 * steps.length, maxLength: 2 * steps.length }),
+      ),
+    )
+    fc.assert(
+      fc.property(fc.constantFrom(...open), shuffled, (state, [one, another]) => {
+        expect(endOf(state, another)).toBe(endOf(state, one))
+      }),
+      { numRuns: 20_000 },
+    )
+  })
+
+  test('is failed when the attempt that counts has failed and no other is known to be sent', () => {
+    const from: Progress = { ...FRESH, state: 'sent', attempt: LATEST, others: `s${OLDER}` }
+    const failed = (attempt: string) => ({ kind: 'evidence', attempt, status: 'failed' }) as const
+    expect(run([failed(LATEST)], from)).toMatchObject({ state: 'sent', attempt: OLDER })
+    for (const told of permutations([failed(LATEST), failed(OLDER)])) expect(run(told, from).state).toBe('failed')
+  })
+
+  test('that a person had tried again after its failure does not fail by the same failure told once more', () => {
+    const failed = { kind: 'evidence', attempt: OLDER, status: 'failed' } as const
+    const from = run([failed, { kind: 'requeue' }], { ...FRESH, state: 'sending', attempt: OLDER })
+    expect(take(from, failed)).toEqual({ progress: from, verdict: 'ignored' })
+    expect(run([failed, { kind: 'claim', attempt: LATEST, expired: false }, failed], from).state).toBe('sending')
+  })
+})
+
 describe('tries', () => {
   test('are not used up by throttling, which never fails a message either', () => {
     fc.assert(
@@ -177,7 +244,7 @@ describe('tries', () => {
   })
 
   test('end in failed when the last one is proven unsent', () => {
-    const sending: Progress = { state: 'sending', attempt: 'AAAAAA', tries: 1, repeats: 0 }
+    const sending: Progress = { state: 'sending', attempt: 'AAAAAA', tries: 1, repeats: 0, others: '' }
     const unsent = { kind: 'unsent', attempt: 'AAAAAA', counts: true } as const
     expect(take(sending, { ...unsent, maxTries: 3 }).progress).toMatchObject({ state: 'queued', tries: 2 })
     expect(take(sending, { ...unsent, maxTries: 2 }).progress).toMatchObject({ state: 'failed', tries: 2 })
@@ -196,7 +263,7 @@ describe('tries', () => {
   })
 
   test('where the upstream keeps our key are repeated unflagged, as long as there are tries', () => {
-    const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 1, repeats: 0 }
+    const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 1, repeats: 0, others: '' }
     const safe = { kind: 'decide', repeat: 'safe', expired: false } as const
     expect(take(lost, { ...safe, maxTries: 3 }).progress).toEqual({ ...lost, state: 'queued', tries: 2 })
     expect(take(lost, { ...safe, maxTries: 2 }).progress).toEqual({ ...lost, state: 'unknown', tries: 2 })
@@ -205,7 +272,7 @@ describe('tries', () => {
   test('are over when the validity is', () => {
     fc.assert(
       fc.property(fc.constantFrom('never' as const, 'once' as const, 'safe' as const), (repeat) => {
-        const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 0, repeats: 0 }
+        const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 0, repeats: 0, others: '' }
         expect(take(lost, { kind: 'decide', repeat, expired: true, maxTries: 3 }).progress.state).toBe('unknown')
       }),
     )
@@ -223,8 +290,8 @@ describe('tries', () => {
   })
 
   test('of an unknown message that a person queues again are flagged', () => {
-    const unknown: Progress = { state: 'unknown', attempt: 'AAAAAA', tries: 2, repeats: 0 }
-    const again = { state: 'queued', attempt: 'AAAAAA', tries: 0, repeats: 1 }
+    const unknown: Progress = { state: 'unknown', attempt: 'AAAAAA', tries: 2, repeats: 0, others: '' }
+    const again = { state: 'queued', attempt: 'AAAAAA', tries: 0, repeats: 1, others: '' }
     expect(take(unknown, { kind: 'requeue' })).toEqual({ verdict: 'done', progress: again })
     for (const state of ['failed', 'expired', 'cancelled'] as const) {
       expect(take({ ...unknown, state }, { kind: 'requeue' }).progress).toMatchObject({ state: 'queued', repeats: 0 })

@@ -5,18 +5,70 @@ local SENT, DELIVERED, READ = 's', 'd', 'r'
 local FAILED, EXPIRED, CANCELLED, UNKNOWN = 'f', 'x', 'k', 'n'
 local RANK = { [SENT] = 1, [DELIVERED] = 2, [READ] = 3 }
 
-local function moves(p, attempt, status)
-  local counts = p.attempt == attempt
-  local s = p.state
-  if status == FAILED then
-    return counts and (s == QUEUED or s == SENDING or s == UNCONFIRMED or s == UNKNOWN or s == SENT)
+-- What is known of attempts besides the one that counts: `sAAAAAA,fBBBBBB`.
+local function without(others, attempt)
+  local kept = {}
+  for entry in string.gmatch(others, '[^,]+') do
+    if string.sub(entry, 2) ~= attempt then kept[#kept + 1] = entry end
   end
-  if RANK[s] then return RANK[status] > RANK[s] end
-  if s == FAILED then return status ~= SENT or not counts end
+  return table.concat(kept, ',')
+end
+
+local function noted(others, attempt, letter)
+  local rest = without(others, attempt)
+  return (rest == '' and '' or rest .. ',') .. letter .. attempt
+end
+
+local function knownOf(p, attempt)
+  if attempt == p.attempt and (p.state == SENT or p.state == FAILED) then return p.state end
+  for entry in string.gmatch(p.others, '[^,]+') do
+    if string.sub(entry, 2) == attempt then return string.sub(entry, 1, 1) end
+  end
+end
+
+local function firstSent(others)
+  for entry in string.gmatch(others, '[^,]+') do
+    if string.sub(entry, 1, 1) == SENT then return string.sub(entry, 2) end
+  end
+end
+
+-- Takes proof about an attempt; says whether it changed anything.
+local function heard(p, attempt, status)
+  local rank = RANK[p.state] or 0
+  if status == DELIVERED or status == READ then
+    if RANK[status] <= rank then return false end
+    p.state, p.attempt, p.others = status, attempt, ''
+    return true
+  end
+  if rank > 1 then return false end
+  local known = knownOf(p, attempt)
+  if status == SENT then
+    if known then return false end
+    if p.state == SENT then
+      p.others = noted(p.others, attempt, SENT)
+    else
+      if p.state == FAILED and attempt ~= p.attempt then p.others = noted(p.others, p.attempt, FAILED) end
+      p.state, p.attempt = SENT, attempt
+    end
+    return true
+  end
+  if known == FAILED then return false end
+  if attempt ~= p.attempt then
+    p.others = noted(p.others, attempt, FAILED)
+    return true
+  end
+  if p.state == FAILED or p.state == EXPIRED or p.state == CANCELLED then return false end
+  local standIn = firstSent(p.others)
+  if standIn then
+    p.others = noted(without(p.others, standIn), attempt, FAILED)
+    p.state, p.attempt = SENT, standIn
+  else
+    p.state = FAILED
+  end
   return true
 end
 
--- Takes one step: changes p {state, attempt, tries, repeats} and returns 'done', 'ignored' or 'held'.
+-- Takes one step: changes p {state, attempt, tries, repeats, others} and returns 'done', 'ignored' or 'held'.
 local function step(p, e)
   local s = p.state
   if e.kind == 'claim' then
@@ -41,10 +93,7 @@ local function step(p, e)
     p.state = UNCONFIRMED
     return 'done'
   elseif e.kind == 'evidence' then
-    if not moves(p, e.attempt, e.status) then return 'ignored' end
-    p.state = e.status
-    p.attempt = e.attempt
-    return 'done'
+    return heard(p, e.attempt, e.status) and 'done' or 'ignored'
   elseif e.kind == 'decide' then
     if s ~= UNCONFIRMED then return 'ignored' end
     if e.expired or e.rule == 'never' then
@@ -63,6 +112,7 @@ local function step(p, e)
   elseif e.kind == 'requeue' then
     if not (s == FAILED or s == UNKNOWN or s == EXPIRED or s == CANCELLED) then return 'ignored' end
     if s == UNKNOWN then p.repeats = p.repeats + 1 end
+    if s == FAILED then p.others = noted(p.others, p.attempt, FAILED) end
     p.tries = 0
     p.state = QUEUED
     return 'done'
@@ -78,7 +128,7 @@ end
 -- p of the record at a key, with all else that a step reads of it, and whether there is one. A step reads once and
 -- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
 local function load(key)
-  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p')
+  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b')
   return {
     state = f[1] or QUEUED,
     attempt = f[2] or '',
@@ -87,8 +137,9 @@ local function load(key)
     story = f[5] or '',
     validUntil = tonumber(f[6] or '0'),
     run = f[7] or '',
+    others = f[10] or '',
     -- Which of the fields are there that a step may drop.
-    has = { n = f[3], e = f[8], p = f[9] },
+    has = { n = f[3], e = f[8], p = f[9], b = f[10] },
   }, f[1] and true or false
 end
 

@@ -19,7 +19,7 @@ local now = redisNowMs()
 local p, exists = load(KEYS[1])
 if not exists then return { 'missing' } end
 local kind, attempt, option, detail = ARGV[2], ARGV[3], ARGV[5], ARGV[7]
-local before = p.state
+local before, counting = p.state, p.attempt
 local verdict = step(p, {
   kind = kind,
   attempt = attempt,
@@ -42,6 +42,17 @@ end
 local isLost = (before == UNKNOWN or p.state == UNKNOWN)
   and string.sub(redis.call('HGET', KEYS[1], 'e') or '', 1, 12) == 'worker_lost|'
 
+local at = ARGV[12] ~= '' and tonumber(ARGV[12]) or now
+-- Of another attempt than the one that counts, or of that one while another is known to be sent: the state stays, and
+-- with it all lists.
+if kind == 'evidence' and p.state == before then
+  local story = told(p.story, option, at, tonumber(ARGV[4]), detail)
+  redis.call('HSET', KEYS[1], 'a', p.attempt, 'b', p.others, 'h', story)
+  -- That was the provider's id of the attempt that has failed.
+  if p.attempt ~= counting then redis.call('HDEL', KEYS[1], 'w') end
+  return { verdict, p.state }
+end
+
 local set, gone = {}, {}
 local function write(field, value)
   set[#set + 1] = field
@@ -53,13 +64,13 @@ end
 
 local letter = p.state
 if kind == 'unsent' then letter = p.state == FAILED and FAILED or 'u' end
-local at = ARGV[12] ~= '' and tonumber(ARGV[12]) or now
 write('s', p.state)
 write('a', p.attempt)
 write('h', told(p.story, letter, at, tonumber(ARGV[4]), detail))
 if providerId then write('w', providerId) end
 if p.tries > 0 then write('n', p.tries) else drop('n') end
 if p.repeats > 0 then write('o', p.repeats) end
+if p.others ~= '' then write('b', p.others) else drop('b') end
 if ARGV[9] ~= '' then
   write('e', ARGV[9])
 elseif RANK[p.state] or p.state == QUEUED then
