@@ -10,7 +10,7 @@ import { redisNowMs } from '../../store/worker-beats.ts'
 
 export const WATCH_MS = 500
 /** A fan-out that works gives a sign of life several times a second. */
-const SILENT_MS = 1_500
+const SILENT_MS = 1_000
 
 export async function watchCampaigns(deps: SteerDeps & { log: Log }): Promise<void> {
   for (const { id, state } of await awakeCampaigns(deps.redis)) {
