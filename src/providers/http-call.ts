@@ -76,7 +76,7 @@ export function postJson(
         },
         onResponseStart(_controller, statusCode, responseHeaders) {
           status = statusCode
-          retryAfterMs = readRetryAfter(responseHeaders['retry-after'])
+          retryAfterMs = readRetryAfter(responseHeaders['retry-after'], responseHeaders.date)
         },
         onResponseData(controller, chunk) {
           received += chunk.length
@@ -96,12 +96,13 @@ export function postJson(
   })
 }
 
-/** `Retry-After` in seconds or as a date. */
-function readRetryAfter(header: string | string[] | undefined): number | undefined {
+/** `Retry-After` in seconds or as a date, which is one of the server's clock: ours may go ahead of it. */
+function readRetryAfter(header: string | string[] | undefined, date: unknown): number | undefined {
   if (typeof header !== 'string') return undefined
   if (/^\d+(\.\d+)?$/.test(header)) return Math.ceil(Number(header) * 1_000)
   const at = Date.parse(header)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
+  const now = typeof date === 'string' ? Date.parse(date) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(0, at - (Number.isNaN(now) ? Date.now() : now))
 }
 
 /** A short word for what went wrong, safe to log: an error code, never a message that may hold an address or a token. */

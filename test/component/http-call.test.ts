@@ -242,6 +242,18 @@ describe('an answer', () => {
     const ms = end.kind === 'answer' ? end.retryAfterMs : -1
     expect(isRight(ms), String(ms)).toBe(true)
   })
+
+  test.each([
+    ['an hour behind ours', new Date(Date.now() - 3_600_000).toUTCString(), (ms: number) => ms === 90_000],
+    ['an hour ahead of ours', new Date(Date.now() + 3_600_000).toUTCString(), (ms: number) => ms === 90_000],
+    ['not told in a way that can be read', 'today', (ms: number) => Math.abs(ms - 90_000) < 60_000],
+  ])('with a Retry-After as a date of a clock that is %s', async (_name, date, isRight) => {
+    const now = Number.isNaN(Date.parse(date)) ? Date.now() : Date.parse(date)
+    const headers = { date, 'retry-after': new Date(now + 90_000).toUTCString() }
+    const { end } = await against(answering(httpAnswer(429, '', headers)))
+    const ms = end.kind === 'answer' ? (end.retryAfterMs ?? -1) : -1
+    expect(isRight(ms), String(ms)).toBe(true)
+  })
 })
 
 test('of many calls to a server that closes when it likes, none is repeated and none that left is called unsent', async () => {
