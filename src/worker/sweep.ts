@@ -12,6 +12,7 @@ import type { LaneQueues } from '../store/lane-queues.ts'
 import { lookAgain, lookNoMore, surveyLanes } from '../store/lane-survey.ts'
 import { decide, giveEvidence, loseAttempt, type MessageRecord, readMessage } from '../store/messages.ts'
 import type { Redis } from '../store/redis.ts'
+import { isRedisAway } from '../store/redis-errors.ts'
 import { laneJobKey } from '../store/redis-keys.ts'
 import { redisNowMs } from '../store/worker-beats.ts'
 import type { Lanes } from './lanes.ts'
@@ -20,6 +21,8 @@ import type { SenderDirectory } from './sender-directory.ts'
 export const SWEEP_MS = 2_000
 /** A message queued again is looked at once more after this, in case its job vanishes. */
 const LOOK_AGAIN_MS = 60_000
+/** A message that could not be looked at is left for this long: a person may have mended its record or its sender. */
+const PUT_OFF_MS = 60_000
 /** A poll that is this late has lost its job. */
 const POLL_LATE_MS = 5_000
 
@@ -41,8 +44,10 @@ export async function sweep(deps: SweepDeps): Promise<void> {
     if (survey.backlog > 0) deps.lanes.wake(survey.lane)
     if (survey.nextPollAt !== undefined && survey.nextPollAt < now - POLL_LATE_MS) deps.followByPolling(survey.lane)
     for (const ulid of survey.overdue) {
-      await lookAt(deps, survey.lane, ulid, now).catch((error: unknown) => {
+      await lookAt(deps, survey.lane, ulid, now).catch(async (error: unknown) => {
         deps.log.error({ message: messageId(survey.lane, ulid), err: error }, 'sweep.failed')
+        // Left at the head of the list, enough of them would keep all others from ever being looked at.
+        if (!isRedisAway(error)) await lookAgain(deps.redis, survey.lane, ulid, now + PUT_OFF_MS)
       })
     }
   }

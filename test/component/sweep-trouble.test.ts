@@ -1,0 +1,33 @@
+// Pins: records that cannot be read keep the sweep from none of the others, however many they are. Real: Redis, HTTP,
+// producer, worker.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newUlid } from '../../src/messages/message-id.ts'
+import { claim, readMessage } from '../../src/store/messages.ts'
+import { messageKey, openKey } from '../../src/store/redis-keys.ts'
+import { type Service, startService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: Service
+beforeAll(async () => {
+  service = await startService()
+})
+afterAll(() => service?.close())
+
+test('hundreds of broken records are put off, and the sound one behind them is looked at', async () => {
+  const { redis } = service
+  const { cloudLane: lane } = await service.addTenant()
+  const broken = Array.from({ length: 250 }, () => newUlid(Date.now()))
+  for (const ulid of broken) {
+    await redis.hset(messageKey(lane, ulid), { s: 'c', k: 'broken' })
+    await redis.zadd(openKey(lane), Date.now() - 60_000, ulid)
+  }
+  const id = { lane, ulid: newUlid(Date.now()) }
+  const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
+  const more = { validUntil: Date.now() + 60_000, campaign: undefined, run: undefined }
+  // Its worker died: it is lost at once.
+  await claim(redis, id, 'AAAAAA', { ...message, ...more }, { lostAfterMs: 0, evidenceWaitMs: 0, retentionMs: 60_000 })
+  await eventually(async () => (await readMessage(redis, id))?.state === 'unconfirmed', 'the sound one is looked at')
+  const later = Date.now() + 20_000
+  await eventually(async () => (await redis.zcount(openKey(lane), later, '+inf')) === broken.length, 'all are put off')
+  expect(await redis.exists(messageKey(lane, broken[0] ?? ''))).toBe(1)
+})
