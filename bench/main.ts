@@ -44,7 +44,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 
 const HELP = `npm run bench -- [${Object.keys(SCENARIOS).join('|')}]... [options]
 
-Without a name all are run, which takes about MINUTES minutes.
+Without a name all are run, which takes some twenty minutes, and an hour with --full.
 
   --rounds <n>     rounds that count, after one that warms up (default 3)
   --seconds <n>    how long each round of a timed scenario loads one contender (default 5)
