@@ -16,7 +16,7 @@ COPY --from=build /app/dist ./dist
 # A new volume takes over this folder's owner.
 RUN mkdir /data && chown node:node /data
 USER node
-ENV NODE_ENV=production LANEWAY_DATA_DIR=/data HOST=0.0.0.0
+ENV NODE_ENV=production LANEWAY_DATA_DIR=/data HOST=0.0.0.0 NODE_OPTIONS=--max-old-space-size=1024
 VOLUME /data
 EXPOSE 3000
 CMD ["node", "dist/start/producer.js"]

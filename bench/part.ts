@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { environmentWith } from '../src/config.ts'
+import { NODE_FLAGS } from './child.ts'
 import type { Closing } from './closing.ts'
 
 /** The copy of dist/ beside the compiled bench, see scripts/bench.mjs. */
@@ -20,7 +21,7 @@ export function startPart(
   closing: Closing,
   nodeFlags: readonly string[] = [],
 ): Part {
-  const child = spawn(process.execPath, [...nodeFlags, fileURLToPath(new URL(script, dist))], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...nodeFlags, fileURLToPath(new URL(script, dist))], {
     env: environmentWith(settings),
     stdio: ['ignore', 'inherit', 'inherit'],
   })
