@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { acceptedAtMs, parseMessageId } from '../src/messages/message-id.ts'
 import { type Happening, readStory } from '../src/messages/story.ts'
-import { readMessage } from '../src/store/messages.ts'
+import { readMessage } from '../src/store/message-records.ts'
 import type { Redis } from '../src/store/redis.ts'
 import { getJson, postJson } from './http.ts'
 import type { Tenant } from './tenant.ts'

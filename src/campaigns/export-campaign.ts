@@ -7,7 +7,7 @@ import { campaignFolder } from '../store/campaign-files.ts'
 import { openSnapshot } from '../store/campaign-snapshot.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
 import { csvLine } from '../store/csv.ts'
-import { type MessageRecord, readMessages } from '../store/messages.ts'
+import { type MessageRecord, readMessages } from '../store/message-records.ts'
 import type { Redis } from '../store/redis.ts'
 
 export const EXPORT_FORMATS = ['csv', 'ndjson'] as const

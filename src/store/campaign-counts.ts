@@ -1,7 +1,7 @@
 // How many of a campaign's messages are in which state, as Redis counts them in the same step as each message.
 import type { CampaignId } from '../messages/campaign-id.ts'
 import { STATES, type State } from '../messages/states.ts'
-import { LETTERS } from './messages.ts'
+import { LETTERS } from './message-records.ts'
 import type { Redis } from './redis.ts'
 import { campaignCountsKey } from './redis-keys.ts'
 

@@ -1,6 +1,6 @@
 // The messages of a campaign that have a record and wait for another try: thrown back by the provider, or never left.
 import type { CampaignId } from '../messages/campaign-id.ts'
-import { LETTERS } from './messages.ts'
+import { LETTERS } from './message-records.ts'
 import type { Redis } from './redis.ts'
 import { messageKey, openKey } from './redis-keys.ts'
 

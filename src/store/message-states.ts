@@ -1,6 +1,6 @@
 // The states of many messages of one lane in one round trip.
 import type { State } from '../messages/states.ts'
-import { stateSchema } from './messages.ts'
+import { stateSchema } from './message-records.ts'
 import type { Redis } from './redis.ts'
 import { messageKey } from './redis-keys.ts'
 

@@ -4,7 +4,7 @@
 import type { Repeat } from '../messages/states.ts'
 import type { Provider, ProviderSender } from '../providers/provider.ts'
 import { findAccount } from '../store/accounts.ts'
-import type { MessageRecord } from '../store/messages.ts'
+import type { MessageRecord } from '../store/message-records.ts'
 import { recently } from '../store/recently.ts'
 import type { Redis } from '../store/redis.ts'
 import type { Seal } from '../store/seal.ts'

@@ -10,16 +10,8 @@ import { readCounts } from '../../src/store/campaign-counts.ts'
 import { type CampaignQueue, openCampaignQueue } from '../../src/store/campaign-queue.ts'
 import { takeRound } from '../../src/store/campaign-round.ts'
 import { createCampaign, findCampaign, moveCampaign, takeOver } from '../../src/store/campaigns.ts'
-import {
-  cancel,
-  claim,
-  decide,
-  giveEvidence,
-  loseAttempt,
-  proveUnsent,
-  readMessage,
-  requeue,
-} from '../../src/store/messages.ts'
+import { readMessage } from '../../src/store/message-records.ts'
+import { cancel, claim, decide, giveEvidence, loseAttempt, proveUnsent, requeue } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
 import { campaignCountsKey, campaignKey, openKey } from '../../src/store/redis-keys.ts'
 import { importTemplate } from '../../src/store/templates.ts'

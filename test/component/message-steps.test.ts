@@ -4,16 +4,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MessageId, newUlid } from '../../src/messages/message-id.ts'
 import { FRESH, type Progress, type State, type Step, step as take, type Verdict } from '../../src/messages/states.ts'
-import {
-  cancel,
-  claim,
-  decide,
-  giveEvidence,
-  loseAttempt,
-  proveUnsent,
-  readMessage,
-  requeue,
-} from '../../src/store/messages.ts'
+import { readMessage } from '../../src/store/message-records.ts'
+import { cancel, claim, decide, giveEvidence, loseAttempt, proveUnsent, requeue } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
 import { endedBadlyKey, lanePrefix, messageKey, openKey, pollKey } from '../../src/store/redis-keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'

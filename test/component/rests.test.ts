@@ -2,7 +2,8 @@
 // them; one message at a time is let through after it; and nothing else notices. Real: Redis.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type MessageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
-import { claim, proveUnsent, readMessage } from '../../src/store/messages.ts'
+import { readMessage } from '../../src/store/message-records.ts'
+import { claim, proveUnsent } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
 import { lanePrefix, laneRestKey, recipientRestKey } from '../../src/store/redis-keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'

@@ -2,7 +2,8 @@
 // producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newUlid } from '../../src/messages/message-id.ts'
-import { claim, readMessage } from '../../src/store/messages.ts'
+import { readMessage } from '../../src/store/message-records.ts'
+import { claim } from '../../src/store/messages.ts'
 import { messageKey, openKey } from '../../src/store/redis-keys.ts'
 import { type Service, startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
