@@ -23,7 +23,13 @@ const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm
 /** README, changelog and everything under docs/. */
 export function readPages(): Page[] {
   const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))
-  return ['README.md', 'CHANGELOG.md', ...docs.sort().map((name) => join('docs', name))].map(readPage)
+  return [
+    'README.md',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    ...docs.sort().map((name) => join('docs', name)),
+  ].map(readPage)
 }
 
 export function readPage(path: string): Page {
