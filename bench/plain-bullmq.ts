@@ -43,7 +43,7 @@ export async function startPlainBullMq(
   const work = (setting: WorkerSetting) =>
     worker.ask('start', { redisUrl: redis.url, sinkPort: rig.sinkPort, ...setting }, z.unknown())
   if (!options.sweep) {
-    await work(SETTINGS[1] ?? { concurrency: 100, connections: 0 })
+    await work({ concurrency: 100, connections: 0, autoPipelining: true })
     return self
   }
   const tried: { setting: WorkerSetting; rate: number }[] = []
@@ -61,9 +61,10 @@ export async function startPlainBullMq(
     await worker.ask('end', undefined, z.unknown())
   }
   for (const { setting, rate } of tried) {
-    const connections = setting.connections || 'no limit of'
+    const connections = `${setting.connections || 'no limit of'} connections`
+    const pipelining = setting.autoPipelining ? ', commands of one turn sent together' : ''
     options.say(
-      `  sweep of plain BullMQ: concurrency ${setting.concurrency}, ${connections} connections: ${Math.round(rate)}/s`,
+      `  sweep of plain BullMQ: concurrency ${setting.concurrency}, ${connections}${pipelining}: ${Math.round(rate)}/s`,
     )
   }
   const best = tried.reduce((a, b) => (b.rate > a.rate ? b : a))
@@ -74,10 +75,13 @@ export async function startPlainBullMq(
 interface WorkerSetting {
   concurrency: number
   connections: number
+  autoPipelining: boolean
 }
 const SETTINGS: readonly WorkerSetting[] = [
-  { concurrency: 50, connections: 0 },
-  { concurrency: 100, connections: 0 },
-  { concurrency: 200, connections: 0 },
-  { concurrency: 200, connections: 64 },
+  { concurrency: 50, connections: 0, autoPipelining: false },
+  { concurrency: 100, connections: 0, autoPipelining: false },
+  { concurrency: 100, connections: 0, autoPipelining: true },
+  { concurrency: 200, connections: 0, autoPipelining: true },
+  { concurrency: 200, connections: 64, autoPipelining: true },
+  { concurrency: 400, connections: 128, autoPipelining: true },
 ]
