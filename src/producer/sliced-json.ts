@@ -126,8 +126,16 @@ function createWalk(bytes: Buffer, start: number) {
     if (root !== undefined || around?.afterChild) throw new SyntaxError('a comma is missing')
     if (around === undefined) rootStart = at
     else around.values += 1
-    const inside = { start: at, runStart: at + 1, elementStart: at + 1, values: 0 }
-    opened.push({ ...inside, isList: byte === 0x5b, built: undefined, name: '', afterChild: false })
+    opened.push({
+      isList: byte === 0x5b,
+      start: at,
+      runStart: at + 1,
+      elementStart: at + 1,
+      values: 0,
+      built: undefined,
+      name: '',
+      afterChild: false,
+    })
   }
 
   return {
