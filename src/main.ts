@@ -10,6 +10,7 @@ import { loadConfig, startedByNpm } from './config.ts'
 import type { Log } from './log.ts'
 import { createLog } from './log.ts'
 import { startProducer } from './producer/main.ts'
+import { startAgain } from './start/again.ts'
 import type { BannerFacts } from './start/banner.ts'
 import { banner } from './start/banner.ts'
 import { cloudApiSecrets } from './start/cloud-api-secrets.ts'
@@ -42,7 +43,7 @@ async function main(): Promise<void> {
     const config = { ...loaded, dataDir: openDataFolder(loaded.dataDir) }
     const log = createLog(config, 'laneway')
     const parent = startedByNpm() ? process.ppid : 0
-    life = createLifecycle(log, parent)
+    life = createLifecycle(log, parent, () => startAgain(parent, say))
     await startAll(config, parent, life, log)
   } catch (error) {
     if (error instanceof StopRequested) return

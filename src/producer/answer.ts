@@ -6,6 +6,7 @@ import { Refusal } from '../accept/refusal.ts'
 import type { Log } from '../log.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
 import { ApiError, errorBody, internal, redisAway, refused } from './errors.ts'
+import { createHeldBytes } from './held-bytes.ts'
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 
@@ -15,25 +16,42 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID()
 }
 
+/** Answers up to here leave at once, into the buffers of the system. */
+const SMALL_ANSWER_BYTES = 64 * 1_024
+/** Bytes of larger answers that wait for their clients to read them, in the whole process. */
+const answers = createHeldBytes(64 * 1024 * 1024)
+
+/** Answers in JSON. Does nothing when the client has gone. */
 export function answerJson(
   response: ServerResponse,
   requestId: string,
   answer: { status?: number; headers?: Readonly<Record<string, string>>; body: object },
 ): void {
+  if (response.destroyed) return
   const text = JSON.stringify(answer.body)
+  const size = Buffer.byteLength(text)
   response.writeHead(answer.status ?? 200, {
     'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(text),
+    'Content-Length': size,
     'x-request-id': requestId,
     ...answer.headers,
   })
   response.end(text)
+  if (size > SMALL_ANSWER_BYTES && !response.writableFinished) {
+    const holding = answers.hold(() => response.destroy())
+    response.once('close', holding.release)
+    holding.add(size)
+  }
 }
 
-/** Turns whatever was thrown into an answer. Only what is our own fault is logged, here and nowhere else. */
+/**
+ * Turns whatever was thrown into an answer. Only what is our own fault is logged, here and nowhere else; that a stream
+ * broke because the client hung up is nobody's, and leaves nobody to answer.
+ */
 export function refuse(thrown: unknown, response: ServerResponse, requestId: string, log: Log): void {
+  if (response.destroyed && isBrokenStream(thrown)) return
   const error = toApiError(thrown)
-  if (error.status >= 500) {
+  if (error.status >= 500 && isWorthALine(error)) {
     const cause = error.cause instanceof Error ? error.cause : error
     log[error.status === 500 ? 'error' : 'warn'](
       { request_id: requestId, code: error.code, err: cause },
@@ -54,4 +72,25 @@ function toApiError(thrown: unknown): ApiError {
   if (isRedisAway(thrown)) return redisAway(thrown)
   if (thrown instanceof URIError) return new ApiError(400, 'invalid_path', 'The path is not valid percent-encoding.')
   return internal(thrown)
+}
+
+/** What streams and sockets say when their other end has gone. */
+const BROKEN = /^(ECONNRESET|ECONNABORTED|EPIPE|ABORT_ERR|ERR_STREAM_\w+|ERR_HTTP_\w+)$/
+
+/** Whether the error, or what it was caused by, is a stream that ended too early. */
+function isBrokenStream(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false
+  return ('code' in thrown && BROKEN.test(String(thrown.code))) || isBrokenStream(thrown.cause)
+}
+
+const OVERLOAD_LINE_MS = 1_000
+let lastOverloadLine = 0
+
+/** A flood must not become a flood of lines as well: of those that it costs, one a second is logged. */
+function isWorthALine({ code }: ApiError): boolean {
+  if (code !== 'overloaded') return true
+  const now = performance.now()
+  if (now - lastOverloadLine < OVERLOAD_LINE_MS) return false
+  lastOverloadLine = now
+  return true
 }

@@ -1,22 +1,23 @@
-// Builds the Express application from the routes. Order of checks: route (404), method (405), body readable (415, 413,
-// 400), credential (401), permission (403); then the route's own: fields (400, 422), existence (404).
+// Builds the Express application from the routes. Order of checks: route (404), method (405), credential (401) and
+// permission (403), body readable (415, 413, 400), where the credential is in the body the other way round; then the
+// route's own: fields (400, 422), existence (404).
 import type { Express, NextFunction, Request, RequestHandler, Response } from 'express'
 import express from 'express'
 import type { Log } from '../log.ts'
-import type { Redis } from '../store/redis.ts'
 import { answerJson, refuse, requestIdOf } from './answer.ts'
-import { authorise } from './authorise.ts'
-import { bodyReader, jsonObject } from './body.ts'
 import { ApiError } from './errors.ts'
+import { type Edge, exchange } from './exchange.ts'
 import type { Answer, DirectRoute, Route } from './route.ts'
 
 /** The application, not yet listening. `dashboard` is mounted at its own path and does its own login. */
-export function buildApp(deps: {
-  redis: Redis
-  log: Log
-  routes: readonly (Route | DirectRoute)[]
-  dashboard?: { path: string; handler: RequestHandler }
-}): Express {
+export function buildApp(
+  deps: {
+    log: Log
+    routes: readonly (Route | DirectRoute)[]
+    dashboard?: { path: string; handler: RequestHandler }
+  },
+  edge: Edge,
+): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -28,7 +29,7 @@ export function buildApp(deps: {
   for (const path of new Set(deps.routes.map((route) => route.path))) {
     const routes = deps.routes.filter((route) => route.path === path)
     const at = app.route(path)
-    for (const route of routes) at[route.method](bodyReader(route.body), handlerOf(route, deps.redis))
+    for (const route of routes) at[route.method](handlerOf(route, edge))
     const allow = routes.map((route) => route.method.toUpperCase()).join(', ')
     at.all(() => {
       throw new ApiError(405, 'method_not_allowed', `This address takes ${allow} only.`, { headers: { Allow: allow } })
@@ -51,21 +52,19 @@ const nameRequest: RequestHandler = (request, response, next) => {
   next()
 }
 
-function handlerOf(route: Route | DirectRoute, redis: Redis): RequestHandler {
+function handlerOf(route: Route | DirectRoute, edge: Edge): RequestHandler {
   return async (request, response) => {
-    const body = route.body.as === 'json' ? jsonObject(request, route.body) : {}
-    const caller = await authorise(redis, route.access, request, body, Date.now())
-    const answer = await route.handle({
-      body,
-      raw: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
-      params: Object.fromEntries(Object.entries(request.params).map(([name, value]) => [name, String(value)])),
-      query: request.query,
-      requestId: String(response.locals.requestId),
-      caller,
-      header: (name) => request.get(name),
-      request,
-    })
-    await reply(answer, response)
+    const answer = await exchange<Answer>(edge, route, request, response, (taken) =>
+      route.handle({
+        ...taken,
+        params: Object.fromEntries(Object.entries(request.params).map(([name, value]) => [name, String(value)])),
+        query: request.query,
+        requestId: String(response.locals.requestId),
+        header: (name) => request.get(name),
+        request,
+      }),
+    )
+    if (answer !== undefined) await reply(answer, response)
   }
 }
 

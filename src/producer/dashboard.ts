@@ -1,23 +1,24 @@
 // The queue dashboard under /dashboard: bull-board over all queues of the account whose admin key is given as password
 // of HTTP basic authentication. Read-only: a job emptied or retried by hand behind the records' back would break the
 // promise that every message is accounted for; pause, resume and requeue are commands of their own. Phone numbers and
-// message text are masked.
+// message text are masked. Of the queues that all accounts share it shows counts.
 import { createBullBoard } from '@bull-board/api'
-import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
+import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { ExpressAdapter } from '@bull-board/express'
 import { Queue } from 'bullmq'
 import type { RequestHandler } from 'express'
 import express from 'express'
 import { MOVE_QUEUE } from '../jobs/bulk-move.ts'
 import { CAMPAIGN_QUEUE } from '../jobs/campaigns.ts'
+import { INTAKE_QUEUE } from '../jobs/intake.ts'
 import { POLL_QUEUE } from '../jobs/poll-status.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import type { Redis } from '../store/redis.ts'
-import { sharedQueuePrefix } from '../store/redis-keys.ts'
+import { INTAKE_PREFIX, sharedQueuePrefix } from '../store/redis-keys.ts'
 import { listSenders, type Sender } from '../store/senders.ts'
 import { authorise } from './authorise.ts'
+import { CountsBoard, LaneBoard } from './boards.ts'
 import { ApiError } from './errors.ts'
-import { intakeBoard } from './intake-board.ts'
 
 export const DASHBOARD_PATH = '/dashboard'
 
@@ -25,6 +26,19 @@ export const DASHBOARD_PATH = '/dashboard'
 const ACCOUNT_HEADER = 'x-laneway-account'
 /** A tab asks this often; the pages of a large installation are not free. */
 const POLL_SECONDS = 5
+
+/** What is shown of it: its pages, and what they ask for. A route that a later version adds is not, until it is here. */
+const SHOWN = new RegExp(
+  [
+    '^/$',
+    '^/queue/[^/]+(/[^/]+)?$',
+    '^/static/',
+    '^/job-schedulers$',
+    '^/api/(job-schedulers|queues)$',
+    // Of a queue, and of a job; the other words in the place of a job's id are addresses of the queue.
+    '^/api/queues/[^/]+/(?!(workers|default-job-options|job-data-schema)$)[^/]+(/(logs|flow))?$',
+  ].join('|'),
+)
 
 export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): RequestHandler {
   const adapter = new ExpressAdapter().setBasePath(DASHBOARD_PATH)
@@ -41,20 +55,22 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
       },
     },
   })
-  const shared = [MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE].map((name) => {
-    const queue = new Queue(name, { connection: deps.redis, prefix: sharedQueuePrefix(name), skipMetasUpdate: true })
+  const counted = (name: string, prefix: string): BullMQAdapter => {
+    const queue = new Queue(name, { connection: deps.redis, prefix, skipMetasUpdate: true })
     queue.on('error', () => {})
-    // All accounts share this queue, and the board can hide a queue, not a job: so nobody sees whose job it is.
-    return masked(new BullMQAdapter(queue, { readOnlyMode: true }), OPEN_TO_ALL)
-  })
-  const intake = masked(intakeBoard(deps.redis), OPEN_TO_ALL)
+    return new CountsBoard(queue)
+  }
+  const shared = [
+    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE].map((name) => counted(name, sharedQueuePrefix(name))),
+    counted(INTAKE_QUEUE, INTAKE_PREFIX),
+  ]
 
   const shown = new Map<number, BullMQAdapter>()
   async function showAllLanes(): Promise<void> {
     for (const sender of await listSenders(deps.redis)) {
       if (!shown.has(sender.id)) shown.set(sender.id, laneBoard(deps.queues.queueOf(sender.id), sender))
     }
-    board.setQueues([...shown.values(), ...shared, intake])
+    board.setQueues([...shown.values(), ...shared])
   }
 
   const router = express.Router()
@@ -62,6 +78,12 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
     // The board's own refusal is per queue: it answers 200 to pausing all of them, and pauses none.
     if (request.method === 'GET' || request.method === 'HEAD') return next()
     throw new ApiError(405, 'method_not_allowed', 'The dashboard is for looking only.', { headers: { Allow: 'GET' } })
+  })
+  router.use((request, _response, next) => {
+    if (!SHOWN.test(request.path)) throw new ApiError(404, 'no_such_route', 'The dashboard does not show this.')
+    // The board would read and parse a body that none of its pages needs.
+    delete request.headers['content-type']
+    next()
   })
   router.use(async (request, _response, next) => {
     try {
@@ -86,24 +108,18 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
 
 function laneBoard(queue: Queue, sender: Sender): BullMQAdapter {
   const displayName = sender.name === '' ? queue.name : `${queue.name} (${sender.name})`
-  const adapter = new BullMQAdapter(queue, { readOnlyMode: true, displayName, description: sender.provider })
-  const lane = masked(adapter, OPEN_OF_LANE)
+  const lane = new LaneBoard(queue, { readOnlyMode: true, displayName, description: sender.provider })
   lane.setVisibilityGuard((request) => request.headers[ACCOUNT_HEADER] === String(sender.account))
+  lane.setFormatter('data', masked)
   return lane
 }
 
-const OPEN_TO_ALL = new Set(['v'])
-const OPEN_OF_LANE = new Set(['v', 'class', 'until', 'campaign'])
+const OPEN = new Set(['v', 'class', 'until', 'campaign'])
 
-/** Shows of a job what helps to watch a queue, and nothing of what a person was sent or on which number. */
-function masked(adapter: BullMQAdapter, open: ReadonlySet<string>): BullMQAdapter {
-  adapter.setFormatter('data', (data: unknown) => mask(data, open))
-  return adapter
-}
-
-function mask(data: unknown, open: ReadonlySet<string>): object {
+/** Of a job's data what helps to watch a queue, and nothing of what a person was sent or on which number. */
+function masked(data: unknown): object {
   if (typeof data !== 'object' || data === null) return {}
-  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, open.has(key) ? value : '•••']))
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, OPEN.has(key) ? value : '•••']))
 }
 
 const passwordOf = (basic: string): string => {

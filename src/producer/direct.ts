@@ -5,22 +5,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'
 import type { Log } from '../log.ts'
-import type { Redis } from '../store/redis.ts'
 import { answerJson, refuse, requestIdOf } from './answer.ts'
-import { authorise } from './authorise.ts'
-import { objectOf, parseBody, readBytes } from './body.ts'
-import type { DirectRoute, PlainAnswer, Route } from './route.ts'
+import { type Edge, exchange } from './exchange.ts'
+import type { DirectRoute, Route } from './route.ts'
 
 /** Takes the request when it is one for the short way; false when Express must. */
 export type Direct = (request: IncomingMessage, response: ServerResponse) => boolean
 
 interface DirectDeps {
-  redis: Redis
   log: Log
   routes: readonly (Route | DirectRoute)[]
 }
 
-export function createDirect(deps: DirectDeps): Direct {
+export function createDirect(deps: DirectDeps, edge: Edge): Direct {
   const routes = new Map<string, DirectRoute>()
   for (const route of deps.routes) if ('direct' in route) routes.set(route.path, route)
 
@@ -28,37 +25,31 @@ export function createDirect(deps: DirectDeps): Direct {
     const route = request.method === 'POST' ? routes.get(request.url ?? '') : undefined
     if (!route || !isInOrder(request, route)) return false
     const requestId = requestIdOf(request)
-    const fail = (error: unknown): void => refuse(error, response, requestId, deps.log)
-    const take = (bytes: Buffer): void => {
-      run(deps.redis, route, request, requestId, bytes).then((answer) => answerJson(response, requestId, answer), fail)
-    }
-    readBytes(request, limitOf(route), take, fail)
+    answer(edge, route, request, response, requestId).catch((error: unknown) =>
+      refuse(error, response, requestId, deps.log),
+    )
     return true
   }
 }
 
-const NOTHING = Buffer.alloc(0)
 const JSON_TYPE = /^application\/json(; *charset=utf-8)?$/i
-
-const limitOf = ({ body }: DirectRoute): number => body.limit ?? JSON_LIMIT_BYTES
 
 function isInOrder({ headers }: IncomingMessage, route: DirectRoute): boolean {
   const { body } = route
   const length = Number(headers['content-length'])
   const isRightType = body.as === 'raw' || JSON_TYPE.test(headers['content-type'] ?? '')
-  return isRightType && headers['content-encoding'] === undefined && length > 0 && length <= limitOf(route)
+  const limit = body.limit ?? JSON_LIMIT_BYTES
+  return isRightType && headers['content-encoding'] === undefined && length > 0 && length <= limit
 }
 
-async function run(
-  redis: Redis,
+async function answer(
+  edge: Edge,
   route: DirectRoute,
   request: IncomingMessage,
+  response: ServerResponse,
   requestId: string,
-  bytes: Buffer,
-): Promise<PlainAnswer> {
-  const isJson = route.body.as === 'json'
-  const body = isJson ? objectOf(parseBody(bytes)) : {}
-  const caller = await authorise(redis, route.access, request, body, Date.now())
+): Promise<void> {
   const header = (name: string): string | undefined => request.headers[name]?.toString()
-  return route.handle({ body, raw: isJson ? NOTHING : bytes, requestId, caller, header })
+  const given = await exchange(edge, route, request, response, (taken) => route.handle({ ...taken, requestId, header }))
+  if (given !== undefined) answerJson(response, requestId, given)
 }

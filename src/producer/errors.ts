@@ -62,5 +62,11 @@ export const redisAway = (cause: unknown): ApiError =>
     cause,
   })
 
+/** The bytes of the body were needed for others. */
+export const overloaded = (): ApiError =>
+  new ApiError(503, 'overloaded', 'Too much is being sent at the moment. Try again in a few seconds.', {
+    headers: { 'Retry-After': '2' },
+  })
+
 export const internal = (cause: unknown): ApiError =>
   new ApiError(500, 'internal', 'Something went wrong on our side. Give support the request id.', { cause })

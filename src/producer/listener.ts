@@ -1,14 +1,34 @@
 // What the HTTP server calls for each request: the short way when it takes the request, else Express.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Redis } from '../store/redis.ts'
+import { refuse, requestIdOf } from './answer.ts'
 import { buildApp } from './app.ts'
 import { createDirect } from './direct.ts'
+import { ApiError } from './errors.ts'
+import { createEdge } from './exchange.ts'
+
+/**
+ * Most headers of a request. Node drops what is beyond its own limit without a word, an Idempotency-Key among them, so
+ * that limit must be higher than this one; see limits.ts.
+ */
+export const HEADERS_MAX = 100
 
 /** The listener of the whole application. `router` is Express's, which lists every route there is. */
-export function createListener(deps: Parameters<typeof buildApp>[0]): RequestListener & { router: unknown } {
-  const app = buildApp(deps)
-  const direct = createDirect(deps)
+export function createListener(
+  deps: Parameters<typeof buildApp>[0] & { redis: Redis },
+): RequestListener & { router: unknown } {
+  const edge = createEdge(deps.redis)
+  const app = buildApp(deps, edge)
+  const direct = createDirect(deps, edge)
   const listen = (request: IncomingMessage, response: ServerResponse): void => {
-    if (!direct(request, response)) app(request, response)
+    // A connection that was cut, while requests that came with the last of its bytes are still being handed out.
+    if (request.socket.destroyed) return
+    // Names and values in turn.
+    if (request.rawHeaders.length > 2 * HEADERS_MAX) refuse(tooManyHeaders(), response, requestIdOf(request), deps.log)
+    else if (!direct(request, response)) app(request, response)
   }
   return Object.assign(listen, { router: app.router })
 }
+
+const tooManyHeaders = (): ApiError =>
+  new ApiError(431, 'too_many_headers', `A request has at most ${HEADERS_MAX} headers.`)

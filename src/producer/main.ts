@@ -9,6 +9,7 @@ import { openLaneQueues } from '../store/lane-queues.ts'
 import { connectFailFast, readyOrLate } from '../store/redis.ts'
 import { secretKeyOf } from '../store/secret-key.ts'
 import { createDashboard, DASHBOARD_PATH } from './dashboard.ts'
+import { HEADERS_CHECK_MS, limit } from './limits.ts'
 import { createListener } from './listener.ts'
 import { openMoves } from './moves.ts'
 import type { DirectRoute, Route } from './route.ts'
@@ -27,10 +28,6 @@ import { messageRoutes } from './routes/messages.ts'
 const DRAIN_MS = 10_000
 /** How often a stop looks for connections that have become idle; Node itself looks once. */
 const IDLE_CHECK_MS = 50
-/** Whoever is still sending when the answer is out may finish within this; cut at once, the answer could get lost. */
-const LINGER_MS = 10_000
-/** How often Node looks for clients whose headers take too long. */
-const HEADERS_CHECK_MS = 5_000
 /** How long a start waits for Redis before it listens without. */
 const REDIS_LIMIT_MS = 2_000
 
@@ -68,7 +65,7 @@ export async function startProducer(
     { connectionsCheckingInterval: HEADERS_CHECK_MS },
     createListener({ redis, log, routes, dashboard }),
   )
-  harden(server)
+  limit(server, log)
   // Before that every request would be answered 503; without Redis that is the right answer.
   await readyOrLate(redis, REDIS_LIMIT_MS)
   await listen(server, config)
@@ -92,24 +89,6 @@ export async function startProducer(
       log.info('producer.stopped')
     },
   }
-}
-
-/**
- * Node's own limits let a slow client hold a connection for five minutes, and one that goes on sending after its answer
- * for as long. A server that is being closed says so in its answers: a busy client would keep its connections open
- * until they are cut, and requests with them.
- */
-function harden(server: Server): void {
-  server.prependListener('request', (request, response) => {
-    if (!server.listening) response.shouldKeepAlive = false
-    response.once('finish', () => {
-      if (!request.complete) setTimeout(() => request.complete || request.socket.destroy(), LINGER_MS).unref()
-    })
-  })
-  server.headersTimeout = 10_000
-  server.requestTimeout = 300_000
-  server.keepAliveTimeout = 65_000
-  server.maxHeadersCount = 100
 }
 
 function listen(server: Server, config: Pick<Config, 'host' | 'port'>): Promise<void> {

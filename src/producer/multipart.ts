@@ -23,6 +23,8 @@ const FIELDS_MAX = 20
  * What is left of a refused request is read and dropped, so that the client gets to read the answer.
  */
 export async function readUpload(request: Request, dataDir: string, maxBytes: number): Promise<Upload> {
+  // Gone while the key was looked at: nothing would ever come of it.
+  if (request.destroyed) throw brokenForm(new Error('the client hung up'))
   const form = openForm(request, maxBytes)
   const fields = new Map<string, string>()
   let file: { name: string; draft: Promise<Draft> } | undefined
@@ -48,7 +50,7 @@ export async function readUpload(request: Request, dataDir: string, maxBytes: nu
         content.on('limit', () => refuse(tooLarge(maxBytes)))
         file = { name: info.filename ?? '', draft: receiveContent(dataDir, content) }
         // The form would wait for ever for somebody to read on.
-        file.draft.catch(refuse)
+        file.draft.catch((error: Error) => refuse(request.destroyed && !request.complete ? brokenForm(error) : error))
       })
       request.on('close', () => {
         if (!request.complete) refuse(brokenForm(new Error('the client hung up')))

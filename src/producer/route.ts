@@ -1,16 +1,18 @@
 // What a route is. Routes are data: a table per family in routes/, from which app.ts builds the Express router, so
 // that no route can exist without saying who may call it.
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Request, Response } from 'express'
 import type { Credential, Permission } from '../store/credentials.ts'
 
 /**
  * Where the credential travels and what it must permit. `open` routes check what they need themselves: health, the
- * public URL of a gallery file, a provider's signed webhook, the dashboard's login.
+ * public URL of a gallery file, a provider's signed webhook, the dashboard's login. Their `admit` looks at the headers
+ * before the body is read, and throws an ApiError when they cannot be right.
  */
 export type Access =
   | { in: 'api_key'; permission: Permission; missing?: 400 }
   | { in: 'bearer'; permission: Permission }
-  | { in: 'open'; why: string }
+  | { in: 'open'; why: string; admit?: (headers: IncomingHttpHeaders) => void }
 
 /**
  * How the body is taken. `json` needs an object of up to `limit` bytes (256 KB unless said), which a client may leave

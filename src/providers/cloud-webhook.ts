@@ -1,6 +1,7 @@
 // Reading the chat product's webhooks: signature, envelope, status and received messages. Items are read one by one,
 // so that one that cannot be read never drops its neighbours; what is not about messages is skipped.
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Problem } from '../messages/outcome.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
@@ -35,9 +36,14 @@ export interface WebhookContent {
   unreadable: number
 }
 
+const SIGNATURE = /^sha256=([0-9a-f]{64})$/
+
+/** Whether a header looks like a signature, whatever of. */
+export const isSignature = (header: unknown): boolean => typeof header === 'string' && SIGNATURE.test(header)
+
 /** Whether the signature is that of these raw bytes under the app's secret; never parse a body before this. */
 export function isSigned(raw: Buffer, header: string | undefined, appSecret: string): boolean {
-  const given = /^sha256=([0-9a-f]{64})$/.exec(header ?? '')?.[1]
+  const given = SIGNATURE.exec(header ?? '')?.[1]
   if (given === undefined) return false
   const expected = createHmac('sha256', appSecret).update(raw).digest()
   return timingSafeEqual(Buffer.from(given, 'hex'), expected)
@@ -62,20 +68,19 @@ const messageList = z.object({
 /** A part that an item can do without: an odd one must not make the whole item unreadable. */
 const spare = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefined)
 
+const reportedError = z.object({
+  code: z.number(),
+  title: spare(z.string()),
+  error_data: spare(z.object({ details: z.string().optional() })),
+})
+
 const statusItem = z.object({
   id: z.string().min(1),
   status: z.enum(['sent', 'delivered', 'read', 'failed', 'played']),
   timestamp,
   biz_opaque_callback_data: spare(z.string().max(512)),
-  errors: spare(
-    z.array(
-      z.object({
-        code: z.number(),
-        title: spare(z.string()),
-        error_data: spare(z.object({ details: z.string().optional() })),
-      }),
-    ),
-  ),
+  // Only the first is looked at: there is never another, and a list of 100,000 odd ones takes seconds to refuse.
+  errors: spare(z.array(z.unknown()).transform(([first]) => reportedError.safeParse(first).data)),
 })
 
 const titled = z.object({ title: z.string() })
@@ -93,30 +98,50 @@ const messageItem = z.object({
   document: captioned,
 })
 
-/** Everything about messages in a webhook, or undefined when the body is no webhook at all. */
-export function readWebhook(body: unknown): WebhookContent | undefined {
+/** Items that are read in one turn of the event loop: 100 that cannot be read take 1 ms. */
+const ITEMS_A_TURN = 200
+
+/**
+ * Everything about messages in a webhook, or undefined when the body is no webhook at all. A body of 4 MB can hold ten
+ * thousands of items, so others get a turn in between.
+ */
+export async function readWebhook(body: unknown): Promise<WebhookContent | undefined> {
   const outer = envelope.safeParse(body)
   if (!outer.success) return undefined
   const content: WebhookContent = { statuses: [], received: [], unreadable: 0 }
-  for (const rawEntry of outer.data.entry) {
-    const parsed = entry.safeParse(rawEntry)
-    if (!parsed.success) content.unreadable += 1
-    for (const rawChange of parsed.data?.changes ?? []) {
-      // What is about something else than messages is none of ours.
-      const { data } = change.safeParse(rawChange)
-      if (data) readChange(data.value, content)
-    }
+  let items = 0
+  for (const readItem of readersOf(outer.data.entry, content)) {
+    readItem?.()
+    items += 1
+    if (items % ITEMS_A_TURN === 0) await nextTurn()
   }
   return content
 }
 
-function readChange(value: unknown, content: WebhookContent): void {
+/** How to read each item into `content`; undefined for a step without an item. */
+function* readersOf(entries: readonly unknown[], content: WebhookContent): Generator<(() => void) | undefined> {
+  for (const rawEntry of entries) {
+    yield undefined
+    const parsed = entry.safeParse(rawEntry)
+    if (!parsed.success) content.unreadable += 1
+    for (const rawChange of parsed.data?.changes ?? []) {
+      yield undefined
+      // What is about something else than messages is none of ours.
+      const { data } = change.safeParse(rawChange)
+      if (data) yield* readersOfChange(data.value, content)
+    }
+  }
+}
+
+function* readersOfChange(value: unknown, content: WebhookContent): Generator<() => void> {
   const told = statusList.safeParse(value)
   if (!told.success) content.unreadable += 1
   for (const rawStatus of told.data?.statuses ?? []) {
-    const item = statusItem.safeParse(rawStatus)
-    if (item.success) content.statuses.push(toUpdate(item.data))
-    else content.unreadable += 1
+    yield () => {
+      const item = statusItem.safeParse(rawStatus)
+      if (item.success) content.statuses.push(toUpdate(item.data))
+      else content.unreadable += 1
+    }
   }
   if (typeof value !== 'object' || value === null || !('messages' in value)) return
   const received = messageList.safeParse(value)
@@ -124,10 +149,13 @@ function readChange(value: unknown, content: WebhookContent): void {
     content.unreadable += 1
     return
   }
-  for (const rawMessage of received.data.messages) {
-    const item = messageItem.safeParse(rawMessage)
-    if (item.success) content.received.push(toReceived(received.data.metadata.phone_number_id, item.data))
-    else content.unreadable += 1
+  const { metadata, messages } = received.data
+  for (const rawMessage of messages) {
+    yield () => {
+      const item = messageItem.safeParse(rawMessage)
+      if (item.success) content.received.push(toReceived(metadata.phone_number_id, item.data))
+      else content.unreadable += 1
+    }
   }
 }
 
@@ -138,11 +166,11 @@ function toUpdate(item: z.infer<typeof statusItem>): StatusUpdate {
     // A voice message that was played was read.
     status: item.status === 'played' ? 'read' : item.status,
     atMs: item.timestamp,
-    problem: item.status === 'failed' ? problemOf(item.errors?.[0]) : undefined,
+    problem: item.status === 'failed' ? problemOf(item.errors) : undefined,
   }
 }
 
-function problemOf(error: NonNullable<z.infer<typeof statusItem>['errors']>[number] | undefined): Problem {
+function problemOf(error: z.infer<typeof reportedError> | undefined): Problem {
   if (!error) return { code: 'failed', sentence: 'The chat product reports that it failed and gives no reason.' }
   const details = error.error_data?.details ?? error.title
   const sentence = `The chat product reports that ${codeEntry(error.code).means} (code ${error.code})`

@@ -2,7 +2,7 @@
 //
 //   first SIGINT or SIGTERM, or the npm that started us is gone   stop every part, last one first, exit 0
 //   second signal, or the stop takes too long                     exit at once, not 0; `abandon` of what still runs
-//   uncaught error                                                the same, exit 1
+//   an error that nobody caught                                   logged once; stop every part, exit 1 or `afterFault`
 import type { Log } from '../log.ts'
 
 /** Below the 20 s that a stop may take in all. */
@@ -11,6 +11,8 @@ const STOP_LIMIT_MS = 19_000
 const PARENT_CHECK_MS = 250
 /** One Ctrl-C comes twice: from the terminal to the whole process group, and from npm, which passes its own one on. */
 const SAME_SIGNAL_MS = 500
+/** One error can throw again at each request until the stop is through. */
+const FAULTS_LOGGED = 5
 /** Exit code of a process that a person interrupted: 128 + SIGINT. */
 const INTERRUPTED = 130
 
@@ -30,21 +32,25 @@ export interface Ending {
 
 export type Lifecycle = ReturnType<typeof createLifecycle>
 
-/** Listens for the signals from now on. `parent`: the process whose end ends us, 0 for none. */
-export function createLifecycle(log: Log, parent: number) {
+/**
+ * Listens for the signals and for errors that nobody caught from now on. `parent`: the process whose end ends us, 0 for
+ * none. `afterFault` is called in place of the exit when such an error has stopped every part, and must end the process.
+ */
+export function createLifecycle(log: Log, parent: number, afterFault?: () => void) {
   const parts: (Ending & { name: string })[] = []
   let starting: Promise<unknown> = Promise.resolve()
   const stopSignal = new AbortController()
   let stopping = false
   let stopBeganMs = 0
+  let faults = 0
 
-  async function stop(reason: string, exitCode: number): Promise<void> {
+  async function stop(reason: string, exitCode: number, end: () => void = () => process.exit(exitCode)): Promise<void> {
     if (stopping) return
     stopping = true
     stopBeganMs = Date.now()
     stopSignal.abort()
     log.info({ reason }, 'stop.began')
-    setTimeout(() => {
+    const limit = setTimeout(() => {
       log.error({ waiting_for: parts.at(-1)?.name }, 'stop.took_too_long')
       process.exit(1)
     }, STOP_LIMIT_MS).unref()
@@ -58,7 +64,16 @@ export function createLifecycle(log: Log, parent: number) {
       }
       parts.pop()
     }
-    process.exit(exitCode)
+    clearTimeout(limit)
+    end()
+  }
+
+  /** Nobody can know what such an error has left half done, so nothing new is begun on it: others take over. */
+  function fault(error: unknown): void {
+    if (faults >= FAULTS_LOGGED) return
+    faults += 1
+    log.fatal({ err: error instanceof Error ? error : new Error(String(error)) }, 'process.fault')
+    void stop('an error that nobody caught', 1, afterFault)
   }
 
   // Whoever read our output may be gone; that is no reason to end without stopping.
@@ -69,6 +84,8 @@ export function createLifecycle(log: Log, parent: number) {
       void stop(signal, 0)
     })
   }
+  process.on('uncaughtException', fault)
+  process.on('unhandledRejection', fault)
   if (parent !== 0) {
     // A closed terminal kills npm; the check below then stops us cleanly, where the signal itself would kill us.
     process.on('SIGHUP', () => undefined)

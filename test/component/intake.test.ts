@@ -339,33 +339,23 @@ test('a job claiming that it has ended, with a key, is judged like any other', a
   expect(id).not.toBe('msg_1_made_up')
 })
 
-test('the dashboard shows of these jobs what became of them, and nothing of what they hold', async () => {
+test('the dashboard counts these jobs and shows none: they are of all accounts', async () => {
   const admin = await tenant.key('admin')
-  const board = async (status: string) => {
+  await queue.add('send', { v: 1, api_key: tenant.apiKey, message: image('+491700000018') }, { delay: 3_600_000 })
+  await refused('send', { v: 1, api_key: tenant.apiKey, message: image('12', { image: { link: 'own words' } }) })
+  for (const status of ['delayed', 'failed', 'completed']) {
     const url = `${service.url}/dashboard/api/queues?activeQueue=laneway-intake&status=${status}&jobsPerPage=100`
     const headers = { authorization: `Basic ${Buffer.from(`any:${admin}`).toString('base64')}` }
-    const answer = boardAnswer.parse(await (await fetch(url, { headers })).json())
-    return answer.queues.find(({ name }) => name === 'laneway-intake')?.jobs ?? []
+    const { queues } = boardAnswer.parse(await (await fetch(url, { headers })).json())
+    const intake = queues.find(({ name }) => name === 'laneway-intake')
+    expect(intake?.jobs).toEqual([])
+    expect(intake?.counts.delayed).toBeGreaterThan(0)
+    expect(intake?.counts.failed).toBeGreaterThan(0)
   }
-  const waiting = await queue.add(
-    'send',
-    { v: 1, api_key: tenant.apiKey, message: image('+491700000018') },
-    { delay: 3_600_000 },
-  )
-  await refused('send', { v: 1, api_key: tenant.apiKey, message: image('12', { image: { link: 'own words' } }) })
-  await accepted({ message: image('+491700000018') })
-
-  expect(await board('delayed')).toMatchObject([{ id: waiting.id, data: { v: 1, api_key: '•••', message: '•••' } }])
-  expect(await board('failed')).toContainEqual(
-    expect.objectContaining({ failedReason: 'invalid_request: to, image.link' }),
-  )
-  expect(await board('completed')).toContainEqual(expect.objectContaining({ returnValue: '•••' }))
-  const all = JSON.stringify([await board('delayed'), await board('failed'), await board('completed')])
-  for (const secret of [tenant.apiKey, '491700000018', 'own words', 'msg_']) expect(all).not.toContain(secret)
 })
 
 const boardAnswer = z.object({
-  queues: z.array(z.object({ name: z.string(), jobs: z.array(z.looseObject({ id: z.string() })) })),
+  queues: z.array(z.object({ name: z.string(), counts: z.record(z.string(), z.number()), jobs: z.array(z.unknown()) })),
 })
 
 function nested(levels: number): unknown {

@@ -39,15 +39,35 @@ interface Sending {
   headers?: Record<string, string>
 }
 
-/** A request to a route without a key, with any body. */
+/** A request with any body, and with a good key where it travels in the header: there it is looked at first. */
 const sendTo = (route: DeclaredRoute, { type, body, headers = {} }: Sending): Promise<Inspected> =>
   inspect(service.url + route.path, {
     method: route.method,
-    headers: { ...(type === undefined ? {} : { 'content-type': type }), ...headers },
+    headers: {
+      ...(type === undefined ? {} : { 'content-type': type }),
+      ...(route.key === 'bearer' ? { authorization: `Bearer ${keyWith(route.needs)}` } : {}),
+      ...headers,
+    },
     ...(body === undefined ? {} : { body, duplex: 'half' }),
   })
 
 const codeOf = (answer: Inspected) => `${answer.status} ${errorOf(answer).code}`
+
+/** The code of the error, empty when it was none. Never one of ours. */
+function codeIfAny(answer: Inspected): string {
+  expect(answer.status, answer.text).toBeLessThan(500)
+  return answer.status < 400 ? '' : errorOf(answer).code
+}
+
+/** What a body is refused for before its fields are looked at. */
+const UNREADABLE = [
+  'invalid_json',
+  'invalid_body',
+  'too_deep',
+  'too_many_values',
+  'too_large',
+  'unsupported_media_type',
+]
 
 describe('methods', () => {
   test('that an address does not take are 405, with those that it takes', async () => {
@@ -121,7 +141,7 @@ describe('an address', () => {
 })
 
 describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the body of %s', (_name, route) => {
-  test('of another kind is 415, before the key is looked at', async () => {
+  test('of another kind is 415, before a key in it is looked at', async () => {
     const types = [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -145,7 +165,7 @@ describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the bod
     expect(codeOf(zipped)).toBe('415 unsupported_media_type')
   })
 
-  test('that is no JSON, or no object, is 400, before the key is looked at', async () => {
+  test('that is no JSON, or no object, is 400, before a key in it is looked at', async () => {
     const wrong = [
       '{',
       '{"a":}',
@@ -170,7 +190,7 @@ describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the bod
 
   test('may be left out only where the route says so', async () => {
     const answer = await sendTo(route, {})
-    if (route.body === 'maybe') expect(codeOf(answer)).toBe('401 unauthorized')
+    if (route.body === 'maybe') expect(UNREADABLE).not.toContain(codeIfAny(answer))
     else expect(codeOf(answer)).toBe('400 invalid_body')
   })
 
@@ -182,8 +202,7 @@ describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the bod
     }
     const brackets = `{"x":"${'[{'.repeat(100)}\\"[[["}`
     for (const body of [nested(32), brackets]) {
-      expect([400, 401]).toContain((await sendTo(route, { type: 'application/json', body })).status)
-      expect(codeOf(await sendTo(route, { type: 'application/json', body }))).not.toBe('400 too_deep')
+      expect(UNREADABLE).not.toContain(codeIfAny(await sendTo(route, { type: 'application/json', body })))
     }
   })
 
@@ -194,10 +213,21 @@ describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the bod
     expect(codeOf(await sendTo(route, { type, body: large }))).toBe('413 too_large')
     const stream = new Blob([large]).stream()
     expect(codeOf(await sendTo(route, { type, body: stream }))).toBe('413 too_large')
-    const fits = await sendTo(route, { type, body: padded(route.limitBytes) })
-    // Fetching contacts without a key is 400.
-    expect([400, 401]).toContain(fits.status)
-    expect(['unauthorized', 'invalid_request']).toContain(errorOf(fits).code)
+    expect(UNREADABLE).not.toContain(codeIfAny(await sendTo(route, { type, body: padded(route.limitBytes) })))
+  })
+
+  test('of more values than it may have is 400; up to there they are read', async () => {
+    const type = 'application/json'
+    const most = route.limitBytes > 256 * 1_024 ? 200_000 : 10_000
+    // The body, the list, and a value for each but the last of its elements.
+    const holding = (values: number) => `{"x":[1${',1'.repeat(values - 2)}]}`
+    expect(codeOf(await sendTo(route, { type, body: holding(most + 1) }))).toBe('400 too_many_values')
+    expect(UNREADABLE).not.toContain(codeIfAny(await sendTo(route, { type, body: holding(most) })))
+    const inText = `{"x":"${',{['.repeat(5_000)}"}`
+    expect(UNREADABLE).not.toContain(codeIfAny(await sendTo(route, { type, body: inText })))
+    const members = (count: number) => `{${Array.from({ length: count }, (_, n) => `"n${n}":0`).join(',')}}`
+    expect(codeOf(await sendTo(route, { type, body: members(1_001) }))).toBe('400 too_many_values')
+    expect(UNREADABLE).not.toContain(codeIfAny(await sendTo(route, { type, body: members(1_000) })))
   })
 
   test('may name its charset, and begin with a byte order mark', async () => {
@@ -206,17 +236,16 @@ describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the bod
       'Application/JSON;charset=UTF-8',
       'application/json; charset="utf-8"',
     ]) {
-      expect([400, 401], type).toContain((await sendTo(route, { type, body: '{}' })).status)
+      expect(UNREADABLE, type).not.toContain(codeIfAny(await sendTo(route, { type, body: '{}' })))
     }
     const marked = await sendTo(route, { type: 'application/json', body: '\uFEFF{}' })
-    expect(errorOf(marked).code).not.toBe('invalid_json')
+    expect(UNREADABLE).not.toContain(codeIfAny(marked))
   })
 
   test('with names like __proto__ harms nobody', async () => {
     const body =
       '{"__proto__":{"account":1,"permissions":["admin"],"polluted":1},"constructor":{"prototype":{"polluted":1}}}'
-    const answer = await sendTo(route, { type: 'application/json', body })
-    expect([400, 401]).toContain(answer.status)
+    expect(UNREADABLE).not.toContain(codeIfAny(await sendTo(route, { type: 'application/json', body })))
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
   })
 })
@@ -230,21 +259,47 @@ describe('the order of the checks', () => {
       body: JSON.stringify(body),
     })
 
-  test('is: route, method, body, key, permission, fields, existence, system folder', async () => {
+  test('is: route, method, key in the header, permission, body, fields, existence, system folder', async () => {
     const system = await createFolder(service.redis, tenant.account, { name: 'system', isSystem: true })
     const [good, lacking] = [keyWith('gallery'), keyWith('admin')]
     const wrongName = { name: '' }
     const missing = '/folders/999999'
     expect(codeOf(await put('/nowhere', [], 'x'))).toBe('404 no_such_route')
     expect(codeOf(await put('/files', [], 'x'))).toBe('405 method_not_allowed')
-    expect(codeOf(await put(missing, [], 'x'))).toBe('400 invalid_body')
-    expect(codeOf(await put(missing, wrongName, 'x'))).toBe('401 unauthorized')
-    expect(codeOf(await put(missing, wrongName, lacking))).toBe('403 forbidden')
+    expect(codeOf(await put(missing, [], 'x'))).toBe('401 unauthorized')
+    expect(codeOf(await put(missing, [], lacking))).toBe('403 forbidden')
+    expect(codeOf(await put(missing, [], good))).toBe('400 invalid_body')
     expect(codeOf(await put(missing, wrongName, good))).toBe('400 invalid_request')
     expect(codeOf(await put('/folders/0', { name: 'x' }, good))).toBe('400 invalid_request')
     expect(codeOf(await put(missing, { name: 'x' }, good))).toBe('404 not_found')
     expect(codeOf(await put(`/folders/${system.id}`, wrongName, good))).toBe('400 invalid_request')
     expect(codeOf(await put(`/folders/${system.id}`, { name: 'x' }, good))).toBe('403 system_folder')
+  })
+
+  test('puts a key in the body after the body, and before its fields', async () => {
+    const ask = (body: string) =>
+      inspect(`${service.url}/chatappbusiness/fetchmessageinfo`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      })
+    expect(codeOf(await ask('[]'))).toBe('400 invalid_body')
+    expect(codeOf(await ask('{"api_key":"x"}'))).toBe('401 unauthorized')
+    expect(codeOf(await ask(JSON.stringify({ api_key: keyWith('admin') })))).toBe('403 forbidden')
+    expect(codeOf(await ask(JSON.stringify({ api_key: tenant.apiKey })))).toBe('400 invalid_request')
+  })
+
+  test('reads no body for a key in the header that is no good, however the body is', async () => {
+    for (const route of DECLARED.filter(({ key, body }) => key === 'bearer' && body !== 'other')) {
+      for (const [type, body] of [
+        ['text/plain', 'x'],
+        ['application/json', '{'],
+        ['application/json', `{"x":"${'y'.repeat(route.limitBytes)}"}`],
+      ] as const) {
+        const headers = { authorization: 'Bearer x' }
+        expect(codeOf(await sendTo(route, { type, body, headers })), route.name).toBe('401 unauthorized')
+      }
+    }
   })
 
   test('puts the key before the fields, at every route', async () => {

@@ -17,7 +17,7 @@ const message = (id: string, more: object = {}) => ({
 const change = (value: unknown, field = 'messages') => ({ field, value })
 const webhook = (...changes: unknown[]) => ({ object: 'whatsapp_business_account', entry: [{ id: '1', changes }] })
 const metadata = { display_phone_number: '15550001', phone_number_id: '106' }
-const read = (body: unknown) => readWebhook(body) ?? { statuses: [], received: [], unreadable: -1 }
+const read = async (body: unknown) => (await readWebhook(body)) ?? { statuses: [], received: [], unreadable: -1 }
 
 describe('a status', () => {
   test.each([
@@ -25,16 +25,18 @@ describe('a status', () => {
     ['delivered', 'delivered'],
     ['read', 'read'],
     ['played', 'read'],
-  ])('%s is %s', (word, expected) => {
-    const { statuses } = read(webhook(change({ metadata, statuses: [status('w1', { status: word })] })))
+  ])('%s is %s', async (word, expected) => {
+    const { statuses } = await read(webhook(change({ metadata, statuses: [status('w1', { status: word })] })))
     expect(statuses).toEqual([
       { providerId: 'w1', opaque: undefined, status: expected, atMs: 1_763_640_000_000, problem: undefined },
     ])
   })
 
-  test('failed tells the code and what the chat product says of it', () => {
+  test('failed tells the code and what the chat product says of it', async () => {
     const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: 'Not reachable.' } }]
-    const { statuses } = read(webhook(change({ metadata, statuses: [status('w1', { status: 'failed', errors })] })))
+    const { statuses } = await read(
+      webhook(change({ metadata, statuses: [status('w1', { status: 'failed', errors })] })),
+    )
     expect(statuses[0]?.problem?.code).toBe('131026')
     expect(statuses[0]?.problem?.sentence).toContain('(code 131026): Not reachable.')
   })
@@ -44,8 +46,10 @@ describe('a status', () => {
     ['an empty list of errors', []],
     ['errors that are null', null],
     ['an error without a code', [{ title: 'X' }]],
-  ])('failed with %s is failed all the same', (_name, errors) => {
-    const { statuses } = read(webhook(change({ metadata, statuses: [status('w1', { status: 'failed', errors })] })))
+  ])('failed with %s is failed all the same', async (_name, errors) => {
+    const { statuses } = await read(
+      webhook(change({ metadata, statuses: [status('w1', { status: 'failed', errors })] })),
+    )
     expect(statuses).toMatchObject([{ status: 'failed', problem: { code: 'failed' } }])
   })
 
@@ -53,18 +57,18 @@ describe('a status', () => {
     ['seconds as text', '1763640000', 1_763_640_000_000],
     ['seconds as a number', 1_763_640_000, 1_763_640_000_000],
     ['milliseconds', '1763640000123', 1_763_640_000_123],
-  ])('has its time from %s', (_name, timestamp, atMs) => {
-    const { statuses } = read(webhook(change({ metadata, statuses: [status('w1', { timestamp })] })))
+  ])('has its time from %s', async (_name, timestamp, atMs) => {
+    const { statuses } = await read(webhook(change({ metadata, statuses: [status('w1', { timestamp })] })))
     expect(statuses[0]?.atMs).toBe(atMs)
   })
 
-  test('brings back the opaque field; an odd one is none', () => {
+  test('brings back the opaque field; an odd one is none', async () => {
     const statuses = [
       status('w1', { biz_opaque_callback_data: 'v1.x' }),
       status('w2', { biz_opaque_callback_data: 5 }),
       status('w3', { biz_opaque_callback_data: 'x'.repeat(600) }),
     ]
-    const found = read(webhook(change({ metadata, statuses }))).statuses
+    const found = (await read(webhook(change({ metadata, statuses })))).statuses
     expect(found.map(({ opaque }) => opaque)).toEqual(['v1.x', undefined, undefined])
   })
 })
@@ -84,15 +88,15 @@ describe('a received message', () => {
     ['a location', { type: 'location', text: undefined, location: { latitude: 1 } }, ''],
     ['a text that is none', { text: { body: 5 } }, ''],
     ['an odd interactive', { type: 'interactive', text: undefined, interactive: { button_reply: 'x' } }, ''],
-  ])('that is %s is read', (_name, more, text) => {
-    const { received, unreadable } = read(webhook(change({ metadata, messages: [message('w1', more)] })))
+  ])('that is %s is read', async (_name, more, text) => {
+    const { received, unreadable } = await read(webhook(change({ metadata, messages: [message('w1', more)] })))
     expect(received).toMatchObject([{ phoneNumberId: '106', providerId: 'w1', from: '491700000001', text }])
     expect(unreadable).toBe(0)
   })
 
-  test('from somebody whose number is not told is kept', () => {
+  test('from somebody whose number is not told is kept', async () => {
     const messages = [message('w1', { from: undefined }), message('w2', { from: null })]
-    expect(read(webhook(change({ metadata, messages }))).received.map(({ from }) => from)).toEqual(['', ''])
+    expect((await read(webhook(change({ metadata, messages })))).received.map(({ from }) => from)).toEqual(['', ''])
   })
 })
 
@@ -100,51 +104,51 @@ describe('what is odd', () => {
   const good = change({ metadata, statuses: [status('s1'), status('s2')], messages: [message('m1')] })
   const oddOnes: unknown[] = [null, 5, 'x', [], {}, { id: 'x' }, status('', {}), status('x', { status: 'deleted' })]
 
-  test('among the items of a list drops no neighbour, and is counted', () => {
+  test('among the items of a list drops no neighbour, and is counted', async () => {
     for (const odd of oddOnes) {
       const value = { metadata, statuses: [status('s1'), odd, status('s2')], messages: [odd, message('m1')] }
-      const found = read(webhook(change(value)))
+      const found = await read(webhook(change(value)))
       expect(found.statuses.map(({ providerId }) => providerId)).toEqual(['s1', 's2'])
       expect(found.received.map(({ providerId }) => providerId)).toEqual(['m1'])
       expect(found.unreadable).toBe(2)
     }
   })
 
-  test('in one list of a change does not drop the other', () => {
-    const odd = read(webhook(change({ metadata, statuses: null, messages: [message('m1')] })))
+  test('in one list of a change does not drop the other', async () => {
+    const odd = await read(webhook(change({ metadata, statuses: null, messages: [message('m1')] })))
     expect(odd).toMatchObject({ received: [{ providerId: 'm1' }], unreadable: 1 })
-    const other = read(webhook(change({ metadata, statuses: [status('s1')], messages: {} })))
+    const other = await read(webhook(change({ metadata, statuses: [status('s1')], messages: {} })))
     expect(other).toMatchObject({ statuses: [{ providerId: 's1' }], unreadable: 1 })
   })
 
-  test('about the number does not drop statuses, which do without it', () => {
-    const found = read(webhook(change({ statuses: [status('s1')], messages: [message('m1')] })))
+  test('about the number does not drop statuses, which do without it', async () => {
+    const found = await read(webhook(change({ statuses: [status('s1')], messages: [message('m1')] })))
     expect(found).toMatchObject({ statuses: [{ providerId: 's1' }], received: [], unreadable: 1 })
   })
 
-  test('among changes and entries drops no neighbour', () => {
+  test('among changes and entries drops no neighbour', async () => {
     for (const odd of [null, 5, {}, { field: 'messages' }, { field: 'messages', value: null }]) {
-      expect(read(webhook(odd, good)).statuses).toHaveLength(2)
-      expect(read({ entry: [odd, ...webhook(good).entry] }).statuses).toHaveLength(2)
+      expect((await read(webhook(odd, good))).statuses).toHaveLength(2)
+      expect((await read({ entry: [odd, ...webhook(good).entry] })).statuses).toHaveLength(2)
     }
   })
 
-  test('or about something else than messages is skipped', () => {
-    const found = read(webhook(change({ statuses: [status('s1')] }, 'account_update'), good))
+  test('or about something else than messages is skipped', async () => {
+    const found = await read(webhook(change({ statuses: [status('s1')] }, 'account_update'), good))
     expect(found).toMatchObject({ statuses: [{ providerId: 's1' }, { providerId: 's2' }], unreadable: 0 })
   })
 
   test.each([null, undefined, 5, 'x', [], {}, { entry: null }, { entry: {} }])(
     'altogether is no webhook: %j',
-    (body) => {
-      expect(readWebhook(body)).toBeUndefined()
+    async (body) => {
+      expect(await readWebhook(body)).toBeUndefined()
     },
   )
 
-  test('never makes the reader stumble, whatever JSON it is', () => {
-    fc.assert(
-      fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), (odd) => {
-        const found = read(webhook(...odd, good, change({ metadata, statuses: odd, messages: odd }), change(odd)))
+  test('never makes the reader stumble, whatever JSON it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.jsonValue(), { maxLength: 5 }), async (odd) => {
+        const found = await read(webhook(...odd, good, change({ metadata, statuses: odd, messages: odd }), change(odd)))
         expect(found.statuses.slice(0, 2).map(({ providerId }) => providerId)).toEqual(['s1', 's2'])
       }),
       { numRuns: 500 },

@@ -46,9 +46,13 @@ function send(response: Response, file: GalleryFile, dataDir: string): Promise<v
   })
   return new Promise((resolve, reject) => {
     response.sendFile(contentPath(file.hash), { root: dataDir, cacheControl: false, lastModified: false }, (error) => {
-      // Who hangs up in the middle needs no answer.
-      if (!error || response.destroyed) resolve()
-      else reject(refusal(error, response))
+      // Once the head is out, nothing else can be answered. Mostly it is the client that hung up, which is known here
+      // before the response is: its headers can no longer be touched, and an error thrown here would end the process.
+      if (!error) resolve()
+      else if (response.headersSent || response.destroyed) {
+        response.destroy()
+        resolve()
+      } else reject(refusal(error, response))
     })
   })
 }

@@ -1,0 +1,55 @@
+// From a request to what its handler makes of it, the same for both ways that requests take (Express and direct.ts). A
+// key in the header is checked before the body is read, one in the body after it was parsed, bounded.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Redis } from '../store/redis.ts'
+import { authorise } from './authorise.ts'
+import { bodyBytes, jsonObject } from './body.ts'
+import { createHeldBytes, type HeldBytes } from './held-bytes.ts'
+import { SMALL_BYTES } from './read-bytes.ts'
+import type { PlainCall, Route } from './route.ts'
+import { createTurns, type Turns } from './turns.ts'
+
+/** Bytes of bodies that the process holds at once, besides the small ones: 250 of the usual limit, 16 of a batch's. */
+const HELD_MAX_BYTES = 64 * 1024 * 1024
+/** Large bodies that are worked on at once: enough to be busy while some wait for Redis, few enough to be let go soon. */
+const LARGE_AT_ONCE = 4
+
+/** What all requests of a process share. */
+export interface Edge {
+  redis: Redis
+  held: HeldBytes
+  turns: Turns
+}
+
+export const createEdge = (redis: Redis): Edge => ({
+  redis,
+  held: createHeldBytes(HELD_MAX_BYTES),
+  turns: createTurns(LARGE_AT_ONCE),
+})
+
+/** What of a call the request brings by itself. */
+export type Taken = Pick<PlainCall, 'body' | 'raw' | 'caller'>
+
+/**
+ * Takes the request in and gives what `handle` answers; throws what is to be refused. Undefined, or never settled, when
+ * the client has gone.
+ */
+export async function exchange<A>(
+  { redis, held, turns }: Edge,
+  { access, body: rule }: Pick<Route, 'access' | 'body'>,
+  request: IncomingMessage,
+  response: ServerResponse,
+  handle: (taken: Taken) => Promise<A>,
+): Promise<A | undefined> {
+  if (access.in === 'open') access.admit?.(request.headers)
+  const early = access.in === 'api_key' ? undefined : await authorise(redis, access, request, {}, Date.now())
+  const bytes = await bodyBytes(request, response, rule, held)
+  const work = async (): Promise<A> => {
+    const body = rule.as === 'json' ? await jsonObject(request, rule, bytes) : {}
+    const caller = early ?? (await authorise(redis, access, request, body, Date.now()))
+    return handle({ body, raw: rule.as === 'raw' ? bytes : NOTHING, caller })
+  }
+  return bytes.length > SMALL_BYTES ? turns.run(work, () => !response.destroyed) : work()
+}
+
+const NOTHING = Buffer.alloc(0)

@@ -1,0 +1,144 @@
+// Pins: whatever the dashboard can be asked, another account's keys, numbers and texts are in no answer. Generated from
+// bull-board's own table of routes, so a route that a new version adds is asked too.
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { Queue } from 'bullmq'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { MOVE_QUEUE } from '../../src/jobs/bulk-move.ts'
+import { CAMPAIGN_QUEUE } from '../../src/jobs/campaigns.ts'
+import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
+import { laneQueue } from '../../src/jobs/lanes.ts'
+import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
+import { connectPatient } from '../../src/store/redis.ts'
+import { INTAKE_PREFIX, lanePrefix, sharedQueuePrefix } from '../../src/store/redis-keys.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+
+const CANARY = 'canary-of-account-one'
+const NUMBER = '447700900987'
+
+let service: Service
+let one: Tenant
+let queues: { queue: Queue; isShared: boolean }[]
+let keyOfOne: string
+let adminOfTwo: string
+
+const require = createRequire(import.meta.url)
+const routes = z
+  .object({ appRoutes: z.object({ api: z.array(z.object({ method: z.string(), route: z.string() })) }) })
+  .parse(require(join(dirname(require.resolve('@bull-board/api')), 'routes.js')))
+  .appRoutes.api.filter(({ method }) => method === 'get')
+  .map(({ route }) => route)
+
+const look = (path: string, key: string) =>
+  fetch(`${service.url}/dashboard${path}`, {
+    headers: { authorization: `Basic ${Buffer.from(`any:${key}`).toString('base64')}` },
+  })
+
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  one = await service.addTenant()
+  const two = await service.addTenant()
+  keyOfOne = await one.key('messages:send')
+  adminOfTwo = await two.key('admin')
+  const connection = connectPatient(service.server.url)
+  const open = (name: string, prefix: string, isShared = true) => ({
+    queue: new Queue(name, { connection, prefix, skipMetasUpdate: true }),
+    isShared,
+  })
+  queues = [
+    open(laneQueue(one.partnerLane), lanePrefix(one.partnerLane), false),
+    open(INTAKE_QUEUE, INTAKE_PREFIX),
+    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE].map((name) => open(name, sharedQueuePrefix(name))),
+  ]
+  const data = { v: 1, api_key: keyOfOne, message: { to: NUMBER, caption: CANARY } }
+  for (const { queue } of queues) {
+    const options = { jobId: `id-${CANARY}`, delay: 3_600_000, backoff: { type: `backoff-${CANARY}` } }
+    const job = await queue.add(`name-${CANARY}-${keyOfOne}`, data, options)
+    await job.updateProgress({ to: NUMBER, text: CANARY })
+    await job.log(`log ${CANARY} ${NUMBER} ${keyOfOne}`)
+    await queue.upsertJobScheduler(`scheduler-${CANARY}`, { every: 3_600_000 }, { name: 'send', data })
+  }
+})
+afterAll(async () => {
+  for (const { queue } of queues ?? []) await queue.close()
+  await service?.close()
+})
+
+/** Every address of the route, for every queue and job. */
+const addressesOf = (route: string): string[] => [
+  ...new Set(
+    queues.flatMap(({ queue }) =>
+      [`id-${CANARY}`, `repeat:scheduler-${CANARY}`, 'meta', 'id'].map((job) =>
+        route.replace(':queueName', encodeURIComponent(queue.name)).replace(':jobId', encodeURIComponent(job)),
+      ),
+    ),
+  ),
+]
+
+const secretsIn = (text: string): string[] => [keyOfOne, NUMBER, CANARY].filter((secret) => text.includes(secret))
+
+test('bull-board has routes to ask', () => {
+  expect(routes).toContain('/api/job-schedulers')
+  expect(routes).toContain('/api/queues/:queueName/:jobId/logs')
+})
+
+describe.each(routes)('GET %s', (route) => {
+  test('shows account two nothing of account one', async () => {
+    for (const address of addressesOf(route)) {
+      const queries = ['', ...queues.map(({ queue }) => `?activeQueue=${queue.name}&queueName=${queue.name}`)]
+      for (const query of queries.flatMap((text) => [text, text && `${text}&status=delayed&jobsPerPage=1000`])) {
+        const answer = await look(address + query, adminOfTwo)
+        // What the address itself says is no news.
+        const text = (await answer.text()).replaceAll(address, '').replaceAll(encodeURIComponent(address), '')
+        expect(secretsIn(text), `${address}${query}: ${answer.status}`).toEqual([])
+      }
+    }
+  })
+
+  test('shows account one no key of a shared queue, and no scheduler', async () => {
+    const adminOfOne = await one.key('admin')
+    for (const address of addressesOf(route)) {
+      for (const { queue, isShared } of queues) {
+        const answer = await look(`${address}?activeQueue=${queue.name}&queueName=${queue.name}`, adminOfOne)
+        const text = await answer.text()
+        if (isShared && !address.includes('lane')) expect(secretsIn(text), address).toEqual([])
+        expect(text).not.toContain(`"caption":"${CANARY}"`)
+        expect(text).not.toContain('template')
+      }
+    }
+  })
+})
+
+test('shared queues are shown by their counts', async () => {
+  const shown = z
+    .object({ queues: z.array(z.object({ name: z.string(), counts: z.record(z.string(), z.number()) })) })
+    .parse(await (await look('/api/queues', adminOfTwo)).json()).queues
+  for (const { queue } of queues.filter(({ isShared }) => isShared)) {
+    expect(shown.find(({ name }) => name === queue.name)?.counts.delayed, queue.name).toBeGreaterThan(0)
+  }
+})
+
+test.each(['/api/redis/stats', '/api/metrics/history', '/api/queues/lane-1/workers', '/api/something/new'])(
+  'what is not on the list of what is shown is 404: %s',
+  async (path) => {
+    expect((await look(path, adminOfTwo)).status).toBe(404)
+  },
+)
+
+test('the pages of the dashboard are there', async () => {
+  for (const path of ['', '/', '/queue/lane-1', '/queue/lane-1/some-job', '/job-schedulers']) {
+    expect((await look(path, adminOfTwo)).status, path).toBe(200)
+  }
+})
+
+test('a page has at most 100 jobs, however many are asked for', async () => {
+  const lane = queues[0]?.queue
+  if (!lane) throw new Error('no lane')
+  await lane.addBulk(Array.from({ length: 150 }, () => ({ name: 'send', data: {}, opts: { delay: 3_600_000 } })))
+  const path = `/api/queues?activeQueue=${lane.name}&status=delayed&jobsPerPage=100000`
+  const shown = z
+    .object({ queues: z.array(z.object({ name: z.string(), jobs: z.array(z.unknown()) })) })
+    .parse(await (await look(path, await one.key('admin'))).json()).queues
+  expect(shown.find(({ name }) => name === lane.name)?.jobs).toHaveLength(100)
+})

@@ -1,0 +1,104 @@
+// A producer as a process of its own, as a client that means harm meets it: with keys, a large file, a campaign, and
+// its log, memory and descriptors in view.
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { createAccount } from '../../src/store/accounts.ts'
+import { createCredential, PERMISSIONS } from '../../src/store/credentials.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { credentialKey } from '../../src/store/redis-keys.ts'
+import { newDataDir } from './laneway.ts'
+import { startProcess, type TestProcess } from './processes.ts'
+import { startRedis } from './redis.ts'
+import { eventually } from './wait.ts'
+
+export const APP_SECRET = 'app-secret'
+export const GALLERY = '/partners/wp-gallery/manage'
+
+export interface HostileGround {
+  url: string
+  process: TestProcess
+  redis: Redis
+  dataDir: string
+  /** A key that may do everything. */
+  key: string
+  inventedKey: string
+  /** Address of a file of 5 MB. */
+  mediaPath: string
+  folderId: number
+  /** Bodies of uploads that are being received. */
+  drafts: () => string[]
+  /** Lines of the log that say that something of ours went wrong. */
+  faults: () => string[]
+  stop: () => Promise<void>
+}
+
+/** Starts it. `preload` is a module that the process loads first, as text. */
+export async function startHostileGround({ preload }: { preload?: string } = {}): Promise<HostileGround> {
+  const server = await startRedis()
+  const folder = newDataDir()
+  const redis = connectPatient(server.url)
+  redis.on('error', () => {})
+  const account = await createAccount(redis, 'victim')
+  const { secret: key } = await createCredential(redis, account, [...PERMISSIONS], Date.now())
+  // Made like any other, and then unknown.
+  const invented = await createCredential(redis, account, ['admin'], Date.now())
+  for (const found of await redis.keys(credentialKey('*'))) {
+    if ((await redis.hget(found, 'id')) === invented.id) await redis.del(found)
+  }
+  const loaded = preload === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
+  const producer = startProcess(
+    process.execPath,
+    ['--max-old-space-size=1024', ...loaded, 'scripts/run.mjs', 'producer'],
+    {
+      REDIS_URL: server.url,
+      LANEWAY_DATA_DIR: folder.dataDir,
+      PORT: '0',
+      LANEWAY_CLOUD_API_APP_SECRET: APP_SECRET,
+    },
+  )
+  const url = await eventually(
+    async () => /"url":"(http:[^"]+)"/.exec(producer.stdout())?.[1],
+    'it says where it listens',
+    120_000,
+  )
+  const bearer = { authorization: `Bearer ${key}` }
+  const made = z.object({ data: z.object({ id: z.number(), url: z.string().default('') }) })
+  const folderAnswer = await fetch(`${url}${GALLERY}/folders`, {
+    method: 'POST',
+    headers: { ...bearer, 'content-type': 'application/json' },
+    body: '{"name":"media"}',
+  })
+  const folderId = made.parse(await folderAnswer.json()).data.id
+  const form = new FormData()
+  form.set('folder_id', String(folderId))
+  form.set('file', new Blob([Buffer.alloc(5_000_000, 'a line of a large file\n')]), 'large.txt')
+  const upload = await fetch(`${url}${GALLERY}/files`, { method: 'POST', headers: bearer, body: form })
+  const mediaPath = new URL(made.parse(await upload.json()).data.url).pathname
+
+  return {
+    ...{
+      url,
+      process: producer,
+      redis,
+      dataDir: folder.dataDir,
+      key,
+      inventedKey: invented.secret,
+      mediaPath,
+      folderId,
+    },
+    drafts: () => readdirSync(join(folder.dataDir, 'gallery', 'incoming')),
+    faults: () =>
+      producer
+        .stdout()
+        .split('\n')
+        .filter((line) => /"level":[56]0/.test(line)),
+    async stop() {
+      producer.kill('SIGTERM')
+      await producer.ended
+      redis.disconnect()
+      await folder.remove()
+      await server.stop()
+    },
+  }
+}
