@@ -3,9 +3,9 @@
 // What is kept under an Idempotency-Key (once.ts) is the plan of the batch: one ULID, and for each item its lane or that
 // it was refused. The id of each message is derived from the plan. So if the process dies between two jobs, or Redis goes
 // away, the repeat makes the messages that are missing, under the ids that they were to have, and no other.
-import { wrongKind } from '../messages/fault.ts'
+import { unknownFault, wrongKind } from '../messages/fault.ts'
 import { derivedUlid, messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
-import { unknownFault, unknownFields } from '../messages/unknown-fields.ts'
+import { unknownFields } from '../messages/unknown-fields.ts'
 import { batchDigest } from '../store/idempotency.ts'
 import { messageExists } from '../store/lookup.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
@@ -107,12 +107,7 @@ async function queueAll(deps: AcceptDeps, plan: BatchPlan, judged: readonly Judg
 }
 
 /** Answers a batch that came before: the same ids, after adding what a crash may have kept from being added. */
-function repeat(
-  deps: BatchDeps,
-  account: number,
-  items: readonly unknown[],
-  plan: BatchPlan,
-): Promise<BatchResult[]> {
+function repeat(deps: BatchDeps, account: number, items: readonly unknown[], plan: BatchPlan): Promise<BatchResult[]> {
   return inSlices(items, async (item, index): Promise<BatchResult> => {
     const lane = plan.lanes[index]
     if (lane !== undefined) {

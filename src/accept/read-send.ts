@@ -1,10 +1,10 @@
 // The first half of accepting a message: what the request says by itself. Pure; what depends on the account or on the
 // time is prepare-message.ts.
 import type { TemplateMessageContent } from '../messages/content.ts'
-import type { Fault } from '../messages/fault.ts'
+import { type Fault, unknownFault } from '../messages/fault.ts'
 import { parseServiceMessage, type ServiceMessage } from '../messages/service-message.ts'
 import { parseTemplateMessage, type TemplateMessage } from '../messages/template-message.ts'
-import { unknownFault, unknownFields } from '../messages/unknown-fields.ts'
+import { unknownFields } from '../messages/unknown-fields.ts'
 
 /** The two requests that send: a service message from the default sender, a template message from a named one. */
 export type SendKind = 'service' | 'template'

@@ -7,7 +7,9 @@ const LENGTH_MAX = 40
 
 /** A time with its zone, as epoch milliseconds. */
 export const instantSchema = textUpTo(LENGTH_MAX)
-  .pipe(z.iso.datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' }))
+  .pipe(
+    z.iso.datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' }),
+  )
   .transform((time) => Date.parse(time))
 
 const DAY_MS = 86_400_000

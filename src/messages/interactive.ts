@@ -12,7 +12,10 @@ const headerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: filledTextUpTo(LIMITS.headerText) }),
   z.object({ type: z.literal('image'), image: z.object({ link: linkSchema }) }),
   z.object({ type: z.literal('video'), video: z.object({ link: linkSchema }) }),
-  z.object({ type: z.literal('document'), document: z.object({ link: linkSchema, filename: filledTextUpTo(LIMITS.filename) }) }),
+  z.object({
+    type: z.literal('document'),
+    document: z.object({ link: linkSchema, filename: filledTextUpTo(LIMITS.filename) }),
+  }),
 ])
 
 const bodySchema = z.object({ text: filledTextUpTo(LIMITS.bodyText) })

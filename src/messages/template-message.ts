@@ -27,7 +27,9 @@ const templateEnvelopeSchema = envelopeSchema.extend({
  */
 export function parseTemplateMessage(
   body: unknown,
-): { ok: true; message: TemplateMessage } | { ok: false; faults: Fault[]; content?: TemplateMessageContent; sender?: string } {
+):
+  | { ok: true; message: TemplateMessage }
+  | { ok: false; faults: Fault[]; content?: TemplateMessageContent; sender?: string } {
   const envelope = templateEnvelopeSchema.safeParse(body)
   const content = templateMessageContent.safeParse(body)
   if (!envelope.success || !content.success) {

@@ -1,11 +1,6 @@
 // Fields of a body that nobody has read. A schema drops what it does not know, so these are the fields of the value that
 // came which what was read of it has not: no list of names to keep beside the schemas, and no second parse.
-import type { Fault } from './fault.ts'
-
-/** Most of them named of one body. */
-export const UNKNOWN_NAMED_MAX = 20
-/** Most characters of a path that is not known. */
-const PATH_MAX = 120
+import { PATH_MAX, UNKNOWN_NAMED_MAX } from './fault.ts'
 
 /**
  * Paths of the fields of `given` that `read` has not, at most twenty, written as in faults: `image.captoin`. `read` is what a
@@ -38,6 +33,3 @@ function descend(given: unknown, read: unknown, at: string, found: string[]): vo
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
-
-/** The fault of a field that nobody knows, where such fields are refused. */
-export const unknownFault = (path: string): Fault => ({ path, message: 'unknown field' })

@@ -23,14 +23,22 @@ const folderSchema = z.object({
 /** A folder with the number of its active files, which is counted when it is read and stored nowhere. */
 export type Folder = z.infer<typeof folderSchema> & { file_count: number }
 
-/** Creates a folder. The caller has checked the name and that the parent exists. */
+/** An id for a new folder; one that nobody uses leaves a gap. */
+export const newFolderId = (redis: Redis): Promise<number> => nextId(redis, 'folder')
+
+/**
+ * Creates a folder, with a new id unless it brings one. The caller has checked the name and that the parent exists. One
+ * of this id that is there already keeps its name.
+ */
 export async function createFolder(
   redis: Redis,
   account: number,
-  folder: { name: string; parentId?: number; isSystem?: boolean },
+  folder: { name: string; parentId?: number; isSystem?: boolean; id?: number },
 ): Promise<Folder> {
   const keys = galleryKeys(account)
-  const id = await nextId(redis, 'folder')
+  const id = folder.id ?? (await newFolderId(redis))
+  const there = folder.id === undefined ? undefined : await findFolder(redis, account, id)
+  if (there) return there
   const now = await nowMicros(redis)
   await redis
     .multi()
