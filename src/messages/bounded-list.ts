@@ -48,9 +48,12 @@ export function listUpTo<S extends z.ZodType>(max: number, item: S, rules: ListR
   })
 }
 
+/** Without a stack trace, which nobody reads: a message of nothing but faults has some 300 of these. */
+const safeParse = z.core._safeParse(z.core.$ZodError)
+
 /** What the schema makes of a value inside of a transform; its faults become those of the transform. */
-export function readAs<S extends z.ZodType>(schema: S, value: unknown, context: Context): z.output<S> {
-  const parsed = schema.safeParse(value)
+function readAs<S extends z.ZodType>(schema: S, value: unknown, context: Context): z.output<S> {
+  const parsed = safeParse(schema, value)
   if (parsed.success) return parsed.data
   const input: { input: unknown } & Record<string, unknown> = { input: value }
   for (const issue of parsed.error.issues) context.issues.push(Object.assign(issue, input))

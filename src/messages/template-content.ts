@@ -3,7 +3,7 @@
 // they may hold depends on the approved template: match-template.ts judges that, all of it in one answer. That is why
 // the parts below let through what the matcher will refuse, for example a text parameter whose text is a number.
 import { z } from 'zod'
-import { type Context, listUpTo, readAs } from './bounded-list.ts'
+import { type Context, listUpTo } from './bounded-list.ts'
 import { filledTextUpTo, textUpTo } from './bounded-text.ts'
 import { holdsMoreThan } from './bounded-value.ts'
 import { LIMITS } from './limits.ts'
@@ -15,23 +15,37 @@ export interface Parameter {
   [held: string]: unknown
 }
 
-const headSchema = z.object({
-  type: textUpTo(LIMITS.word).toLowerCase(),
-  parameter_name: textUpTo(LIMITS.parameterName).optional(),
-})
-
 /**
  * Every kind of parameter keeps what it holds in a field named like its `type`; other fields but the name are dropped,
  * unread: a schema of a loose object would copy all 80,000 of them. `type` is compared without regard to case and kept in
  * lower case, as those fields are written.
  */
 const parameterSchema = z.custom<Parameter>().transform((given: unknown, context): Parameter => {
-  const head = readAs(headSchema, given, context)
+  if (!isObject(given) || Array.isArray(given)) {
+    context.issues.push({ code: 'invalid_type', expected: 'object', input: given })
+    return z.NEVER
+  }
+  const type = wordOf(given, 'type', LIMITS.word, context)?.toLowerCase()
+  const named = 'parameter_name' in given && given.parameter_name !== undefined
+  const name = named ? wordOf(given, 'parameter_name', LIMITS.parameterName, context) : undefined
+  if (type === undefined) return z.NEVER
+  const head = { type, ...(name !== undefined && { parameter_name: name }) }
   // Own fields only: a `type` of "constructor" must not find what every object inherits.
-  if (context.issues.length > 0 || !isObject(given) || !Object.hasOwn(given, head.type)) return head
-  const held: unknown = Reflect.get(given, head.type)
-  return { ...head, [head.type]: heldOf(head.type, held, context) }
+  if (!Object.hasOwn(given, type)) return head
+  return { ...head, [type]: heldOf(type, Reflect.get(given, type), context) }
 })
+
+/** A text of the parameter, or a fault. By hand: a schema for each of 200 wrong parameters costs ten times as much. */
+function wordOf(given: object, field: string, max: number, context: Context): string | undefined {
+  const word: unknown = Reflect.get(given, field)
+  if (typeof word !== 'string') {
+    context.issues.push({ code: 'invalid_type', expected: 'string', path: [field], input: word })
+    return undefined
+  }
+  if (word.length <= max) return word
+  context.issues.push({ code: 'too_big', origin: 'string', maximum: max, inclusive: true, path: [field], input: word })
+  return undefined
+}
 
 const fileKinds = new Set(['image', 'video', 'document'])
 

@@ -20,11 +20,11 @@ function compare(given: object, read: object, at: string, found: string[], elsew
   }
   for (const name in given) {
     if (found.length >= UNKNOWN_NAMED_MAX) return
-    if (Object.hasOwn(read, name)) {
-      descend(Reflect.get(given, name), Reflect.get(read, name), at === '' ? name : `${at}.${name}`, found)
-    } else if (!elsewhere?.has(name)) {
-      found.push((at === '' ? name : `${at}.${name}`).slice(0, PATH_MAX))
-    }
+    const value: unknown = Reflect.get(given, name)
+    if (value === undefined) continue
+    const path = at === '' ? name : `${at}.${name}`
+    if (Object.hasOwn(read, name)) descend(value, Reflect.get(read, name), path, found)
+    else if (!elsewhere?.has(name)) found.push(path.slice(0, PATH_MAX))
   }
 }
 

@@ -9,7 +9,7 @@ import { jsonText, readRecord } from './broken-record.ts'
 import { preflightSchema } from './campaign-preflight.ts'
 import { defineScript } from './lua.ts'
 import type { Redis } from './redis.ts'
-import { isThere } from './redis-hashes.ts'
+import { createHash, isThere } from './redis-hashes.ts'
 import { awakeCampaignsKey, campaignCountsKey, campaignKey, campaignsOfAccountKey, rootKeys } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
 
@@ -64,8 +64,6 @@ export async function newCampaignId(redis: Redis, lane: number): Promise<Campaig
   return { lane, number: await nextId(redis, 'campaign') }
 }
 
-const createScript = defineScript('campaign-create', 1)
-
 /**
  * Creates a draft and returns its id, a new one unless it brings its number. A campaign that is there already stays as it
  * is, in whatever state it is by now.
@@ -83,7 +81,7 @@ export async function createCampaign(
   }
   // Before anything that a worker must look after can happen to it.
   await redis.sadd(rootKeys.campaignLanes, lane)
-  await createScript(redis, [campaignKey(lane, number)], Object.entries(record).flat())
+  await createHash(redis, campaignKey(lane, number), record)
   // Dies before this: nobody was told of it, and a repeat of the request lists it.
   await listCampaign(redis, { lane, number, account, created_at: nowMs })
   return { lane, number }

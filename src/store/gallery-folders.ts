@@ -4,7 +4,7 @@ import { readRecord } from './broken-record.ts'
 import { nowMicros } from './gallery-clock.ts'
 import { idField, optionalField, timeField } from './record-fields.ts'
 import type { Redis } from './redis.ts'
-import { isThere, readHashes } from './redis-hashes.ts'
+import { createHash, isThere, readHashes } from './redis-hashes.ts'
 import { galleryKeys } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
 
@@ -28,7 +28,7 @@ export const newFolderId = (redis: Redis): Promise<number> => nextId(redis, 'fol
 
 /**
  * Creates a folder, with a new id unless it brings one. The caller has checked the name and that the parent exists. One
- * of this id that is there already keeps its name.
+ * of this id that is there already stays as it is.
  */
 export async function createFolder(
   redis: Redis,
@@ -37,22 +37,18 @@ export async function createFolder(
 ): Promise<Folder> {
   const keys = galleryKeys(account)
   const id = folder.id ?? (await newFolderId(redis))
-  const there = folder.id === undefined ? undefined : await findFolder(redis, account, id)
-  if (there) return there
   const now = await nowMicros(redis)
-  await redis
-    .multi()
-    .hset(keys.folder(id), {
-      id,
-      account,
-      name: folder.name,
-      parent_id: folder.parentId ?? '',
-      is_system: folder.isSystem ? '1' : '0',
-      created_at: now,
-      updated_at: now,
-    })
-    .zadd(keys.folders, id, id)
-    .exec()
+  await createHash(redis, keys.folder(id), {
+    id,
+    account,
+    name: folder.name,
+    parent_id: folder.parentId ?? '',
+    is_system: folder.isSystem ? '1' : '0',
+    created_at: now,
+    updated_at: now,
+  })
+  // Dies before this: nobody was told of the folder, and a repeat of the request lists it.
+  await redis.zadd(keys.folders, id, id)
   return existing(await findFolder(redis, account, id), id)
 }
 

@@ -34,7 +34,11 @@ export function folderRoutes({ redis }: Pick<GalleryDeps, 'redis'>): Route[] {
         work: { name, ...(parentId ? { parentId } : {}) },
       }),
       make: (id, wanted) => createFolder(redis, account, { ...wanted, id: Number(id) }),
-      find: (id) => findFolder(redis, account, Number(id)),
+      find: async (id) => {
+        const there = await findFolder(redis, account, Number(id))
+        // The process may have died before it was listed.
+        return there && createFolder(redis, account, { name: there.name, id: there.id })
+      },
     })
     return { body: { success: true, message: 'Folder created', data: folderJson(folder) } }
   }

@@ -1,6 +1,0 @@
--- Creates a campaign unless there is one of this number already, which is left as it is.
--- KEYS[1] HASH of the campaign      ARGV field, value, ...
--- Output: 1 when it was created, else 0
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-redis.call('HSET', KEYS[1], unpack(ARGV))
-return 1
