@@ -152,8 +152,24 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   if (config.production && config.secretKey === undefined) {
     throw new ConfigError('LANEWAY_SECRET_KEY must be set when LANEWAY_ENV is production.')
   }
+  const longest = Math.max(config.validityMs.transactional, config.validityMs.campaign)
+  if (longest > config.retentionMs) {
+    // A record that ends before its message could be claimed again by somebody who does not know that it went out.
+    throw new ConfigError(
+      'LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS and LANEWAY_VALIDITY_CAMPAIGN_SECONDS must not be longer than LANEWAY_RETENTION_DAYS.',
+    )
+  }
   return Object.freeze(config)
 }
+
+/** Variables that look like settings of Laneway and are none, such as a misspelt one; what was meant by them has no effect. */
+export const unknownSettings = (env: Record<string, string | undefined> = process.env): string[] =>
+  Object.keys(env)
+    .filter((name) => name.startsWith('LANEWAY_') && !Object.hasOwn(settings, name))
+    .sort()
+    .slice(0, UNKNOWN_NAMED_MAX)
+
+const UNKNOWN_NAMED_MAX = 20
 
 /** Whether npm started this process, so that it should end with npm. */
 export const startedByNpm = (env: Record<string, string | undefined> = process.env): boolean =>

@@ -26,6 +26,7 @@ import { becomeReady } from './start/ready.ts'
 import { sentenceOf } from './start/sentence.ts'
 import { startSimulatorChild } from './start/simulator-child.ts'
 import { takeFolder } from './start/takeover.ts'
+import { warnOfUnknownSettings } from './start/unknown-settings.ts'
 import { checkRedis } from './store/redis-safety.ts'
 import { startWorker } from './worker/main.ts'
 
@@ -42,6 +43,7 @@ async function main(): Promise<void> {
     const loaded = loadConfig()
     const config = { ...loaded, dataDir: openDataFolder(loaded.dataDir) }
     const log = createLog(config, 'laneway')
+    warnOfUnknownSettings(log)
     const parent = startedByNpm() ? process.ppid : 0
     life = createLifecycle(log, parent, () => startAgain(parent, say))
     await startAll(config, parent, life, log)

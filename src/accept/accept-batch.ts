@@ -1,21 +1,28 @@
 // Accepting up to 1,000 messages in one request. Each is judged by itself, and one that is refused harms no other.
 //
-// With an Idempotency-Key the plan of the batch (one ULID, and for each item its lane or that it was refused) is kept
-// under the key before the first job is added, and the id of each message is derived from the plan. So if the process
-// dies between two jobs, or Redis goes away, the repeat makes the messages that are missing, under the ids that they
-// were to have, and no other.
-import { wrongKind } from '../messages/fault.ts'
+// What is kept under an Idempotency-Key (once.ts) is the plan of the batch: one ULID, and for each item its lane or that
+// it was refused. The id of each message is derived from the plan. So if the process dies between two jobs, or Redis goes
+// away, the repeat makes the messages that are missing, under the ids that they were to have, and no other.
+import { unknownFault, wrongKind } from '../messages/fault.ts'
 import { derivedUlid, messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
-import { bodyDigest, recallKey, rememberKey } from '../store/idempotency.ts'
+import { unknownFields } from '../messages/unknown-fields.ts'
+import { batchDigest } from '../store/idempotency.ts'
 import { messageExists } from '../store/lookup.ts'
+import { isRedisAway } from '../store/redis-errors.ts'
 import type { AcceptDeps } from './accept-message.ts'
 import { type BatchPlan, readPlan, writePlan } from './batch-plan.ts'
-import { checkedKey, refuseOtherBody } from './idempotency-key.ts'
+import { inSlices } from './event-loop.ts'
+import { once } from './once.ts'
 import { type PreparedMessage, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend } from './read-send.ts'
-import { invalidFields, Refusal } from './refusal.ts'
+import { invalidFields, ownFault, Refusal } from './refusal.ts'
 
 export const BATCH_MAX = 1_000
+
+export interface BatchDeps extends AcceptDeps {
+  /** Hears of an item that could not be judged by our own fault; it is refused. */
+  onFault: (error: unknown, index: number) => void
+}
 
 export interface BatchRequest {
   account: number
@@ -33,58 +40,56 @@ export interface ItemError {
 }
 
 /** Queues the messages and says of each what became of it; throws a Refusal when the request is none of the kind. */
-export async function acceptBatch(deps: AcceptDeps, request: BatchRequest): Promise<BatchResult[]> {
+export async function acceptBatch(deps: BatchDeps, request: BatchRequest): Promise<BatchResult[]> {
   const { account, body } = request
   const items = itemsOf(body)
-  const key = checkedKey(request.idempotencyKey)
-  const nowMs = Date.now()
-  if (key === undefined) {
-    const judged = await judgeAll(deps, account, items, nowMs)
-    return queueAll(deps, planOf(newUlid(nowMs), judged), judged)
-  }
-
-  const where = { account, route: 'batch', key }
-  const digest = bodyDigest(body)
-  const earlier = await recallKey(deps.redis, where)
-  if (earlier) return repeat(deps, account, items, earlier, digest)
-  const judged = await judgeAll(deps, account, items, nowMs)
-  const plan = planOf(newUlid(nowMs), judged)
-  const kept = await rememberKey(deps.redis, where, { id: writePlan(plan), digest })
-  if (!kept.isNew) return repeat(deps, account, items, kept, digest)
-  return queueAll(deps, plan, judged)
+  const use = { account, route: 'batch', key: request.idempotencyKey, digest: () => batchDigest(items, inSlices) }
+  return once<readonly Judged[], BatchResult[]>(deps.redis, use, {
+    async prepare() {
+      const nowMs = Date.now()
+      const judged = await inSlices(items, (item, index) => judge(deps, account, item, index, nowMs))
+      return { name: writePlan(planOf(newUlid(nowMs), judged)), work: judged }
+    },
+    make: (name, judged) => queueAll(deps, readPlan(name), judged),
+    find: (name) => repeat(deps, account, items, readPlan(name)),
+  })
 }
 
-function itemsOf({ messages }: Record<string, unknown>): readonly unknown[] {
+function itemsOf(body: Record<string, unknown>): readonly unknown[] {
+  const { messages } = body
   const path = 'messages'
-  if (!Array.isArray(messages)) throw invalidFields([{ path, message: wrongKind('a list', messages) }])
+  const unknown = unknownFields(body, { messages: undefined }).map(unknownFault)
+  if (!Array.isArray(messages)) throw invalidFields([{ path, message: wrongKind('a list', messages) }, ...unknown])
   if (messages.length < 1 || messages.length > BATCH_MAX) {
-    throw invalidFields([{ path, message: `expected 1 to ${BATCH_MAX} messages, got ${messages.length}` }])
+    throw invalidFields([{ path, message: `expected 1 to ${BATCH_MAX} messages, got ${messages.length}` }, ...unknown])
   }
+  if (unknown.length > 0) throw invalidFields(unknown)
   return messages
 }
 
 /** An item that can be queued, or why it cannot. */
-type Judged = PreparedMessage | Refusal
+type Judged = PreparedMessage | ItemError
 
-const judgeAll = (deps: AcceptDeps, account: number, items: readonly unknown[], nowMs: number): Promise<Judged[]> =>
-  Promise.all(items.map((item) => judge(deps, account, item, nowMs)))
+const isRefused = (judged: Judged): judged is ItemError => 'code' in judged
 
-/** A Refusal is data here: it is one item's and must not end the request. */
-async function judge(deps: AcceptDeps, account: number, item: unknown, nowMs: number): Promise<Judged> {
-  const isTemplate = typeof item === 'object' && item !== null && 'type' in item && item.type === 'template'
-  const read = readSend(isTemplate ? 'template' : 'service', item)
-  if (read.kind === 'unreadable') return refusalOf(deps, account, read)
+/** A refusal is data here: it is one item's and must not end the request. Rejects only while Redis is away. */
+async function judge(deps: BatchDeps, account: number, item: unknown, index: number, nowMs: number): Promise<Judged> {
   try {
+    const isTemplate = typeof item === 'object' && item !== null && 'type' in item && item.type === 'template'
+    const read = readSend(isTemplate ? 'template' : 'service', item, 'refused')
+    if (read.kind === 'unreadable') return errorOf(await refusalOf(deps, account, read))
     return await prepareMessage(deps, account, read, nowMs)
   } catch (error) {
-    if (error instanceof Refusal) return error
-    throw error
+    if (error instanceof Refusal) return errorOf(error)
+    if (isRedisAway(error)) throw error
+    deps.onFault(error, index)
+    return errorOf(ownFault())
   }
 }
 
 const planOf = (ulid: string, judged: readonly Judged[]): BatchPlan => ({
   ulid,
-  lanes: judged.map((each) => (each instanceof Refusal ? undefined : each.lane)),
+  lanes: judged.map((each) => (isRefused(each) ? undefined : each.lane)),
 })
 
 const idOf = ({ ulid }: BatchPlan, index: number, lane: number): string => messageId(lane, derivedUlid(ulid, index))
@@ -92,49 +97,40 @@ const idOf = ({ ulid }: BatchPlan, index: number, lane: number): string => messa
 /** Adds the jobs of all that can be queued. */
 async function queueAll(deps: AcceptDeps, plan: BatchPlan, judged: readonly Judged[]): Promise<BatchResult[]> {
   const messages = judged.flatMap((each, index) =>
-    each instanceof Refusal ? [] : [{ id: idOf(plan, index, each.lane), payload: each.payload }],
+    isRefused(each) ? [] : [{ id: idOf(plan, index, each.lane), payload: each.payload }],
   )
   await deps.queues.addMany(messages)
   return judged.map((each, index) => {
-    if (each instanceof Refusal) return { index, error: errorOf(each) }
+    if (isRefused(each)) return { index, error: each }
     return { index, id: idOf(plan, index, each.lane) }
   })
 }
 
 /** Answers a batch that came before: the same ids, after adding what a crash may have kept from being added. */
-async function repeat(
-  deps: AcceptDeps,
-  account: number,
-  items: readonly unknown[],
-  kept: { id: string; digest: string },
-  digest: string,
-): Promise<BatchResult[]> {
-  refuseOtherBody(kept, digest)
-  const plan = readPlan(kept.id)
-  return Promise.all(
-    items.map(async (item, index): Promise<BatchResult> => {
-      const lane = plan.lanes[index]
-      if (lane !== undefined) {
-        const id = idOf(plan, index, lane)
-        const parsed = parseMessageId(id)
-        if (parsed && (await messageExists(deps.redis, parsed))) return { index, id }
-      }
-      const judged = await judge(deps, account, item, Date.now())
-      if (judged instanceof Refusal) return { index, error: errorOf(judged) }
-      if (lane === undefined) return { index, error: errorOf(refusedBefore) }
+function repeat(deps: BatchDeps, account: number, items: readonly unknown[], plan: BatchPlan): Promise<BatchResult[]> {
+  return inSlices(items, async (item, index): Promise<BatchResult> => {
+    const lane = plan.lanes[index]
+    if (lane !== undefined) {
       const id = idOf(plan, index, lane)
-      await deps.queues.add(id, judged.payload)
-      return { index, id }
-    }),
-  )
+      const parsed = parseMessageId(id)
+      if (parsed && (await messageExists(deps.redis, parsed))) return { index, id }
+    }
+    const judged = await judge(deps, account, item, index, Date.now())
+    if (isRefused(judged)) return { index, error: judged }
+    if (lane === undefined) return { index, error: errorOf(refusedBefore()) }
+    const id = idOf(plan, index, lane)
+    await deps.queues.add(id, judged.payload)
+    return { index, id }
+  })
 }
 
 /** The repeat of a batch makes no message that the first one did not make, whatever has been mended since. */
-const refusedBefore = new Refusal(
-  'invalid',
-  'refused_before',
-  'This message was refused when the batch first came; send it again under a new Idempotency-Key.',
-)
+const refusedBefore = (): Refusal =>
+  new Refusal(
+    'invalid',
+    'refused_before',
+    'This message was refused when the batch first came; send it again under a new Idempotency-Key.',
+  )
 
 /** Most faults told of one item: with those of a whole request, 4 MB of nonsense would be answered with 11 MB. */
 const ITEM_FAULTS_MAX = 20

@@ -5,6 +5,8 @@ import type { SendPayload } from '../jobs/send.ts'
 import { cloudApiFaults } from '../messages/cloud-support.ts'
 import type { Content, TemplateMessageContent } from '../messages/content.ts'
 import type { Fault } from '../messages/fault.ts'
+import { withoutIdleNames } from '../messages/idle-names.ts'
+import { validityFault } from '../messages/instant.ts'
 import { matchTemplate } from '../messages/match-template.ts'
 import { classOf } from '../messages/message-class.ts'
 import { parsePhone } from '../messages/phone.ts'
@@ -16,13 +18,13 @@ import { recentAccount } from '../store/accounts.ts'
 import { recently } from '../store/recently.ts'
 import type { Redis } from '../store/redis.ts'
 import { defaultSender, type Sender, senderNamed } from '../store/senders.ts'
-import { recentTemplate } from '../store/templates.ts'
+import { otherLanguages, recentTemplate } from '../store/templates.ts'
 import type { ReadSend, UnreadableSend } from './read-send.ts'
 import { invalidFields, Refusal } from './refusal.ts'
 
 export interface PrepareDeps {
   redis: Redis
-  config: Pick<Config, 'validityMs'>
+  config: Pick<Config, 'validityMs' | 'retentionMs'>
 }
 
 /** A message that is ready to be queued. */
@@ -43,10 +45,17 @@ export function prepareMessage(
     : prepareTemplate(deps, account, read.message, nowMs)
 }
 
-/** All that is wrong with a request whose shape is wrong: a template's own faults are told in the same answer. */
-export async function refusalOf(deps: PrepareDeps, account: number, unreadable: UnreadableSend): Promise<Refusal> {
-  const more = unreadable.template ? (await checkTemplate(deps, account, unreadable.template)).faults : []
-  return invalidFields([...unreadable.faults, ...more])
+/** All that is wrong with a request whose shape is wrong: a template's own faults and its sender's are in the same answer. */
+export async function refusalOf(
+  deps: Pick<PrepareDeps, 'redis'>,
+  account: number,
+  { faults, template, sender }: UnreadableSend,
+): Promise<Refusal> {
+  const [ofTemplate, ofSender] = await Promise.all([
+    template ? checkTemplate(deps, account, template) : undefined,
+    sender === undefined ? undefined : recentSenderOf(deps.redis, account, sender).then(senderFaults),
+  ])
+  return invalidFields([...faults, ...(ofTemplate?.faults ?? []), ...(ofSender ?? [])])
 }
 
 async function prepareService(
@@ -59,7 +68,8 @@ async function prepareService(
   const sender = await recentDefaultSender(deps.redis, account)
   if (!sender) throw unknownSender('The account has no sender yet; add one with the command senders add.')
   refuseUnsupported(sender, content)
-  const until = validUntil(deps.config, 'transactional', message.validUntilMs, nowMs)
+  const { until, faults } = validUntil(deps.config, 'transactional', message.validUntilMs, nowMs)
+  if (faults.length > 0) throw invalidFields(faults)
   return { lane: sender.id, payload: { v: 1, to, class: 'transactional', content, until } }
 }
 
@@ -69,46 +79,65 @@ async function prepareTemplate(
   message: TemplateMessage,
   nowMs: number,
 ): Promise<PreparedMessage> {
-  const { to, content, campaignId } = message
-  const { template, faults } = await checkTemplate(deps, account, content)
-  if (faults.length > 0) throw invalidFields(faults)
-  const sender = await senderOf(deps, account, message.sender)
+  const { to, campaignId } = message
+  const [{ template, content, faults }, sender] = await Promise.all([
+    checkTemplate(deps, account, message.content),
+    recentSenderOf(deps.redis, account, message.sender),
+  ])
   const messageClass = classOf(content, template?.category)
-  const until = validUntil(deps.config, messageClass, message.validUntilMs, nowMs)
+  const valid = validUntil(deps.config, messageClass, message.validUntilMs, nowMs)
+  const all = [...faults, ...senderFaults(sender), ...valid.faults]
+  if (sender === undefined && all.length === 1) throw unknownSender(NO_SUCH_SENDER)
+  if (sender === undefined || all.length > 0) throw invalidFields(all)
   const campaign = campaignId === undefined || campaignId === '' ? {} : { campaign: campaignId }
   const wording = template && wordingOf(template)
   return {
     lane: sender.id,
-    payload: { v: 1, to, class: messageClass, content, until, ...campaign, ...(wording && { wording }) },
+    payload: { v: 1, to, class: messageClass, content, until: valid.until, ...campaign, ...(wording && { wording }) },
   }
+}
+
+/** A template as it was found for a message: `content` is without what has no meaning in it. */
+interface CheckedTemplate {
+  template: Template | undefined
+  content: TemplateMessageContent
+  faults: Fault[]
 }
 
 /** Holds the content against the account's approved template; with the check off, a template nobody knows is let pass. */
 async function checkTemplate(
-  deps: PrepareDeps,
+  deps: Pick<PrepareDeps, 'redis'>,
   account: number,
   content: TemplateMessageContent,
-): Promise<{ template: Template | undefined; faults: Fault[] }> {
+): Promise<CheckedTemplate> {
   const { name, language, components } = content.template
   const [settings, known] = await Promise.all([
     recentAccount(deps.redis, account),
     recentTemplate(deps.redis, account, name, language.code),
   ])
   const template = known?.template
-  if (settings?.template_check === 'off') return { template, faults: [] }
-  const fault = (message: string) => ({ template, faults: [{ path: 'template.name', message }] })
-  if (!known || !template)
-    return fault(`no approved template of this name in the language ${JSON.stringify(language.code)}`)
+  const checked = { template, content: known ? withoutIdleNames(content, known.shape) : content }
+  if (settings?.template_check === 'off') return { ...checked, faults: [] }
+  const fault = (message: string) => ({ ...checked, faults: [{ path: 'template.name', message }] })
+  if (!known || !template) {
+    const others = await otherLanguages(deps.redis, account, name)
+    return fault(`no approved template of this name in the language ${JSON.stringify(language.code)}${others}`)
+  }
   if (template.status !== 'APPROVED') return fault(`the template is ${template.status}, not APPROVED`)
-  return { template, faults: matchTemplate(known.shape, components) }
+  return { ...checked, faults: matchTemplate(known.shape, components) }
 }
 
 /** The sender of the account that is named so, by number in any spelling or by name, or a Refusal. */
 export async function senderOf(deps: Pick<PrepareDeps, 'redis'>, account: number, named: string): Promise<Sender> {
   const sender = await recentSenderOf(deps.redis, account, named)
-  if (!sender) throw unknownSender('sender: the account has no sender of this number or name.')
+  if (!sender) throw unknownSender(NO_SUCH_SENDER)
   return sender
 }
+
+const NO_SUCH_SENDER = 'sender: the account has no sender of this number or name.'
+
+export const senderFaults = (sender: Sender | undefined): Fault[] =>
+  sender === undefined ? [{ path: 'sender', message: 'not a sender of the account' }] : []
 
 const recentDefaultSender = recently(1_000, defaultSender)
 const recentSenderOf = recently(1_000, async (redis, account: number, named: string) => {
@@ -119,14 +148,14 @@ const recentSenderOf = recently(1_000, async (redis, account: number, named: str
 
 /** When the message stops being worth sending: what the request says, else the default of its class. */
 function validUntil(
-  config: Pick<Config, 'validityMs'>,
+  config: PrepareDeps['config'],
   messageClass: SendPayload['class'],
   asked: number | undefined,
   nowMs: number,
-): number {
-  if (asked === undefined) return nowMs + config.validityMs[messageClass]
-  if (asked <= nowMs) throw invalidFields([{ path: 'valid_until', message: 'must be in the future' }])
-  return asked
+): { until: number; faults: Fault[] } {
+  const until = asked ?? nowMs + config.validityMs[messageClass]
+  const message = asked === undefined ? undefined : validityFault(asked, nowMs, config.retentionMs)
+  return { until, faults: message === undefined ? [] : [{ path: 'valid_until', message }] }
 }
 
 function refuseUnsupported(sender: Sender, content: Content): void {
@@ -135,4 +164,4 @@ function refuseUnsupported(sender: Sender, content: Content): void {
 }
 
 const unknownSender = (message: string): Refusal =>
-  new Refusal('invalid', 'unknown_sender', message, [{ path: 'sender', message: 'not a sender of the account' }])
+  new Refusal('invalid', 'unknown_sender', message, senderFaults(undefined))

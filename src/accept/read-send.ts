@@ -1,33 +1,62 @@
 // The first half of accepting a message: what the request says by itself. Pure; what depends on the account or on the
 // time is prepare-message.ts.
 import type { TemplateMessageContent } from '../messages/content.ts'
-import type { Fault } from '../messages/fault.ts'
+import { type Fault, unknownFault } from '../messages/fault.ts'
 import { parseServiceMessage, type ServiceMessage } from '../messages/service-message.ts'
 import { parseTemplateMessage, type TemplateMessage } from '../messages/template-message.ts'
+import { unknownFields } from '../messages/unknown-fields.ts'
 
 /** The two requests that send: a service message from the default sender, a template message from a named one. */
 export type SendKind = 'service' | 'template'
 
-/** A request whose shape is right. */
-export type ReadSend = { kind: 'service'; message: ServiceMessage } | { kind: 'template'; message: TemplateMessage }
+/** What becomes of fields that nobody knows: the older interface ignores them, the addresses of our own refuse them. */
+export type UnknownFieldsRule = 'ignored' | 'refused'
 
-/** What is wrong with its shape; the content of a template comes along when it can be read in spite of that. */
+/** A request whose shape is right. `ignored` are the paths of the fields that were left out of it. */
+export type ReadSend = { ignored: readonly string[] } & (
+  | { kind: 'service'; message: ServiceMessage }
+  | { kind: 'template'; message: TemplateMessage }
+)
+
+/** What is wrong with its shape; what can be read of it in spite of that comes along, to be judged in the same answer. */
 export interface UnreadableSend {
   kind: 'unreadable'
   faults: readonly Fault[]
   template?: TemplateMessageContent
+  sender?: string
 }
 
-export function readSend(kind: SendKind, body: unknown): ReadSend | UnreadableSend {
-  if (kind === 'service') {
-    const parsed = parseServiceMessage(body)
-    return parsed.ok ? { kind, message: parsed.message } : { kind: 'unreadable', faults: parsed.faults }
-  }
+const SERVICE_FIELDS = ['to', 'recipient_type', 'messaging_product', 'valid_until']
+const TEMPLATE_FIELDS = [...SERVICE_FIELDS, 'sender', 'campaign_id']
+/** Fields of a body beside its content. Only the older interface has the key in the body. */
+const BESIDE = {
+  service: { ignored: new Set([...SERVICE_FIELDS, 'api_key']), refused: new Set(SERVICE_FIELDS) },
+  template: { ignored: new Set([...TEMPLATE_FIELDS, 'api_key']), refused: new Set(TEMPLATE_FIELDS) },
+}
+
+export function readSend(kind: SendKind, body: unknown, unknown: UnknownFieldsRule): ReadSend | UnreadableSend {
+  const read = kind === 'service' ? readService(body) : readTemplate(body)
+  if (read.kind === 'unreadable') return read
+  const ignored = unknownFields(body, read.message.content, BESIDE[kind][unknown])
+  if (ignored.length === 0 || unknown === 'ignored') return { ...read, ignored }
+  const faults = ignored.map(unknownFault)
+  if (read.kind === 'service') return { kind: 'unreadable', faults }
+  return { kind: 'unreadable', faults, template: read.message.content, sender: read.message.sender }
+}
+
+function readService(body: unknown): { kind: 'service'; message: ServiceMessage } | UnreadableSend {
+  const parsed = parseServiceMessage(body)
+  return parsed.ok ? { kind: 'service', message: parsed.message } : { kind: 'unreadable', faults: parsed.faults }
+}
+
+function readTemplate(body: unknown): { kind: 'template'; message: TemplateMessage } | UnreadableSend {
   const parsed = parseTemplateMessage(body)
-  if (parsed.ok) return { kind, message: parsed.message }
+  if (parsed.ok) return { kind: 'template', message: parsed.message }
+  const { faults, content, sender } = parsed
   return {
     kind: 'unreadable',
-    faults: parsed.faults,
-    ...(parsed.content === undefined ? {} : { template: parsed.content }),
+    faults,
+    ...(content === undefined ? {} : { template: content }),
+    ...(sender === undefined ? {} : { sender }),
   }
 }

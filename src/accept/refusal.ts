@@ -32,6 +32,10 @@ export const invalidFields = (faults: readonly Fault[], code = 'invalid_request'
 /** What does not exist, or belongs to another account: the two must not be told apart. */
 export const doesNotExist = (what: string): Refusal => new Refusal('not_found', 'not_found', `${what} does not exist.`)
 
+/** Something went wrong on our side with one thing of several: the others are done all the same, and the log has the cause. */
+export const ownFault = (): Refusal =>
+  new Refusal('invalid', 'internal', 'Something went wrong on our side; the log tells what.')
+
 /** One sentence for several faults. */
 export function sentenceOf(faults: readonly Fault[]): string {
   const [first] = faults

@@ -3,7 +3,7 @@ import { secondsLeft, sharesOf } from '../messages/campaign-progress.ts'
 import { hasEnded } from '../messages/campaign-states.ts'
 import { readCounts } from '../store/campaign-counts.ts'
 import { lateOf } from '../store/campaign-preflight.ts'
-import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
+import { type CampaignPage, idOf, type ListedCampaign, listCampaigns, runningOn } from '../store/campaigns.ts'
 import type { Redis } from '../store/redis.ts'
 import { findSender } from '../store/senders.ts'
 
@@ -11,7 +11,7 @@ import { findSender } from '../store/senders.ts'
 const RATE_GOOD_FOR_MS = 10_000
 
 /** Counts are read in one step, so that they add up to `total` in every description. */
-export async function describeCampaign(redis: Redis, campaign: Campaign, nowMs: number) {
+export async function describeCampaign(redis: Redis, campaign: ListedCampaign, nowMs: number) {
   const [counts, running, sender] = await Promise.all([
     readCounts(redis, campaign),
     runningOn(redis, campaign.lane),
@@ -49,9 +49,19 @@ export async function describeCampaign(redis: Redis, campaign: Campaign, nowMs: 
   }
 }
 
+/** A page of the account's campaigns, the latest first, described a few at a time. */
+export async function describeCampaigns(redis: Redis, account: number, page: CampaignPage) {
+  const described: CampaignDescription[] = []
+  for await (const campaigns of listCampaigns(redis, account, page)) {
+    const nowMs = Date.now()
+    described.push(...(await Promise.all(campaigns.map((campaign) => describeCampaign(redis, campaign, nowMs)))))
+  }
+  return described
+}
+
 export type CampaignDescription = Awaited<ReturnType<typeof describeCampaign>>
 
-function describePreflight({ definition, preflight, scheduled_at, started_at }: Campaign, nowMs: number) {
+function describePreflight({ definition, preflight, scheduled_at, started_at }: ListedCampaign, nowMs: number) {
   if (preflight === undefined) return undefined
   const { checked_at, seconds, ...found } = preflight
   const begins = started_at ?? Math.max(scheduled_at ?? 0, nowMs)

@@ -1,19 +1,32 @@
 // Steering a campaign: what the routes, the command line and the client do alike. Each move is one step in Redis; the
 // job that it calls for is added after it. Should the process die in between, the workers' watch adds the job.
+import { once } from '../accept/once.ts'
 import { invalidFields, Refusal } from '../accept/refusal.ts'
-import type { ResumeClass } from '../messages/campaign-definition.ts'
-import { offerOf } from '../messages/campaign-definition.ts'
+import { offerOf, type ResumeClass, STATES_OF_CLASS } from '../messages/campaign-definition.ts'
 import type { CampaignId } from '../messages/campaign-id.ts'
 import { WIDEST_WINDOW } from '../messages/campaign-pace.ts'
 import { CAMPAIGN_MOVES, type CampaignMove } from '../messages/campaign-states.ts'
 import { findAccount } from '../store/accounts.ts'
+import { readCounts } from '../store/campaign-counts.ts'
 import type { CampaignQueue } from '../store/campaign-queue.ts'
 import { queuedMessagesOf } from '../store/campaign-queued.ts'
-import { type Campaign, createCampaign, idOf, type MoveOptions, moveCampaign, NOW } from '../store/campaigns.ts'
+import {
+  type Campaign,
+  createCampaign,
+  findOwnCampaign,
+  idOf,
+  listCampaign,
+  type MoveOptions,
+  moveCampaign,
+  NOW,
+  newCampaignId,
+} from '../store/campaigns.ts'
+import { bodyDigest } from '../store/idempotency.ts'
 import { lookAgain } from '../store/lane-survey.ts'
 import { cancel } from '../store/messages.ts'
 import type { Redis } from '../store/redis.ts'
-import { findTemplate } from '../store/templates.ts'
+import { findTemplate, otherLanguages } from '../store/templates.ts'
+import { existingId } from './create-campaign.ts'
 
 export interface SteerDeps {
   redis: Redis
@@ -28,18 +41,24 @@ export interface SteerDeps {
  */
 const REWIND = 2 * WIDEST_WINDOW
 
+/** Furthest a campaign can be put off. */
+const SCHEDULE_MAX_MS = 366 * 86_400_000
+
 /** Reads the recipients and freezes them, in the background; `preflight` of the campaign tells what came of it. */
 export async function checkCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
   if ('rows' in campaign.definition.recipients && campaign.rows_file === '') {
     throw new Refusal('invalid', 'no_rows', 'Upload the rows before the preflight.')
   }
   const epoch = await move(deps, campaign, 'check', { begins: true })
-  await deps.queue.add('preflight', campaign, epoch)
+  if (epoch !== undefined) await deps.queue.add('preflight', campaign, epoch)
 }
 
 /** Sends at that time. It must be ready; another time may be set while it waits. */
 export async function scheduleCampaign(deps: SteerDeps, campaign: Campaign, atMs: number): Promise<void> {
   const { valid_until } = campaign.definition
+  const sentence = atMs <= Date.now() ? 'must be in the future' : 'at most 366 days ahead'
+  if (atMs <= Date.now() || atMs > Date.now() + SCHEDULE_MAX_MS)
+    throw invalidFields([{ path: 'at', message: sentence }])
   if (valid_until !== undefined && atMs >= Date.parse(valid_until)) {
     throw invalidFields([{ path: 'at', message: `must be before ${valid_until}, until which it is valid` }])
   }
@@ -49,7 +68,7 @@ export async function scheduleCampaign(deps: SteerDeps, campaign: Campaign, atMs
 export async function startCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
   await requireTemplate(deps, campaign, 'start')
   const epoch = await move(deps, campaign, 'start', { begins: true, fields: { started_at: NOW, resumed_at: NOW } })
-  await deps.queue.add('fan-out', campaign, epoch)
+  if (epoch !== undefined) await deps.queue.add('fan-out', campaign, epoch)
 }
 
 /** Nothing is claimed any more from this moment on; what is in flight ends as it ends. */
@@ -62,6 +81,7 @@ export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promi
   await requireTemplate(deps, campaign, 'resume')
   const fields = { resumed_at: NOW, reason: '' }
   const epoch = await move(deps, campaign, 'resume', { begins: true, rewind: REWIND, fields })
+  if (epoch === undefined) return
   await deps.queue.add('fan-out', campaign, epoch)
   // Those that wait for another try lost their job to the pause: the sweep is told to give them one now.
   for (const ulid of await queuedMessagesOf(deps.redis, campaign)) await lookAgain(deps.redis, campaign.lane, ulid, 0)
@@ -78,27 +98,57 @@ export async function cancelCampaign(deps: SteerDeps, campaign: Campaign): Promi
 
 /**
  * A new campaign for those recipients of this one whose message is in the class, with the parameters frozen then. It
- * starts by itself once they are counted. The campaign itself stays as it is.
+ * starts by itself once they are counted. The campaign itself stays as it is. The same key creates no second one.
  */
 export async function resumeClass(
   deps: SteerDeps,
   campaign: Campaign,
   resumeFor: ResumeClass,
-  nowMs: number,
+  idempotencyKey: string | undefined,
 ): Promise<CampaignId> {
+  const { redis } = deps
+  const { account, lane, definition } = campaign
+  const digest = () => bodyDigest({ class: resumeFor })
+  const use = { account, route: `campaign-resume ${idOf(campaign)}`, key: idempotencyKey, digest }
+  const name = await once(redis, use, {
+    async prepare() {
+      await requireSomebody(redis, campaign, resumeFor)
+      return { name: idOf(await newCampaignId(redis, lane)), work: undefined }
+    },
+    async make(id) {
+      const recipients = { campaign: idOf(campaign), class: resumeFor, offer: offerOf(definition.recipients) }
+      const { valid_until: _over, ...frozen } = definition
+      const run = { ...existingId(id), account, definition: { ...frozen, recipients }, starts_itself: true }
+      await createCampaign(redis, run, Date.now())
+      return begun(deps, account, id)
+    },
+    find: (id) => begun(deps, account, id),
+  })
+  if (name === undefined) throw wrongState('The campaign does not exist any more.')
+  return existingId(name)
+}
+
+/** Begins to check a new run that nobody has begun with yet, as when the process died after it had created it. */
+async function begun(deps: SteerDeps, account: number, name: string): Promise<string | undefined> {
+  const run = await findOwnCampaign(deps.redis, account, name)
+  if (run?.state === 'draft') {
+    await listCampaign(deps.redis, run)
+    await checkCampaign(deps, run)
+  }
+  return run && name
+}
+
+/** Without anybody in the class the new run would be blocked for good. */
+async function requireSomebody(redis: Redis, campaign: Campaign, resumeFor: ResumeClass): Promise<void> {
   if (!['paused', 'done', 'cancelled'].includes(campaign.state) || campaign.snapshot === '') {
     throw wrongState(
       `A class can be resumed of a campaign that is paused, done or cancelled; this one is ${campaign.state}.`,
     )
   }
-  const { account, lane, definition } = campaign
-  const recipients = { campaign: idOf(campaign), class: resumeFor, offer: offerOf(definition.recipients) }
-  const { valid_until: _over, ...frozen } = definition
-  const run = { account, lane, definition: { ...frozen, recipients }, starts_itself: true }
-  const id = await createCampaign(deps.redis, run, nowMs)
-  const epoch = await move(deps, id, 'check', { begins: true })
-  await deps.queue.add('preflight', id, epoch)
-  return id
+  const counts = await readCounts(redis, campaign)
+  if (STATES_OF_CLASS[resumeFor].some((state) => (counts[state] ?? 0) > 0)) return
+  const sentence = `No recipient of this campaign is ${resumeFor.replace('_', ' ')}, so that there is nobody to send to.`
+  throw new Refusal('conflict', 'nobody_in_class', sentence)
 }
 
 /** A campaign that is in no state for the move is refused for that, whatever its template. */
@@ -116,16 +166,28 @@ export async function templateProblem(redis: Redis, campaign: Pick<Campaign, 'ac
     findTemplate(redis, campaign.account, name, language.code),
   ])
   if (account?.template_check === 'off') return undefined
-  if (!template) return `There is no approved template ${name} in the language ${language.code}.`
+  if (!template) {
+    const others = await otherLanguages(redis, campaign.account, name)
+    return `There is no approved template ${name} in the language ${language.code}${others}.`
+  }
   return template.status === 'APPROVED' ? undefined : `The template ${name} is ${template.status}, not APPROVED.`
 }
 
-/** Takes the move and returns the epoch it is in then, or throws a Refusal that says what would be allowed. */
-async function move(deps: SteerDeps, id: CampaignId, kind: CampaignMove, options: MoveOptions): Promise<number> {
+/**
+ * Takes the move and returns the epoch it is in then; undefined when the campaign was already so. Throws a Refusal that
+ * says what would be allowed.
+ */
+async function move(
+  deps: SteerDeps,
+  id: CampaignId,
+  kind: CampaignMove,
+  options: MoveOptions,
+): Promise<number | undefined> {
   const result = await moveCampaign(deps.redis, id, kind, deps.retentionMs, options)
   if (result.kind === 'moved') return result.epoch
   if (result.kind === 'missing') throw wrongState('The campaign does not exist any more.')
-  const allowed = CAMPAIGN_MOVES[kind].from
+  const { from: allowed, already } = CAMPAIGN_MOVES[kind]
+  if (already?.includes(result.state)) return undefined
   const states = allowed.length === 1 ? allowed[0] : `${allowed.slice(0, -1).join(', ')} or ${allowed.at(-1)}`
   throw wrongState(`This needs a campaign that is ${states}; it is ${result.state}.`)
 }

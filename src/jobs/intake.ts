@@ -10,7 +10,8 @@
 import { z } from 'zod'
 import { textUpTo } from '../messages/bounded-text.ts'
 import { CAMPAIGN_STATES } from '../messages/campaign-states.ts'
-import { type Fault, notOneOf } from '../messages/fault.ts'
+import { type Fault, notOneOf, wrongKind } from '../messages/fault.ts'
+import { instantSchema } from '../messages/instant.ts'
 import { STATES } from '../messages/states.ts'
 
 export const INTAKE_QUEUE = 'laneway-intake'
@@ -31,27 +32,38 @@ export const intakeJobSchema = z.enum([
 export type IntakeJob = z.infer<typeof intakeJobSchema>
 
 const idempotencyKey = textUpTo(255).optional()
-const ofCampaign = z.object({ campaign_id: z.string() })
+const id = textUpTo(255)
+/** A field that nobody knows is a fault: whoever wrote it meant something by it. */
+const strict = <S extends z.ZodRawShape>(shape: S) =>
+  z.strictObject({ v: z.unknown().optional(), api_key: z.unknown().optional(), ...shape })
+const ofCampaign = { campaign_id: id }
+/** The body of a request: the endpoint that it is meant for says what is in it. */
+const body = z.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  { error: ({ input }) => wrongKind('an object', input) },
+)
+const messageTypes = z.enum(['interactive', 'image', 'audio', 'template'])
 
 const versionOne = {
-  send: z.object({
+  send: strict({
     /** The type decides what else there must be, so it is judged first. */
-    message: z.looseObject({ type: z.enum(['interactive', 'image', 'audio', 'template']) }),
+    message: body.check(({ value, issues }) => {
+      const type = messageTypes.safeParse(value.type)
+      if (type.success) return
+      const message = notOneOf(messageTypes.options, value.type)
+      issues.push({ code: 'custom', path: ['type'], message, input: value.type })
+    }),
     idempotency_key: idempotencyKey,
   }),
-  status: z.object({ message_id: z.string() }),
-  'campaign-create': z.object({ campaign: z.looseObject({}), idempotency_key: idempotencyKey }),
-  'campaign-preflight': ofCampaign,
-  'campaign-schedule': ofCampaign.extend({
-    at: z.iso
-      .datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' })
-      .transform((time) => Date.parse(time)),
-  }),
-  'campaign-start': ofCampaign,
-  'campaign-pause': ofCampaign.extend({ reason: textUpTo(200).default('by hand') }),
-  'campaign-resume': ofCampaign,
-  'campaign-cancel': ofCampaign,
-  'campaign-show': ofCampaign,
+  status: strict({ message_id: id }),
+  'campaign-create': strict({ campaign: body, idempotency_key: idempotencyKey }),
+  'campaign-preflight': strict(ofCampaign),
+  'campaign-schedule': strict({ ...ofCampaign, at: instantSchema }),
+  'campaign-start': strict(ofCampaign),
+  'campaign-pause': strict({ ...ofCampaign, reason: textUpTo(200).default('by hand') }),
+  'campaign-resume': strict(ofCampaign),
+  'campaign-cancel': strict(ofCampaign),
+  'campaign-show': strict(ofCampaign),
 } satisfies Record<IntakeJob, z.ZodType>
 
 /** What each job holds beside `v` and `api_key`, as the newest version has it. */

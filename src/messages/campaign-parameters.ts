@@ -4,6 +4,7 @@ import { type Fault, faultsOf, quoted } from './fault.ts'
 import { matchTemplate } from './match-template.ts'
 import type { TemplateShape } from './template.ts'
 import { type Component, type Parameter, templateContentSchema } from './template-content.ts'
+import { unknownFields } from './unknown-fields.ts'
 
 /** Where a value comes from: a field of the contact, or `row.` and the name of a column. */
 export type ValueSource = `contact.${'name' | 'phone' | 'email'}` | `row.${string}`
@@ -27,11 +28,16 @@ const isSource = (text: unknown): text is ValueSource => typeof text === 'string
 /** What the recipients of a campaign offer: contacts have fields, the rows of an uploaded file have columns. */
 export type Offer = 'contact' | 'row'
 
+/** Components that were read. `stored` gives them with their placeholders, `unknown` the paths of fields nobody knows. */
+export interface ReadComponents {
+  ok: true
+  compiled: CompiledComponents
+  stored: () => unknown[]
+  unknown: readonly string[]
+}
+
 /** Reads components with placeholders, or tells every fault of them. */
-export function compileComponents(
-  components: unknown,
-  offer: Offer,
-): { ok: true; compiled: CompiledComponents } | { ok: false; faults: Fault[] } {
+export function compileComponents(components: unknown, offer: Offer): ReadComponents | { ok: false; faults: Fault[] } {
   const faults: Fault[] = []
   const sources: ValueSource[] = []
   const marked = mark(components, 'template.components', (from, path) => {
@@ -50,7 +56,18 @@ export function compileComponents(
     faults.push({ path: 'template.components', message: 'a value can be filled in only where a parameter holds one' })
   }
   if (faults.length > 0) return { ok: false, faults }
-  return { ok: true, compiled: { sources, fill: (values) => fillAll(read, values) } }
+  const unknown = unknownFields({ template: { components: marked } }, { template: { components: read } })
+  const compiled = { sources, fill: (values: readonly string[]) => fillAll(read, values) }
+  return { ok: true, compiled, stored: () => unmarked(read, sources), unknown }
+}
+
+/** A copy in which the placeholders stand again. */
+function unmarked(components: readonly Component[], sources: readonly ValueSource[]): unknown[] {
+  const text = JSON.stringify(components)
+  return JSON.parse(text, (_name, value: unknown) => {
+    const n = typeof value === 'string' ? MARKER.exec(value)?.[1] : undefined
+    return n === undefined ? value : { from: sources[Number(n)] }
+  })
 }
 
 const EXPECTED: Readonly<Record<Offer, string>> = {

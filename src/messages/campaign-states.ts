@@ -40,19 +40,28 @@ export type CampaignMove =
 interface Rule {
   from: readonly CampaignState[]
   to: CampaignState
+  /**
+   * States in which the campaign is already as the move asks for, or has gone on from there by itself: asking again, as
+   * after an answer that was lost, changes nothing and is no error.
+   */
+  already?: readonly CampaignState[]
 }
 
 export const CAMPAIGN_MOVES: Readonly<Record<CampaignMove, Rule>> = {
   upload: { from: ['draft', 'ready', 'blocked'], to: 'draft' },
-  check: { from: ['draft', 'ready', 'blocked'], to: 'checking' },
+  check: { from: ['draft', 'ready', 'blocked'], to: 'checking', already: ['checking'] },
   pass: { from: ['checking'], to: 'ready' },
   block: { from: ['checking', 'ready', 'scheduled'], to: 'blocked' },
   schedule: { from: ['ready', 'scheduled'], to: 'scheduled' },
-  start: { from: ['ready', 'scheduled'], to: 'running' },
-  pause: { from: ['running'], to: 'paused' },
-  resume: { from: ['paused'], to: 'running' },
+  start: { from: ['ready', 'scheduled'], to: 'running', already: ['running', 'done'] },
+  pause: { from: ['running'], to: 'paused', already: ['paused'] },
+  resume: { from: ['paused'], to: 'running', already: ['running', 'done'] },
   finish: { from: ['running'], to: 'done' },
-  cancel: { from: ['draft', 'checking', 'ready', 'blocked', 'scheduled', 'running', 'paused'], to: 'cancelled' },
+  cancel: {
+    from: ['draft', 'checking', 'ready', 'blocked', 'scheduled', 'running', 'paused'],
+    to: 'cancelled',
+    already: ['cancelled'],
+  },
 }
 
 /** States in which nothing will ever be sent again. */

@@ -1,6 +1,7 @@
 // The fields every send has around its content: to whom, as what, and until when.
 import { z } from 'zod'
 import { type Fault, faultsOf } from './fault.ts'
+import { instantSchema } from './instant.ts'
 import { parsePhone } from './phone.ts'
 
 /** Where a message goes, and until when. */
@@ -25,10 +26,7 @@ export const envelopeSchema = z.object({
   to: recipientSchema,
   recipient_type: z.literal('individual'),
   messaging_product: z.literal('chatapp'),
-  valid_until: z.iso
-    .datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' })
-    .transform((time) => Date.parse(time))
-    .optional(),
+  valid_until: instantSchema.optional(),
 })
 
 /** The address in a parsed envelope. */

@@ -16,19 +16,39 @@ type Issue = z.core.$ZodIssue
  * `at` is the path of `input` itself when it is a part of a larger body, for example `template.components[1]`.
  */
 export function faultsOf(error: z.ZodError, input: unknown, at = ''): Fault[] {
-  return error.issues.map((issue) => ({
-    path: issue.path.reduce(joinPath, at),
-    message: sentence(issue, valueAt(input, issue.path)),
-  }))
+  return error.issues.flatMap((issue) => faultsOfIssue(issue, input, at))
 }
+
+function faultsOfIssue(issue: Issue, input: unknown, at: string): Fault[] {
+  const path = issue.path.reduce(joinPath, at)
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.slice(0, UNKNOWN_NAMED_MAX).map((key) => unknownFault(joinPath(path, key)))
+  }
+  const value = valueAt(input, issue.path)
+  // One member of a union takes the value but for fields that it does not know: that is what the person meant.
+  const meant = issue.code === 'invalid_union' ? issue.errors.find(isAboutKeysOnly) : undefined
+  if (meant) return meant.flatMap((each) => faultsOfIssue(each, value, path))
+  return [{ path, message: sentence(issue, value) }]
+}
+
+const isAboutKeysOnly = (issues: readonly Issue[]): boolean =>
+  issues.length > 0 && issues.every(({ code }) => code === 'unrecognized_keys')
+
+/** The fault of a field that nobody knows, where such fields are refused. */
+export const unknownFault = (path: string): Fault => ({ path: path.slice(0, PATH_MAX), message: 'unknown field' })
+
+/** Most unknown fields named of one object or body, and most characters of the path of one. */
+export const UNKNOWN_NAMED_MAX = 20
+export const PATH_MAX = 120
 
 /** The fault of a field that holds another kind of value than `expected` ("a string"), or nothing at all. */
 export function wrongKind(expected: string, value: unknown): string {
   return value === undefined ? 'required' : `expected ${expected}, got ${kindOf(value)}`
 }
 
-/** A value from outside, fit to stand in a sentence: a string quoted and cut to 40 characters, anything else by its kind. */
+/** A value from outside, fit to stand in a sentence: a number as it is, a string quoted and cut to 40 characters, a list or an object by its kind. */
 export function quoted(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (typeof value !== 'string') return kindOf(value)
   return value.length > 40 ? `${JSON.stringify(value.slice(0, 40))}…` : JSON.stringify(value)
 }

@@ -29,8 +29,27 @@ export const LIMITS = {
   replyId: 256,
   replyTitle: 20,
 
+  /** The file name of a document. */
+  filename: 240,
+
   /** The name of a template. */
   templateName: 512,
+  /** `language.code`: the longest there are have 10. Ours. */
+  languageCode: 20,
+  /** `components` of a template message, or of one card. The most there can be: header, body, ten buttons, carousel. Ours. */
+  components: 20,
+  /** Cards of a carousel. */
+  cards: 10,
+  /** Parameters of one component: a body of 1,024 characters has room for 170 variables. Ours. */
+  parameters: 200,
+  /** Values in `components`, all that is inside of them included. The fullest carousel has some 1,200. Ours. */
+  componentValues: 2_000,
+  /** `type`, `sub_type` and `index` in components: words that the chat product gives. Ours. */
+  word: 40,
+  /** The name of a variable. */
+  parameterName: 60,
+  /** What a parameter holds, before the approved template says how much of it may be there. Ours. */
+  held: { values: 50, characters: 4_096 },
   /** A template's body with its variables filled in. */
   templateBody: 1024,
   /** The body of a carousel's card with its variables filled in. */
@@ -50,4 +69,6 @@ export const LIMITS = {
   link: 2048,
   /** `campaign_id`. Ours: it is a label, not a document. */
   campaignId: 255,
+  /** `sender`, a number in any spelling or a name. Ours. */
+  sender: 255,
 } as const

@@ -5,7 +5,7 @@ import { quoted } from './fault.ts'
 import { LIMITS } from './limits.ts'
 
 /** An absolute http or https address of at most 2,048 characters, kept exactly as it was written. */
-export const linkSchema = textUpTo(LIMITS.link).refine(isWebAddress, {
+export const linkSchema = textUpTo(LIMITS.link).refine((text) => text.length > LIMITS.link || isWebAddress(text), {
   error: (issue) => `expected an absolute http or https address, got ${quoted(issue.input)}`,
 })
 

@@ -25,7 +25,7 @@ const schemas = {
   text: z.object({ text: textSchema }),
   image: z.object({ image: fileSchema }),
   video: z.object({ video: fileSchema }),
-  document: z.object({ document: fileSchema.extend({ filename: z.string().min(1).optional() }) }),
+  document: z.object({ document: fileSchema.extend({ filename: filledTextUpTo(LIMITS.filename).optional() }) }),
   coupon_code: z.object({ coupon_code: filledTextUpTo(LIMITS.couponCode) }),
   payload: z.object({ payload: filledTextUpTo(LIMITS.quickReplyPayload) }),
 }

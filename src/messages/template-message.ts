@@ -1,9 +1,8 @@
 // A template message as a client sends it. What its components must be, the approved template decides (match-template.ts).
-import { z } from 'zod'
-import { textUpTo } from './bounded-text.ts'
+import { filledTextUpTo, textUpTo } from './bounded-text.ts'
 import { type TemplateMessageContent, templateMessageContent } from './content.ts'
 import { type Address, addressOf, envelopeSchema, faultsOfBody } from './envelope.ts'
-import type { Fault } from './fault.ts'
+import { type Fault, valueAt } from './fault.ts'
 import { LIMITS } from './limits.ts'
 
 export type TemplateMessage = Address & {
@@ -14,23 +13,34 @@ export type TemplateMessage = Address & {
   content: TemplateMessageContent
 }
 
+const senderSchema = filledTextUpTo(LIMITS.sender)
+
 const templateEnvelopeSchema = envelopeSchema.extend({
-  sender: z.string().min(1),
+  sender: senderSchema,
   campaign_id: textUpTo(LIMITS.campaignId).optional(),
 })
 
 /**
- * Reads the body of a template message, or tells every fault of its shape at once. When the content is readable in
- * spite of faults around it, it comes with them: the caller can add what the matcher finds, and the sender learns all in one answer.
+ * Reads the body of a template message, or tells every fault of its shape at once. The content and the sender come with
+ * them where they are readable in spite of faults around them: the caller can add what it finds about these, and the
+ * client learns all in one answer.
  */
 export function parseTemplateMessage(
   body: unknown,
-): { ok: true; message: TemplateMessage } | { ok: false; faults: Fault[]; content?: TemplateMessageContent } {
+):
+  | { ok: true; message: TemplateMessage }
+  | { ok: false; faults: Fault[]; content?: TemplateMessageContent; sender?: string } {
   const envelope = templateEnvelopeSchema.safeParse(body)
   const content = templateMessageContent.safeParse(body)
   if (!envelope.success || !content.success) {
     const faults = faultsOfBody(body, envelope, content)
-    return { ok: false, faults, ...(content.success && { content: content.data }) }
+    const sender = senderSchema.safeParse(valueAt(body, ['sender']))
+    return {
+      ok: false,
+      faults,
+      ...(content.success && { content: content.data }),
+      ...(sender.success && { sender: sender.data }),
+    }
   }
   const { sender, campaign_id } = envelope.data
   const message = { ...addressOf(envelope.data), sender, content: content.data }

@@ -30,6 +30,8 @@ export const textIdField = digitsField(1, Number.MAX_SAFE_INTEGER, 'a positive i
 /** How many records a list gives at once. */
 const PAGE_DEFAULT = 100
 const PAGE_MAX = 1_000
+/** Most that a page may leave out: they are looked through. */
+const OFFSET_MAX = 10_000
 
 /** `?after=<id>&limit=<n>` of a list: the records whose ids follow `after`, at most `limit` of them. */
 export const pageFields = {
@@ -39,7 +41,7 @@ export const pageFields = {
 
 /** `?offset=<n>&limit=<n>` of a list that has the latest first. */
 export const offsetPageFields = {
-  offset: digitsField(0, Number.MAX_SAFE_INTEGER, 'how many to leave out').default(0),
+  offset: digitsField(0, OFFSET_MAX, `how many to leave out, at most ${OFFSET_MAX}`).default(0),
   limit: pageFields.limit,
 }
 

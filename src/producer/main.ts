@@ -51,7 +51,7 @@ export async function startProducer(
   const routes: (Route | DirectRoute)[] = [
     ...healthRoutes({ redis }),
     ...messageRoutes({ redis, config, queues }),
-    ...batchRoutes({ redis, config, queues }),
+    ...batchRoutes({ redis, config, queues, log }),
     ...lookupRoutes({ redis }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),

@@ -5,6 +5,7 @@ import { checkRedis } from '../store/redis-safety.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
 import { sentenceOf } from './sentence.ts'
+import { warnOfUnknownSettings } from './unknown-settings.ts'
 
 /** A start that is under way when a stop begins gets this long to finish, so that it can be stopped in order. */
 const START_GRACE_MS = 2_000
@@ -20,6 +21,7 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
       throw new ConfigError(`REDIS_URL must be set for npm run ${name}; npm start brings a Redis of its own.`)
     }
     const log = createLog(config, name)
+    warnOfUnknownSettings(log)
     const life = createLifecycle(log, startedByNpm() ? process.ppid : 0)
     const settings = { ...config, dataDir: openDataFolder(config.dataDir) }
     const begin = async () => {

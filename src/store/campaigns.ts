@@ -1,7 +1,7 @@
 // Campaign records: one hash each, beside the lane's messages, so that a message is claimed and counted in one step
 // with it. Every change of state goes through one Lua step that knows from which states it is allowed.
 import { z } from 'zod'
-import { storedDefinitionSchema } from '../messages/campaign-definition.ts'
+import { listedDefinitionSchema, storedDefinitionSchema } from '../messages/campaign-definition.ts'
 import { type CampaignId, campaignId, parseCampaignId } from '../messages/campaign-id.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove, type CampaignState } from '../messages/campaign-states.ts'
 import { templateSchema } from '../messages/template.ts'
@@ -9,7 +9,7 @@ import { jsonText, readRecord } from './broken-record.ts'
 import { preflightSchema } from './campaign-preflight.ts'
 import { defineScript } from './lua.ts'
 import type { Redis } from './redis.ts'
-import { isThere } from './redis-hashes.ts'
+import { createHash, isThere } from './redis-hashes.ts'
 import { awakeCampaignsKey, campaignCountsKey, campaignKey, campaignsOfAccountKey, rootKeys } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
 
@@ -59,23 +59,40 @@ export type Campaign = z.infer<typeof campaignSchema>
 
 export const idOf = ({ lane, number }: CampaignId): string => campaignId({ lane, number })
 
-/** Creates a draft and returns its id. */
+/** An id for a new campaign of the lane; one that nobody uses leaves a gap. */
+export async function newCampaignId(redis: Redis, lane: number): Promise<CampaignId> {
+  return { lane, number: await nextId(redis, 'campaign') }
+}
+
+/**
+ * Creates a draft and returns its id, a new one unless it brings its number. A campaign that is there already stays as it
+ * is, in whatever state it is by now.
+ */
 export async function createCampaign(
   redis: Redis,
-  campaign: Pick<Campaign, 'account' | 'lane' | 'definition'> & Partial<Pick<Campaign, 'starts_itself'>>,
+  campaign: Pick<Campaign, 'account' | 'lane' | 'definition'> & Partial<Pick<Campaign, 'number' | 'starts_itself'>>,
   nowMs: number,
 ): Promise<CampaignId> {
   const { account, lane, definition } = campaign
-  const id = { lane, number: await nextId(redis, 'campaign') }
+  const number = campaign.number ?? (await newCampaignId(redis, lane)).number
+  const record = {
+    ...{ account, lane, number, state: 'draft', created_at: nowMs, definition: JSON.stringify(definition) },
+    starts_itself: campaign.starts_itself ? '1' : '0',
+  }
   // Before anything that a worker must look after can happen to it.
   await redis.sadd(rootKeys.campaignLanes, lane)
-  await redis.hset(campaignKey(lane, id.number), {
-    ...{ account, lane, number: id.number, state: 'draft', created_at: nowMs, definition: JSON.stringify(definition) },
-    starts_itself: campaign.starts_itself ? '1' : '0',
-  })
-  // Dies before this: nobody was told of it, and the list names only what is there.
-  await redis.zadd(campaignsOfAccountKey(account), nowMs, idOf(id))
-  return id
+  await createHash(redis, campaignKey(lane, number), record)
+  // Dies before this: nobody was told of it, and a repeat of the request lists it.
+  await listCampaign(redis, { lane, number, account, created_at: nowMs })
+  return { lane, number }
+}
+
+/** Puts a campaign on its account's list. Doing it twice changes nothing. */
+export async function listCampaign(
+  redis: Redis,
+  campaign: Pick<Campaign, 'account' | 'lane' | 'number' | 'created_at'>,
+): Promise<void> {
+  await redis.zadd(campaignsOfAccountKey(campaign.account), 'NX', campaign.created_at, idOf(campaign))
 }
 
 export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campaign | undefined> {
@@ -98,38 +115,70 @@ export interface CampaignPage {
   states?: readonly CampaignState[] | undefined
 }
 
-/** Names read at a time. */
-const LISTED_AT_ONCE = 200
+/** What is read of a campaign to list it: neither what it sends nor its template. */
+const listedSchema = campaignSchema.extend({ definition: jsonText.pipe(listedDefinitionSchema) }).omit({
+  template: true,
+})
+export type ListedCampaign = z.infer<typeof listedSchema>
+const LISTED_FIELDS = Object.keys(listedSchema.shape)
+
+/** Names looked through at a time, and campaigns read at a time: an older version took definitions of up to 256 KB. */
+const NAMES_AT_ONCE = 200
+const READ_AT_ONCE = 10
 
 /**
- * The account's campaigns, the latest first. Those that are not kept any more are taken off the list. All are read up to
- * the end of the page: an account has hundreds of campaigns, not millions, and an index by state would be one more
- * thing that can go wrong.
+ * The account's campaigns, the latest first. Those that are not kept any more are taken off the list. Up to the page only
+ * their states are looked at, in slices: an account has hundreds of campaigns, not millions, and an index by state would
+ * be one more thing that can go wrong. The page comes a few at a time.
  */
-export async function listCampaigns(
+export async function* listCampaigns(
   redis: Redis,
   account: number,
   { offset, limit, states }: CampaignPage,
-): Promise<Campaign[]> {
+): AsyncGenerator<ListedCampaign[]> {
   const key = campaignsOfAccountKey(account)
-  const listed: Campaign[] = []
-  for (let at = 0; listed.length < offset + limit; ) {
-    const names = await redis.zrevrange(key, at, at + LISTED_AT_ONCE - 1)
-    const found = await Promise.all(
-      names.map(async (name) => {
-        const id = parseCampaignId(name)
-        return id && findCampaign(redis, id)
-      }),
-    )
+  let passed = 0
+  for (let at = 0; passed < offset + limit; ) {
+    // Without a condition whoever comes before the page need not be looked at.
+    const skips = states === undefined ? offset - passed : 0
+    if (skips > 0) {
+      at += skips
+      passed += skips
+    }
+    const most = states === undefined ? Math.min(NAMES_AT_ONCE, offset + limit - passed) : NAMES_AT_ONCE
+    const names = await redis.zrevrange(key, at, at + most - 1)
+    if (names.length === 0) return
+    const found = await statesOf(redis, names)
     const gone = names.filter((_name, i) => found[i] === undefined)
     if (gone.length > 0) await redis.zrem(key, ...gone)
     at += names.length - gone.length
-    for (const campaign of found) {
-      if (campaign !== undefined && (states === undefined || states.includes(campaign.state))) listed.push(campaign)
+    const wanted = found.flatMap((each) =>
+      each && (states === undefined || states.includes(each.state)) ? [each.id] : [],
+    )
+    const shown = wanted.slice(Math.max(0, offset - passed), offset + limit - passed)
+    passed += wanted.length
+    for (let from = 0; from < shown.length; from += READ_AT_ONCE) {
+      const read = await Promise.all(shown.slice(from, from + READ_AT_ONCE).map((id) => findListed(redis, id)))
+      yield read.flatMap((campaign) => campaign ?? [])
     }
-    if (names.length < LISTED_AT_ONCE) break
   }
-  return listed.slice(offset, offset + limit)
+}
+
+/** The states of campaigns by their names, in one round trip; undefined for one that is not kept any more. */
+async function statesOf(redis: Redis, names: readonly string[]) {
+  return Promise.all(
+    names.map(async (name) => {
+      const id = parseCampaignId(name)
+      const state = id && (await redis.hget(campaignKey(id.lane, id.number), 'state'))
+      return id && state ? { id, state: readRecord(z.enum(CAMPAIGN_STATES), `campaign ${name}`, state) } : undefined
+    }),
+  )
+}
+
+async function findListed(redis: Redis, { lane, number }: CampaignId): Promise<ListedCampaign | undefined> {
+  const values = await redis.hmget(campaignKey(lane, number), ...LISTED_FIELDS)
+  const raw = Object.fromEntries(LISTED_FIELDS.flatMap((field, i) => (values[i] === null ? [] : [[field, values[i]]])))
+  return isThere(raw) ? readRecord(listedSchema, `campaign ${idOf({ lane, number })}`, raw) : undefined
 }
 
 const moveScript = defineScript('campaign-move', 3)

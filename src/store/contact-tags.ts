@@ -13,10 +13,21 @@ export type Tag = z.infer<typeof tagSchema>
 
 const createScript = defineScript('contacts-create-tag', 2)
 
-/** Creates a tag; when the account has one of this name already, returns that one's id instead. */
-export async function createTag(redis: Redis, account: number, name: string): Promise<{ id: number; isNew: boolean }> {
+/** An id for a new tag; one that nobody uses leaves a gap. */
+export const newTagId = (redis: Redis): Promise<number> => nextId(redis, 'tag')
+
+/**
+ * Creates a tag, with a new id unless it brings one; when the account has one of this name already, returns that one's
+ * id instead.
+ */
+export async function createTag(
+  redis: Redis,
+  account: number,
+  name: string,
+  given?: number,
+): Promise<{ id: number; isNew: boolean }> {
   const keys = contactKeys(account)
-  const fresh = await nextId(redis, 'tag')
+  const fresh = given ?? (await newTagId(redis))
   const owner = await createScript(redis, [keys.tagNames, keys.tag(fresh)], [folded(name), fresh, name])
   const id = readRecord(idField, 'a tag name', owner)
   return { id, isNew: id === fresh }

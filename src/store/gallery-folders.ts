@@ -4,7 +4,7 @@ import { readRecord } from './broken-record.ts'
 import { nowMicros } from './gallery-clock.ts'
 import { idField, optionalField, timeField } from './record-fields.ts'
 import type { Redis } from './redis.ts'
-import { isThere, readHashes } from './redis-hashes.ts'
+import { createHash, isThere, readHashes } from './redis-hashes.ts'
 import { galleryKeys } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
 
@@ -23,28 +23,32 @@ const folderSchema = z.object({
 /** A folder with the number of its active files, which is counted when it is read and stored nowhere. */
 export type Folder = z.infer<typeof folderSchema> & { file_count: number }
 
-/** Creates a folder. The caller has checked the name and that the parent exists. */
+/** An id for a new folder; one that nobody uses leaves a gap. */
+export const newFolderId = (redis: Redis): Promise<number> => nextId(redis, 'folder')
+
+/**
+ * Creates a folder, with a new id unless it brings one. The caller has checked the name and that the parent exists. One
+ * of this id that is there already stays as it is.
+ */
 export async function createFolder(
   redis: Redis,
   account: number,
-  folder: { name: string; parentId?: number; isSystem?: boolean },
+  folder: { name: string; parentId?: number; isSystem?: boolean; id?: number },
 ): Promise<Folder> {
   const keys = galleryKeys(account)
-  const id = await nextId(redis, 'folder')
+  const id = folder.id ?? (await newFolderId(redis))
   const now = await nowMicros(redis)
-  await redis
-    .multi()
-    .hset(keys.folder(id), {
-      id,
-      account,
-      name: folder.name,
-      parent_id: folder.parentId ?? '',
-      is_system: folder.isSystem ? '1' : '0',
-      created_at: now,
-      updated_at: now,
-    })
-    .zadd(keys.folders, id, id)
-    .exec()
+  await createHash(redis, keys.folder(id), {
+    id,
+    account,
+    name: folder.name,
+    parent_id: folder.parentId ?? '',
+    is_system: folder.isSystem ? '1' : '0',
+    created_at: now,
+    updated_at: now,
+  })
+  // Dies before this: nobody was told of the folder, and a repeat of the request lists it.
+  await redis.zadd(keys.folders, id, id)
   return existing(await findFolder(redis, account, id), id)
 }
 

@@ -1,5 +1,6 @@
 // Idempotency keys: which message a client's key stands for, and which body it came with.
 import { createHash } from 'node:crypto'
+import { holdsMoreThan } from '../messages/bounded-value.ts'
 import type { Redis } from './redis.ts'
 import { idempotencyKey } from './redis-keys.ts'
 
@@ -10,6 +11,28 @@ const KEPT_SECONDS = 8.5 * 86_400
 export function bodyDigest(body: Record<string, unknown>): string {
   const { api_key: _credential, ...rest } = body
   return createHash('sha256').update(canonical(rest)).digest('base64url').slice(0, 27)
+}
+
+/** Most values digested of one message of a batch: of what holds more, nothing is ever accepted. */
+const ITEM_VALUES_MAX = 10_000
+
+/**
+ * The digest of a batch's body, `{ messages }`, made item by item so that others get a turn: `inSlices` calls it for each
+ * item in order. It is the same as `bodyDigest` of the body, unless an item is so large that it cannot be accepted.
+ */
+export async function batchDigest(
+  items: readonly unknown[],
+  inSlices: (items: readonly unknown[], work: (item: unknown) => string) => Promise<string[]>,
+): Promise<string> {
+  const hash = createHash('sha256').update('{"messages":[')
+  let separator = ''
+  await inSlices(items, (item) => {
+    const isTooLarge = holdsMoreThan(item, { values: ITEM_VALUES_MAX })
+    hash.update(separator + (isTooLarge ? '"too large"' : canonical(item)))
+    separator = ','
+    return ''
+  })
+  return hash.update(']}').digest('base64url').slice(0, 27)
 }
 
 /**

@@ -1,4 +1,5 @@
-// Reads many hashes in one round trip.
+// Hashes: many read in one round trip, and one created once.
+import { defineScript } from './lua.ts'
 import type { Redis } from './redis.ts'
 
 /** The hashes at these keys, in their order; `{}` for one that is not there. All keys must share a hash tag. */
@@ -11,6 +12,13 @@ export async function readHashes(redis: Redis, keys: readonly string[]): Promise
     if (error) throw error
     return hash
   })
+}
+
+const createScript = defineScript('create-hash', 1)
+
+/** Writes a hash unless there is one, which is left as it is: of many who create it at once, one does. */
+export async function createHash(redis: Redis, key: string, fields: Record<string, string | number>): Promise<void> {
+  await createScript(redis, [key], Object.entries(fields).flat())
 }
 
 /** Whether a hash was there: Redis knows no empty ones. */

@@ -30,6 +30,18 @@ export const recentTemplate = recently(1_000, async (redis, account: number, nam
   return template && { template, shape: shapeOf(template) }
 })
 
+const recentNames = recently(1_000, (redis, account: number) => redis.hkeys(templatesKey(account)))
+
+/** The end of a sentence that says that a template is not there in one language: in which others it is, if in any. */
+export async function otherLanguages(redis: Redis, account: number, name: string): Promise<string> {
+  const begins = fieldOf(name, '')
+  const fields = (await recentNames(redis, account)) ?? []
+  const languages = fields.flatMap((field) => (field.startsWith(begins) ? [field.slice(begins.length)] : []))
+  return languages.length === 0 ? '' : `, but in ${languages.sort().slice(0, LANGUAGES_NAMED_MAX).join(', ')}`
+}
+
+const LANGUAGES_NAMED_MAX = 10
+
 export async function listTemplates(redis: Redis, account: number): Promise<Template[]> {
   const raw = await redis.hgetall(templatesKey(account))
   return Object.entries(raw)

@@ -13,15 +13,14 @@ export const intakeVerbs: { [J in IntakeJob]: IntakeVerb<J> } = {
     permission: 'messages:send',
     async run(deps, job) {
       const { message, idempotency_key } = read(job.contract.send, job.data)
-      const { messages } = await acceptMessage(deps, {
+      const { id } = await acceptMessage(deps, {
         account: job.account,
         kind: message.type === 'template' ? 'template' : 'service',
         body: message,
+        unknownFields: 'refused',
         idempotencyKey: idempotency_key || keyOf(job),
       })
-      const [accepted] = messages
-      if (!accepted) throw new Error('an acknowledgement without a message')
-      return { message_id: accepted.id }
+      return { message_id: id }
     },
   },
   status: {

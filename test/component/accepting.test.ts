@@ -244,8 +244,19 @@ describe('valid_until', () => {
   )
 
   test('is kept to the millisecond, in any zone', async () => {
-    const id = acknowledgedId(await until('2999-01-01T02:00:00.123+02:00'))
-    expect((await payloadOf(id)).until).toBe(Date.parse('2999-01-01T00:00:00.123Z'))
+    const day = new Date(Date.now() + 48 * HOUR).toISOString().slice(0, 10)
+    const id = acknowledgedId(await until(`${day}T02:00:00.123+02:00`))
+    expect((await payloadOf(id)).until).toBe(Date.parse(`${day}T00:00:00.123Z`))
+  })
+
+  test('reaches 30 days ahead and no further', async () => {
+    const ahead = (ms: number) => until(new Date(Date.now() + ms).toISOString())
+    acknowledgedId(await ahead(30 * 24 * HOUR - 60_000))
+    for (const ms of [30 * 24 * HOUR + 60_000, 8_000 * 365 * 24 * HOUR]) {
+      const { status, body } = await ahead(Math.min(ms, Date.UTC(9999, 11, 31) - Date.now()))
+      const details = [{ path: 'valid_until', message: 'at most 30 days ahead' }]
+      expect([status, errorOf({ json: body }).details]).toEqual([400, details])
+    }
   })
 
   test('is that of the class when none is given', async () => {

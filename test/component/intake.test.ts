@@ -163,7 +163,7 @@ describe('a refused job', () => {
           v: 1,
           api_key,
           message: {
-            ...image('+491700000009', { type: 'template', sender: 'cloud' }),
+            ...image('+491700000009', { type: 'template', sender: 'cloud', image: undefined }),
             template: { name: 'nothing', language: { code: 'en_US' } },
           },
         }),
@@ -333,10 +333,10 @@ test('a refusal is the same when its job is run again', async () => {
   expect((await endOf(job)).failedReason).toBe(first.failedReason)
 })
 
-test('a job claiming that it has ended, with a key, is judged like any other', async () => {
+test('a job claiming that it has ended, with a key, is refused for the field that only a worker writes', async () => {
   const end = { answer: { message_id: 'msg_1_made_up' } }
-  const id = await accepted({ message: image('+491700000016'), end })
-  expect(id).not.toBe('msg_1_made_up')
+  const refusal = await refused('send', { v: 1, api_key: tenant.apiKey, message: image('+491700000016'), end })
+  expect(refusal.details).toEqual([{ path: 'end', message: 'unknown field' }])
 })
 
 test('the dashboard counts these jobs and shows none: they are of all accounts', async () => {

@@ -28,7 +28,7 @@ test.each<[sentence: string, schema: z.ZodType, value: unknown]>([
   ['expected a string or a number, got a boolean', z.union([z.string(), z.number()]), false],
   ['expected "chatapp", got "whatsapp"', z.literal('chatapp'), 'whatsapp'],
   ['expected "a", "b" or "c", got "d"', z.enum(['a', 'b', 'c']), 'd'],
-  ['expected "a" or "b", got a number', z.enum(['a', 'b']), 7],
+  ['expected "a" or "b", got 7', z.enum(['a', 'b']), 7],
   ['at most 3 characters, got 4', z.string().max(3), 'four'],
   ['at least 1 character, got 0', z.string().min(1), ''],
   ['exactly 2 characters, got 3', z.string().length(2), 'abc'],

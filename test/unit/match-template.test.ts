@@ -248,14 +248,6 @@ describe('named parameters', () => {
       ],
     ],
     [
-      'with a name that is no text',
-      [named(1, 'Monday'), named('place', 'a')],
-      [
-        ['[0].parameter_name', 'expected "place" or "day", got a number'],
-        ['', 'expected a parameter named "day", got none'],
-      ],
-    ],
-    [
       'with an unknown name',
       [named('day', 'a'), named('place', 'a'), named('hour', '9')],
       [['[2].parameter_name', 'expected "place" or "day", got "hour"']],

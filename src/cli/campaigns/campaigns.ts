@@ -3,9 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { defineCampaign } from '../../campaigns/create-campaign.ts'
-import { describeCampaign } from '../../campaigns/describe-campaign.ts'
+import { describeCampaigns } from '../../campaigns/describe-campaign.ts'
 import { CAMPAIGN_STATES } from '../../messages/campaign-states.ts'
-import { listCampaigns } from '../../store/campaigns.ts'
 import { existingAccount } from '../accounts.ts'
 import { CliFailure, fileFailure } from '../failure.ts'
 import { table } from '../table.ts'
@@ -32,7 +31,7 @@ export const campaigns: Noun = {
       run: async ({ file, account }, desk) => {
         await existingAccount(desk.redis, account)
         const body = await readJson(file)
-        const id = await steering(desk, (deps) => defineCampaign(deps, account, body, Date.now()))
+        const id = await steering(desk, (deps) => defineCampaign(deps, { account, body, idempotencyKey: undefined }))
         return shown(desk.redis, id)
       },
     }),
@@ -48,8 +47,7 @@ export const campaigns: Noun = {
       run: async ({ account, state }, { redis }) => {
         await existingAccount(redis, account)
         const states = state && [state]
-        const found = await listCampaigns(redis, account, { offset: 0, limit: LISTED, states })
-        const json = await Promise.all(found.map((campaign) => describeCampaign(redis, campaign, Date.now())))
+        const json = await describeCampaigns(redis, account, { offset: 0, limit: LISTED, states })
         const rows = json.map(({ id, name, state, sender, template, progress }) => [
           ...[id, name ?? '', state, sender ?? '', template.name],
           ...[progress.total, progress.queued, progress.failed + progress.unknown].map(String),
@@ -78,13 +76,13 @@ export const campaigns: Noun = {
   ],
 }
 
-async function readJson(file: string): Promise<unknown> {
+async function readJson(file: string): Promise<Record<string, unknown>> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw fileFailure(file, error)
   })
   try {
-    return JSON.parse(text)
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(text))
   } catch {
-    throw new CliFailure(`The file ${file} is not JSON.`)
+    throw new CliFailure(`The file ${file} is not a JSON object.`)
   }
 }

@@ -84,7 +84,7 @@ export const steeringVerbs: readonly Verb[] = [
     run: async ({ id, class: only }, desk) => {
       const now = await steering(desk, async (deps) => {
         const campaign = await existing(desk.redis, id)
-        if (only !== undefined) return resumeClass(deps, campaign, only, Date.now())
+        if (only !== undefined) return resumeClass(deps, campaign, only, undefined)
         await resumeCampaign(deps, campaign)
         return id
       })

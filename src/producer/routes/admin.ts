@@ -7,6 +7,8 @@
 //   POST /admin/requeue                { state?, campaign?, since?, code?, dry_run? }: send again what ended badly
 import { z } from 'zod'
 import type { Config } from '../../config.ts'
+import { textUpTo } from '../../messages/bounded-text.ts'
+import { instantSchema } from '../../messages/instant.ts'
 import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../../store/lane-control.ts'
 import type { LaneQueues } from '../../store/lane-queues.ts'
 import type { Redis } from '../../store/redis.ts'
@@ -24,13 +26,14 @@ interface AdminDeps {
 
 const access: Access = { in: 'bearer', permission: 'admin' }
 const lanePath = z.object({ lane: textIdField })
-const pauseBody = z.object({ reason: z.string().max(200).default('by hand') })
-const rateBody = z.object({ rate: z.number().min(MIN_RATE).max(MAX_RATE) })
-const requeueBody = z.object({
+const pauseBody = z.strictObject({ reason: textUpTo(200).default('by hand') })
+const noFields = z.strictObject({})
+const rateBody = z.strictObject({ rate: z.number().min(MIN_RATE).max(MAX_RATE) })
+const requeueBody = z.strictObject({
   state: z.enum(REQUEUE_STATES).optional(),
-  campaign: z.string().max(255).optional(),
-  since: z.iso.datetime({ offset: true }).transform(Date.parse).optional(),
-  code: z.string().max(100).optional(),
+  campaign: textUpTo(255).optional(),
+  since: instantSchema.optional(),
+  code: textUpTo(100).optional(),
   dry_run: z.boolean().default(false),
 })
 
@@ -63,11 +66,12 @@ export function adminRoutes(deps: AdminDeps): Route[] {
     }),
     onLane(
       'resume',
-      async (lane) => {
+      async (lane, call) => {
+        fieldsOf(noFields, call.body)
         await resumeLane(redis, queues, lane)
         return 'resumed'
       },
-      { as: 'ignored' },
+      { as: 'json', mayBeAbsent: true },
     ),
     onLane('rate', async (lane, call) => {
       const { rate } = fieldsOf(rateBody, call.body)

@@ -23,7 +23,7 @@ import { type CampaignDeps, mayChange, mayLook, ownCampaign } from './campaigns.
 /** Some ten million rows; they go to disk as they come. */
 const ROWS_MAX_BYTES = 1024 ** 3
 
-const exportQuery = z.object({ format: z.enum(EXPORT_FORMATS).default('csv') })
+const exportQuery = z.strictObject({ format: z.enum(EXPORT_FORMATS).default('csv') })
 
 export function campaignFileRoutes({ redis, config }: CampaignDeps): Route[] {
   async function upload(call: Call): Promise<Answer> {

@@ -1,4 +1,4 @@
-// Campaigns: many people, one template.
+// Campaigns: many people, one template. What creates one takes the header Idempotency-Key.
 //
 //   POST /campaigns                     create a draft              GET /campaigns            list, the latest first, ?state=
 //   GET  /campaigns/{id}                show, with progress
@@ -12,7 +12,7 @@
 //   GET  /campaigns/{id}/export, /refused                           (campaign-files.ts)
 import { z } from 'zod'
 import { defineCampaign } from '../../campaigns/create-campaign.ts'
-import { describeCampaign } from '../../campaigns/describe-campaign.ts'
+import { describeCampaign, describeCampaigns } from '../../campaigns/describe-campaign.ts'
 import {
   cancelCampaign,
   checkCampaign,
@@ -29,8 +29,9 @@ import { RESUME_CLASSES } from '../../messages/campaign-definition.ts'
 import type { CampaignId } from '../../messages/campaign-id.ts'
 import { CAMPAIGN_STATES } from '../../messages/campaign-states.ts'
 import { notOneOf } from '../../messages/fault.ts'
+import { instantSchema } from '../../messages/instant.ts'
 import type { CampaignQueue } from '../../store/campaign-queue.ts'
-import { type Campaign, findCampaign, findOwnCampaign, listCampaigns } from '../../store/campaigns.ts'
+import { type Campaign, findCampaign, findOwnCampaign } from '../../store/campaigns.ts'
 import type { Redis } from '../../store/redis.ts'
 import { notFound } from '../errors.ts'
 import { fieldsOf, offsetPageFields } from '../fields.ts'
@@ -45,17 +46,11 @@ export interface CampaignDeps {
 export const mayChange: Access = { in: 'bearer', permission: 'messages:send' }
 export const mayLook: Access = { in: 'bearer', permission: 'messages:read' }
 
-const scheduleBody = z.object({
-  at: z.iso
-    .datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' })
-    .transform((time) => Date.parse(time))
-    .refine((at) => at > Date.now(), 'must be in the future'),
-})
-const listQuery = z.object({
+const scheduleBody = z.strictObject({ at: instantSchema })
+const listQuery = z.strictObject({
   ...offsetPageFields,
   /** One or several, separated by commas. */
-  state: z
-    .string()
+  state: textUpTo(200)
     .transform((text, context) =>
       text.split(',').flatMap((word) => {
         const known = CAMPAIGN_STATES.find((state) => state === word.trim())
@@ -65,9 +60,9 @@ const listQuery = z.object({
     )
     .optional(),
 })
-const noFields = z.object({})
-const pauseBody = z.object({ reason: textUpTo(200).default('by hand') })
-const resumeBody = z.object({ class: z.enum(RESUME_CLASSES).optional() })
+const noFields = z.strictObject({})
+const pauseBody = z.strictObject({ reason: textUpTo(200).default('by hand') })
+const resumeBody = z.strictObject({ class: z.enum(RESUME_CLASSES).optional() })
 
 export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Route[] {
   const steer: SteerDeps = { redis, queue: campaigns, retentionMs: config.retentionMs }
@@ -99,8 +94,7 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
 
   async function list(call: Call): Promise<Answer> {
     const { offset, limit, state: states } = fieldsOf(listQuery, call.query)
-    const found = await listCampaigns(redis, call.caller.account, { offset, limit, states })
-    const data = await Promise.all(found.map((campaign) => describeCampaign(redis, campaign, Date.now())))
+    const data = await describeCampaigns(redis, call.caller.account, { offset, limit, states })
     return { body: { status: true, message: 'campaigns', data } }
   }
 
@@ -110,8 +104,9 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
       path: '/campaigns',
       access: mayChange,
       body: { as: 'json' },
-      handle: async ({ caller, body }) => {
-        const id = await defineCampaign({ redis }, caller.account, body, Date.now())
+      handle: async ({ caller, body, header }) => {
+        const request = { account: caller.account, body, idempotencyKey: header('idempotency-key') }
+        const id = await defineCampaign(steer, request)
         return { status: 201, body: { status: true, message: 'created', data: await shown(id) } }
       },
     },
@@ -140,9 +135,10 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
       body: { as: 'json', mayBeAbsent: true },
       handle: async (call) => {
         const { class: only } = fieldsOf(resumeBody, call.body)
+        const idempotencyKey = call.header('idempotency-key')
         const campaign = await ownCampaign(redis, call)
         if (only === undefined) await resumeCampaign(steer, campaign)
-        const id = only === undefined ? campaign : await resumeClass(steer, campaign, only, Date.now())
+        const id = only === undefined ? campaign : await resumeClass(steer, campaign, only, idempotencyKey)
         return { body: { status: true, message: 'resumed', data: await shown(id) } }
       },
     },

@@ -3,12 +3,15 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Response } from 'express'
 import { z } from 'zod'
+import { once } from '../../accept/once.ts'
 import { findAccount } from '../../store/accounts.ts'
-import { createTag } from '../../store/contact-tags.ts'
+import { createTag, findTag, newTagId } from '../../store/contact-tags.ts'
 import { type Member, readMembers } from '../../store/contacts.ts'
+import { bodyDigest } from '../../store/idempotency.ts'
 import type { Redis } from '../../store/redis.ts'
 import { ApiError } from '../errors.ts'
 import { fieldsOf, idField, nameField } from '../fields.ts'
+import { ignoredIn } from '../ignored.ts'
 import type { Answer, Call, Route } from '../route.ts'
 
 /** Most tags in one request. */
@@ -26,30 +29,40 @@ const createSchema = z.object({
 
 export function contactRoutes({ redis }: { redis: Redis }): Route[] {
   async function fetchContacts({ caller, body }: Call): Promise<Answer> {
-    const { tags } = fieldsOf(fetchSchema, body)
-    if (tags.length === 0 || tags.length > TAGS_MAX) {
-      const message = `expected 1 to ${TAGS_MAX} tags, got ${tags.length}`
+    // Before anybody looks at the ids: a body has room for 60,000 of them.
+    if (Array.isArray(body.tags) && (body.tags.length === 0 || body.tags.length > TAGS_MAX)) {
+      const message = `expected 1 to ${TAGS_MAX} tags, got ${body.tags.length}`
       throw new ApiError(422, 'invalid_tags', `tags: ${message}.`, { details: [{ path: 'tags', message }] })
     }
+    const { tags } = fieldsOf(fetchSchema, body)
     const account = await findAccount(redis, caller.account)
     if (!account) throw new Error(`account ${caller.account} of a key does not exist`)
     const pieces = answerPieces(redis, caller.account, account.contacts_shape, [...new Set(tags)])
     // Before the header is sent, so that a broken record or an unreachable Redis is still answered as what it is.
     const first = await pieces.next()
-    return { write: (response) => write(response, first.done ? '' : first.value, pieces) }
+    const headers = ignoredIn(body, ['api_key', 'tags'])
+    return { write: (response) => write(response.set(headers), first.done ? '' : first.value, pieces) }
   }
 
   async function createList({ caller, body, request }: Call): Promise<Answer> {
     const fields = { 'X-Requested-With': request.get('x-requested-with'), name: body.name }
     const { name } = fieldsOf(createSchema, fields)
-    const { id, isNew } = await createTag(redis, caller.account, name)
+    const { account } = caller
+    const use = { account, route: 'tag', key: request.get('idempotency-key'), digest: () => bodyDigest(body) }
+    const { id, isNew } = await once(redis, use, {
+      prepare: async () => ({ name: String(await newTagId(redis)), work: undefined }),
+      make: (fresh) => createTag(redis, account, name, Number(fresh)),
+      find: async (fresh) =>
+        (await findTag(redis, account, Number(fresh))) ? { id: Number(fresh), isNew: true } : undefined,
+    })
     if (!isNew) {
       const message = `exists already, as tag ${id}`
       throw new ApiError(400, 'duplicate_name', `name: ${message}.`, {
         details: [{ path: 'name', message, tag_id: id }],
       })
     }
-    return { body: { status: true, message: 'Contact list created', tagId: id } }
+    const headers = ignoredIn(body, ['name'])
+    return { headers, body: { status: true, message: 'Contact list created', tagId: id } }
   }
 
   return [

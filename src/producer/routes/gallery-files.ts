@@ -10,7 +10,7 @@ import { fileJson } from './gallery-json.ts'
 import { galleryAccess as access, GALLERY, type GalleryDeps } from './gallery-route.ts'
 
 const pathSchema = z.object({ file_id: textIdField })
-const listSchema = z.object({
+const listSchema = z.strictObject({
   ...pageFields,
   folder_id: textIdField.optional(),
   trash: z.enum(['true', 'false']).default('false'),

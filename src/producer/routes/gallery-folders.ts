@@ -1,14 +1,17 @@
 // Folders: list, create, rename.
 import { z } from 'zod'
-import { createFolder, findFolder, listFolders, renameFolder } from '../../store/gallery-folders.ts'
+import { once } from '../../accept/once.ts'
+import { createFolder, findFolder, listFolders, newFolderId, renameFolder } from '../../store/gallery-folders.ts'
+import { bodyDigest } from '../../store/idempotency.ts'
 import { ApiError, notFound } from '../errors.ts'
 import { fieldsOf, galleryNameField, idField, pageFields, pageOf, textIdField } from '../fields.ts'
+import { ignoredIn } from '../ignored.ts'
 import type { Answer, Call, Route } from '../route.ts'
 import { folderJson } from './gallery-json.ts'
 import { galleryAccess as access, GALLERY, type GalleryDeps } from './gallery-route.ts'
 
-const listSchema = z.object(pageFields)
-const createSchema = z.object({ name: galleryNameField, parent_id: idField.nullish() })
+const listSchema = z.strictObject(pageFields)
+const createSchema = z.strictObject({ name: galleryNameField, parent_id: idField.nullish() })
 const renameSchema = z.object({ folder_id: textIdField, name: galleryNameField })
 
 export function folderRoutes({ redis }: Pick<GalleryDeps, 'redis'>): Route[] {
@@ -18,12 +21,25 @@ export function folderRoutes({ redis }: Pick<GalleryDeps, 'redis'>): Route[] {
     return { body: { success: true, message: 'Folders listed', data: page.map(folderJson), next_after: nextAfter } }
   }
 
-  async function create({ caller, body }: Call): Promise<Answer> {
+  async function create({ caller, body, header }: Call): Promise<Answer> {
     const { name, parent_id: parentId } = fieldsOf(createSchema, body)
     if (typeof parentId === 'number' && !(await findFolder(redis, caller.account, parentId))) {
       throw notFound(`Folder ${parentId}`)
     }
-    const folder = await createFolder(redis, caller.account, { name, ...(parentId ? { parentId } : {}) })
+    const { account } = caller
+    const use = { account, route: 'folder', key: header('idempotency-key'), digest: () => bodyDigest(body) }
+    const folder = await once(redis, use, {
+      prepare: async () => ({
+        name: String(await newFolderId(redis)),
+        work: { name, ...(parentId ? { parentId } : {}) },
+      }),
+      make: (id, wanted) => createFolder(redis, account, { ...wanted, id: Number(id) }),
+      find: async (id) => {
+        const there = await findFolder(redis, account, Number(id))
+        // The process may have died before it was listed.
+        return there && createFolder(redis, account, { name: there.name, id: there.id })
+      },
+    })
     return { body: { success: true, message: 'Folder created', data: folderJson(folder) } }
   }
 
@@ -35,7 +51,8 @@ export function folderRoutes({ redis }: Pick<GalleryDeps, 'redis'>): Route[] {
       throw new ApiError(403, 'system_folder', `Folder ${folder.id} is a system folder and cannot be renamed.`)
     }
     const renamed = await renameFolder(redis, caller.account, folder.id, fields.name)
-    return { body: { success: true, message: 'Folder renamed', data: folderJson(renamed) } }
+    const data = folderJson(renamed)
+    return { headers: ignoredIn(body, ['name']), body: { success: true, message: 'Folder renamed', data } }
   }
 
   return [

@@ -1,27 +1,30 @@
 // Bulk move: the producer only checks, queues the job and waits for a while; a worker does it.
 import { z } from 'zod'
 import { MOVE_MAX_FILES, moveIdSchema, newMoveId } from '../../jobs/bulk-move.ts'
+import { listUpTo } from '../../messages/bounded-list.ts'
 import { counted, type Fault } from '../../messages/fault.ts'
 import type { MoveOutcome } from '../../store/gallery-moves.ts'
 import { baseUrlOf } from '../base-url.ts'
 import { ApiError, internal, notFound } from '../errors.ts'
 import { fieldsOf, idField } from '../fields.ts'
+import { ignoredIn } from '../ignored.ts'
 import type { Answer, Call, Route } from '../route.ts'
 import { galleryAccess as access, GALLERY, type GalleryDeps } from './gallery-route.ts'
 
-const moveSchema = z.object({ file_ids: z.array(idField).min(1).max(MOVE_MAX_FILES), folder_id: idField })
+const moveSchema = z.object({ file_ids: listUpTo(MOVE_MAX_FILES, idField, { min: 1 }), folder_id: idField })
 
 export function moveRoutes({ config, moves }: Pick<GalleryDeps, 'config' | 'moves'>): Route[] {
   async function move({ caller, body, request }: Call): Promise<Answer> {
     const fields = fieldsOf(moveSchema, body)
+    const headers = ignoredIn(body, ['file_ids', 'folder_id'])
     const id = newMoveId(Date.now())
     const outcome = await moves.run({ v: 1, account: caller.account, move: id, ...fields }, config.bulkMoveWaitMs)
     if (outcome === undefined) {
       const statusUrl = `${baseUrlOf(config, request)}${GALLERY}/jobs/${id}`
       const message = 'The move is queued and not done yet. Ask status_url how it ended.'
-      return { status: 202, body: { success: true, message, data: { job_id: id, status_url: statusUrl } } }
+      return { status: 202, headers, body: { success: true, message, data: { job_id: id, status_url: statusUrl } } }
     }
-    if (outcome.state === 'done') return { body: { success: true, message: doneMessage(outcome.moved) } }
+    if (outcome.state === 'done') return { headers, body: { success: true, message: doneMessage(outcome.moved) } }
     const faults = faultsOfMove(outcome)
     if (faults.length === 0) throw internal(new Error(`move ${id} met a broken record, see the worker's log`))
     throw new ApiError(404, 'not_found', failedMessage(faults), { details: faults })

@@ -11,10 +11,12 @@ import type { Redis } from '../../store/redis.ts'
 import type { Sender } from '../../store/senders.ts'
 import { notFound } from '../errors.ts'
 import { fieldsOf } from '../fields.ts'
+import { ignoredIn } from '../ignored.ts'
 import type { Access, DirectRoute, PlainCall } from '../route.ts'
 
 const access: Access = { in: 'api_key', permission: 'messages:read' }
 const bodySchema = z.object({ message_id: z.string() })
+const FIELDS = ['api_key', 'message_id']
 
 export function lookupRoutes(deps: { redis: Redis }): DirectRoute[] {
   return [
@@ -26,7 +28,8 @@ export function lookupRoutes(deps: { redis: Redis }): DirectRoute[] {
       body: { as: 'json' },
       handle: async (call) => {
         const found = await look(deps.redis, call)
-        return { body: { status: true, message: { data: 'inbound' in found ? inboundInfo(found) : sentInfo(found) } } }
+        const data = 'inbound' in found ? inboundInfo(found) : sentInfo(found)
+        return { headers: ignoredIn(call.body, FIELDS), body: { status: true, message: { data } } }
       },
     },
     {
@@ -37,7 +40,7 @@ export function lookupRoutes(deps: { redis: Redis }): DirectRoute[] {
       body: { as: 'json' },
       handle: async (call) => {
         const found = await look(deps.redis, call)
-        return { body: { status: true, message: deliveryOf(found) } }
+        return { headers: ignoredIn(call.body, FIELDS), body: { status: true, message: deliveryOf(found) } }
       },
     },
   ]

@@ -6,6 +6,7 @@
 // Both take the header Idempotency-Key.
 import { type AcceptDeps, acceptMessage } from '../../accept/accept-message.ts'
 import type { SendKind } from '../../accept/read-send.ts'
+import { ignoredHeader } from '../ignored.ts'
 import type { DirectRoute } from '../route.ts'
 
 export function messageRoutes(deps: AcceptDeps): DirectRoute[] {
@@ -23,6 +24,8 @@ const sendRoute = (deps: AcceptDeps, path: string, kind: SendKind): DirectRoute 
   body: { as: 'json' },
   handle: async ({ caller, body, header }) => {
     const idempotencyKey = header('idempotency-key')
-    return { body: await acceptMessage(deps, { account: caller.account, kind, body, idempotencyKey }) }
+    const request = { account: caller.account, kind, body, unknownFields: 'ignored', idempotencyKey } as const
+    const { acknowledgement, ignored } = await acceptMessage(deps, request)
+    return { headers: ignoredHeader(ignored), body: acknowledgement }
   },
 })

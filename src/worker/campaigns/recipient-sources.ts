@@ -1,6 +1,6 @@
 // Where the recipients of a campaign come from, each source as a stream of candidates: contacts by tag, rows of an
 // uploaded file, or those of an earlier campaign whose message is in one state.
-import type { Definition, ResumeClass } from '../../messages/campaign-definition.ts'
+import { type Definition, STATES_OF_CLASS } from '../../messages/campaign-definition.ts'
 import { parseCampaignId } from '../../messages/campaign-id.ts'
 import { campaignMessageUlid } from '../../messages/campaign-message-id.ts'
 import type { ValueSource } from '../../messages/campaign-parameters.ts'
@@ -142,14 +142,6 @@ function withValues(
   return { kind: 'found', where, to, values }
 }
 
-/** States of an earlier campaign's messages by the class that a person names. */
-const STATES_OF: Readonly<Record<ResumeClass, readonly State[]>> = {
-  failed: ['failed'],
-  unknown: ['unknown'],
-  // Sent, and nothing has been heard of a delivery since.
-  not_delivered: ['sent'],
-}
-
 const EARLIER_AT_ONCE = 500
 
 async function* earlier(
@@ -160,7 +152,7 @@ async function* earlier(
   const before = id && (await findCampaign(redis, id))
   if (!before) throw new SourceProblem('recipients', `the campaign ${recipients.campaign} is not kept any more`)
   const snapshot = await openSnapshot(campaignFolder(dataDir, before), before.snapshot)
-  const wanted: readonly State[] = STATES_OF[recipients.class]
+  const wanted: readonly State[] = STATES_OF_CLASS[recipients.class]
   try {
     for (let index = 0; index < before.total; ) {
       const people = await snapshot.read(index, EARLIER_AT_ONCE)

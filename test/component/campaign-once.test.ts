@@ -1,0 +1,243 @@
+// Pins: what creates a campaign creates it once per Idempotency-Key, whoever asks at the same time and wherever the process
+// dies; and asking for what is so already is no error. Real: Redis, HTTP, producer, worker.
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { connectLaneway, type Laneway } from '../../src/client/index.ts'
+import { parseCampaignId } from '../../src/messages/campaign-id.ts'
+import { createFolder } from '../../src/store/gallery-folders.ts'
+import { openIntakeQueue } from '../../src/store/intake-queue.ts'
+import { campaignKey, campaignsOfAccountKey } from '../../src/store/redis-keys.ts'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { eventually } from '../support/wait.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+let service: CampaignService
+let laneway: Laneway
+beforeAll(async () => {
+  service = await startCampaigns()
+  laneway = await connectLaneway({ redisUrl: service.server.url, apiKey: service.tenant.apiKey })
+})
+afterAll(async () => {
+  await laneway?.close()
+  await service?.close()
+})
+
+const created = z.object({ data: z.object({ id: z.string(), state: z.string() }) })
+
+async function post(path: string, body: object, key: string) {
+  const { status, body: json } = await service.post(path, body, {
+    authorization: `Bearer ${service.tenant.apiKey}`,
+    'idempotency-key': key,
+  })
+  return { status, json, id: created.safeParse(json).data?.data.id }
+}
+
+const keyOf = (id: string) => {
+  const parsed = parseCampaignId(id)
+  if (!parsed) throw new Error(`no campaign id: ${id}`)
+  return campaignKey(parsed.lane, parsed.number)
+}
+const listed = () => service.redis.zrange(campaignsOfAccountKey(service.tenant.account), '0', '-1')
+
+describe('a campaign over HTTP', () => {
+  test('of 50 requests at once with one key is one draft', async () => {
+    const before = await listed()
+    const body = service.definition({ tags: [1] })
+    const answers = await Promise.all(Array.from({ length: 50 }, () => post('/campaigns', body, 'spring')))
+    expect(new Set(answers.map(({ status, id }) => `${status} ${id}`)).size).toBe(1)
+    expect(answers[0]?.status).toBe(201)
+    expect((await listed()).length).toBe(before.length + 1)
+  })
+
+  test('is another one without a key, with another key and for another account', async () => {
+    const body = service.definition({ tags: [1] })
+    const ids = [await service.create({ tags: [1] }), await service.create({ tags: [1] })]
+    ids.push((await post('/campaigns', body, 'summer')).id ?? '', (await post('/campaigns', body, 'autumn')).id ?? '')
+    expect(new Set(ids).size).toBe(4)
+  })
+
+  test('with another body under the same key is refused', async () => {
+    await post('/campaigns', service.definition({ tags: [1] }), 'winter')
+    const other = await post('/campaigns', service.definition({ tags: [2] }), 'winter')
+    expect(other).toMatchObject({ status: 422, json: { error: { code: 'idempotency_key_reused' } } })
+  })
+
+  test('that was not made because the process died is made by the repeat, under the id that the key stands for', async () => {
+    const body = service.definition({ tags: [1] })
+    const { id = '' } = await post('/campaigns', body, 'crash 1')
+    await service.redis.del(keyOf(id))
+    await service.redis.zrem(campaignsOfAccountKey(service.tenant.account), id)
+    expect(await post('/campaigns', body, 'crash 1')).toMatchObject({ status: 201, id })
+    expect(await listed()).toContain(id)
+  })
+
+  test('that was not listed because the process died is listed by the repeat, and stays what it has become', async () => {
+    const body = service.definition({ tags: [1] })
+    const { id = '' } = await post('/campaigns', body, 'crash 2')
+    await service.steer(id, 'cancel')
+    await service.redis.zrem(campaignsOfAccountKey(service.tenant.account), id)
+    expect(await post('/campaigns', body, 'crash 2')).toMatchObject({ json: { data: { id, state: 'cancelled' } } })
+    expect(await listed()).toContain(id)
+  })
+
+  test('is the same as one that a job with the same key asks for', async () => {
+    const body = { ...service.definition({}), recipients: { tags: [1] } }
+    const { id } = await post('/campaigns', body, 'both ways')
+    expect(await laneway.campaigns.create(body, { idempotencyKey: 'both ways' })).toBe(id)
+  })
+
+  test('of many jobs at once with one key is one draft', async () => {
+    const before = await listed()
+    const body = { ...service.definition({}), recipients: { tags: [1] } }
+    const ids = await Promise.all(
+      Array.from({ length: 30 }, () => laneway.campaigns.create(body, { idempotencyKey: 'many jobs' })),
+    )
+    expect(new Set(ids).size).toBe(1)
+    expect((await listed()).length).toBe(before.length + 1)
+  })
+})
+
+describe('a new run for a class', () => {
+  test('of nobody is refused, and creates nothing', async () => {
+    const { tag } = await service.addPeople(3)
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    await service.reaches(id, 'done')
+    const before = await listed()
+    const answer = await service.request('POST', `/campaigns/${id}/resume`, { class: 'failed' })
+    expect([answer.status, answer.json().error.code]).toEqual([422, 'nobody_in_class'])
+    expect(await listed()).toEqual(before)
+  })
+
+  test('is one run per key, also when the process died before it began', async () => {
+    await service.misbehave({ match: { wire: 'cloud' }, behaviour: 'invalid-parameter', count: 2 })
+    const { tag } = await service.addPeople(2)
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    const done = await service.reaches(id, 'done')
+    expect(done.progress.failed).toBe(2)
+    const before = await listed()
+    const resume = () => post(`/campaigns/${id}/resume`, { class: 'failed' }, 'once more')
+    const answers = await Promise.all(Array.from({ length: 10 }, resume))
+    expect(new Set(answers.map(({ id: run }) => run)).size).toBe(1)
+    expect((await listed()).length).toBe(before.length + 1)
+    const run = answers[0]?.id ?? ''
+    await service.reaches(run, 'done')
+    expect((await service.ledger()).length).toBeGreaterThan(0)
+    expect((await resume()).json).toMatchObject({ data: { id: run, state: 'done' } })
+
+    const second = await post(`/campaigns/${id}/resume`, { class: 'failed' }, 'another')
+    await service.reaches(second.id ?? '', 'done')
+    await service.redis.hset(keyOf(second.id ?? ''), 'state', 'draft')
+    await post(`/campaigns/${id}/resume`, { class: 'failed' }, 'another')
+    await eventually(async () => (await service.show(second.id ?? '')).state !== 'draft', 'it was begun')
+  })
+})
+
+test('asking for what is so already changes nothing, over HTTP as by a job; what makes no sense is refused', async () => {
+  const { tag } = await service.addPeople(5)
+  const id = await service.ready({ tags: [tag] })
+  await service.redis.hset(keyOf(id), 'state', 'running')
+  await service.steer(id, 'pause', { reason: 'lunch' })
+  expect(await service.steer(id, 'pause', { reason: 'tea' })).toMatchObject({ state: 'paused', reason: 'lunch' })
+  await laneway.campaigns.pause(id)
+  await service.steer(id, 'cancel')
+  expect(await service.steer(id, 'cancel')).toMatchObject({ state: 'cancelled' })
+  for (const verb of ['start', 'pause', 'resume', 'preflight']) {
+    const answer = await service.request('POST', `/campaigns/${id}/${verb}`)
+    expect([verb, answer.status, answer.json().error.code]).toEqual([verb, 422, 'wrong_state'])
+  }
+  await expect(laneway.campaigns.pause(id)).rejects.toMatchObject({ code: 'wrong_state' })
+})
+
+test('folders and contact lists are created once per key', async () => {
+  const bearer = async (permission: 'gallery' | 'contacts:write') => ({
+    authorization: `Bearer ${await service.tenant.key(permission)}`,
+    'x-requested-with': 'XMLHttpRequest',
+    'idempotency-key': 'once',
+  })
+  for (const [path, permission] of [
+    ['/partners/wp-gallery/manage/folders', 'gallery'],
+    ['/partners/broadcast/addnewcontacttag', 'contacts:write'],
+  ] as const) {
+    const headers = await bearer(permission)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => service.post(path, { name: 'spring' }, headers)))
+    const [first] = answers
+    expect(first?.status).toBe(200)
+    for (const answer of answers) expect(answer).toEqual(first)
+    expect((await service.post(path, { name: 'summer' }, headers)).status).toBe(422)
+  }
+  const other = await createFolder(service.redis, service.tenant.account, { name: 'spring' })
+  expect(other.id).toBeGreaterThan(1)
+})
+
+describe('the list of campaigns', () => {
+  test('is answered while drafts of 250 KB that an older version took are in it, a page at a time', async () => {
+    const count = 60
+    const junk = JSON.stringify(Array.from({ length: 80_000 }, () => ({})))
+    for (let i = 0; i < count; i += 1) {
+      const id = await service.create({ tags: [1] })
+      const definition = z
+        .object({ template: z.object({}) })
+        .loose()
+        .parse(service.definition({ tags: [1] }))
+      const text = JSON.stringify({ ...definition, template: { ...definition.template, components: [] } })
+      await service.redis.hset(keyOf(id), 'definition', text.replace('"components":[]', `"components":${junk}`))
+    }
+    const page = async (query: string) => {
+      const began = performance.now()
+      const answer = await service.request('GET', `/campaigns?${query}`)
+      expect(answer.status, answer.text).toBe(200)
+      const ids: string[] = answer.json().data.map(({ id }: { id: string }) => id)
+      return { ids, tookMs: performance.now() - began }
+    }
+    const all = await page('limit=1000')
+    const one = await page('limit=1')
+    expect(one.ids).toEqual(all.ids.slice(0, 1))
+    expect(one.tookMs).toBeLessThan(all.tookMs / 4)
+    expect((await page('limit=7&offset=5')).ids).toEqual(all.ids.slice(5, 12))
+    expect((await page('limit=3&offset=2&state=draft')).ids).toHaveLength(3)
+    expect((await page('limit=1000&state=running')).ids).toEqual([])
+  })
+
+  test('goes back ten thousand and no further', async () => {
+    const answer = await service.request('GET', '/campaigns?offset=9007199254740991')
+    expect([answer.status, answer.json().error.details[0].path]).toEqual([400, 'offset'])
+  })
+})
+
+test('a campaign is stored as it was read: known fields only, in the spelling that is compared', async () => {
+  const components = [{ type: 'body', parameters: [{ type: 'TEXT', text: { from: 'contact.name' } }] }]
+  const template = { name: 'spring', language: { code: 'en_US' }, components }
+  const id = await service.create({ tags: [1] }, { template })
+  const stored = (await service.record(id))?.definition.template.components
+  expect(stored).toEqual([{ type: 'BODY', parameters: [{ type: 'text', text: { from: 'contact.name' } }] }])
+})
+
+test('a job with a field that nobody knows is refused, in its own data as in its message and its campaign', async () => {
+  const queue = openIntakeQueue(service.redis)
+  const message = { to: '+447700900123', recipient_type: 'individual', messaging_product: 'chatapp', type: 'audio' }
+  const audio = { link: 'https://files.example/a.ogg' }
+  const jobs = [
+    ['send', { message: { ...message, audio: { ...audio, x: 1 } } }, 'audio.x'],
+    ['send', { message: { ...message, audio }, idempotancy_key: 'a' }, 'idempotancy_key'],
+    ['campaign-create', { campaign: { ...service.definition({ tags: [1] }), x: 1 } }, 'x'],
+    ['campaign-pause', { campaign_id: 'cmp_1_1', raeson: 'x' }, 'raeson'],
+  ] as const
+  const added = jobs.map(([name, data], i) => ({
+    id: `strict-${i}`,
+    addedAtMs: Date.now(),
+    name,
+    data: { v: 1, api_key: service.tenant.apiKey, ...data },
+  }))
+  await queue.add([...added, { id: 'strict-v', addedAtMs: 1, name: 'status', data: { v: 9 } }])
+  const ends = await eventually(async () => {
+    const states = await queue.read([...added.map(({ id }) => id), 'strict-v'])
+    return states.every(({ state }) => state === 'refused') && states
+  }, 'all are refused')
+  const details = ends.map((end) => (end.state === 'refused' ? end.refusal.details : []))
+  expect(details.slice(0, -1)).toEqual(jobs.map(([, , path]) => [{ path, message: 'unknown field' }]))
+  expect(details.at(-1)).toEqual([{ path: 'v', message: 'expected 1, got 9' }])
+  await queue.close()
+})

@@ -1,0 +1,194 @@
+// Pins: a body of whatever shape costs bounded work once it is read, and harms nobody beside it. The requests are those
+// that once held the event loop for seconds or ended the process. Real: Redis, HTTP, producer.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { acceptBatch } from '../../src/accept/accept-batch.ts'
+import { acceptMessage } from '../../src/accept/accept-message.ts'
+import type { SendKind } from '../../src/accept/read-send.ts'
+import { Refusal } from '../../src/accept/refusal.ts'
+import { defineCampaign } from '../../src/campaigns/create-campaign.ts'
+import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { templatesKey } from '../../src/store/redis-keys.ts'
+import { imageBody, templateBody } from '../support/example-messages.ts'
+import { longestTurn } from '../support/longest-turn.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+
+/** No request may hold the event loop for longer, on a machine that has the time. */
+const TURN_MAX_MS = 100
+const MB = 1_024 * 1_024
+
+let service: Service
+let tenant: Tenant
+let queues: ReturnType<typeof openLaneQueues>
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  queues = openLaneQueues(service.redis)
+  tenant = await service.addTenant()
+})
+afterAll(async () => {
+  await queues?.close()
+  await service?.close()
+})
+
+/** So many of one thing as have room in so many bytes. */
+const full = (bytes: number, item: unknown): unknown[] =>
+  Array.from({ length: Math.floor(bytes / (JSON.stringify(item).length + 1)) }, () => structuredClone(item))
+
+const message = (more: object) => ({ ...imageBody(), api_key: undefined, image: undefined, ...more })
+const interactive = (action: object, type = 'list') =>
+  message({
+    type: 'interactive',
+    interactive: { type, body: { text: 'a' }, header: { type: 'text', text: 'b' }, action },
+  })
+const rowsOf = (bytes: number) => interactive({ button: 'a', sections: [{ rows: full(bytes, {}) }] })
+const sectionsOf = (bytes: number) => interactive({ button: 'a', sections: full(bytes, {}) })
+const buttonsOf = (bytes: number) => interactive({ buttons: full(bytes, {}) }, 'button')
+const componentsOf = (components: unknown) => ({ ...templateBody({ components }), api_key: undefined })
+const many = (length: number) => Object.fromEntries(Array.from({ length }, (_none, i) => [`field${i}`, 1]))
+const good = () => ({ ...imageBody(), api_key: undefined })
+
+const deps = () => ({
+  redis: service.redis,
+  queues,
+  config: service.config,
+  onFault: (error: unknown) => {
+    throw error
+  },
+})
+const batch = (messages: readonly unknown[], idempotencyKey?: string) =>
+  acceptBatch(deps(), { account: tenant.account, body: { messages }, idempotencyKey })
+const send = (body: Record<string, unknown>, kind: SendKind = 'service') =>
+  acceptMessage(deps(), { account: tenant.account, kind, body, unknownFields: 'ignored', idempotencyKey: undefined })
+
+describe('a batch takes its good message and holds nobody up beside', () => {
+  test.each([
+    ['4 MB of rows in one message', () => [rowsOf(4 * MB)]],
+    ['3 MB of rows in one message', () => [rowsOf(3 * MB)]],
+    ['1,000 messages of 3.5 KB of rows', () => Array.from({ length: 999 }, () => rowsOf(3_500))],
+    ['1,000 messages of 3.5 KB of sections', () => Array.from({ length: 999 }, () => sectionsOf(3_500))],
+    [
+      '1,000 messages with the most rows that are looked at',
+      () =>
+        Array.from({ length: 999 }, () =>
+          interactive({ button: 'a', sections: full(36 * 12, { rows: full(36, {}) }) }),
+        ),
+    ],
+    [
+      '1,000 templates with the most parameters that are looked at',
+      () =>
+        Array.from({ length: 999 }, () =>
+          componentsOf([{ type: 'BODY', parameters: full(600, {}) }, ...full(300, { type: 'CAROUSEL', cards: [{}] })]),
+        ),
+    ],
+    [
+      '4 MB of cards',
+      () => [componentsOf([{ type: 'CAROUSEL', cards: full(4 * MB, { card_index: 0, components: [] }) }])],
+    ],
+    ['4 MB of fields in one parameter', () => [componentsOf([{ type: 'BODY', parameters: [many(250_000)] }])]],
+    ['4 MB of fields that nobody knows', () => [{ ...good(), ...many(250_000) }]],
+    ['4 MB of numbers', () => full(4 * MB, 7).slice(0, 999)],
+  ])('%s', async (_what, junk) => {
+    const messages = [...junk(), good()]
+    for (const key of [undefined, `hostile ${_what}`]) {
+      const { result, turnMs } = await longestTurn(() => batch(messages, key))
+      expect(result.filter((each) => 'id' in each).map(({ index }) => index)).toEqual([messages.length - 1])
+      expect(turnMs).toBeLessThan(TURN_MAX_MS)
+    }
+  })
+})
+
+describe('one message holds nobody up and is refused for its shape', () => {
+  const most = 256 * 1_024
+  test.each<[string, SendKind, () => Record<string, unknown>]>([
+    ['buttons', 'service', () => buttonsOf(most)],
+    ['sections', 'service', () => sectionsOf(most)],
+    ['rows', 'service', () => rowsOf(most)],
+    ['template components', 'template', () => componentsOf(full(most, {}))],
+    ['template parameters', 'template', () => componentsOf([{ type: 'BODY', parameters: full(most, {}) }])],
+    [
+      'parameters with one value too many',
+      'template',
+      () => componentsOf([{ parameters: [{ type: 'text', text: full(most, {}) }] }]),
+    ],
+  ])('256 KB of %s', async (_what, kind, bodyOf) => {
+    const body = bodyOf()
+    const { result, turnMs } = await longestTurn(() =>
+      send(body, kind).then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
+    )
+    if (!(result instanceof Refusal)) throw new Error(`not refused: ${String(result)}`)
+    expect(result.code).toBe('invalid_request')
+    expect(result.faults.length).toBeLessThanOrEqual(100)
+    expect(turnMs).toBeLessThan(TURN_MAX_MS)
+    const path = kind === 'service' ? '/sendservicemessages/sendmessages' : '/chatappbusiness/send-templated-message'
+    const answer = await service.post(path, { ...body, api_key: tenant.apiKey })
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(answer.status).toBeLessThan(500)
+  })
+})
+
+test('a good message of a request whose other one is junk is taken over HTTP', async () => {
+  const messages = [rowsOf(100_000), good()]
+  const answer = await service.post('/messages/batch', { messages }, { authorization: `Bearer ${tenant.apiKey}` })
+  expect(answer.status).toBe(200)
+  const { results } = z.object({ results: z.array(z.object({ id: z.string().optional() })) }).parse(answer.body)
+  expect(results.map(({ id }) => id !== undefined)).toEqual([false, true])
+})
+
+test('a message that cannot be judged by our own fault is refused, and its good neighbour taken', async () => {
+  await service.redis.hset(templatesKey(tenant.account), 'order_update/en_US', 'no JSON')
+  const heard: number[] = []
+  const request = { account: tenant.account, body: { messages: [componentsOf([]), good()] }, idempotencyKey: undefined }
+  const results = await acceptBatch({ ...deps(), onFault: (_error, index) => heard.push(index) }, request)
+  expect(results).toMatchObject([
+    { index: 0, error: { code: 'internal' } },
+    { index: 1, id: expect.any(String) },
+  ])
+  expect(heard).toEqual([0])
+  const over = await service.post('/messages/batch', request.body, { authorization: `Bearer ${tenant.apiKey}` })
+  expect(over).toMatchObject({ status: 200, body: { results: [{ error: { code: 'internal' } }, { index: 1 }] } })
+  await service.redis.hdel(templatesKey(tenant.account), 'order_update/en_US')
+})
+
+test('60,000 tags are refused before anybody looks at them', async () => {
+  const api_key = await tenant.key('contacts:read')
+  const tags = full(250 * 1_024, 'a')
+  const { result, turnMs } = await longestTurn(() =>
+    service.post('/api/betav3/tagmanage/tag/fetchContactsTagWise', { api_key, tags }),
+  )
+  expect(result).toMatchObject({ status: 422, body: { error: { code: 'invalid_tags', details: [{ path: 'tags' }] } } })
+  expect(turnMs).toBeLessThan(TURN_MAX_MS)
+})
+
+test('60,000 file ids are refused with faults of the first few only', async () => {
+  const bearer = { authorization: `Bearer ${await tenant.key('gallery')}` }
+  const body = { file_ids: full(250 * 1_024, 'a'), folder_id: 1 }
+  const { result, turnMs } = await longestTurn(() =>
+    service.post('/partners/wp-gallery/manage/files/bulk-move', body, bearer),
+  )
+  expect(result.status).toBe(400)
+  expect(turnMs).toBeLessThan(TURN_MAX_MS)
+})
+
+test.each([
+  ['components', { components: full(250 * 1_024, {}) }],
+  ['one parameter', { components: [{ type: 'BODY', parameters: [{ type: 'text', text: full(250 * 1_024, {}) }] }] }],
+  ['a long text', { components: [{ type: 'BODY', parameters: [{ type: 'text', text: 'x'.repeat(17_000) }] }] }],
+])('a campaign of more than 16 KB in %s is refused', async (_what, template) => {
+  const body = {
+    sender: tenant.partnerNumber,
+    template: { name: 'spring', language: { code: 'en_US' }, ...template },
+    recipients: { tags: [1] },
+  }
+  const { result, turnMs } = await longestTurn(() =>
+    defineCampaign(
+      { redis: service.redis, retentionMs: service.config.retentionMs },
+      { account: tenant.account, body, idempotencyKey: undefined },
+    ).catch((error: unknown) => error),
+  )
+  if (!(result instanceof Refusal)) throw new Error(`not refused: ${String(result)}`)
+  expect(result.faults[0]?.message).toMatch(/^a campaign has at most 16384 characters/)
+  expect(turnMs).toBeLessThan(TURN_MAX_MS)
+})

@@ -1,0 +1,187 @@
+// Pins: a field that nobody knows is never silently dropped. At the addresses of the older interface its path is named in
+// a header, on the fast path and through Express alike; at the addresses of our own it is refused.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadConfig, unknownSettings } from '../../src/config.ts'
+import { createTag } from '../../src/store/contact-tags.ts'
+import { createFolder } from '../../src/store/gallery-folders.ts'
+import { imageBody, templateBody } from '../support/example-messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+
+let service: Service
+let tenant: Tenant
+const template = {
+  name: 'order_update',
+  language: 'en_US',
+  category: 'UTILITY',
+  components: [{ type: 'BODY', text: 'Hi {{1}}' }],
+}
+beforeAll(async () => {
+  service = await startService({ worker: false, templates: [template] })
+  tenant = await service.addTenant()
+})
+afterAll(() => service?.close())
+
+const HEADER = 'x-laneway-ignored'
+const SEND = '/sendservicemessages/sendmessages'
+
+async function ask(method: string, path: string, body: object | undefined, headers: Record<string, string> = {}) {
+  const answer = await fetch(`${service.url}${path}`, {
+    method,
+    headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: every test looks at what it needs
+  const json: any = await answer.json()
+  return { status: answer.status, ignored: answer.headers.get(HEADER), body: json }
+}
+const bearer = async (permission: Parameters<Tenant['key']>[0]) => ({
+  authorization: `Bearer ${await tenant.key(permission)}`,
+})
+
+const filled = () => ({
+  ...templateBody({
+    components: [{ type: 'body', parameters: [{ type: 'TEXT', text: 'a', txet: 'b' }], colour: 'red' }],
+  }),
+  sender: tenant.partnerNumber,
+})
+
+describe('the older interface ignores it and names it', () => {
+  // Express takes what does not say how long it is.
+  test.each([
+    ['on the fast path', { 'content-type': 'application/json' }],
+    ['through Express', { 'content-type': 'application/json ;charset=UTF-8' }],
+  ])('%s', async (_way, headers) => {
+    const body = { ...imageBody({ captoin: 'a' }), api_key: tenant.apiKey, to: '+447700900123', note: { a: 1 } }
+    expect(await ask('POST', SEND, body, headers)).toMatchObject({ status: 200, ignored: 'image.captoin, note' })
+  })
+
+  test('in every part of a template message', async () => {
+    const body = { ...filled(), api_key: tenant.apiKey }
+    const answer = await ask('POST', '/chatappbusiness/send-templated-message', body)
+    expect(answer).toMatchObject({
+      status: 200,
+      ignored: 'template.components[0].parameters[0].txet, template.components[0].colour',
+    })
+  })
+
+  test('in lookups, contact lists and the gallery', async () => {
+    const sent = await ask('POST', SEND, { ...imageBody(), api_key: tenant.apiKey, to: '+447700900123' })
+    const message_id = sent.body.messages[0].id
+    const lookup = { api_key: tenant.apiKey, message_id, x: 1 }
+    const { id: tag } = await createTag(service.redis, tenant.account, 'people')
+    const folder = await createFolder(service.redis, tenant.account, { name: 'a' })
+    const gallery = await bearer('gallery')
+    const asXhr = { ...(await bearer('contacts:write')), 'x-requested-with': 'XMLHttpRequest' }
+    const answers = [
+      await ask('POST', '/chatappbusiness/fetchmessageinfo', lookup),
+      await ask('POST', '/chatappbusiness/getmessgageinfobyid', lookup),
+      await ask('POST', '/api/betav3/tagmanage/tag/fetchContactsTagWise', {
+        api_key: await tenant.key('contacts:read'),
+        tags: [tag],
+        x: 1,
+      }),
+      await ask('POST', '/partners/broadcast/addnewcontacttag', { name: 'more people', x: 1 }, asXhr),
+      await ask('PUT', `/partners/wp-gallery/manage/folders/${folder.id}`, { name: 'b', x: 1 }, gallery),
+    ]
+    expect(answers.map(({ status, ignored }) => [status, ignored])).toEqual(answers.map(() => [200, 'x']))
+  })
+
+  test('by a header of bounded length in which nothing can be smuggled', async () => {
+    const names = ['a\r\nset-cookie: x=1', 'ü', '😀', 'x'.repeat(500), ...Array.from({ length: 50 }, (_, i) => `f${i}`)]
+    const more = Object.fromEntries(names.map((name) => [name, 'secret']))
+    const { status, ignored } = await ask('POST', SEND, { ...imageBody(), api_key: tenant.apiKey, ...more })
+    expect(status).toBe(200)
+    expect(ignored).toMatch(/^[\w.[\]$@:/,? -]{1,1000}$/)
+    expect(ignored?.split(', ')).toHaveLength(20)
+    expect(ignored).not.toContain('secret')
+  })
+
+  test('and says nothing when every field is known', async () => {
+    const text = { type: 'BODY', parameters: [{ type: 'text', text: 'a', parameter_name: 'idle' }] }
+    const known = {
+      ...templateBody({ components: [text] }, { campaign_id: 'c', valid_until: soon() }),
+      sender: tenant.partnerNumber,
+    }
+    const answer = await ask('POST', '/chatappbusiness/send-templated-message', { ...known, api_key: tenant.apiKey })
+    expect(answer).toMatchObject({ status: 200, ignored: null })
+  })
+})
+
+const soon = () => new Date(Date.now() + 60_000).toISOString()
+
+describe('an address of our own refuses it', () => {
+  const unknown = (...paths: string[]) => paths.map((path) => ({ path, message: 'unknown field' }))
+
+  test('in a message of a batch, and takes its neighbour', async () => {
+    const messages = [
+      { ...imageBody({ captoin: 'a' }), note: 1 },
+      { ...imageBody(), api_key: undefined },
+      { ...filled(), api_key: undefined, sender: 'nobody' },
+    ]
+    const { status, body } = await ask('POST', '/messages/batch', { messages }, await bearer('messages:send'))
+    expect(status).toBe(200)
+    expect(body.results[0].error.details).toEqual(unknown('api_key', 'image.captoin', 'note'))
+    expect(body.results[1].id).toBeDefined()
+    expect(body.results[2].error.details).toEqual([
+      ...unknown('template.components[0].parameters[0].txet', 'template.components[0].colour'),
+      { path: 'sender', message: 'not a sender of the account' },
+    ])
+  })
+
+  const campaign = (more: object = {}, recipients: object = { tags: [1] }, language: object = {}) => ({
+    sender: tenant.partnerNumber,
+    template: { name: 'order_update', language: { code: 'en_US', ...language }, components: [] },
+    recipients,
+    ...more,
+  })
+
+  test.each<[string, string, () => object | undefined, string[]]>([
+    ['a batch', '/messages/batch', () => ({ messages: [imageBody()], mesages: [] }), ['mesages']],
+    ['a campaign', '/campaigns', () => campaign({ valid_untill: 'x', x: 1 }), ['valid_untill', 'x']],
+    ["a campaign's language", '/campaigns', () => campaign({}, undefined, { x: 1 }), ['template.language.x']],
+    ["a campaign's tags", '/campaigns', () => campaign({}, { tags: [1], exept: [2] }), ['recipients.exept']],
+    ["a campaign's rows", '/campaigns', () => campaign({}, { rows: { fone: 'a' } }), ['recipients.rows.fone']],
+    [
+      "a campaign's components",
+      '/campaigns',
+      () => ({
+        ...campaign(),
+        template: {
+          ...campaign().template,
+          components: [{ type: 'BODY', parameters: [{ type: 'text', text: 'a', txet: 'b' }] }],
+        },
+      }),
+      ['template.components[0].parameters[0].txet'],
+    ],
+    ['a pause', '/campaigns/cmp_1_1/pause', () => ({ raeson: 'a' }), ['raeson']],
+    ['a start', '/campaigns/cmp_1_1/start', () => ({ at: 'a' }), ['at']],
+  ])('in the body of %s', async (_what, path, body, paths) => {
+    const answer = await ask('POST', path, body(), await bearer('messages:send'))
+    expect(answer).toMatchObject({ status: 400, ignored: null, body: { error: { details: unknown(...paths) } } })
+  })
+
+  test('in the body of lanes, requeue and folders, and in the query of lists', async () => {
+    const admin = await bearer('admin')
+    const gallery = await bearer('gallery')
+    const answers = [
+      await ask('POST', `/admin/lanes/${tenant.partnerLane}/pause`, { x: 1 }, admin),
+      await ask('POST', `/admin/lanes/${tenant.partnerLane}/resume`, { x: 1 }, admin),
+      await ask('POST', `/admin/lanes/${tenant.partnerLane}/rate`, { rate: 5, x: 1 }, admin),
+      await ask('POST', '/partners/wp-gallery/manage/folders', { name: 'c', x: 1 }, gallery),
+      await ask('GET', '/partners/wp-gallery/manage/folders?x=1', undefined, gallery),
+      await ask('GET', '/campaigns?x=1', undefined, await bearer('messages:read')),
+    ]
+    for (const { status, body } of answers) expect([status, body.error.details]).toEqual([400, unknown('x')])
+  })
+})
+
+test('settings that nobody knows are named, known ones and those of others are not', () => {
+  const env = { LANEWAY_TYPO: '1', LANEWAY_LOG_LEVEL: 'info', PORT: '0', OTHER: '1', LANEWAY_RETENTION_DAY: '9' }
+  expect(unknownSettings(env)).toEqual(['LANEWAY_RETENTION_DAY', 'LANEWAY_TYPO'])
+  expect(() => loadConfig(env)).not.toThrow()
+})
+
+test('a validity longer than the retention is refused at the start', () => {
+  const env = { LANEWAY_RETENTION_DAYS: '9', LANEWAY_VALIDITY_CAMPAIGN_SECONDS: String(10 * 86_400) }
+  expect(() => loadConfig(env)).toThrow('must not be longer than LANEWAY_RETENTION_DAYS')
+})
