@@ -107,7 +107,8 @@ function harden(server: Server): void {
     })
   })
   server.headersTimeout = 10_000
-  server.requestTimeout = 300_000
+  // Each way to take a body has a limit of its own: body.ts for those held in memory, flowing.ts for those on disk.
+  server.requestTimeout = 0
   server.keepAliveTimeout = 65_000
   server.maxHeadersCount = 100
 }

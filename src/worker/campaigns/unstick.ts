@@ -1,0 +1,82 @@
+// What a campaign that was fed to its end and still does not end is looked through for: messages that were lost between
+// the list and a claim, and messages whose record is gone before they were settled.
+import type { Log } from '../../log.ts'
+import { firstUnclaimed, unsettledPlaces } from '../../store/campaign-marks.ts'
+import type { Snapshot } from '../../store/campaign-snapshot.ts'
+import { idOf } from '../../store/campaigns.ts'
+import { conclude } from '../../store/message-conclude.ts'
+import { readStates } from '../../store/message-states.ts'
+import type { Redis } from '../../store/redis.ts'
+import { type Mould, messageOf } from './feed.ts'
+
+/** Nothing has moved for so long: the campaign is looked through. */
+const STILL_MS = 20_000
+/** The first look when jobs are certain to be missing comes at once, the next after this, and each later after twice as long. */
+const FIRST_MS = 1_000
+/** Records asked for in one round trip. */
+const AT_ONCE = 500
+
+export interface Stillness {
+  /** Recipients whose message was never claimed. */
+  unclaimed: number
+  /** Those and the messages that are not settled. */
+  unsettled: number
+  /** Jobs on the lane, of whatever origin. */
+  backlog: number
+}
+
+/**
+ * Says when to look through a campaign that was fed to its end: at once when fewer jobs stand on the lane than recipients
+ * are unclaimed, which only a loss explains, else when nothing has moved for 20 s. Looking in vain makes it wait longer,
+ * so that a message that nobody can help costs next to nothing.
+ */
+export function createStuckCheck(now: () => number = () => performance.now()) {
+  let last = { figures: '', since: now() }
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let waitMs = 0
+  return ({ unclaimed, unsettled, backlog }: Stillness): boolean => {
+    const figures = `${unclaimed} ${unsettled}`
+    if (figures !== last.figures) last = { figures, since: now() }
+    if (unsettled <= 0) return false
+    const isCertain = unclaimed > 0 && backlog < unclaimed
+    if (isCertain ? now() - lookedAt < waitMs : now() - Math.max(last.since, lookedAt) < STILL_MS) return false
+    lookedAt = now()
+    waitMs = Math.min(STILL_MS, Math.max(FIRST_MS, 2 * waitMs))
+    return true
+  }
+}
+
+/**
+ * Ends every message of the campaign as unknown that was claimed and whose record is gone. Returns the place of the first
+ * recipient whose message was never claimed, from which the list is to be fed once more; undefined when there is none.
+ */
+export async function unstick(
+  deps: { redis: Redis; log: Log; config: { retentionMs: number } },
+  mould: Mould,
+  total: number,
+  snapshot: Snapshot,
+): Promise<number | undefined> {
+  const { redis, log, config } = deps
+  const { lane } = mould.id
+  for await (const places of unsettledPlaces(redis, mould.id, total)) {
+    for (let from = 0; from < places.length; from += AT_ONCE) {
+      const messages = []
+      for (const place of places.slice(from, from + AT_ONCE)) {
+        const [recipient] = await snapshot.read(place, 1)
+        if (recipient !== undefined) messages.push(messageOf(mould, recipient, place))
+      }
+      const states = await readStates(
+        redis,
+        lane,
+        messages.map(({ ulid }) => ulid),
+      )
+      for (const [i, { ulid, payload }] of messages.entries()) {
+        if (states[i] !== undefined) continue
+        const ended = await conclude(redis, { lane, ulid }, 'gone', payload, config.retentionMs)
+        if (ended) log.warn({ campaign: idOf(mould.id), message: ulid }, 'campaign.record_lost')
+      }
+    }
+  }
+  const place = await firstUnclaimed(redis, mould.id, 0, total)
+  return place < total ? place : undefined
+}
