@@ -9,10 +9,11 @@ import { readStates } from '../../store/message-states.ts'
 import type { Redis } from '../../store/redis.ts'
 import { type Mould, messageOf } from './feed.ts'
 
-/** Nothing has moved for so long: the campaign is looked through. */
-const STILL_MS = 20_000
-/** The first look when jobs are certain to be missing comes at once, the next after this, and each later after twice as long. */
-const FIRST_MS = 1_000
+/** Nothing has moved for so long: the campaign is looked through. It costs half a byte per recipient. */
+const STILL_MS = 2_000
+/** Two looks are so far apart at least; each look in vain doubles it, up to the second figure. */
+const LEAST_APART_MS = 1_000
+const MOST_APART_MS = 30_000
 /** Records asked for in one round trip. */
 const AT_ONCE = 500
 
@@ -27,21 +28,25 @@ export interface Stillness {
 
 /**
  * Says when to look through a campaign that was fed to its end: at once when fewer jobs stand on the lane than recipients
- * are unclaimed, which only a loss explains, else when nothing has moved for 20 s. Looking in vain makes it wait longer,
+ * are unclaimed, which only a loss explains, else when nothing has moved for 2 s. Looking in vain makes it wait longer,
  * so that a message that nobody can help costs next to nothing.
  */
 export function createStuckCheck(now: () => number = () => performance.now()) {
   let last = { figures: '', since: now() }
   let lookedAt = Number.NEGATIVE_INFINITY
-  let waitMs = 0
+  let inVain = 0
   return ({ unclaimed, unsettled, backlog }: Stillness): boolean => {
     const figures = `${unclaimed} ${unsettled}`
-    if (figures !== last.figures) last = { figures, since: now() }
+    if (figures !== last.figures) {
+      last = { figures, since: now() }
+      inVain = 0
+    }
     if (unsettled <= 0) return false
     const isCertain = unclaimed > 0 && backlog < unclaimed
-    if (isCertain ? now() - lookedAt < waitMs : now() - Math.max(last.since, lookedAt) < STILL_MS) return false
+    if (!isCertain && now() - last.since < STILL_MS) return false
+    if (now() - lookedAt < Math.min(MOST_APART_MS, LEAST_APART_MS * 2 ** inVain)) return false
     lookedAt = now()
-    waitMs = Math.min(STILL_MS, Math.max(FIRST_MS, 2 * waitMs))
+    inVain += 1
     return true
   }
 }
