@@ -30,7 +30,7 @@ import {
 import { openLaneQueues } from '../../src/store/lane-queues.ts'
 import { conclude } from '../../src/store/message-conclude.ts'
 import { readMessage } from '../../src/store/message-records.ts'
-import { claim, decide, giveEvidence, loseAttempt, proveUnsent, requeue } from '../../src/store/messages.ts'
+import { cancel, claim, decide, giveEvidence, loseAttempt, proveUnsent, requeue } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
 import { endedBadlyKey, lanePrefix, messageKey, openKey } from '../../src/store/redis-keys.ts'
 import { importTemplate } from '../../src/store/templates.ts'
@@ -209,7 +209,7 @@ async function createLife(world: World, lane: number, total: number) {
       let left = commands
       connection.sendCommand = (...args: Parameters<Redis['sendCommand']>) => {
         left -= 1
-        if (left < 0) connection.disconnect()
+        if (left === -1) connection.disconnect()
         return send(...args)
       }
       await feedOn(connection, AbortSignal.timeout(500)).catch(() => {})
@@ -261,6 +261,20 @@ async function createLife(world: World, lane: number, total: number) {
         await new Promise((resolve) => setTimeout(resolve, 10))
       }
       await feeding
+    },
+
+    places: (): number[] => Array.from({ length: total }, (_, place) => place),
+
+    /** A person cancels the message at this place; what is not waiting stays as it is. */
+    async cancel(place: number): Promise<void> {
+      const message = messages[place]
+      if (message) await cancel(redis, message)
+    },
+
+    /** A late webhook says that the message at this place was delivered, if the provider took it. */
+    async delivered(place: number): Promise<void> {
+      const [message, name] = [messages[place], ledger.get(place)?.at(-1)]
+      if (message && name) await giveEvidence(redis, message, name, 'delivered')
     },
 
     pause: () => pauseCampaign(steer, id, 'by hand'),
