@@ -3,9 +3,9 @@ import type { Fault } from '../messages/fault.ts'
 
 /**
  * `unauthorized` is a key that cannot be used, `forbidden` one that may not do this, `not_found` something that the
- * account does not have, `conflict` a repeat that contradicts what came first; everything else is `invalid`.
+ * account does not have, `conflict` a repeat that contradicts what came first, `overtaken` what somebody else has changed meanwhile; everything else is `invalid`.
  */
-export type RefusalKind = 'invalid' | 'unauthorized' | 'forbidden' | 'not_found' | 'conflict'
+export type RefusalKind = 'invalid' | 'unauthorized' | 'forbidden' | 'not_found' | 'conflict' | 'overtaken'
 
 export class Refusal extends Error {
   override name = 'Refusal'

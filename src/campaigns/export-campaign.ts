@@ -4,6 +4,7 @@ import { hasEnded } from '../messages/campaign-states.ts'
 import { acceptedAtMs, messageId } from '../messages/message-id.ts'
 import { type Happening, readStory } from '../messages/story.ts'
 import { campaignFolder } from '../store/campaign-files.ts'
+import { type Mark, readMarks } from '../store/campaign-marks.ts'
 import { openSnapshot } from '../store/campaign-snapshot.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
 import { csvLine } from '../store/csv.ts'
@@ -34,7 +35,8 @@ export async function* exportCampaign(
         campaignMessageUlid(idOf(campaign), campaign.started_at ?? 0, first + i, to),
       )
       const records = campaign.started_at === undefined ? [] : await readMessages(deps.redis, campaign.lane, ulids)
-      const lines = people.map(({ to }, i) => lineOf(campaign, to, ulids[i] ?? '', records[i]))
+      const marks = await readMarks(deps.redis, campaign, first, people.length)
+      const lines = people.map(({ to }, i) => lineOf(campaign, to, ulids[i] ?? '', records[i], marks[i]))
       yield lines
         .map((line) =>
           format === 'csv' ? csvLine(Object.values(line).map((cell) => cell ?? '')) : `${JSON.stringify(line)}\n`,
@@ -62,10 +64,17 @@ const COLUMNS = [
 ]
 
 /**
- * In the order of COLUMNS. A recipient without a record was not taken up yet, or never will be; of a campaign that is
- * done, the record is older than the retention.
+ * In the order of COLUMNS. Of a recipient whose record is older than the retention the campaign still knows the state;
+ * one without either was not taken up yet, or never will be. `not_kept` is for campaigns of older versions, which kept no
+ * states.
  */
-function lineOf(campaign: Campaign, to: string, ulid: string, record: MessageRecord | undefined) {
+function lineOf(
+  campaign: Campaign,
+  to: string,
+  ulid: string,
+  record: MessageRecord | undefined,
+  mark: Mark | undefined,
+) {
   const story = record ? readStory(record.history, acceptedAtMs(ulid)) : []
   const at = (code: Happening['code']): string | null => {
     const happening = story.findLast((each) => each.code === code)
@@ -75,7 +84,7 @@ function lineOf(campaign: Campaign, to: string, ulid: string, record: MessageRec
   return {
     recipient: to,
     message_id: campaign.started_at === undefined ? null : messageId(campaign.lane, ulid),
-    state: record?.state ?? untouched,
+    state: record?.state ?? mark ?? untouched,
     claimed_at: at('c'),
     sent_at: at('s'),
     delivered_at: at('d'),

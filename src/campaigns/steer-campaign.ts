@@ -49,7 +49,7 @@ export async function checkCampaign(deps: SteerDeps, campaign: Campaign): Promis
   if ('rows' in campaign.definition.recipients && campaign.rows_file === '') {
     throw new Refusal('invalid', 'no_rows', 'Upload the rows before the preflight.')
   }
-  const epoch = await move(deps, campaign, 'check', { begins: true })
+  const epoch = await move(deps, campaign, 'check', { begins: true, fields: { preflight_starts: 0 } })
   if (epoch !== undefined) await deps.queue.add('preflight', campaign, epoch)
 }
 
@@ -67,7 +67,8 @@ export async function scheduleCampaign(deps: SteerDeps, campaign: Campaign, atMs
 
 export async function startCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
   await requireTemplate(deps, campaign, 'start')
-  const epoch = await move(deps, campaign, 'start', { begins: true, fields: { started_at: NOW, resumed_at: NOW } })
+  const fields = { started_at: NOW, resumed_at: NOW, keeps_marks: 1 }
+  const epoch = await move(deps, campaign, 'start', { begins: true, fields })
   if (epoch !== undefined) await deps.queue.add('fan-out', campaign, epoch)
 }
 

@@ -22,7 +22,7 @@ const NONE: Shares = {
 /** `counts` of the messages that have a record, by state. Recipients without one wait, or were never taken up. */
 export function sharesOf(counts: Partial<Shares>, total: number, state: CampaignState): Shares {
   const shares: Shares = { ...NONE, ...counts }
-  const untouched = total - STATES.reduce((sum, each) => sum + shares[each], 0)
+  const untouched = Math.max(0, total - STATES.reduce((sum, each) => sum + shares[each], 0))
   shares[state === 'cancelled' ? 'cancelled' : 'queued'] += untouched
   return shares
 }

@@ -36,6 +36,18 @@ export const workerLost: Problem = {
   sentence: 'The worker ended before it could write down an answer; the message may have been sent.',
 }
 
+/** Its record is gone (evicted, deleted, or older than the retention while no worker ran) before it was settled. */
+export const recordLost: Problem = {
+  code: 'record_lost',
+  sentence: 'Its record was gone before the outcome was known; the message may have been sent.',
+}
+
+/** Its job was dead-lettered: no attempt was ever made. */
+export const deadLetter: Problem = {
+  code: 'dead_letter',
+  sentence: 'It could not be processed and was set aside.',
+}
+
 export type Outcome =
   | { kind: 'sent'; providerId: string }
   /** Proven unsent. `laneMs`: how long the whole lane waits; it grows with `backoff` when the cause may last. */

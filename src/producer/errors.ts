@@ -44,6 +44,7 @@ const STATUS_OF: Readonly<Record<RefusalKind, number>> = {
   forbidden: 403,
   not_found: 404,
   conflict: 422,
+  overtaken: 409,
 }
 
 /** A request that was refused while it was accepted. */

@@ -17,8 +17,6 @@ const CONNECTIONS_MAX = 2_000
 const MAKE_ROOM_MS = 1_000
 /** Headers must be there by then. */
 const HEADERS_MS = 10_000
-/** And a whole request, uploads included. */
-const REQUEST_MS = 300_000
 /** A connection without a request is kept so long for the next one. */
 const KEEP_ALIVE_MS = 65_000
 /**
@@ -40,7 +38,8 @@ const PIPELINED_MAX = 16
 export function limit(server: Server, log: Log): void {
   server.maxConnections = CONNECTIONS_MAX
   server.headersTimeout = HEADERS_MS
-  server.requestTimeout = REQUEST_MS
+  // Each way to take a body has a limit of its own: body.ts for those held in memory, flowing.ts for those on disk.
+  server.requestTimeout = 0
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.setTimeout(SILENCE_MS)
   // One more than may come, so that what is too many is seen and refused.

@@ -4,6 +4,7 @@ import type { Request } from 'express'
 import { counted } from '../messages/fault.ts'
 import { type Draft, receiveContent } from '../store/gallery-content.ts'
 import { ApiError, invalid } from './errors.ts'
+import { watchFlow } from './flowing.ts'
 
 export interface Upload {
   draft: Draft
@@ -28,6 +29,7 @@ export async function readUpload(request: Request, dataDir: string, maxBytes: nu
   const form = openForm(request, maxBytes)
   const fields = new Map<string, string>()
   let file: { name: string; draft: Promise<Draft> } | undefined
+  const flow = watchFlow(request)
   try {
     await new Promise<void>((resolve, reject) => {
       const refuse = (error: Error) => {
@@ -55,6 +57,7 @@ export async function readUpload(request: Request, dataDir: string, maxBytes: nu
       request.on('close', () => {
         if (!request.complete) refuse(brokenForm(new Error('the client hung up')))
       })
+      flow.silence.catch(refuse)
       request.pipe(form)
     })
     if (file === undefined) throw invalid([{ path: 'file', message: 'required' }])
@@ -64,6 +67,8 @@ export async function readUpload(request: Request, dataDir: string, maxBytes: nu
     const draft = await file?.draft.catch(() => undefined)
     await draft?.discard()
     throw error
+  } finally {
+    flow.stop()
   }
 }
 

@@ -4,9 +4,13 @@ import { CAMPAIGN_QUEUE, type CampaignJob, type CampaignPayload, campaignJobId }
 import type { CampaignId } from '../messages/campaign-id.ts'
 import type { Redis } from './redis.ts'
 import { sharedQueuePrefix } from './redis-keys.ts'
+import { within } from './within.ts'
 
 /** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
 const EVENTS_KEPT = 100
+
+/** How long an add or a look may take before the caller hears that Redis is away. */
+const LIMIT_MS = 2_500
 
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 
@@ -26,9 +30,9 @@ export function openCampaignQueue(redis: Redis) {
 
     /** Resolves once the job is in Redis. Adding the same one again changes nothing. */
     async add(job: CampaignJob, id: CampaignId, epoch: number): Promise<void> {
-      // While Redis is away BullMQ would wait for ever.
+      // While Redis is away BullMQ would wait for ever, and for one that hangs as well.
       if (redis.status !== 'ready') throw new Error('Connection is closed.')
-      await queue.add(job, { v: 1, ...id, epoch }, { jobId: campaignJobId(job, id, epoch) })
+      await within(LIMIT_MS, queue.add(job, { v: 1, ...id, epoch }, { jobId: campaignJobId(job, id, epoch) }))
     },
 
     close: (): Promise<void> => queue.close(),

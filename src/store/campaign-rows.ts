@@ -2,61 +2,87 @@
 import { z } from 'zod'
 import { formatOf, readRowsFile } from './campaign-files.ts'
 import { csvRecords, UnclosedQuoteError } from './csv.ts'
+import { createTurns } from './turns.ts'
 
 export type Row =
-  /** Only of CSV, first: the columns of the header. */
-  | { kind: 'columns'; columns: string[] }
   | { kind: 'row'; line: number; cells: ReadonlyMap<string, string> }
   | { kind: 'broken'; line: number; explanation: string }
 
-/** `line` counts from 1. Rows that cannot be read are told as such and do not stop the others. */
-export async function* readRows(folder: string, rowsFile: string): AsyncGenerator<Row> {
-  const bytes = readRowsFile(folder, rowsFile)
-  yield* formatOf(rowsFile) === 'csv' ? csvRows(bytes) : ndjsonRows(bytes)
+/** The file as a whole cannot be used. The message is for the person who uploaded it. */
+export class RowsError extends Error {
+  override name = 'RowsError'
 }
 
-async function* csvRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<Row> {
-  let columns: string[] | undefined
+/** Columns of a row; a file with more is no list of people. With 65,000 of them a row took 8 ms. */
+const MOST_COLUMNS = 1_000
+
+/**
+ * The rows with the cells of the `needed` columns. `line` counts from 1. A row that cannot be read is reported as such
+ * and does not stop the others. Throws a RowsError for CSV without one of these columns, or with too many.
+ */
+export async function* readRows(folder: string, rowsFile: string, needed: readonly string[]): AsyncGenerator<Row> {
+  const bytes = readRowsFile(folder, rowsFile)
+  yield* formatOf(rowsFile) === 'csv' ? csvRows(bytes, needed) : ndjsonRows(bytes, needed)
+}
+
+async function* csvRows(bytes: AsyncIterable<Buffer>, needed: readonly string[]): AsyncGenerator<Row> {
+  let header: { count: number; at: [column: string, place: number][] } | undefined
   try {
     for await (const { line, cells } of csvRecords(bytes)) {
-      if (columns === undefined) {
-        columns = cells.map((cell) => cell.trim())
-        yield { kind: 'columns', columns }
+      if (header === undefined) {
+        header = { count: cells.length, at: placesOf(cells, needed) }
         continue
       }
       // Spreadsheets leave lines of empty cells behind their last row.
       if (cells.every((cell) => cell.trim() === '')) continue
-      if (cells.length > columns.length && cells.slice(columns.length).some((cell) => cell.trim() !== '')) {
-        yield { kind: 'broken', line, explanation: `expected ${columns.length} cells, got ${cells.length}` }
+      if (cells.length > header.count && cells.slice(header.count).some((cell) => cell.trim() !== '')) {
+        yield { kind: 'broken', line, explanation: `expected ${header.count} cells, got ${cells.length}` }
         continue
       }
-      yield { kind: 'row', line, cells: new Map(columns.map((column, i) => [column, cells[i]?.trim() ?? ''])) }
+      const found = header.at.map(([column, place]): [string, string] => [column, cells[place]?.trim() ?? ''])
+      yield { kind: 'row', line, cells: new Map(found) }
     }
   } catch (error) {
     if (!(error instanceof UnclosedQuoteError)) throw error
     yield { kind: 'broken', line: error.line, explanation: `${error.message}, so that nothing after it can be read` }
   }
-  if (columns === undefined) yield { kind: 'columns', columns: [] }
+  if (header === undefined) placesOf([], needed)
+}
+
+/** Where each needed column stands, the last one of a name; throws a RowsError. */
+function placesOf(header: readonly string[], needed: readonly string[]): [column: string, place: number][] {
+  if (header.length > MOST_COLUMNS) {
+    throw new RowsError(`the file has ${header.length} columns, at most ${MOST_COLUMNS} are allowed`)
+  }
+  const places = new Map(header.map((cell, place) => [cell.trim(), place]))
+  const missing = needed.filter((column) => !places.has(column))
+  if (missing.length > 0) {
+    throw new RowsError(`the file has no column ${missing.map((name) => `"${name}"`).join(', ')}`)
+  }
+  return needed.map((column) => [column, places.get(column) ?? 0])
 }
 
 const rowSchema = z.record(z.string(), z.unknown())
 /** A row is a few values; one that grows past this is no row, and memory must stay flat. */
 const MAX_LINE = 64 * 1024
 
-async function* ndjsonRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<Row> {
+async function* ndjsonRows(bytes: AsyncIterable<Buffer>, needed: readonly string[]): AsyncGenerator<Row> {
   let line = 0
+  const taken = createTurns()
   for await (const text of linesOf(bytes)) {
     line += 1
-    if (text.trim() !== '') yield ndjsonRow(line, text)
+    await taken(text.length)
+    if (text.trim() !== '') yield ndjsonRow(line, text, needed)
   }
 }
 
-function ndjsonRow(line: number, text: string): Row {
+function ndjsonRow(line: number, text: string, needed: readonly string[]): Row {
   if (text.length > MAX_LINE) return { kind: 'broken', line, explanation: `longer than ${MAX_LINE} characters` }
   const parsed = rowSchema.safeParse(jsonOf(text))
   if (!parsed.success) return { kind: 'broken', line, explanation: 'not a JSON object' }
   const cells = new Map<string, string>()
-  for (const [column, value] of Object.entries(parsed.data)) {
+  for (const column of needed) {
+    const value = Object.hasOwn(parsed.data, column) ? parsed.data[column] : undefined
     if (typeof value === 'string') cells.set(column, value.trim())
     else if (typeof value === 'number' || typeof value === 'boolean') cells.set(column, String(value))
   }

@@ -27,6 +27,11 @@ const lineSchema = jsonText
   .pipe(z.tuple([z.string().regex(/^\d{5,15}$/)], z.string()))
   .transform(([to, ...values]): Recipient => ({ to, values }))
 
+/** Refused recipients that are written down with an explanation; of a file of 2 MB that held nobody, all were 148 MB. */
+const MOST_REFUSED = 10_000
+/** Of what stands where a phone number should be. */
+const PHONE_SHOWN = 64
+
 /** Begins a snapshot in a folder of its own inside the campaign's. */
 export async function writeSnapshot(campaignFolder: string) {
   const name = `recipients-${randomUUID()}`
@@ -37,6 +42,7 @@ export async function writeSnapshot(campaignFolder: string) {
   await refused.add(csvLine(['where', 'phone', 'reason', 'explanation']))
   const places: number[] = []
   let total = 0
+  let refusedInAll = 0
 
   return {
     name,
@@ -47,11 +53,17 @@ export async function writeSnapshot(campaignFolder: string) {
       await recipients.add(`${JSON.stringify([to, ...values])}\n`)
     },
 
-    refuse: (where: string, phone: string, reason: string, explanation: string): Promise<void> =>
-      refused.add(csvLine([where, phone, reason, explanation])),
+    /** Beyond the first 10,000 they are only counted, in the last line of the file. */
+    async refuse(where: string, phone: string, reason: string, explanation: string): Promise<void> {
+      refusedInAll += 1
+      if (refusedInAll > MOST_REFUSED) return
+      await refused.add(csvLine([where, phone.slice(0, PHONE_SHOWN), reason, explanation]))
+    },
 
     /** Resolves once all of it is on disk. */
     async close(): Promise<void> {
+      const more = refusedInAll - MOST_REFUSED
+      if (more > 0) await refused.add(csvLine(['', '', 'more', `${more} more were left out and are not listed`]))
       await Promise.all([recipients.close(), refused.close()])
       const bytes = Buffer.alloc(places.length * PLACE_BYTES)
       for (const [i, place] of places.entries()) bytes.writeDoubleLE(place, i * PLACE_BYTES)

@@ -10,7 +10,14 @@ import { preflightSchema } from './campaign-preflight.ts'
 import { defineScript } from './lua.ts'
 import type { Redis } from './redis.ts'
 import { createHash, isThere } from './redis-hashes.ts'
-import { awakeCampaignsKey, campaignCountsKey, campaignKey, campaignsOfAccountKey, rootKeys } from './redis-keys.ts'
+import {
+  awakeCampaignsKey,
+  campaignCountsKey,
+  campaignKey,
+  campaignMarksKey,
+  campaignsOfAccountKey,
+  rootKeys,
+} from './redis-keys.ts'
 import { nextId } from './sequence.ts'
 
 const optionalTime = z.coerce.number().int().optional()
@@ -37,6 +44,13 @@ const campaignSchema = z.object({
     .enum(['0', '1'])
     .default('0')
     .transform((flag) => flag === '1'),
+  /** Whether it keeps the states of its recipients; one that was started by an older version adopts them first. */
+  keeps_marks: z
+    .enum(['0', '1'])
+    .default('0')
+    .transform((flag) => flag === '1'),
+  /** Times that its latest preflight was begun; those that ended in order, unfinished, are taken off again. */
+  preflight_starts: z.coerce.number().int().default(0),
   /** File of uploaded rows and folder of frozen recipients, names inside the campaign's folder. */
   rows_file: z.string().default(''),
   snapshot: z.string().default(''),
@@ -181,7 +195,7 @@ async function findListed(redis: Redis, { lane, number }: CampaignId): Promise<L
   return isThere(raw) ? readRecord(listedSchema, `campaign ${idOf({ lane, number })}`, raw) : undefined
 }
 
-const moveScript = defineScript('campaign-move', 3)
+const moveScript = defineScript('campaign-move', 4)
 const takeoverScript = defineScript('campaign-takeover', 1)
 const moveReply = z.union([
   z.tuple([z.literal('missing')]),
@@ -218,7 +232,10 @@ export async function moveCampaign(
   const reply = moveReply.parse(
     await moveScript(
       redis,
-      [campaignKey(lane, number), awakeCampaignsKey(lane), campaignCountsKey(lane, number)],
+      [
+        ...[campaignKey(lane, number), awakeCampaignsKey(lane)],
+        ...[campaignCountsKey(lane, number), campaignMarksKey(lane, number)],
+      ],
       [
         number,
         to,
@@ -237,19 +254,57 @@ export async function moveCampaign(
     : { kind, state, epoch: now }
 }
 
-/** A new epoch of a running campaign that nobody has worked on for `silentMs`; undefined when somebody does. */
-export async function takeOver(redis: Redis, id: CampaignId, silentMs: number): Promise<number | undefined> {
-  const reply = await takeoverScript(redis, [campaignKey(id.lane, id.number)], [silentMs])
-  return z.number().nullable().parse(reply) ?? undefined
+export type TakeOver =
+  | { kind: 'taken'; epoch: number }
+  /** Somebody works on it, or may do so; `beat` is the latest heartbeat. */
+  | { kind: 'on'; beat: string }
+  /** It does not run. */
+  | { kind: 'over' }
+
+const takeoverReply = z.union([
+  z.tuple([z.literal('taken'), z.number()]),
+  z.tuple([z.literal('on'), z.string()]),
+  z.tuple([z.literal('over')]),
+])
+
+/**
+ * Begins a new epoch of a running campaign that nobody has worked on for `silentMs`. `seenBeat` is the heartbeat that the
+ * caller saw when it looked before: unless it is still the same, somebody is at work and was only slow to write it.
+ */
+export async function takeOver(redis: Redis, id: CampaignId, silentMs: number, seenBeat?: string): Promise<TakeOver> {
+  const args = [silentMs, seenBeat ?? '']
+  const reply = takeoverReply.parse(await takeoverScript(redis, [campaignKey(id.lane, id.number)], args))
+  if (reply[0] === 'taken') return { kind: 'taken', epoch: reply[1] }
+  return reply[0] === 'on' ? { kind: 'on', beat: reply[1] } : { kind: 'over' }
 }
+
+const beatScript = defineScript('campaign-beat', 1)
+
+/** Whoever works on the campaign in this epoch is there, although its round takes long. */
+export async function beatCampaign(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
+  await beatScript(redis, [campaignKey(lane, number)], [epoch])
+}
+
+/**
+ * Counts that a preflight of the campaign begins (1), or that one was given up in order (-1), and returns how many have
+ * begun without an end. A move that begins a check sets them to 0.
+ */
+export const countPreflight = (redis: Redis, { lane, number }: CampaignId, by: 1 | -1): Promise<number> =>
+  redis.hincrby(campaignKey(lane, number), 'preflight_starts', by)
 
 /** How many campaigns run on the lane. */
 export async function runningOn(redis: Redis, lane: number): Promise<number> {
   return (await redis.hvals(awakeCampaignsKey(lane))).filter((state) => state === 'running').length
 }
 
+/** A campaign that a worker has to look after. */
+export interface AwakeCampaign {
+  id: CampaignId
+  state: string
+}
+
 /** Campaigns of all lanes that move by themselves, with their states. */
-export async function awakeCampaigns(redis: Redis): Promise<{ id: CampaignId; state: string }[]> {
+export async function awakeCampaigns(redis: Redis): Promise<AwakeCampaign[]> {
   const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
   const awake = await Promise.all(
     lanes.map(async (lane) =>

@@ -1,5 +1,6 @@
 // CSV as a stream: records with the line they begin on, in flat memory.
 import { parse } from 'csv-parse'
+import { createTurns } from './turns.ts'
 
 /** A quote that is opened and never closed: nobody can tell where the next record begins. */
 export class UnclosedQuoteError extends Error {
@@ -24,9 +25,11 @@ export interface CsvRecord {
 
 /** A record is a few cells; one that grows past this has an open quote somewhere, and memory must stay flat. */
 const MAX_RECORD_BYTES = 64 * 1024
+/** What is parsed at once. */
+const PIECE_BYTES = 64 * 1024
 
 /**
- * The records, the header among them; empty lines are left out. Throws an UnclosedQuoteError after all records before
+ * The records, the header among them; empty lines are left out. The event loop gets a turn every few hundred of them. Throws an UnclosedQuoteError after all records before
  * that one, and whatever reading the bytes throws.
  */
 export async function* csvRecords(source: AsyncIterable<Buffer>): AsyncGenerator<CsvRecord> {
@@ -59,15 +62,27 @@ export async function* csvRecords(source: AsyncIterable<Buffer>): AsyncGenerator
       else parser.write(bytes, done)
     })
 
-  let goesOn = true
-  for await (const bytes of source) {
-    goesOn = await feed(bytes)
-    yield* parsed
+  const taken = createTurns()
+  async function* inTurns(): AsyncGenerator<CsvRecord> {
+    const records = parsed
     parsed = []
+    for (const record of records) {
+      await taken(record.cells.length)
+      yield record
+    }
+  }
+
+  let goesOn = true
+  for await (const piece of source) {
+    // Pieces of 64 KB are parsed at once, in some milliseconds: whoever brings larger ones must not stop the process.
+    for (let at = 0; goesOn && at < piece.length; at += PIECE_BYTES) {
+      goesOn = await feed(piece.subarray(at, at + PIECE_BYTES))
+      yield* inTurns()
+    }
     if (!goesOn) break
   }
   if (goesOn) goesOn = await feed()
-  yield* parsed
+  yield* inTurns()
   if (!goesOn) throw new UnclosedQuoteError(last.lines + 1)
 }
 

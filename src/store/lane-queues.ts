@@ -5,7 +5,7 @@ import { CAMPAIGN_PRIORITY, laneQueue, paceOf } from '../jobs/lanes.ts'
 import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import type { Redis } from './redis.ts'
-import { lanePrefix, rootKeys } from './redis-keys.ts'
+import { laneJobKey, lanePrefix, rootKeys } from './redis-keys.ts'
 import { within } from './within.ts'
 
 /** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
@@ -150,6 +150,18 @@ export function openLaneQueues(redis: Redis) {
       open.clear()
     },
   }
+}
+
+/** Which of these messages of a lane have a job that was dead-lettered, in their order. */
+export async function deadJobs(redis: Redis, lane: number, ids: readonly string[]): Promise<boolean[]> {
+  if (ids.length === 0) return []
+  const pipeline = redis.pipeline()
+  for (const id of ids) pipeline.hexists(laneJobKey(lane, laneQueue(lane), id), 'failedReason')
+  const replies = (await pipeline.exec()) ?? []
+  return replies.map(([error, isDead]) => {
+    if (error) throw error
+    return isDead === 1
+  })
 }
 
 /** The BullMQ job of a message. */

@@ -38,7 +38,7 @@ const claimScript = defineScript('message-claim', 6)
 const stepScript = defineScript('message-step', 5)
 
 const claimReply = z.union([
-  z.tuple([z.enum(['done', 'ignored', 'held', 'stopped']), stateSchema, z.string()]),
+  z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone']), stateSchema, z.string()]),
   z.tuple([z.enum(['lane_rests', 'recipient_rests']), stateSchema, z.number()]),
 ])
 const stepReply = z.union([
@@ -50,9 +50,12 @@ const stepReply = z.union([
 /** What a step came to. `missing`: there is no such record. `waitMs`: of a message whose recipient rests from now on. */
 export type StepResult = { verdict: Verdict; state: State; waitMs?: number | undefined } | { verdict: 'missing' }
 
-/** What a claim came to. `stopped`: its campaign does not run. The lane or the recipient may rest, for `waitMs`. */
+/**
+ * What a claim came to. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before, and
+ * its record is gone; `conclude` ends it. The lane or the recipient may rest, for `waitMs`.
+ */
 export type ClaimResult =
-  | { verdict: Verdict | 'stopped'; state: State }
+  | { verdict: Verdict | 'stopped' | 'gone'; state: State }
   | { verdict: 'lane_rests' | 'recipient_rests'; state: State; waitMs: number }
 
 /**
@@ -85,18 +88,23 @@ export async function claim(
       campaignPrefix(id.lane),
       times.evidenceWaitMs,
       storedProblem(workerLost),
-      ...['t', message.to, 'k', message.type],
-      ...['y', message.class === 'transactional' ? 't' : 'c', 'u', message.validUntil],
-      ...(message.filled === undefined ? ['x', message.text] : ['v', JSON.stringify(message.filled)]),
-      ...(message.campaign === undefined ? [] : ['g', message.campaign]),
-      ...(message.run === undefined ? [] : ['r', message.run]),
-      ...(message.again ? ['o', 1] : []),
+      ...newRecordFields(message),
     ],
   )
   const [verdict, state, last] = claimReply.parse(reply)
   if (verdict !== 'lane_rests' && verdict !== 'recipient_rests') return { verdict, state }
   return { verdict, state, waitMs: Number(last) }
 }
+
+/** What a new record holds besides its progress: field, value, … */
+export const newRecordFields = (message: NewMessage): (string | number)[] => [
+  ...['t', message.to, 'k', message.type],
+  ...['y', message.class === 'transactional' ? 't' : 'c', 'u', message.validUntil],
+  ...(message.filled === undefined ? ['x', message.text] : ['v', JSON.stringify(message.filled)]),
+  ...(message.campaign === undefined ? [] : ['g', message.campaign]),
+  ...(message.run === undefined ? [] : ['r', message.run]),
+  ...(message.again ? ['o', 1] : []),
+]
 
 interface StepArguments {
   kind: string
@@ -177,6 +185,11 @@ export const requeue = (redis: Redis, id: MessageId, validUntil: number): Promis
 /** Stops a message that is not being sent. */
 export const cancel = (redis: Redis, id: MessageId): Promise<StepResult> => takeStep(redis, id, { kind: 'cancel' })
 
+/** The record lives for `retentionMs` from now on at least. */
+export async function keepRecord(redis: Redis, { lane, ulid }: MessageId, retentionMs: number): Promise<void> {
+  await redis.pexpire(messageKey(lane, ulid), retentionMs, 'GT')
+}
+
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promise<StepResult> {
   const reply = await stepScript(
     redis,
@@ -206,7 +219,7 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promi
 const storedRest = (lane: number, rest: Rest) =>
   rest.of === 'lane' ? [rest.of, laneRestKey(lane), rest.ms] : [rest.of, recipientRestKey(lane, rest.to), rest.leastMs]
 
-const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sentence}`
+export const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sentence}`
 
 /** `|` separates entries of the history and the parts of a problem. */
 const storable = (text: string): string => text.replaceAll('|', '/')

@@ -3,9 +3,13 @@ import { Queue } from 'bullmq'
 import { MOVE_JOB, MOVE_QUEUE, MOVE_RETRY, type MovePayload, movePayloadSchema } from '../jobs/bulk-move.ts'
 import type { Redis } from './redis.ts'
 import { sharedQueuePrefix } from './redis-keys.ts'
+import { within } from './within.ts'
 
 /** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
 const EVENTS_KEPT = 100
+
+/** How long an add or a look may take before the caller hears that Redis is away. */
+const LIMIT_MS = 2_500
 
 /** Opens the queue on a connection that fails fast. */
 export function openMoveQueue(redis: Redis) {
@@ -22,15 +26,15 @@ export function openMoveQueue(redis: Redis) {
   return {
     /** Adds a move; resolves once it is in Redis. Adding the same move again changes nothing. */
     async add(payload: MovePayload): Promise<void> {
-      // While Redis is away BullMQ would wait for ever.
+      // While Redis is away BullMQ would wait for ever, and for one that hangs as well.
       if (redis.status !== 'ready') throw new Error('Connection is closed.')
-      await queue.add(MOVE_JOB, payload, { jobId: payload.move, ...MOVE_RETRY })
+      await within(LIMIT_MS, queue.add(MOVE_JOB, payload, { jobId: payload.move, ...MOVE_RETRY }))
     },
 
     /** Whether the account has a job of this id, and whether that job was given up. */
     async find(account: number, move: string): Promise<'waiting' | 'failed' | undefined> {
       if (redis.status !== 'ready') throw new Error('Connection is closed.')
-      const job = await queue.getJob(move)
+      const job = await within(LIMIT_MS, queue.getJob(move))
       const payload = movePayloadSchema.safeParse(job?.data)
       if (job === undefined || !payload.success || payload.data.account !== account) return undefined
       return job.finishedOn !== undefined && job.failedReason ? 'failed' : 'waiting'

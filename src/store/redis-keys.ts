@@ -81,6 +81,8 @@ export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:cam
 export const campaignKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}`
 /** HASH state letter → how many of the campaign's messages are in it. Changed in the same Lua step as the message. */
 export const campaignCountsKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:counts`
+/** STRING: the state of each recipient, half a byte each, in the order of the list, see campaign-marks.ts. */
+export const campaignMarksKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
 /** HASH number → state of the lane's campaigns that a worker has to look after. */
 export const awakeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
 /** STRING: how often the provider has thrown a message of the lane back for being too fast. */

@@ -16,6 +16,7 @@ import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { BrokenRecordError } from '../store/broken-record.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import { textOfPayload } from '../store/lookup.ts'
+import { conclude } from '../store/message-conclude.ts'
 import { readMessage } from '../store/message-records.ts'
 import { claim, giveEvidence, loseAttempt, proveUnsent } from '../store/messages.ts'
 import type { Redis } from '../store/redis.ts'
@@ -81,6 +82,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   const claimed = await claim(deps.redis, id, attempt, message, times)
   if (claimed.verdict === 'lane_rests') return { kind: 'lane_waits', ms: claimed.waitMs }
   if (claimed.verdict === 'recipient_rests') return { kind: 'waits', ms: claimed.waitMs }
+  if (claimed.verdict === 'gone') await conclude(deps.redis, id, 'gone', payload.data, deps.config.retentionMs)
   if (claimed.verdict !== 'done' || claimed.state !== 'sending') {
     deps.log.info({ message: job.id, verdict: claimed.verdict, state: claimed.state }, 'attempt.refused')
     return { kind: 'done' }

@@ -6,12 +6,12 @@ import { laneQueue } from '../jobs/lanes.ts'
 import { sendPayloadSchema } from '../jobs/send.ts'
 import type { Log } from '../log.ts'
 import { messageId } from '../messages/message-id.ts'
-import { workerLost } from '../messages/outcome.ts'
+import { deadLetter, workerLost } from '../messages/outcome.ts'
 import { jsonText } from '../store/broken-record.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import { lookAgain, lookNoMore, surveyLanes } from '../store/lane-survey.ts'
 import { type MessageRecord, readMessage } from '../store/message-records.ts'
-import { decide, giveEvidence, loseAttempt } from '../store/messages.ts'
+import { decide, giveEvidence, keepRecord, loseAttempt } from '../store/messages.ts'
 import type { Redis } from '../store/redis.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
 import { laneJobKey } from '../store/redis-keys.ts'
@@ -75,6 +75,8 @@ async function lookAt(deps: SweepDeps, lane: number, ulid: string, now: number):
       return
     }
     case 'queued':
+      // It may wait for long, as on a paused lane, and what was already tried of it must not be forgotten meanwhile.
+      await keepRecord(deps.redis, id, deps.config.retentionMs)
       return ensureJob(deps, id, record, now)
     default:
       return lookNoMore(deps.redis, lane, ulid)
@@ -93,8 +95,7 @@ async function ensureJob(
   const [isThere, reason] = await Promise.all([deps.redis.exists(jobKey), deps.redis.hget(jobKey, 'failedReason')])
   if (isThere === 1) {
     if (reason === null) return lookAgain(deps.redis, id.lane, id.ulid, now + LOOK_AGAIN_MS)
-    const problem = { code: 'dead_letter', sentence: 'It could not be processed and was set aside.' }
-    await giveEvidence(deps.redis, id, record?.attempt ?? '', 'failed', { problem })
+    await giveEvidence(deps.redis, id, record?.attempt ?? '', 'failed', { problem: deadLetter })
     return
   }
   const payload = storedPayload.safeParse(record?.payload)

@@ -273,9 +273,27 @@ describe('a round', () => {
 
   test('keeps others from taking over, and silence lets exactly one', async () => {
     const id = await campaignIn('check', 'pass', 'start')
-    expect(await takeOver(redis, id, 1_500)).toBeUndefined()
+    expect(await takeOver(redis, id, 1_500)).toMatchObject({ kind: 'on' })
     await redis.hset(campaignKey(LANE, id.number), 'beat', 0)
     const taken = await Promise.all(Array.from({ length: 5 }, () => takeOver(redis, id, 1_500)))
-    expect(taken.filter((epoch) => epoch !== undefined)).toEqual([1])
+    expect(taken.filter(({ kind }) => kind === 'taken')).toEqual([{ kind: 'taken', epoch: 1 }])
+  })
+
+  test('of somebody whose heartbeat has moved since it was last seen is not taken over, however old it is', async () => {
+    const id = await campaignIn('check', 'pass', 'start')
+    await redis.hset(campaignKey(LANE, id.number), 'beat', 7)
+    expect(await takeOver(redis, id, 1_000, '6')).toEqual({ kind: 'on', beat: '7' })
+    expect(await takeOver(redis, id, 1_000, '7')).toEqual({ kind: 'taken', epoch: 1 })
+  })
+
+  test('of whoever was taken over while it fed moves the cursor on, and never back', async () => {
+    const id = await campaignIn('check', 'pass')
+    await moveCampaign(redis, id, 'start', KEEP_MS, { begins: true })
+    await redis.hset(campaignKey(LANE, id.number), 'beat', 0)
+    expect(await takeOver(redis, id, 1_000)).toEqual({ kind: 'taken', epoch: 2 })
+    expect(await takeRound(redis, id, 1, { ...say, cursor: { from: 0, to: 250 } })).toBeUndefined()
+    expect((await findCampaign(redis, id))?.next).toBe(250)
+    expect(await takeRound(redis, id, 1, { ...say, cursor: { from: 250, to: 0 } })).toBeUndefined()
+    expect((await findCampaign(redis, id))?.next).toBe(250)
   })
 })

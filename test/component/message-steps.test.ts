@@ -27,7 +27,7 @@ const FUTURE = Date.now() + 3_600_000
 const PROBLEM = { code: 'a|b', sentence: 'The chat product answered c|d.' }
 const WAIT_MS = 1_000
 
-type Told = { verdict: Verdict | 'missing' | 'stopped' | 'lane_rests' | 'recipient_rests'; state?: State }
+type Told = { verdict: Verdict | 'missing' | 'stopped' | 'gone' | 'lane_rests' | 'recipient_rests'; state?: State }
 
 /** Takes a step in Redis. */
 function inRedis(id: MessageId, each: Step, validUntil: number): Promise<Told> {

@@ -17,6 +17,7 @@ import { refusedFile } from '../../store/campaign-snapshot.ts'
 import { idOf } from '../../store/campaigns.ts'
 import { ApiError, notFound } from '../errors.ts'
 import { fieldsOf } from '../fields.ts'
+import { flowing } from '../flowing.ts'
 import type { Answer, Call, Route } from '../route.ts'
 import { type CampaignDeps, mayChange, mayLook, ownCampaign } from './campaigns.ts'
 
@@ -31,7 +32,7 @@ export function campaignFileRoutes({ redis, config }: CampaignDeps): Route[] {
     const format = formatOf(request)
     try {
       const campaign = await ownCampaign(redis, call)
-      await takeRows({ redis, ...config }, campaign, format, request, ROWS_MAX_BYTES)
+      await takeRows({ redis, ...config }, campaign, format, flowing(request), ROWS_MAX_BYTES)
       return { body: { status: true, message: 'rows uploaded', data: { id: idOf(campaign) } } }
     } catch (error) {
       // What is left of it is read and dropped, so that the client gets to read the answer.
@@ -39,7 +40,8 @@ export function campaignFileRoutes({ redis, config }: CampaignDeps): Route[] {
       if (error instanceof TooLargeError) {
         throw new ApiError(413, 'too_large', `The rows are too large: at most ${counted(ROWS_MAX_BYTES, 'byte')}.`)
       }
-      if (!request.complete) throw new ApiError(400, 'invalid_body', 'The body ended before its announced length.')
+      if (request.destroyed && !request.complete)
+        throw new ApiError(400, 'invalid_body', 'The body ended before its announced length.')
       throw error
     }
   }

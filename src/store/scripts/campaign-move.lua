@@ -1,7 +1,7 @@
 -- Moves a campaign to another state, if the one it is in allows it. Running it twice changes nothing the second time,
 -- unless the move leads back to a state it starts from.
 -- KEYS[1] HASH of the campaign      KEYS[2] HASH number -> state of the lane's campaigns that a worker looks after
--- KEYS[3] HASH of the campaign's counts
+-- KEYS[3] HASH of the campaign's counts      KEYS[4] STRING of the states of its recipients
 -- ARGV[1] number      ARGV[2] new state      ARGV[3] states it is allowed from, `,draft,ready,`
 -- ARGV[4] epoch it must be in ('' = any)      ARGV[5] '1': a new epoch begins, which ends whatever works for the old one
 -- ARGV[6] how many recipients are fed once more      ARGV[7] ms that an ended campaign is kept
@@ -40,5 +40,6 @@ end
 if to == 'done' or to == 'cancelled' then
   redis.call('PEXPIRE', KEYS[1], ARGV[7])
   redis.call('PEXPIRE', KEYS[3], ARGV[7])
+  redis.call('PEXPIRE', KEYS[4], ARGV[7])
 end
 return { 'moved', to, epoch }

@@ -8,7 +8,14 @@
 -- Output: {'over'} when the campaign does not run in this epoch any more; else
 --   {'on', time (ms), cursor, running campaigns of the lane, backlog of the lane, throttled, {letter, count, ...}}
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'epoch', 'next')
-if campaign[1] ~= 'running' or campaign[2] ~= ARGV[1] then return { 'over' } end
+if campaign[1] ~= 'running' then return { 'over' } end
+if campaign[2] ~= ARGV[1] then
+  -- Taken over while it fed: what it put on the lane is there all the same, and need not be fed once more.
+  if ARGV[2] ~= '' and (campaign[3] or '0') == ARGV[2] and tonumber(ARGV[3]) > tonumber(ARGV[2]) then
+    redis.call('HSET', KEYS[1], 'next', ARGV[3])
+  end
+  return { 'over' }
+end
 
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)

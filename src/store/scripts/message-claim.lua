@@ -12,6 +12,8 @@
 -- ARGV[11…] field, value, …: what a new record holds besides
 -- Output: {verdict, state letter, attempt id on the record}. The verdict `stopped`: its campaign does not run, nothing
 -- may be sent; what was never claimed leaves no trace, so that a resumed campaign can queue it again.
+-- {'gone', state letter, ''}: a message of a campaign that was claimed before, of which the record is gone. Nothing may
+-- be sent, nothing was written; message-conclude.lua ends it.
 -- {'lane_rests' or 'recipient_rests', state letter, ms to wait}: nothing may be sent, and nothing was written.
 -- include message-states
 -- include message-rests
@@ -20,15 +22,20 @@ local p, exists = load(KEYS[1])
 local before = exists and p.state or nil
 
 local run, prefix = ARGV[7], ARGV[8]
+if run ~= '' and not exists then
+  local known = markOf(prefix, run, ARGV[1])
+  if known then return { 'gone', known, '' } end
+end
 if run ~= '' and p.state == QUEUED then
   local campaign = redis.call('HGET', prefix .. run, 'state')
   -- Of a campaign that is done, a person may have queued a message again.
   if campaign ~= 'running' and not (campaign == 'done' and exists) then
-    if exists and campaign == 'cancelled' then
+    -- A campaign that is not kept any more had ended: nothing of it that still waits is sent.
+    if exists and (campaign == 'cancelled' or not campaign) then
       step(p, { kind = 'cancel' })
       redis.call('HSET', KEYS[1], 's', p.state, 'h', told(p.story, p.state, now, tonumber(ARGV[3]), ''))
       redis.call('ZREM', KEYS[2], ARGV[1])
-      count(prefix, run, before, p.state)
+      count(prefix, run, ARGV[1], before, p.state)
     end
     return { 'stopped', p.state, p.attempt }
   end
@@ -71,8 +78,11 @@ if p.state ~= SENDING then
   end
 end
 redis.call('HSET', KEYS[1], unpack(fields))
-if not exists then redis.call('PEXPIRE', KEYS[1], ARGV[6]) end
-count(prefix, run, before, p.state)
+-- From the latest claim on: a record that expired while its message is tried again would take the marker of the attempt
+-- and the flag of a repeat with it.
+redis.call('PEXPIRE', KEYS[1], ARGV[6])
+if exists then keepCampaign(prefix, run, tonumber(ARGV[6])) end
+count(prefix, run, ARGV[1], before, p.state)
 
 if verdict == 'held' then
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[9]), ARGV[1])

@@ -168,14 +168,56 @@ local function told(story, letter, atMs, acceptedMs, detail)
   return story .. '|' .. entry
 end
 
+-- A campaign keeps the state of each of its recipients in a STRING, half a byte each, in the order of its list: 0 for one
+-- whose message was never claimed, else the place of the state's letter in MARKS, 15 where it cannot be known any more
+-- (src/store/campaign-marks.ts). It outlives the records, so that nobody is sent to again because a record has expired.
+local MARKS = 'qclsdrfxkn'
+local BASE32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+-- A recipient's place in the list, from the id of the message (src/messages/campaign-message-id.ts).
+local function placeOf(ulid)
+  local place = 0
+  for i = 11, 15 do place = place * 32 + string.find(BASE32, string.sub(ulid, i, i), 1, true) - 1 end
+  return place
+end
+
+-- The letter of the state that the campaign knows for a recipient; nil for one whose message was never claimed.
+local function markOf(prefix, run, ulid)
+  local place = placeOf(ulid)
+  local byteAt = math.floor(place / 2)
+  local byte = string.byte(redis.call('GETRANGE', prefix .. run .. ':states', byteAt, byteAt)) or 0
+  local mark = place % 2 == 0 and math.floor(byte / 16) or byte % 16
+  if mark == 0 then return nil end
+  local letter = string.sub(MARKS, mark, mark)
+  return letter == '' and UNKNOWN or letter
+end
+
 -- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
--- true at every moment. `run` is the campaign's number; '' for a message of none. `from` nil: it is new. Besides the
--- states, `lost` counts those of the unknown ones that are so because a worker died.
-local function count(prefix, run, from, to, isLost)
+-- true at every moment, and keeps the recipient's state. `run` is the campaign's number; '' for a message of none.
+-- `from` nil: it is new. Besides the states, `lost` counts those of the unknown ones that are so because a worker died.
+local function count(prefix, run, ulid, from, to, isLost)
   if run == '' or from == to then return end
+  local campaign = redis.call('HMGET', prefix .. run, 'state', 'total')
+  -- Not kept any more: counts that are written now would never expire.
+  if not campaign[1] then return end
   local key = prefix .. run .. ':counts'
   if isLost and from == UNKNOWN then redis.call('HINCRBY', key, 'lost', -1) end
   if isLost and to == UNKNOWN then redis.call('HINCRBY', key, 'lost', 1) end
   if from then redis.call('HINCRBY', key, from, -1) end
   redis.call('HINCRBY', key, to, 1)
+  local place = placeOf(ulid)
+  -- An id that was not made from the list must not make the string grow.
+  if place < tonumber(campaign[2] or '0') then
+    local mark = string.find(MARKS, to, 1, true)
+    redis.call('BITFIELD', prefix .. run .. ':states', 'SET', 'u4', '#' .. place, mark)
+  end
+end
+
+-- What is kept of an ended campaign is kept at least as long as the record of a message of it. One that goes on has no
+-- end, and gets none.
+local function keepCampaign(prefix, run, ms)
+  if run == '' or ms <= 0 then return end
+  for _, suffix in ipairs({ '', ':counts', ':states' }) do
+    redis.call('PEXPIRE', prefix .. run .. suffix, ms, 'GT')
+  end
 end

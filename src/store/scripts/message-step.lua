@@ -39,8 +39,8 @@ end
 
 -- Read before it is written: no step that leads to unknown brings an error of its own, so that it is the same one on
 -- the way in and on the way out.
-local isLost = (before == UNKNOWN or p.state == UNKNOWN)
-  and string.sub(redis.call('HGET', KEYS[1], 'e') or '', 1, 12) == 'worker_lost|'
+local cause = (before == UNKNOWN or p.state == UNKNOWN) and string.sub(redis.call('HGET', KEYS[1], 'e') or '', 1, 12)
+local isLost = cause == 'worker_lost|' or cause == 'record_lost|'
 
 local at = ARGV[12] ~= '' and tonumber(ARGV[12]) or now
 -- Of another attempt than the one that counts, or of that one while another is known to be sent: the state stays, and
@@ -87,7 +87,8 @@ elseif not p.has.p then
 end
 redis.call('HSET', KEYS[1], unpack(set))
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
-count(ARGV[14], p.run, before, p.state, isLost)
+count(ARGV[14], p.run, ARGV[1], before, p.state, isLost)
+if kind == 'requeue' then keepCampaign(ARGV[14], p.run, redis.call('PTTL', KEYS[1])) end
 
 if p.state == UNCONFIRMED then
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[10]), ARGV[1])

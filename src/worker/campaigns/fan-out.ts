@@ -14,15 +14,21 @@ import type { CampaignId } from '../../messages/campaign-id.ts'
 import { createMeter } from '../../messages/campaign-meter.ts'
 import { compileComponents } from '../../messages/campaign-parameters.ts'
 import { sharesOf, unsettled } from '../../messages/campaign-progress.ts'
+import { BrokenRecordError } from '../../store/broken-record.ts'
 import { campaignFolder } from '../../store/campaign-files.ts'
+import { firstUnclaimed } from '../../store/campaign-marks.ts'
 import { type RoundPicture, takeRound } from '../../store/campaign-round.ts'
 import { openSnapshot, type Snapshot } from '../../store/campaign-snapshot.ts'
-import { type Campaign, findCampaign, idOf, moveCampaign, NOW } from '../../store/campaigns.ts'
+import { beatCampaign, type Campaign, findCampaign, idOf, moveCampaign, NOW } from '../../store/campaigns.ts'
 import type { LaneQueues } from '../../store/lane-queues.ts'
 import type { Redis } from '../../store/redis.ts'
 import { isRedisAway } from '../../store/redis-errors.ts'
 import { findSender } from '../../store/senders.ts'
+import { repeatedly } from '../repeatedly.ts'
+import { adopt } from './adopt.ts'
+import { blockBroken } from './block.ts'
 import { feed, type Mould } from './feed.ts'
+import { createStuckCheck, unstick } from './unstick.ts'
 
 export interface FanOutDeps {
   redis: Redis
@@ -37,8 +43,8 @@ const TERM_MS = 30_000
 const CHUNK = 250
 /** A lane's window is seconds long: looking this often keeps it full. */
 const REST_MS = 100
-/** All are fed, some were never taken up, and nothing has moved for so long: the list is gone over once more. */
-const STUCK_MS = 20_000
+/** Much shorter than the silence after which another worker takes over. */
+const BEAT_MS = 250
 
 /** `again`: it has put itself back; `over`: the campaign does not run in this epoch, or has just ended. */
 export async function fanOut(
@@ -47,7 +53,12 @@ export async function fanOut(
   epoch: number,
   stopped: AbortSignal,
 ): Promise<'again' | 'over'> {
-  const campaign = await findCampaign(deps.redis, id)
+  const campaign = await findCampaign(deps.redis, id).catch(async (error: unknown) => {
+    if (!(error instanceof BrokenRecordError)) throw error
+    deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
+    await blockBroken({ redis: deps.redis, ...deps.config }, id)
+    return undefined
+  })
   if (campaign?.state !== 'running' || campaign.epoch !== epoch) return 'over'
   const snapshot = await openSnapshot(campaignFolder(deps.config.dataDir, id), campaign.snapshot).catch(
     (error: unknown) => {
@@ -58,6 +69,7 @@ export async function fanOut(
   if (snapshot === undefined) {
     return stop(deps, campaign, 'pause', { reason: 'The list of recipients cannot be read on the server.' })
   }
+  const beating = repeatedly(BEAT_MS, () => beatCampaign(deps.redis, id, epoch), deps.log)
   try {
     return await supply(deps, campaign, snapshot, stopped)
   } catch (error) {
@@ -66,6 +78,7 @@ export async function fanOut(
     deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
     return await stop(deps, campaign, 'pause', { reason: 'It could not go on; the log of the worker tells why.' })
   } finally {
+    beating.stop()
     await snapshot.close()
   }
 }
@@ -77,6 +90,7 @@ async function supply(
   stopped: AbortSignal,
 ): Promise<'again' | 'over'> {
   const mould = mouldOf(campaign, deps.config.validityMs.campaign)
+  await adopt(deps, campaign, mould, snapshot)
   const feeding = createFeeding(campaign.pace)
   const brake = createFailureBrake()
   const taking = createMeter()
@@ -102,16 +116,21 @@ async function supply(
     const measured = ending.measure(figures.finished, nowMs)
     const room = feeding.room({ ...picture, taken: figures.taken, measured, laneRate })
     if (next >= campaign.total) {
-      if (stuck(campaign.total - figures.taken, picture.backlog)) cursor = { from: next, to: 0 }
+      const { taken, unsettled } = figures
+      if (stuck({ unclaimed: campaign.total - taken, unsettled, backlog: picture.backlog })) {
+        const from = await unstick(deps, mould, campaign.total, snapshot)
+        if (from !== undefined) cursor = { from: next, to: from }
+      }
       await rest(stopped)
       continue
     }
-    const recipients = room > 0 ? await snapshot.read(next, Math.min(room, CHUNK)) : []
-    const fed = await feed(deps, mould, recipients, next)
-    feeding.fed(fed)
-    cursor = { from: next, to: next + recipients.length }
     // Whoever has a message already is passed over without a rest, as after a pause or a crash.
-    if ((recipients.length < CHUNK && fed > 0) || recipients.length === 0) await rest(stopped)
+    const at = room > 0 ? await firstUnclaimed(deps.redis, campaign, next, campaign.total) : next
+    const recipients = room > 0 ? await snapshot.read(at, Math.min(room, CHUNK)) : []
+    const fed = await feed(deps, mould, recipients, at)
+    feeding.fed(fed)
+    cursor = { from: next, to: at + recipients.length }
+    if ((recipients.length < CHUNK && fed > 0) || cursor.to === next) await rest(stopped)
   }
   if (cursor !== undefined)
     await takeRound(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
@@ -160,21 +179,6 @@ function createLook(redis: Redis, campaign: Campaign) {
       until = performance.now() + 2_000
     }
     return known
-  }
-}
-
-/**
- * Tells when messages were lost on their way from the list to a record, as by a pause that fell between two steps: for
- * certain when fewer jobs stand on the lane than recipients are missing, else when nothing has moved for long.
- */
-function createStuckCheck() {
-  let last = { missing: -1, at: 0 }
-  return (missing: number, backlog: number): boolean => {
-    if (missing <= 0) return false
-    if (missing !== last.missing) last = { missing, at: performance.now() }
-    if (backlog >= missing && performance.now() - last.at < STUCK_MS) return false
-    last = { missing, at: performance.now() }
-    return true
   }
 }
 

@@ -1,14 +1,16 @@
-// Puts recipients of a campaign on its lane. Feeding somebody again is harmless: whoever has a record is passed over,
-// and who has a job keeps it, because the id of a recipient's message is always the same.
+// Puts recipients of a campaign on its lane. Feeding somebody again is harmless: whoever has a mark is passed over, and
+// who has a job keeps it, because the id of a recipient's message is always the same. A job that was dead-lettered would
+// be kept as well and never run: its message ends as failed.
 import type { SendPayload } from '../../jobs/send.ts'
 import type { CampaignId } from '../../messages/campaign-id.ts'
 import { campaignMessageUlid } from '../../messages/campaign-message-id.ts'
 import type { CompiledComponents } from '../../messages/campaign-parameters.ts'
 import { messageId } from '../../messages/message-id.ts'
+import { readMarks } from '../../store/campaign-marks.ts'
 import type { Recipient } from '../../store/campaign-snapshot.ts'
 import { idOf } from '../../store/campaigns.ts'
-import type { LaneQueues } from '../../store/lane-queues.ts'
-import { readStates } from '../../store/message-states.ts'
+import { deadJobs, type LaneMessage, type LaneQueues } from '../../store/lane-queues.ts'
+import { conclude } from '../../store/message-conclude.ts'
 import type { Redis } from '../../store/redis.ts'
 
 /** All that the messages of one campaign have in common. */
@@ -44,23 +46,29 @@ export function messageOf(mould: Mould, recipient: Recipient, index: number): { 
   }
 }
 
-/** Feeds the recipients that stand at `index` and after it; returns how many had no message yet. */
+/** Feeds the recipients that stand at `index` and after it; returns how many were put on the lane. */
 export async function feed(
-  deps: { redis: Redis; queues: LaneQueues },
+  deps: { redis: Redis; queues: LaneQueues; config: { retentionMs: number } },
   mould: Mould,
   recipients: readonly Recipient[],
   index: number,
 ): Promise<number> {
-  const messages = recipients.map((recipient, i) => messageOf(mould, recipient, index + i))
+  const { redis, queues, config } = deps
   const { lane } = mould.id
-  const states = await readStates(
-    deps.redis,
-    lane,
-    messages.map(({ ulid }) => ulid),
+  const marks = await readMarks(redis, mould.id, index, recipients.length)
+  const unclaimed = recipients.flatMap((recipient, i) =>
+    marks[i] === undefined ? [messageOf(mould, recipient, index + i)] : [],
   )
-  const missing = messages.filter((_message, i) => states[i] === undefined)
-  if (missing.length > 0) {
-    await deps.queues.addMany(missing.map(({ ulid, payload }) => ({ id: messageId(lane, ulid), payload })))
+  const dead = await deadJobs(
+    redis,
+    lane,
+    unclaimed.map(({ ulid }) => messageId(lane, ulid)),
+  )
+  const fed: LaneMessage[] = []
+  for (const [i, { ulid, payload }] of unclaimed.entries()) {
+    if (dead[i]) await conclude(redis, { lane, ulid }, 'dead', payload, config.retentionMs)
+    else fed.push({ id: messageId(lane, ulid), payload })
   }
-  return missing.length
+  if (fed.length > 0) await queues.addMany(fed)
+  return fed.length
 }

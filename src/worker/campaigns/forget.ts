@@ -1,12 +1,14 @@
-// Removes the files of campaigns whose record has expired.
+// Removes the files of campaigns whose record has expired, and what crashes have left in the folders of the others.
 import { rm } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
-import { campaignFolder, oldFolders } from '../../store/campaign-files.ts'
+import { campaignFolder, campaignFolders, removeLeftovers } from '../../store/campaign-files.ts'
 import { findCampaign, idOf } from '../../store/campaigns.ts'
 import type { Redis } from '../../store/redis.ts'
 
 export const FORGET_EVERY_MS = 3_600_000
+/** No upload and no preflight that is still at work leaves its file alone for so long. */
+const LEFTOVER_MS = 24 * 3_600_000
 
 /**
  * Only folders that are older than any record lives without use: a worker that was pointed at the wrong Redis must not
@@ -16,9 +18,14 @@ export async function forgetCampaigns(
   { redis, config, log }: { redis: Redis; config: Pick<Config, 'dataDir' | 'retentionMs'>; log: Log },
   nowMs: number,
 ): Promise<void> {
-  for (const id of await oldFolders(config.dataDir, nowMs - config.retentionMs)) {
-    if (await findCampaign(redis, id)) continue
-    await rm(campaignFolder(config.dataDir, id), { recursive: true, force: true })
-    log.info({ campaign: idOf(id) }, 'campaign.forgotten')
+  for (const { id, changedMs } of await campaignFolders(config.dataDir)) {
+    const folder = campaignFolder(config.dataDir, id)
+    const campaign = await findCampaign(redis, id)
+    if (campaign) {
+      await removeLeftovers(folder, [campaign.rows_file, campaign.snapshot], nowMs - LEFTOVER_MS)
+    } else if (changedMs < nowMs - config.retentionMs) {
+      await rm(folder, { recursive: true, force: true })
+      log.info({ campaign: idOf(id) }, 'campaign.forgotten')
+    }
   }
 }

@@ -9,7 +9,7 @@ import { repeatedly } from '../repeatedly.ts'
 import { type FanOutDeps, fanOut } from './fan-out.ts'
 import { FORGET_EVERY_MS, forgetCampaigns } from './forget.ts'
 import { preflight } from './preflight.ts'
-import { WATCH_MS, watchCampaigns } from './watch.ts'
+import { createWatch, WATCH_MS } from './watch.ts'
 
 /** A fan-out mostly waits: so many campaigns run at once in one worker. */
 const CONCURRENCY = 200
@@ -36,12 +36,12 @@ export function startCampaignJobs(deps: FanOutDeps) {
   worker.on('error', (error) => log.debug({ err: error }, 'campaigns.error'))
   worker.on('failed', (job, error) => log.error({ job: job?.id, err: error }, 'campaign.job_failed'))
   const steer: SteerDeps = { redis, queue, retentionMs: config.retentionMs }
-  const watching = repeatedly(WATCH_MS, () => watchCampaigns({ ...steer, log }), log)
+  const watching = repeatedly(WATCH_MS, createWatch({ ...steer, log }), log)
 
   const forgetting = repeatedly(FORGET_EVERY_MS, () => forgetCampaigns(deps, Date.now()), log)
 
   return {
-    /** Fan-outs put themselves back at once; a preflight is waited for, at most `limitMs`. */
+    /** Fan-outs and preflights put themselves back at once; what is under way is waited for, at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {
       watching.stop()
       forgetting.stop()
@@ -58,9 +58,6 @@ async function work(deps: FanOutDeps, job: Job, stopping: AbortSignal): Promise<
   if (!name.success || !payload.success) return { kind: 'unusable', reason: 'not a campaign job' }
   const { lane, number, epoch } = payload.data
   const id = { lane, number }
-  if (name.data === 'preflight') {
-    await preflight(deps, id, epoch)
-    return { kind: 'done' }
-  }
-  return (await fanOut(deps, id, epoch, stopping)) === 'again' ? { kind: 'waits', ms: 1 } : { kind: 'done' }
+  const run = name.data === 'preflight' ? preflight : fanOut
+  return (await run(deps, id, epoch, stopping)) === 'again' ? { kind: 'waits', ms: 1 } : { kind: 'done' }
 }

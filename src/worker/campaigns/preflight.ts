@@ -1,6 +1,7 @@
 // The job `preflight`: reads the recipients once, freezes those who will get a message, and tells all that stands in
-// the way. Dies in the middle: the job is taken up again and begins anew in a folder of its own; the campaign's record
-// names a folder only once it is whole.
+// the way. Dies in the middle: the job is taken up again and starts from the beginning in a folder of its own; the
+// campaign's record names a folder only once it is whole. A file that kills its worker each time is not tried for ever:
+// the starts are counted in Redis before the reading begins, and after three that did not end the campaign is blocked.
 
 import { templateProblem } from '../../campaigns/steer-campaign.ts'
 import type { Config } from '../../config.ts'
@@ -14,15 +15,17 @@ import { matchTemplate } from '../../messages/match-template.ts'
 import { createNumberSet } from '../../messages/number-set.ts'
 import { shapeOf, type Template, type TemplateShape } from '../../messages/template.ts'
 import { findAccount } from '../../store/accounts.ts'
-import { campaignFolder, removeAllBut } from '../../store/campaign-files.ts'
+import { campaignFolder, removeFiles } from '../../store/campaign-files.ts'
 import { lateOf, type Preflight } from '../../store/campaign-preflight.ts'
 import { writeSnapshot } from '../../store/campaign-snapshot.ts'
-import { type Campaign, findCampaign, idOf, moveCampaign } from '../../store/campaigns.ts'
+import { type Campaign, countPreflight, findCampaign, idOf, moveCampaign } from '../../store/campaigns.ts'
 import type { Redis } from '../../store/redis.ts'
 import { isRedisAway } from '../../store/redis-errors.ts'
 import { findSender } from '../../store/senders.ts'
 import { findTemplate } from '../../store/templates.ts'
+import { within } from '../../store/within.ts'
 import { redisNowMs } from '../../store/worker-beats.ts'
+import { blockChecked } from './block.ts'
 import { candidatesOf, SourceProblem, unknownTags } from './recipient-sources.ts'
 
 export interface PreflightDeps {
@@ -33,11 +36,52 @@ export interface PreflightDeps {
 
 type Tally = Pick<Preflight, 'recipients' | 'refused' | 'excluded'>
 
-/** Checks the campaign, if it still is in this epoch. Rejects only while Redis is away. */
-export async function preflight(deps: PreflightDeps, id: CampaignId, epoch: number): Promise<void> {
-  const campaign = await findCampaign(deps.redis, id)
-  if (campaign?.state !== 'checking' || campaign.epoch !== epoch) return
-  const folder = campaignFolder(deps.config.dataDir, id)
+/** So many starts may end with the death of their worker; then the campaign is blocked. */
+const MOST_STARTS = 3
+/** A Redis that is away gets this long to take the start back. */
+const LAST_WORDS_MS = 1_000
+
+/**
+ * Checks the campaign, if it still is in this epoch. `again`: it was told to stop, and the job is to be put back. Rejects
+ * only while Redis is away.
+ */
+export async function preflight(
+  deps: PreflightDeps,
+  id: CampaignId,
+  epoch: number,
+  stopped: AbortSignal,
+): Promise<'again' | 'over'> {
+  const { redis, config, log } = deps
+  try {
+    const campaign = await findCampaign(redis, id)
+    if (campaign?.state !== 'checking' || campaign.epoch !== epoch) return 'over'
+    if ((await countPreflight(redis, id, 1)) > MOST_STARTS) {
+      log.error({ campaign: idOf(id) }, 'preflight.blocked')
+      const message = `the preflight was started ${MOST_STARTS} times and never came to its end; the log of the workers has the reason`
+      await blockChecked({ redis, ...config }, id, epoch, [{ path: 'recipients', message }])
+      return 'over'
+    }
+    await check(deps, campaign, stopped)
+    return 'over'
+  } catch (error) {
+    // Neither is the fault of the file. Should this not be written, it has one start less.
+    const isStopped = error instanceof StoppedError
+    if (isStopped || isRedisAway(error)) await within(LAST_WORDS_MS, countPreflight(redis, id, -1)).catch(() => {})
+    if (isStopped) return 'again'
+    if (isRedisAway(error)) throw error
+    log.error({ campaign: idOf(id), err: error }, 'preflight.failed')
+    await blockChecked({ redis, ...config }, id, epoch, [{ path: 'recipients', message: unreadable(error) }])
+    return 'over'
+  }
+}
+
+/** The worker was told to stop while it read. */
+class StoppedError extends Error {
+  override name = 'StoppedError'
+}
+
+async function check(deps: PreflightDeps, campaign: Campaign, stopped: AbortSignal): Promise<void> {
+  const folder = campaignFolder(deps.config.dataDir, campaign)
   const template = await templateOf(deps.redis, campaign)
   const problems = [...template.problems, ...(await unknownTags(deps.redis, campaign))]
   const snapshot = await writeSnapshot(folder).catch((error: unknown) => {
@@ -46,15 +90,15 @@ export async function preflight(deps: PreflightDeps, id: CampaignId, epoch: numb
   })
   if (snapshot === undefined) return void (await report(deps, campaign, nobody(), problems, undefined, folder))
   try {
-    const tally = await readAll(deps, campaign, template, snapshot, problems)
+    const tally = await readAll(deps, campaign, template, snapshot, problems, stopped)
     await snapshot.close()
     const frozen = { name: snapshot.name, template: template.template }
     // Cancelled meanwhile, or checked by another worker that took this one for dead.
     if (!(await report(deps, campaign, tally, problems, frozen, folder))) await snapshot.discard()
   } catch (error) {
     await snapshot.discard()
-    if (isRedisAway(error)) throw error
-    deps.log.error({ campaign: idOf(id), err: error }, 'preflight.failed')
+    if (isRedisAway(error) || error instanceof StoppedError) throw error
+    deps.log.error({ campaign: idOf(campaign), err: error }, 'preflight.failed')
     problems.push({ path: 'recipients', message: unreadable(error) })
     await report(deps, campaign, nobody(), problems, undefined, folder)
   }
@@ -94,6 +138,7 @@ async function readAll(
   { shape, compiled }: CampaignTemplate,
   snapshot: SnapshotWriter,
   problems: Fault[],
+  stopped: AbortSignal,
 ): Promise<Tally> {
   const tally = nobody()
   const refuse = (where: string, phone: string, reason: keyof Tally['refused'], explanation: string) => {
@@ -103,6 +148,7 @@ async function readAll(
   const seen = createNumberSet()
   try {
     for await (const candidate of candidatesOf({ ...deps, dataDir: deps.config.dataDir }, campaign, compiled.sources)) {
+      if (stopped.aborted) throw new StoppedError()
       if (candidate.kind === 'excluded') {
         tally.excluded += 1
         continue
@@ -168,7 +214,8 @@ async function report(
   const moved = await moveCampaign(redis, campaign, move, config.retentionMs, { epoch: campaign.epoch, fields })
   log.info({ campaign: idOf(campaign), state: moved.kind === 'missing' ? 'missing' : moved.state }, 'preflight.ended')
   if (moved.kind !== 'moved') return false
-  await removeAllBut(folder, [campaign.rows_file, frozen?.name ?? ''])
+  // Only what the record named before: an upload that is under way, or another preflight, may be writing beside it.
+  await removeFiles(folder, [campaign.snapshot])
   return true
 }
 

@@ -8,7 +8,8 @@ import type { Fault } from '../../messages/fault.ts'
 import { parsePhone } from '../../messages/phone.ts'
 import type { State } from '../../messages/states.ts'
 import { campaignFolder } from '../../store/campaign-files.ts'
-import { readRows } from '../../store/campaign-rows.ts'
+import { readMarks } from '../../store/campaign-marks.ts'
+import { type Row, RowsError, readRows } from '../../store/campaign-rows.ts'
 import { openSnapshot } from '../../store/campaign-snapshot.ts'
 import { type Campaign, findCampaign, idOf } from '../../store/campaigns.ts'
 import { findTag } from '../../store/contact-tags.ts'
@@ -102,17 +103,8 @@ async function* rows(
   sources: readonly ValueSource[],
 ): AsyncGenerator<Candidate> {
   const needed = [phoneColumn, ...sources.map((source) => source.slice('row.'.length))]
-  for await (const row of readRows(folder, rows_file)) {
-    if (row.kind === 'columns') {
-      const missing = needed.filter((column) => !row.columns.includes(column))
-      if (missing.length > 0) {
-        throw new SourceProblem(
-          'recipients.rows',
-          `the file has no column ${missing.map((name) => `"${name}"`).join(', ')}`,
-        )
-      }
-      continue
-    }
+  const rowsOfFile = readRows(folder, rows_file, needed)
+  for await (const row of withProblem('recipients.rows', rowsOfFile)) {
     const where = `line ${row.line}`
     if (row.kind === 'broken') {
       yield { kind: 'refused', where, phone: '', reason: 'unreadable', explanation: row.explanation }
@@ -122,6 +114,15 @@ async function* rows(
     const phone = parsePhone(typed)
     if (!phone.ok) yield { kind: 'refused', where, phone: typed, reason: 'number', explanation: phone.message }
     else yield withValues(where, phone.digits, sources, (source) => row.cells.get(source.slice('row.'.length)) ?? null)
+  }
+}
+
+/** The rows; a fault of the file as a whole is thrown as a SourceProblem at `path`. */
+async function* withProblem(path: string, rowsOfFile: AsyncGenerator<Row>): AsyncGenerator<Row> {
+  try {
+    yield* rowsOfFile
+  } catch (error) {
+    throw error instanceof RowsError ? new SourceProblem(path, error.message) : error
   }
 }
 
@@ -158,9 +159,11 @@ async function* earlier(
       const people = await snapshot.read(index, EARLIER_AT_ONCE)
       const ulids = people.map(({ to }, i) => campaignMessageUlid(idOf(before), before.started_at ?? 0, index + i, to))
       const states = await readStates(redis, before.lane, ulids)
+      // What became of those whose record has expired, the campaign knows.
+      const marks = await readMarks(redis, before, index, people.length)
       for (const [i, { to, values }] of people.entries()) {
-        const state = states[i]
-        if (state !== undefined && wanted.includes(state)) {
+        const state = states[i] ?? marks[i]
+        if (state !== undefined && state !== 'not_kept' && wanted.includes(state)) {
           yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
         }
       }

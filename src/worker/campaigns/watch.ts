@@ -4,32 +4,79 @@
 import { Refusal } from '../../accept/refusal.ts'
 import { type SteerDeps, startCampaign } from '../../campaigns/steer-campaign.ts'
 import type { Log } from '../../log.ts'
-import type { CampaignId } from '../../messages/campaign-id.ts'
-import { awakeCampaigns, findCampaign, idOf, moveCampaign, takeOver } from '../../store/campaigns.ts'
+import { BrokenRecordError } from '../../store/broken-record.ts'
+import {
+  type AwakeCampaign,
+  awakeCampaigns,
+  findCampaign,
+  idOf,
+  moveCampaign,
+  takeOver,
+} from '../../store/campaigns.ts'
 import { redisNowMs } from '../../store/worker-beats.ts'
+import { blockBroken } from './block.ts'
 
 export const WATCH_MS = 500
 /** A fan-out that works gives a sign of life several times a second. */
 const SILENT_MS = 1_000
+/** A campaign that could not be looked after is left alone for as long as it has been failing, this at most. */
+const MOST_PATIENCE_MS = 60_000
 
-export async function watchCampaigns(deps: SteerDeps & { log: Log }): Promise<void> {
-  for (const { id, state } of await awakeCampaigns(deps.redis)) {
-    await lookAfter(deps, id, state).catch((error: unknown) => {
-      deps.log.error({ campaign: idOf(id), err: error }, 'campaign.watch_failed')
-    })
+type WatchDeps = SteerDeps & { log: Log }
+
+/** What the watch remembers of a campaign from one look to the next. */
+interface Memory {
+  /** Heartbeat of the fan-out. */
+  beat?: string
+  /** Not looked after before that (performance.now), and how long the wait was. */
+  notBefore: number
+  waitMs: number
+}
+
+/** One look at all campaigns that are awake. */
+export function createWatch(deps: WatchDeps): () => Promise<void> {
+  let memories = new Map<string, Memory>()
+  return async () => {
+    const awake = await awakeCampaigns(deps.redis)
+    const remembered = memories
+    // Of campaigns that sleep by now, or move on to another piece of work, nothing is remembered.
+    memories = new Map()
+    for (const campaign of awake) {
+      const name = `${idOf(campaign.id)} ${campaign.state}`
+      const memory = remembered.get(name) ?? { notBefore: 0, waitMs: 0 }
+      memories.set(name, memory)
+      if (performance.now() < memory.notBefore) continue
+      try {
+        await lookAfter(deps, campaign, memory)
+      } catch (error) {
+        putOff(memory)
+        deps.log.error({ campaign: idOf(campaign.id), err: error }, 'campaign.watch_failed')
+        if (error instanceof BrokenRecordError) await blockBroken(deps, campaign.id).catch(() => {})
+      }
+    }
   }
 }
 
-async function lookAfter(deps: SteerDeps & { log: Log }, id: CampaignId, state: string): Promise<void> {
+function putOff(memory: Memory): void {
+  memory.waitMs = Math.min(MOST_PATIENCE_MS, Math.max(2 * WATCH_MS, 2 * memory.waitMs))
+  memory.notBefore = performance.now() + memory.waitMs
+}
+
+async function lookAfter(deps: WatchDeps, { id, state }: AwakeCampaign, memory: Memory): Promise<void> {
   if (state === 'running') {
-    const epoch = await takeOver(deps.redis, id, SILENT_MS)
-    if (epoch === undefined) return
-    deps.log.warn({ campaign: idOf(id), epoch }, 'campaign.taken_over')
-    return deps.queue.add('fan-out', id, epoch)
+    const found = await takeOver(deps.redis, id, SILENT_MS, memory.beat ?? 'none')
+    if (found.kind === 'on') memory.beat = found.beat
+    if (found.kind !== 'taken') return
+    deps.log.warn({ campaign: idOf(id), epoch: found.epoch }, 'campaign.taken_over')
+    return deps.queue.add('fan-out', id, found.epoch)
   }
   const campaign = await findCampaign(deps.redis, id)
   if (campaign === undefined) return
-  if (campaign.state === 'checking') return deps.queue.add('preflight', id, campaign.epoch)
+  if (campaign.state === 'checking') {
+    await deps.queue.add('preflight', id, campaign.epoch)
+    // While the job is there that changes nothing. When it has failed, it is not to be tried twice a second.
+    return putOff(memory)
+  }
   const isDue = campaign.state === 'scheduled' && (campaign.scheduled_at ?? 0) <= (await redisNowMs(deps.redis))
   if (!isDue && !(campaign.state === 'ready' && campaign.starts_itself)) return
   try {

@@ -1,0 +1,315 @@
+// Campaigns that a test plays step by step on a real Redis: the real fan-out feeds them, the real steps claim and settle
+// their messages, and the test is the worker, the provider and time. What the provider took is written into a ledger.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'bullmq'
+import { describeCampaign } from '../../src/campaigns/describe-campaign.ts'
+import { pauseCampaign, resumeCampaign } from '../../src/campaigns/steer-campaign.ts'
+import { laneQueue } from '../../src/jobs/lanes.ts'
+import { type SendPayload, sendPayloadSchema } from '../../src/jobs/send.ts'
+import type { CampaignId } from '../../src/messages/campaign-id.ts'
+import { campaignMessageUlid } from '../../src/messages/campaign-message-id.ts'
+import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
+import { workerLost } from '../../src/messages/outcome.ts'
+import type { State } from '../../src/messages/states.ts'
+import { templateSchema } from '../../src/messages/template.ts'
+import { campaignFolder } from '../../src/store/campaign-files.ts'
+import { type Mark, readMarks } from '../../src/store/campaign-marks.ts'
+import { openCampaignQueue } from '../../src/store/campaign-queue.ts'
+import { writeSnapshot } from '../../src/store/campaign-snapshot.ts'
+import {
+  type Campaign,
+  createCampaign,
+  findCampaign,
+  idOf,
+  moveCampaign,
+  NOW,
+  takeOver,
+} from '../../src/store/campaigns.ts'
+import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { conclude } from '../../src/store/message-conclude.ts'
+import { readMessage } from '../../src/store/message-records.ts'
+import { cancel, claim, decide, giveEvidence, loseAttempt, proveUnsent, requeue } from '../../src/store/messages.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { endedBadlyKey, lanePrefix, messageKey, openKey } from '../../src/store/redis-keys.ts'
+import { importTemplate } from '../../src/store/templates.ts'
+import { fanOut } from '../../src/worker/campaigns/fan-out.ts'
+import { silentLog } from './app.ts'
+import { startRedis } from './redis.ts'
+
+const ACCOUNT = 1
+export const RETENTION_MS = 9 * 86_400_000
+const VALIDITY_MS = 3 * 86_400_000
+const TIMES = { lostAfterMs: 20_000, evidenceWaitMs: 1_000, retentionMs: RETENTION_MS }
+/** Messages that the worker has in flight. */
+const HANDS = 8
+const FIRST_PHONE = 447_700_000_000
+const PROBLEM = { code: '131026', sentence: 'no' }
+
+/**
+ * What becomes of a message that a worker takes up. `unanswered` and `crash`: the provider took it and nobody knows;
+ * `dead`: its job is dead-lettered before the claim.
+ */
+export const OUTCOMES = ['sent', 'failed', 'throttled', 'unanswered', 'crash', 'dead'] as const
+export type Outcome = (typeof OUTCOMES)[number]
+
+export type Lives = Awaited<ReturnType<typeof startLives>>
+export type Life = Awaited<ReturnType<Lives['begin']>>
+
+export async function startLives() {
+  const server = await startRedis()
+  const redis = connectPatient(server.url)
+  redis.on('error', () => {})
+  // Nobody crashes here but the fan-out, and thousands of syncs would be most of the time.
+  await redis.config('SET', 'appendfsync', 'no')
+  const dataDir = mkdtempSync(join(tmpdir(), 'laneway-lives-'))
+  const queues = openLaneQueues(redis)
+  const queue = openCampaignQueue(redis)
+  const template = { name: 't', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }
+  await importTemplate(redis, ACCOUNT, templateSchema.parse(template))
+  const config = {
+    dataDir,
+    retentionMs: RETENTION_MS,
+    validityMs: { campaign: VALIDITY_MS, transactional: VALIDITY_MS },
+  }
+  let lanes = 0
+
+  return {
+    redis,
+    config,
+    queues,
+    queue,
+
+    /** A campaign to so many people that has just been started, on a lane of its own. */
+    async begin(total: number) {
+      lanes += 1
+      return createLife({ redis, url: server.url, queues, queue, config }, lanes, total)
+    },
+
+    async close(): Promise<void> {
+      await queues.close()
+      await queue.close()
+      redis.disconnect()
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+interface World {
+  redis: Redis
+  url: string
+  queues: ReturnType<typeof openLaneQueues>
+  queue: ReturnType<typeof openCampaignQueue>
+  config: { dataDir: string; retentionMs: number; validityMs: { campaign: number; transactional: number } }
+}
+
+async function createLife(world: World, lane: number, total: number) {
+  const { redis, config, queues, queue } = world
+  const id = await startCampaign(world, lane, total)
+  const { started_at: startedAt = 0 } = await record()
+  const worker = new Worker(laneQueue(lane), null, {
+    connection: redis,
+    prefix: lanePrefix(lane),
+    removeOnComplete: { count: 0 },
+  })
+  worker.on('error', () => {})
+  const ulids = Array.from({ length: total }, (_, place) =>
+    campaignMessageUlid(idOf(id), startedAt, place, String(FIRST_PHONE + place)),
+  )
+  const messages: MessageId[] = ulids.map((ulid) => ({ lane, ulid }))
+  /** Attempts that the provider took, by the place of the recipient. */
+  const ledger = new Map<number, string[]>()
+  /** Second sends that no flag announced. Must stay empty. */
+  const silentRepeats: number[] = []
+  const steer = { redis, queue, retentionMs: config.retentionMs }
+
+  async function record(): Promise<Campaign> {
+    const campaign = await findCampaign(redis, id)
+    if (!campaign) throw new Error(`${idOf(id)} is gone`)
+    return campaign
+  }
+
+  const feedOn = async (connection: Redis, stop: AbortSignal): Promise<'again' | 'over'> =>
+    fanOut({ redis: connection, config, log: silentLog, queues }, id, (await record()).epoch, stop)
+
+  /** Plays one job of the lane; false when there is none. */
+  async function workOne(outcome: Outcome): Promise<boolean> {
+    const token = newAttemptId()
+    const job = await worker.getNextJob(token, { block: false })
+    if (!job) return false
+    const message = parseMessageId(job.id ?? '')
+    if (!message) throw new Error(`not a message: ${job.id}`)
+    if (outcome === 'dead') {
+      await job.moveToFailed(new Error('3 workers died'), token)
+      return true
+    }
+    const end = await attempt(message, sendPayloadSchema.parse(job.data), token, outcome)
+    if (end === 'back') await job.moveToWait(token)
+    else await job.moveToCompleted('', token, false)
+    return true
+  }
+
+  async function attempt(message: MessageId, payload: SendPayload, name: string, outcome: Outcome) {
+    const { to, content, until, run, filled, again } = payload
+    const fresh = { to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined }
+    const claimed = await claim(redis, message, name, { ...fresh, run, filled, ...(again && { again }) }, TIMES)
+    if (claimed.verdict === 'gone') await conclude(redis, message, 'gone', payload, config.retentionMs)
+    if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'
+    if (outcome === 'throttled') {
+      await proveUnsent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
+      return 'back'
+    }
+    if (outcome === 'failed') {
+      await giveEvidence(redis, message, name, 'failed', { problem: PROBLEM })
+      return 'over'
+    }
+    await taken(message, name)
+    if (outcome === 'crash') return 'back'
+    if (outcome === 'sent') await giveEvidence(redis, message, name, 'sent', { providerId: name })
+    else await loseAttempt(redis, message, name, { problem: PROBLEM, waitMs: 0 })
+    return 'over'
+  }
+
+  /** The provider takes the message: a second time only with a flag. */
+  async function taken(message: MessageId, name: string): Promise<void> {
+    const place = ulids.indexOf(message.ulid)
+    const before = ledger.get(place) ?? []
+    ledger.set(place, [...before, name])
+    if (before.length > 0 && (await redis.hget(messageKey(lane, message.ulid), 'o')) === null) silentRepeats.push(place)
+  }
+
+  const life = {
+    id,
+    lane,
+    total,
+    messages,
+    ledger,
+    silentRepeats,
+    record,
+    worker,
+
+    describe: async () => describeCampaign(redis, await record(), Date.now()),
+
+    marks: (): Promise<(Mark | undefined)[]> => readMarks(redis, id, 0, total),
+
+    states: (): Promise<(State | undefined)[]> =>
+      Promise.all(messages.map(async (message) => (await readMessage(redis, message))?.state)),
+
+    /** The fan-out works for so long, then is told to stop. */
+    feed: (ms: number): Promise<'again' | 'over'> => feedOn(redis, AbortSignal.timeout(ms)),
+
+    /** The fan-out loses its connection at its n-th command and is heard of no more. */
+    async feedAndDie(commands: number): Promise<void> {
+      const connection = connectPatient(world.url)
+      connection.on('error', () => {})
+      await new Promise((resolve) => connection.once('ready', resolve))
+      const send = connection.sendCommand.bind(connection)
+      let left = commands
+      connection.sendCommand = (...args: Parameters<Redis['sendCommand']>) => {
+        left -= 1
+        if (left === -1) connection.disconnect()
+        return send(...args)
+      }
+      await feedOn(connection, AbortSignal.timeout(500)).catch(() => {})
+      connection.disconnect()
+    },
+
+    /** Another worker takes the campaign over, whether the one before works or not. */
+    takeOver: () => takeOver(redis, id, 0),
+
+    /** A worker takes up to so many jobs, in their order; returns how many there were. */
+    async work(most: number, outcome: Outcome): Promise<number> {
+      let begun = 0
+      let done = 0
+      const hand = async () => {
+        for (; begun < most; done += 1) {
+          begun += 1
+          if (!(await workOne(outcome))) return
+        }
+      }
+      await Promise.all(Array.from({ length: HANDS }, hand))
+      return done
+    },
+
+    /** What the sweep does once everything is overdue: lost attempts, decisions, jobs for what is queued. */
+    async sweep(): Promise<void> {
+      for (const ulid of await redis.zrange(openKey(lane), 0, '-1')) {
+        const message = { lane, ulid }
+        const found = await readMessage(redis, message)
+        if (found === undefined) await redis.zrem(openKey(lane), ulid)
+        if (found?.state === 'sending') {
+          await loseAttempt(redis, message, found.attempt, { problem: workerLost, waitMs: 0 })
+        }
+        if (found?.state === 'sending' || found?.state === 'unconfirmed') await decide(redis, message, 'never', 8)
+        if (found?.state !== 'queued' || found.payload === undefined) continue
+        await queues.add(messageId(lane, ulid), sendPayloadSchema.parse(JSON.parse(found.payload)))
+      }
+    },
+
+    /** Fan-out, worker and sweep go on, and all is sent, until the campaign does not run any more. */
+    async goOn(limitMs = 60_000): Promise<void> {
+      const stop = AbortSignal.timeout(limitMs)
+      const feeding = (async () => {
+        while (!stop.aborted && (await feedOn(redis, stop)) === 'again');
+      })()
+      while ((await record()).state === 'running') {
+        if (stop.aborted) throw new Error(JSON.stringify((await life.describe()).progress))
+        if ((await life.work(500, 'sent')) > 0) continue
+        await life.sweep()
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+      await feeding
+    },
+
+    places: (): number[] => Array.from({ length: total }, (_, place) => place),
+
+    /** A person cancels the message at this place; what is not waiting stays as it is. */
+    async cancel(place: number): Promise<void> {
+      const message = messages[place]
+      if (message) await cancel(redis, message)
+    },
+
+    /** A late webhook says that the message at this place was delivered, if the provider took it. */
+    async delivered(place: number): Promise<void> {
+      const [message, name] = [messages[place], ledger.get(place)?.at(-1)]
+      if (message && name) await giveEvidence(redis, message, name, 'delivered')
+    },
+
+    pause: () => pauseCampaign(steer, id, 'by hand'),
+    resume: async () => resumeCampaign(steer, await record()),
+
+    /** The records at these places expire, as after the retention. */
+    async expire(places: readonly number[]): Promise<void> {
+      if (places.length > 0) await redis.del(...places.map((place) => messageKey(lane, ulids[place] ?? '')))
+    },
+
+    /** What ended badly is queued again by a person. */
+    async requeueAll(): Promise<void> {
+      for (const ulid of await redis.zrange(endedBadlyKey(lane), 0, '-1')) {
+        const found = await readMessage(redis, { lane, ulid })
+        if (found?.payload === undefined) continue
+        await queues.queueOf(lane).remove(messageId(lane, ulid))
+        await requeue(redis, { lane, ulid }, Date.now() + VALIDITY_MS)
+      }
+    },
+
+    close: () => worker.close(),
+  }
+  return life
+}
+
+async function startCampaign({ redis, config }: World, lane: number, total: number): Promise<CampaignId> {
+  const template = { name: 't', language: { code: 'en' }, components: [] }
+  const definition = { sender: '1', template, recipients: { tags: [1], except: [] } }
+  const id = await createCampaign(redis, { account: ACCOUNT, lane, definition }, Date.now())
+  const snapshot = await writeSnapshot(campaignFolder(config.dataDir, id))
+  for (let place = 0; place < total; place += 1) await snapshot.add({ to: String(FIRST_PHONE + place), values: [] })
+  await snapshot.close()
+  await moveCampaign(redis, id, 'check', config.retentionMs, { begins: true })
+  await moveCampaign(redis, id, 'pass', config.retentionMs, { fields: { total, next: 0, snapshot: snapshot.name } })
+  const fields = { started_at: NOW, resumed_at: NOW, keeps_marks: 1 }
+  await moveCampaign(redis, id, 'start', config.retentionMs, { begins: true, fields })
+  return id
+}
