@@ -3,7 +3,7 @@
 //
 // Slots are `gapUs` apart. One that was missed may be used up to `graceUs` later, and a request may leave up to `lateMs`
 // after its slot. So a span of W ms holds at most (W + grace + late) / gap + 1 requests, whatever stalls, and the gap is
-// chosen for that to be no more than the rate over any 10 s: 99.3 % of the rate at full load.
+// chosen for that to be no more than the rate over any 10 s: 99 % of the rate at full load.
 
 /** How a lane is paced. */
 export interface Pace {
@@ -20,33 +20,33 @@ export interface Pace {
   lateMs: number
 }
 
-/** Below this rate a second holds so few slots that 75 ms of leeway would let one too many in. */
+/** Below this rate a second holds so few slots that a tenth of a second of leeway would let one too many in. */
 const SLOW_A_SECOND = 20
 const FAST_A_SECOND = 500
 
 /** The slots of a lane of so many messages per second. */
 export function paceOf(ratePerSecond: number): Pace {
   const isSlow = ratePerSecond < SLOW_A_SECOND
-  const [windowMs, graceMs, lateMs] = isSlow ? [1_000, 2, 10] : [10_000, 25, 50]
-  // A fast lane fetches dozens at a time, and all of them must find a slot.
-  const campaignMs = ratePerSecond < FAST_A_SECOND ? 30 : 50
+  const [windowMs, graceMs, lateMs] = isSlow ? [1_000, 2, 10] : [10_000, 50, 50]
+  // A fast lane fetches dozens at a time, and all of them must find a slot; a slow one loses what it claims too late.
+  const campaignMs = !isSlow && ratePerSecond < FAST_A_SECOND ? 30 : 50
   return {
     gapUs: ((windowMs + graceMs + lateMs) / windowMs) * (1_000_000 / ratePerSecond),
     graceUs: graceMs * 1_000,
-    aheadUs: { transactional: 2 * campaignMs * 1_000, campaign: campaignMs * 1_000 },
+    aheadUs: { transactional: 100_000, campaign: campaignMs * 1_000 },
     lateMs,
   }
 }
 
-/** So much faster than the slots jobs are fetched, so that claims stay ahead of them. */
-const AHEAD_OF_PACE = 1.08
-/** BullMQ begins a window about 1 ms after the one before has ended. */
-const LATE_MS = 1
-const WINDOW_SECONDS = 0.02
+/**
+ * So much faster than the slots jobs are fetched, so that claims stay ahead of them although BullMQ begins each window
+ * late, by a millisecond at the least. What is fetched too early goes back.
+ */
+const AHEAD_OF_PACE = 1.25
+const WINDOW_SECONDS = 0.03
 
-/** A rate as BullMQ's global limit: windows of about 20 ms, the longest that a transactional message waits to be fetched. */
+/** A rate as BullMQ's global limit: windows of about 30 ms, the longest that a transactional message waits to be fetched. */
 export function flowOf(ratePerSecond: number): { max: number; durationMs: number } {
   const max = Math.max(1, Math.ceil(ratePerSecond * WINDOW_SECONDS))
-  const ms = (max / (ratePerSecond * AHEAD_OF_PACE)) * 1_000
-  return { max, durationMs: Math.max(1, Math.floor(ms) - LATE_MS) }
+  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * AHEAD_OF_PACE)) * 1_000)) }
 }
