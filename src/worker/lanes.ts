@@ -104,7 +104,10 @@ export function createLanes(deps: {
 
   function end(lane: OpenLane): void {
     const next = lane.running <= share ? lane.held.shift() : undefined
-    if (next) return next()
+    if (next) {
+      next()
+      return
+    }
     lane.running -= 1
     if (lane.running > 0) return
     busy -= 1
