@@ -19,6 +19,9 @@ export interface RedisServer {
   start(): Promise<void>
   kill9(): Promise<void>
   stop(): Promise<void>
+  /** Stops it in mid-step, as a disk that does not get to syncing does. */
+  freeze(): void
+  wake(): void
 }
 
 /** `before`: a command to run the server under, such as strace. `settings` win over ours. */
@@ -52,6 +55,8 @@ export async function createRedisServer(
     },
     kill9: async () => child && endChild(child, 'SIGKILL'),
     stop: async () => child && endChild(child, 'SIGTERM'),
+    freeze: () => void child?.kill('SIGSTOP'),
+    wake: () => void child?.kill('SIGCONT'),
   }
 }
 

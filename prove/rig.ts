@@ -22,6 +22,8 @@ export interface RigPlan {
   producers?: number
   /** Settings of producers and workers, on top of the ones below. */
   env?: Record<string, string>
+  /** Settings of the worker of that number, from 1 on, on top of those. */
+  workerEnv?: (worker: number) => Record<string, string>
   /** Settings of the simulator, on top of the ones below. */
   simulator?: Record<string, string>
   /** Whether producers and workers reach Redis through a proxy. */
@@ -131,7 +133,7 @@ export async function startRig(where: { build: string; folder: string; random: R
 
   const workers: Part[] = []
   const addWorker = (): Part => {
-    const own = { ...env, REDIS_URL: redisUrl }
+    const own = { ...env, REDIS_URL: redisUrl, ...plan.workerEnv?.(workers.length + 1) }
     const name = `worker ${workers.length + 1}`
     const revive = (): void => {
       crashes += 1

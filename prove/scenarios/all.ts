@@ -17,6 +17,7 @@ import { redisFull } from './redis-full.ts'
 import { redisKill } from './redis-kill.ts'
 import { refusedRepeat } from './refused-repeat.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
+import { stall } from './stall.ts'
 import { storm429 } from './storm-429.ts'
 import { webhooks } from './webhooks.ts'
 import { workerKills } from './worker-kill.ts'
@@ -42,4 +43,5 @@ export const SCENARIOS: readonly Scenario[] = [
   rollingRestarts,
   idempotencyRace,
   pace,
+  stall,
 ]

@@ -1,9 +1,10 @@
 // The queues of the lanes: adding a message, pace, pause, counts. Every process opens a queue when it first needs it
 // and keeps it; they all share the process's one connection.
 import { Queue } from 'bullmq'
-import { CAMPAIGN_PRIORITY, laneQueue, paceOf } from '../jobs/lanes.ts'
+import { CAMPAIGN_PRIORITY, laneQueue } from '../jobs/lanes.ts'
 import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
+import { flowOf } from '../messages/pace.ts'
 import type { Redis } from './redis.ts'
 import { laneJobKey, lanePrefix, rootKeys } from './redis-keys.ts'
 import { within } from './within.ts'
@@ -119,15 +120,21 @@ export function openLaneQueues(redis: Redis) {
       await Promise.all(adding)
     },
 
-    /** Sets the pace of a lane, at once and for every worker. */
+    /**
+     * How fast workers fetch messages of a lane; the claim paces what leaves. Whatever of the window before is left is
+     * dropped: at one message a minute it could hold a faster lane back for as long.
+     */
     async setPace(lane: number, ratePerSecond: number): Promise<void> {
-      const pace = paceOf(ratePerSecond)
-      await queueOf(lane).setGlobalRateLimit(pace.max, pace.durationMs)
+      const { max, durationMs } = flowOf(ratePerSecond)
+      await queueOf(lane).setGlobalRateLimit(max, durationMs)
+      await queueOf(lane).removeRateLimitKey()
     },
 
-    /** Sets the pace of a lane that has none, as when a process died right after it had added the sender. */
+    /** Sets the pace of a lane that has none, as when a process died right after it had added the sender, or another one. */
     async ensurePace(lane: number, ratePerSecond: number): Promise<void> {
-      if ((await queueOf(lane).getGlobalRateLimit()) === null) await this.setPace(lane, ratePerSecond)
+      const { max, durationMs } = flowOf(ratePerSecond)
+      const known = await queueOf(lane).getGlobalRateLimit()
+      if (known?.max !== max || known.duration !== durationMs) await this.setPace(lane, ratePerSecond)
     },
 
     async pause(lane: number): Promise<void> {

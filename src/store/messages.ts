@@ -2,9 +2,12 @@
 // says what they mean, message-records.ts what the fields of a record hold.
 import { z } from 'zod'
 import { laneQueue } from '../jobs/lanes.ts'
+import type { SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { type Problem, workerLost } from '../messages/outcome.ts'
+import type { Pace } from '../messages/pace.ts'
 import type { Evidence, Repeat, State, Verdict } from '../messages/states.ts'
+import { textOfPayload } from './lookup.ts'
 import { defineScript } from './lua.ts'
 import { LETTERS, type MessageRecord, stateSchema } from './message-records.ts'
 import type { Redis } from './redis.ts'
@@ -13,7 +16,9 @@ import {
   endedBadlyKey,
   laneJobKey,
   laneRestKey,
+  laneSlotKey,
   messageKey,
+  messageWaitKey,
   openKey,
   pollKey,
   recipientRestKey,
@@ -34,13 +39,29 @@ export interface NewMessage {
   again?: boolean
 }
 
-const claimScript = defineScript('message-claim', 6)
+/** The message that a job is about. */
+export const newMessageOf = (payload: SendPayload): NewMessage => ({
+  to: payload.to,
+  type: payload.content.type,
+  text: textOfPayload(payload),
+  class: payload.class,
+  validUntil: payload.until,
+  campaign: payload.campaign,
+  run: payload.run,
+  filled: payload.filled,
+  ...(payload.again && { again: payload.again }),
+})
+
+const claimScript = defineScript('message-claim', 8)
+const slotScript = defineScript('message-slot', 1)
 const stepScript = defineScript('message-step', 5)
 
 const claimReply = z.union([
   z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone']), stateSchema, z.string()]),
-  z.tuple([z.enum(['lane_rests', 'recipient_rests']), stateSchema, z.number()]),
+  z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()]),
+  z.tuple([z.enum(['lane_rests', 'recipient_rests', 'message_waits', 'too_early']), stateSchema, z.number()]),
 ])
+const slotReply = z.tuple([z.string(), z.coerce.number()])
 const stepReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['done', 'ignored', 'held']), stateSchema]),
@@ -50,18 +71,29 @@ const stepReply = z.union([
 /** What a step came to. `missing`: there is no such record. `waitMs`: of a message whose recipient rests from now on. */
 export type StepResult = { verdict: Verdict; state: State; waitMs?: number | undefined } | { verdict: 'missing' }
 
+/** When a request may leave, on Redis' clock. */
+export interface Slot {
+  /** As Redis wrote it down; reserving another one names it. */
+  name: string
+  atMs: number
+  /** When it was given out. */
+  nowMs: number
+}
+
 /**
  * What a claim came to. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before, and
- * its record is gone; `conclude` ends it. The lane or the recipient may rest, for `waitMs`.
+ * its record is gone; `conclude` ends it. The lane or the recipient may rest, the message may have been put off, or its
+ * slot be too far ahead, for `waitMs`. With a pace, whoever may send waits for the slot.
  */
 export type ClaimResult =
-  | { verdict: Verdict | 'stopped' | 'gone'; state: State }
-  | { verdict: 'lane_rests' | 'recipient_rests'; state: State; waitMs: number }
+  | { verdict: Verdict | 'stopped' | 'gone'; state: State; slot?: Slot }
+  | { verdict: 'lane_rests' | 'recipient_rests' | 'message_waits' | 'too_early'; state: State; waitMs: number }
 
 /**
  * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`. Rejects when
  * Redis is away or full: then nothing may be sent. `lostAfterMs` is when the sweep takes the attempt for lost; when
- * another attempt holds the message, evidence of that one is waited for `evidenceWaitMs` before the policy decides.
+ * another attempt holds the message, evidence of that one is waited for `evidenceWaitMs` before the policy decides. With
+ * a `pace` the request must leave in the slot that comes back, and not before.
  */
 export async function claim(
   redis: Redis,
@@ -69,6 +101,7 @@ export async function claim(
   attempt: string,
   message: NewMessage,
   times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number },
+  pace?: Pace,
 ): Promise<ClaimResult> {
   const { lane } = id
   const reply = await claimScript(
@@ -76,6 +109,7 @@ export async function claim(
     [
       ...[messageKey(lane, id.ulid), openKey(lane), endedBadlyKey(lane), jobKey(id)],
       ...[laneRestKey(lane), recipientRestKey(lane, message.to)],
+      ...[laneSlotKey(lane), messageWaitKey(lane, id.ulid)],
     ],
     [
       id.ulid,
@@ -88,13 +122,45 @@ export async function claim(
       campaignPrefix(id.lane),
       times.evidenceWaitMs,
       storedProblem(workerLost),
+      ...(pace === undefined ? ['', '', ''] : [pace.gapUs, pace.graceUs, pace.aheadUs[message.class]]),
       ...newRecordFields(message),
     ],
   )
-  const [verdict, state, last] = claimReply.parse(reply)
-  if (verdict !== 'lane_rests' && verdict !== 'recipient_rests') return { verdict, state }
-  return { verdict, state, waitMs: Number(last) }
+  const [verdict, state, last, slot, nowUs] = claimReply.parse(reply)
+  switch (verdict) {
+    case 'lane_rests':
+    case 'recipient_rests':
+    case 'message_waits':
+    case 'too_early':
+      return { verdict, state, waitMs: Number(last) }
+    default:
+      return slot === undefined || nowUs === undefined
+        ? { verdict, state }
+        : { verdict, state, slot: slotOf(slot, nowUs) }
+  }
 }
+
+/** The message is not claimed for so long, whatever the clocks of the workers say. */
+export async function putOff(redis: Redis, id: MessageId, ms: number): Promise<void> {
+  await redis.set(messageWaitKey(id.lane, id.ulid), '', 'PX', Math.max(1, Math.ceil(ms)))
+}
+
+/**
+ * Another slot for a request that has missed its own by more than its pace allows; undefined when there is none within
+ * `mostAheadMs`.
+ */
+export async function reserveSlot(
+  redis: Redis,
+  lane: number,
+  missed: Slot,
+  how: { pace: Pace; mostAheadMs: number },
+): Promise<Slot | undefined> {
+  const args = [missed.name, how.pace.gapUs, how.mostAheadMs * 1_000]
+  const [name, nowUs] = slotReply.parse(await slotScript(redis, [laneSlotKey(lane)], args))
+  return name === '' ? undefined : slotOf(name, nowUs)
+}
+
+const slotOf = (name: string, nowUs: number): Slot => ({ name, atMs: Number(name) / 1_000, nowMs: nowUs / 1_000 })
 
 /** What a new record holds besides its progress: field, value, … */
 export const newRecordFields = (message: NewMessage): (string | number)[] => [

@@ -61,6 +61,14 @@ export const laneRestKey = (lane: number): string => `${lanePrefix(lane)}:rest`
 /** STRING: the rest of one recipient of the lane, by its digits. */
 export const recipientRestKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
 
+/** STRING: the last slot in which a request of the lane leaves (µs), see scripts/message-pace.lua. */
+export const laneSlotKey = (lane: number): string => `${lanePrefix(lane)}:slot`
+
+/** STRING: which worker clears the waiting messages of a class, see scripts/lane-clear.lua. */
+export const laneClearedByKey = (lane: number, of: string): string => `${lanePrefix(lane)}:cleared-by:${of}`
+/** STRING that is there while a message waits before it may be claimed again: its expiry is the end of the wait. */
+export const messageWaitKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:wait:${ulid}`
+
 /** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
 export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
 /** Where BullMQ keeps the jobs of a lane that are not finished: LIST, ZSET, ZSET, LIST. */

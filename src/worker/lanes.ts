@@ -6,7 +6,7 @@
 //   - after closing the lane is counted once more,
 //   - the sweep counts every lane every few seconds, for wakes that were lost, delayed jobs that fell due, and active
 //     jobs whose worker died: BullMQ looks for those only while some Worker of the lane is open.
-import { type Job, Worker } from 'bullmq'
+import type { Job, Worker } from 'bullmq'
 import type { Config } from '../config.ts'
 import { laneQueue } from '../jobs/lanes.ts'
 import type { Log } from '../log.ts'
@@ -14,7 +14,7 @@ import type { LaneQueues } from '../store/lane-queues.ts'
 import type { Redis } from '../store/redis.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
 import { lanePrefix } from '../store/redis-keys.ts'
-import { endJob, type JobEnd } from './bullmq.ts'
+import { endJob, type JobEnd, LaneWorker } from './bullmq.ts'
 
 /**
  * A worker that dies leaves its jobs locked for this long, and they are found at the next check after that. BullMQ skips
@@ -40,6 +40,8 @@ const PER_WORKER_A_SECOND = 300
 const MOST_WORKERS = 6
 /** How long messages are counted before a lane is called fast. */
 const COUNTED_MS = 250
+/** While a lane waits, its pace may change or a person may end the wait: it is looked at this often. */
+const LOOK_AGAIN_MS = 1_000
 /** A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis. */
 const REDIS_AWAY_MS = 1_000
 /** Most dead letters that one more of them takes away when they are older than message records live. */
@@ -49,6 +51,8 @@ interface OpenLane {
   workers: Worker[]
   /** Messages of it that are being sent. */
   running: number
+  /** What lets messages begin that were fetched before its share grew smaller, the first of them first. */
+  held: (() => void)[]
   /** Messages begun since a moment. */
   begun: { count: number; sinceMs: number }
   lastWorkAt: number
@@ -81,21 +85,41 @@ export function createLanes(deps: {
    * could tell that they are many.
    */
   async function inItsShare<T>(lane: OpenLane, work: () => Promise<T>): Promise<T> {
-    lane.running += 1
-    if (lane.running === 1) {
-      busy += 1
-      shareOut()
-      divideShare(lane)
-    }
+    if (lane.running < share) begin(lane)
+    else await new Promise<void>((resolve) => lane.held.push(resolve))
     try {
       return await work()
     } finally {
-      lane.running -= 1
-      if (lane.running === 0) {
-        busy -= 1
-        shareOut()
-        divideShare(lane)
-      }
+      end(lane)
+    }
+  }
+
+  function begin(lane: OpenLane): void {
+    lane.running += 1
+    if (lane.running > 1) return
+    busy += 1
+    shareOut()
+    divideShare(lane)
+  }
+
+  function end(lane: OpenLane): void {
+    const next = lane.running <= share ? lane.held.shift() : undefined
+    if (next) {
+      next()
+      return
+    }
+    lane.running -= 1
+    if (lane.running > 0) return
+    busy -= 1
+    shareOut()
+    divideShare(lane)
+  }
+
+  /** Lets messages begin that were held back, now that the share is larger. */
+  function letBegin(lane: OpenLane): void {
+    while (lane.running < share && lane.held.length > 0) {
+      begin(lane)
+      lane.held.shift()?.()
     }
   }
 
@@ -110,7 +134,11 @@ export function createLanes(deps: {
     while (fitting > 1 && fitting * busy > MOST_AT_ONCE) fitting = Math.floor(fitting / 2)
     if (fitting === share) return
     share = fitting
-    for (const lane of open.values()) if (lane.running > 0) divideShare(lane)
+    for (const lane of open.values()) {
+      if (lane.running === 0) continue
+      divideShare(lane)
+      letBegin(lane)
+    }
   }
 
   function openLane(lane: number): void {
@@ -125,6 +153,7 @@ export function createLanes(deps: {
     const state: OpenLane = {
       workers: [],
       running: 0,
+      held: [],
       begun: { count: 0, sinceMs: now },
       lastWorkAt: now,
       closing: false,
@@ -137,7 +166,7 @@ export function createLanes(deps: {
 
   function addWorker(lane: number, state: OpenLane): void {
     const queue = deps.queues.queueOf(lane)
-    const worker = new Worker(
+    const worker = new LaneWorker(
       laneQueue(lane),
       async (job, token) => {
         widenIfFast(lane, state)
@@ -160,6 +189,7 @@ export function createLanes(deps: {
         lockDuration: LOCK_MS,
         stalledInterval: STALLED_CHECK_MS,
         maxStalledCount: NO_LIMIT,
+        maximumRateLimitDelay: LOOK_AGAIN_MS,
         removeOnComplete: { count: 0 },
         removeOnFail: { age: deps.config.retentionMs / 1_000, limit: DEAD_LETTERS_SWEPT },
       },

@@ -15,10 +15,12 @@ import { secretKeyOf } from '../store/secret-key.ts'
 import { within } from '../store/within.ts'
 import { BEAT_MS, beat, leave } from '../store/worker-beats.ts'
 import { startCampaignJobs } from './campaigns/jobs.ts'
+import { createClearing } from './clear-lanes.ts'
 import { startIntake } from './intake.ts'
 import { createLaneTrouble } from './lane-trouble.ts'
 import { createLanes } from './lanes.ts'
 import { startMoves } from './move-files.ts'
+import { createRedisClock } from './redis-clock.ts'
 import { repeatedly } from './repeatedly.ts'
 import { sendMessage } from './send-message.ts'
 import { createSenderDirectory } from './sender-directory.ts'
@@ -58,7 +60,13 @@ export async function startWorker(
   const directory = createSenderDirectory({ redis, seal: createSeal(secretKey), providers })
   const polls = startStatusPolls({ redis, config, log, directory })
   const followByPolling = (lane: number): void => polls.follow(lane)
-  const sendDeps = { redis, config, log, lanes: queues, directory, trouble: createLaneTrouble(log), followByPolling }
+  const clearing = createClearing({ redis, config, log })
+  const sendDeps = {
+    ...{ redis, config, log, lanes: queues, directory, followByPolling },
+    trouble: createLaneTrouble(log),
+    clock: createRedisClock(),
+    clearLane: clearing.begin,
+  }
   const opened = (lane: number): void => {
     const ensured = directory.of(lane).then((entry) => entry && queues.ensurePace(lane, entry.sender.rate))
     ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
@@ -93,6 +101,7 @@ export async function startWorker(
      */
     async close() {
       sweeping.stop()
+      clearing.stop()
       const answers = await within(ANSWER_MS, redis.ping()).catch(() => undefined)
       const limitMs = answers === undefined && lanes.inHand() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS
       await Promise.all([

@@ -1,4 +1,4 @@
-// The life of one attempt, top to bottom: load -> claim -> send -> judge -> settle -> report.
+// The life of one attempt, top to bottom: load -> claim -> wait for its slot -> send -> judge -> settle -> report.
 //
 // Where the process may die, and what happens then:
 // - before the claim: nothing was written; the job is taken up again.
@@ -8,23 +8,25 @@
 // - after settling: only the log line is lost; a job that runs again is refused by the claim.
 import type { Job } from 'bullmq'
 import type { Config } from '../config.ts'
-import { sendPayloadSchema } from '../jobs/send.ts'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import type { Log } from '../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
 import { type MessageId, newAttemptId, parseMessageId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
+import { paceOf } from '../messages/pace.ts'
 import { BrokenRecordError } from '../store/broken-record.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
-import { textOfPayload } from '../store/lookup.ts'
 import { conclude } from '../store/message-conclude.ts'
 import { readMessage } from '../store/message-records.ts'
-import { claim, giveEvidence, loseAttempt, proveUnsent } from '../store/messages.ts'
+import { claim, giveEvidence, loseAttempt, newMessageOf, proveUnsent, putOff } from '../store/messages.ts'
 import type { Redis } from '../store/redis.ts'
 import { SealError } from '../store/seal.ts'
 import { setPausedFor } from '../store/senders.ts'
 import type { JobEnd } from './bullmq.ts'
 import { tellCampaign } from './campaigns/tell-campaign.ts'
+import { departure } from './departure.ts'
 import type { LaneTrouble } from './lane-trouble.ts'
+import type { RedisClock } from './redis-clock.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 
 /**
@@ -44,8 +46,11 @@ export interface SendDeps {
   lanes: LaneQueues
   directory: SenderDirectory
   trouble: LaneTrouble
+  clock: RedisClock
   /** Called when a message was sent on a wire that must be polled. */
   followByPolling: (lane: number) => void
+  /** Called when a message must not leave: there may be many more of its class on the lane. */
+  clearLane: (lane: number, of: SendPayload['class']) => void
 }
 
 export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
@@ -64,42 +69,40 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
 
   // Claim.
   const attempt = newAttemptId()
-  const { content, to, campaign, run, filled, again } = payload.data
-  const message = {
-    to,
-    type: content.type,
-    text: textOfPayload(payload.data),
-    class: payload.data.class,
-    validUntil: payload.data.until,
-    campaign,
-    run,
-    filled,
-    ...(again && { again }),
-  }
+  const { content, to, campaign, run } = payload.data
+  const message = newMessageOf(payload.data)
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
+  const pace = paceOf(entry.sender.rate)
   const claimAskedAt = performance.now()
-  const claimed = await claim(deps.redis, id, attempt, message, times)
-  if (claimed.verdict === 'lane_rests') return { kind: 'lane_waits', ms: claimed.waitMs }
-  if (claimed.verdict === 'recipient_rests') return { kind: 'waits', ms: claimed.waitMs }
+  const claimed = await claim(deps.redis, id, attempt, message, times, pace)
+  if (claimed.verdict === 'lane_rests' || claimed.verdict === 'too_early') {
+    return { kind: 'lane_waits', ms: claimed.waitMs }
+  }
+  if (claimed.verdict === 'message_waits') return { kind: 'waits', ms: claimed.waitMs }
+  if (claimed.verdict === 'recipient_rests') return waits(deps, id, claimed.waitMs)
   if (claimed.verdict === 'gone') await conclude(deps.redis, id, 'gone', payload.data, deps.config.retentionMs)
   if (claimed.verdict !== 'done' || claimed.state !== 'sending') {
     deps.log.info({ message: job.id, verdict: claimed.verdict, state: claimed.state }, 'attempt.refused')
+    // Where one must not leave there may be thousands.
+    if (claimed.verdict === 'stopped' || claimed.state === 'expired') deps.clearLane(id.lane, payload.data.class)
     return { kind: 'done' }
   }
+  const { slot } = claimed
+  if (slot) deps.clock.heard(claimAskedAt, slot.nowMs, performance.now())
 
-  // Send.
+  // Send, in its slot.
+  const mayLeave = await departure(deps, id.lane, { slot, pace, until: claimAskedAt + CLAIM_GOOD_FOR_MS })
   const startedAt = performance.now()
-  const outcome: Outcome =
-    startedAt - claimAskedAt > CLAIM_GOOD_FOR_MS
-      ? tooLate
-      : outcomeOf(
-          await entry.provider.send(
-            entry.providerSender,
-            { id: job.id ?? '', attempt, to, content, campaign },
-            deps.config.sendTimeoutMs,
-          ),
-        )
+  const outcome: Outcome = mayLeave
+    ? outcomeOf(
+        await entry.provider.send(
+          entry.providerSender,
+          { id: job.id ?? '', attempt, to, content, campaign },
+          deps.config.sendTimeoutMs,
+        ),
+      )
+    : tooLate
 
   // Settle, then say what becomes of the job.
   const end = await settle(deps, id, { attempt, to }, entry, outcome)
@@ -171,14 +174,14 @@ async function settle(
       const result = await proveUnsent(redis, id, attempt, how)
       if (result.verdict !== 'done' || result.state !== 'queued') return { kind: 'done' }
       const tries = (await readMessage(redis, id))?.tries ?? 1
-      return { kind: 'waits', ms: outcome.retryAfterMs ?? messageBackoffMs(tries, Math.random()) }
+      return waits(deps, id, outcome.retryAfterMs ?? messageBackoffMs(tries, Math.random()))
     }
     case 'recipient_waits': {
       const rest = { of: 'recipient', to, leastMs: outcome.leastMs } as const
       const how = { counts: false, maxTries: config.maxTries, problem: outcome.problem, rest }
       const result = await proveUnsent(redis, id, attempt, how)
       // Without an answer to that it was settled before, and the next claim finds the rest.
-      return { kind: 'waits', ms: ('waitMs' in result ? result.waitMs : undefined) ?? 1_000 }
+      return waits(deps, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
     }
     case 'sender_blocked':
       await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
@@ -193,6 +196,12 @@ async function settle(
       return ms === 0 ? { kind: 'done' } : { kind: 'done_lane_waits', ms }
     }
   }
+}
+
+/** Only this message waits. Dying before the job is put off too is harmless: the next claim is refused for so long. */
+async function waits(deps: SendDeps, id: MessageId, ms: number): Promise<JobEnd> {
+  await putOff(deps.redis, id, ms)
+  return { kind: 'waits', ms }
 }
 
 /** Stops the lane until a person resumes it: nothing of this sender could go out, and every try would be refused. */

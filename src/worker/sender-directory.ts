@@ -1,5 +1,5 @@
 // The senders as the pipeline needs them: record, opened token, provider, the account's policies. Read once and kept
-// for two seconds, because every message needs them and they seldom change.
+// for a second, because every message needs them and they seldom change.
 
 import type { Repeat } from '../messages/states.ts'
 import type { Provider, ProviderSender } from '../providers/provider.ts'
@@ -22,7 +22,8 @@ export interface DirectoryEntry {
 
 export type SenderDirectory = ReturnType<typeof createSenderDirectory>
 
-const KEPT_MS = 2_000
+/** A change of the rate is to hold within 2 s. */
+const KEPT_MS = 1_000
 
 export function createSenderDirectory(deps: {
   redis: Redis

@@ -73,8 +73,8 @@ test('full lanes share what a worker has in flight', async () => {
   const [last = 0, ...others] = all
   await eventually(async () => {
     for (const lane of others) end(lane)
-    const { wait = 0, active = 0 } = await queues.counts(others.at(-1) ?? 0)
-    return wait + active === 0
+    const counts = await Promise.all(others.map((lane) => queues.counts(lane)))
+    return counts.every(({ wait, active }) => wait === 0 && active === 0)
   }, 'the others are done')
   // It fetches more when one of its own ends.
   inFlight.get(last)?.pop()?.()

@@ -5,7 +5,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MessageId, newUlid } from '../../src/messages/message-id.ts'
 import { FRESH, type Progress, type State, type Step, step as take, type Verdict } from '../../src/messages/states.ts'
 import { readMessage } from '../../src/store/message-records.ts'
-import { cancel, claim, decide, giveEvidence, loseAttempt, proveUnsent, requeue } from '../../src/store/messages.ts'
+import {
+  type ClaimResult,
+  cancel,
+  claim,
+  decide,
+  giveEvidence,
+  loseAttempt,
+  proveUnsent,
+  requeue,
+} from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
 import { endedBadlyKey, lanePrefix, messageKey, openKey, pollKey } from '../../src/store/redis-keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -27,7 +36,7 @@ const FUTURE = Date.now() + 3_600_000
 const PROBLEM = { code: 'a|b', sentence: 'The chat product answered c|d.' }
 const WAIT_MS = 1_000
 
-type Told = { verdict: Verdict | 'missing' | 'stopped' | 'gone' | 'lane_rests' | 'recipient_rests'; state?: State }
+type Told = { verdict: Verdict | 'missing' | ClaimResult['verdict']; state?: State }
 
 /** Takes a step in Redis. */
 function inRedis(id: MessageId, each: Step, validUntil: number): Promise<Told> {

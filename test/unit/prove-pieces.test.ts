@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { alteredBuild } from '../../prove/altered-build.ts'
+import { busiest } from '../../prove/departures.ts'
 import { readTrace } from '../../prove/fsync-trace.ts'
 import { createRandom } from '../../prove/random.ts'
 import { brokenFigures } from '../../prove/scenario.ts'
-import { busiestSecond } from '../../prove/scenarios/pace.ts'
 
 let folder: string
 beforeEach(() => {
@@ -102,9 +102,9 @@ describe('the trace of a Redis', () => {
 })
 
 test('the busiest second is any span of a second, not one of the clock', () => {
-  expect(busiestSecond([])).toBe(0)
-  expect(busiestSecond([0, 900, 950, 1_000, 1_899, 1_900])).toBe(4)
-  expect(busiestSecond([0, 1_000, 2_000])).toBe(1)
+  expect(busiest([], 1_000)).toBe(0)
+  expect(busiest([0, 900, 950, 1_000, 1_899, 1_900], 1_000)).toBe(4)
+  expect(busiest([0, 1_000, 2_000], 1_000)).toBe(1)
 })
 
 test('a figure is broken above its most, below its least, and when it is no number', () => {

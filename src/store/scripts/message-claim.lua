@@ -1,95 +1,84 @@
 #!lua
--- Claims a message for one attempt, before the request leaves. Refused when Redis is full, on purpose: what cannot be
--- written down must not be sent. Running it twice with the same attempt is harmless.
+-- Claims a message for one attempt, before the request leaves, and reserves the slot that it leaves in. Refused when
+-- Redis is full, on purpose: what cannot be written down must not be sent. Running it twice with the same attempt is
+-- harmless.
 --
 -- KEYS[1] record of the message (HASH)
 -- KEYS[2] open messages of the lane (ZSET)      KEYS[3] messages that ended badly (ZSET)
 -- KEYS[4] the message's job in BullMQ (HASH)    KEYS[5] rest of the lane, KEYS[6] rest of the recipient (STRING)
+-- KEYS[7] last slot of the lane (STRING)         KEYS[8] there while the message waits (STRING)
 -- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
 -- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
 -- ARGV[7] number of the campaign ('' = none)     ARGV[8] what the keys of the lane's campaigns begin with
 -- ARGV[9] ms that evidence of another attempt is waited for  ARGV[10] the error of one that was lost, `code|sentence`
--- ARGV[11…] field, value, …: what a new record holds besides
--- Output: {verdict, state letter, attempt id on the record}. The verdict `stopped`: its campaign does not run, nothing
--- may be sent; what was never claimed leaves no trace, so that a resumed campaign can queue it again.
+-- ARGV[11] gap between slots (µs; '' = without pace)   ARGV[12] grace (µs)   ARGV[13] how far ahead its slot may be (µs)
+-- ARGV[14…] field, value, …: what a new record holds besides
+-- Output: {verdict, state letter, attempt id on the record}, and of one that is sent with a pace {…, slot, time (µs)}.
+-- The verdict `stopped`: its campaign does not run, nothing may be sent.
 -- {'gone', state letter, ''}: a message of a campaign that was claimed before, of which the record is gone. Nothing may
 -- be sent, nothing was written; message-conclude.lua ends it.
--- {'lane_rests' or 'recipient_rests', state letter, ms to wait}: nothing may be sent, and nothing was written.
+-- {'lane_rests', 'recipient_rests', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
+-- nothing was written. `too_early`: its slot would be too far ahead.
 -- include message-states
+-- include message-unsendable
 -- include message-rests
-local now = redisNowMs()
-local p, exists = load(KEYS[1])
+-- include message-pace
+local nowUs = redisNowUs()
+local now = math.floor(nowUs / 1000)
+local gapUs = tonumber(ARGV[11])
+local m = {
+  record = KEYS[1],
+  open = KEYS[2],
+  badly = KEYS[3],
+  job = KEYS[4],
+  ulid = ARGV[1],
+  accepted = tonumber(ARGV[3]),
+  validUntil = tonumber(ARGV[4]),
+  retention = ARGV[6],
+  run = ARGV[7],
+  prefix = ARGV[8],
+  fields = { select(14, unpack(ARGV)) },
+}
+local p, exists = load(m.record)
 local before = exists and p.state or nil
+local known = isGone(m, exists)
+if known then return { 'gone', known, '' } end
+if isStopped(m, p, exists, now) then return { 'stopped', p.state, p.attempt } end
+if isExpired(m, p, exists, now) then return { 'done', p.state, p.attempt } end
 
-local run, prefix = ARGV[7], ARGV[8]
-if run ~= '' and not exists then
-  local known = markOf(prefix, run, ARGV[1])
-  if known then return { 'gone', known, '' } end
-end
-if run ~= '' and p.state == QUEUED then
-  local campaign = redis.call('HGET', prefix .. run, 'state')
-  -- Of a campaign that is done, a person may have queued a message again.
-  if campaign ~= 'running' and not (campaign == 'done' and exists) then
-    -- A campaign that is not kept any more had ended: nothing of it that still waits is sent.
-    if exists and (campaign == 'cancelled' or not campaign) then
-      step(p, { kind = 'cancel' })
-      redis.call('HSET', KEYS[1], 's', p.state, 'h', told(p.story, p.state, now, tonumber(ARGV[3]), ''))
-      redis.call('ZREM', KEYS[2], ARGV[1])
-      count(prefix, run, ARGV[1], before, p.state)
+local slotUs
+if p.state == QUEUED then
+  -- BullMQ goes by the clock of the worker that put it off and of the one that fetches it.
+  local waitMs = redis.call('PTTL', KEYS[8])
+  if waitMs > 0 then return { 'message_waits', p.state, math.min(waitMs, m.validUntil - now) } end
+  local found = redis.call('MGET', KEYS[5], KEYS[6], KEYS[7])
+  if found[1] and tonumber(found[1]) > now then return { 'lane_rests', p.state, tonumber(found[1]) - now } end
+  if gapUs then
+    slotUs = slotAfter(found[3], nowUs, gapUs, tonumber(ARGV[12]))
+    local aheadUs = slotUs - nowUs - tonumber(ARGV[13])
+    -- Half of that time is let pass, so that it is not asked again for every slot.
+    if aheadUs > 0 then
+      return { 'too_early', p.state, math.ceil((aheadUs + tonumber(ARGV[13]) / 2) / 1000) }
     end
-    return { 'stopped', p.state, p.attempt }
   end
-end
-
-local validMs = tonumber(ARGV[4]) - now
-if p.state == QUEUED and validMs > 0 then
-  local rests = redis.call('MGET', KEYS[5], KEYS[6])
-  if rests[1] and tonumber(rests[1]) > now then return { 'lane_rests', p.state, tonumber(rests[1]) - now } end
-  local ms = rests[2] and mustRest(KEYS[6], rests[2], now)
+  -- Last: a recipient's turn is used up by asking.
+  local ms = found[2] and mustRest(KEYS[6], found[2], now)
   -- What cannot go in time comes back when it is over, so that it is told then.
-  if ms then return { 'recipient_rests', p.state, math.min(ms, validMs) } end
+  if ms then return { 'recipient_rests', p.state, math.min(ms, m.validUntil - now) } end
 end
 
-local verdict = step(p, { kind = 'claim', attempt = ARGV[2], expired = validMs <= 0 })
+local verdict = step(p, { kind = 'claim', attempt = ARGV[2] })
 if verdict == 'ignored' then return { verdict, p.state, p.attempt } end
 
-local happened, detail = 'c', ARGV[2]
-local error = ''
 if verdict == 'held' then
   -- Two claims of one job: whoever made the first died with it, or was taken for dead.
-  happened, error = 'h', ARGV[10]
-elseif p.state == EXPIRED then
-  happened, detail = 'x', ''
+  settle(m, p, exists, now, before, 'h', ARGV[2], ARGV[10])
+  redis.call('ZADD', m.open, now + tonumber(ARGV[9]), m.ulid)
+  return { verdict, p.state, p.attempt }
 end
-local fields = { 's', p.state, 'a', p.attempt, 'h', told(p.story, happened, now, tonumber(ARGV[3]), detail) }
-if not exists then
-  for i = 11, #ARGV do fields[#fields + 1] = ARGV[i] end
-end
-if error ~= '' then
-  fields[#fields + 1] = 'e'
-  fields[#fields + 1] = error
-end
-if p.state ~= SENDING then
-  -- The content is needed should it be sent again, and lives in the job, which goes away now.
-  local data = redis.call('HGET', KEYS[4], 'data')
-  if data then
-    fields[#fields + 1] = 'p'
-    fields[#fields + 1] = data
-  end
-end
-redis.call('HSET', KEYS[1], unpack(fields))
--- From the latest claim on: a record that expired while its message is tried again would take the marker of the attempt
--- and the flag of a repeat with it.
-redis.call('PEXPIRE', KEYS[1], ARGV[6])
-if exists then keepCampaign(prefix, run, tonumber(ARGV[6])) end
-count(prefix, run, ARGV[1], before, p.state)
-
-if verdict == 'held' then
-  redis.call('ZADD', KEYS[2], now + tonumber(ARGV[9]), ARGV[1])
-elseif p.state == EXPIRED then
-  redis.call('ZREM', KEYS[2], ARGV[1])
-  redis.call('ZADD', KEYS[3], now, ARGV[1])
-else
-  redis.call('ZADD', KEYS[2], now + tonumber(ARGV[5]), ARGV[1])
-end
-return { verdict, p.state, p.attempt }
+settle(m, p, exists, now, before, 'c', ARGV[2])
+redis.call('ZADD', m.open, now + tonumber(ARGV[5]), m.ulid)
+if not gapUs then return { verdict, p.state, p.attempt } end
+-- The same attempt asks again when the answer was lost: it gets another slot.
+slotUs = slotUs or slotAfter(redis.call('GET', KEYS[7]), nowUs, gapUs, 0)
+return { verdict, p.state, p.attempt, reserve(KEYS[7], slotUs, nowUs, gapUs), string.format('%.0f', nowUs) }

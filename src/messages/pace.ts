@@ -1,0 +1,52 @@
+// The pace of a lane in numbers. Every request leaves in a slot of its own, which the claim reserves in Redis
+// (scripts/message-pace.lua); BullMQ's limit only keeps workers from fetching much more than may leave.
+//
+// Slots are `gapUs` apart. One that was missed may be used up to `graceUs` later, and a request may leave up to `lateMs`
+// after its slot. So a span of W ms holds at most (W + grace + late) / gap + 1 requests, whatever stalls, and the gap is
+// chosen for that to be no more than the rate over any 10 s: 99 % of the rate at full load.
+
+/** How a lane is paced. */
+export interface Pace {
+  /** µs from one slot to the next. */
+  gapUs: number
+  /** µs for which a slot that nobody claimed in time may still be claimed: a hiccup must not cost the lane its slot. */
+  graceUs: number
+  /**
+   * How far ahead of its slot a message may be claimed (µs). Claims must be ahead, or slots would pass unused; what a
+   * campaign has ahead is what a transactional message waits for, so campaign messages are claimed later.
+   */
+  aheadUs: { transactional: number; campaign: number }
+  /** A request that is later than this needs another slot. */
+  lateMs: number
+}
+
+/** Below this rate a second holds so few slots that a tenth of a second of leeway would let one too many in. */
+const SLOW_A_SECOND = 20
+const FAST_A_SECOND = 500
+
+/** The slots of a lane of so many messages per second. */
+export function paceOf(ratePerSecond: number): Pace {
+  const isSlow = ratePerSecond < SLOW_A_SECOND
+  const [windowMs, graceMs, lateMs] = isSlow ? [1_000, 2, 10] : [10_000, 50, 50]
+  // A fast lane fetches dozens at a time, and all of them must find a slot; a slow one loses what it claims too late.
+  const campaignMs = !isSlow && ratePerSecond < FAST_A_SECOND ? 30 : 50
+  return {
+    gapUs: ((windowMs + graceMs + lateMs) / windowMs) * (1_000_000 / ratePerSecond),
+    graceUs: graceMs * 1_000,
+    aheadUs: { transactional: 100_000, campaign: campaignMs * 1_000 },
+    lateMs,
+  }
+}
+
+/**
+ * So much faster than the slots jobs are fetched, so that claims stay ahead of them although BullMQ begins each window
+ * late, by a millisecond at the least. What is fetched too early goes back.
+ */
+const AHEAD_OF_PACE = 1.25
+const WINDOW_SECONDS = 0.03
+
+/** A rate as BullMQ's global limit: windows of about 30 ms, the longest that a transactional message waits to be fetched. */
+export function flowOf(ratePerSecond: number): { max: number; durationMs: number } {
+  const max = Math.max(1, Math.ceil(ratePerSecond * WINDOW_SECONDS))
+  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * AHEAD_OF_PACE)) * 1_000)) }
+}

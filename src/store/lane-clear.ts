@@ -1,0 +1,76 @@
+// Takes jobs off a lane that wait but must not be sent, a page at a time, without a worker having to fetch each of them
+// at the pace of the lane.
+import { z } from 'zod'
+import { laneQueue } from '../jobs/lanes.ts'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
+import { jsonText } from './broken-record.ts'
+import { defineScript } from './lua.ts'
+import { fieldsOf, newMessageOf } from './messages.ts'
+import type { Redis } from './redis.ts'
+import {
+  campaignPrefix,
+  endedBadlyKey,
+  laneBacklogKeys,
+  laneClearedByKey,
+  laneJobKey,
+  messageKey,
+  openKey,
+} from './redis-keys.ts'
+
+/** Jobs that are judged in one step: Redis serves nobody else for some 2 ms. */
+const PAGE = 100
+
+const clearScript = defineScript('lane-clear', 4)
+const clearReply = z.tuple([z.number(), z.number()])
+const storedPayload = jsonText.pipe(sendPayloadSchema)
+
+export interface ClearedPage {
+  /** Jobs that were looked at; fewer than a page when there are no more. */
+  seen: number
+  expired: number
+  stopped: number
+}
+
+export const isLastPage = ({ seen }: ClearedPage): boolean => seen < PAGE
+
+/**
+ * Ends those of the next waiting jobs of a class that must not be sent, passing over the first `kept` of them. What they
+ * leave behind is what their claims would have left. `by` names the caller: undefined when another one is at it.
+ */
+export async function clearPage(
+  redis: Redis,
+  lane: number,
+  of: SendPayload['class'],
+  how: { kept: number; by: string; retentionMs: number },
+): Promise<ClearedPage | undefined> {
+  const { waiting, prioritized } = laneBacklogKeys(lane, laneQueue(lane))
+  const isCampaign = of === 'campaign'
+  const key = isCampaign ? prioritized : waiting
+  const names = isCampaign
+    ? await redis.zrange(key, String(how.kept), String(how.kept + PAGE - 1))
+    : (await redis.lrange(key, -how.kept - PAGE, -how.kept - 1)).reverse()
+  if (names.length === 0) return { seen: 0, expired: 0, stopped: 0 }
+
+  const jobs = await Promise.all(names.map((name) => redis.hget(laneJobKey(lane, laneQueue(lane), name), 'data')))
+  const messages = names.flatMap((name, i): (string | number)[] => {
+    const id = parseMessageId(name)
+    const payload = storedPayload.safeParse(jobs[i])
+    // What cannot be read is left to the worker that fetches it, which sets it aside.
+    if (!id || !payload.success) return []
+    const fields = fieldsOf(newMessageOf(payload.data))
+    const { until, run } = payload.data
+    return [name, id.ulid, acceptedAtMs(id.ulid), until, run ?? '', fields.length, ...fields]
+  })
+  const [expired, stopped] = clearReply.parse(
+    await clearScript(
+      redis,
+      [key, openKey(lane), endedBadlyKey(lane), laneClearedByKey(lane, of)],
+      [
+        ...[how.by, how.retentionMs, campaignPrefix(lane), messageKey(lane, ''), laneJobKey(lane, laneQueue(lane), '')],
+        ...messages,
+      ],
+    ),
+  )
+  return expired < 0 ? undefined : { seen: names.length, expired, stopped }
+}

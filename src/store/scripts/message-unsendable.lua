@@ -1,0 +1,65 @@
+-- Messages that wait but must not be sent: their campaign does not run, or their validity is over. Included after
+-- message-states.lua by message-claim.lua, which meets them one at a time, and lane-clear.lua, which clears a lane.
+--
+-- m = what a step knows of a message besides its record p: its keys record, open, badly and job; ulid, accepted (ms),
+-- validUntil (ms), retention (ms), run, prefix of its campaigns; fields of a new record {field, value, ...}.
+
+-- Writes what has become of a message that was queued, or had no record yet.
+local function settle(m, p, exists, now, before, happened, detail, problem)
+  local fields = { 's', p.state, 'a', p.attempt, 'h', told(p.story, happened, now, m.accepted, detail) }
+  if not exists then
+    for i = 1, #m.fields do fields[#fields + 1] = m.fields[i] end
+  end
+  if problem then
+    fields[#fields + 1] = 'e'
+    fields[#fields + 1] = problem
+  end
+  if p.state ~= SENDING then
+    -- The content is needed should it be sent again, and lives in the job, which goes away now.
+    local data = redis.call('HGET', m.job, 'data')
+    if data then
+      fields[#fields + 1] = 'p'
+      fields[#fields + 1] = data
+    end
+  end
+  redis.call('HSET', m.record, unpack(fields))
+  -- From the latest claim on: a record that expired while its message is tried again would take the marker of the attempt
+  -- and the flag of a repeat with it.
+  redis.call('PEXPIRE', m.record, m.retention)
+  if exists then keepCampaign(m.prefix, m.run, tonumber(m.retention)) end
+  count(m.prefix, m.run, m.ulid, before, p.state)
+end
+
+-- A message of a campaign that was claimed before, of which the record is gone: the letter of the state that the campaign
+-- knows, or nil.
+local function isGone(m, exists)
+  return m.run ~= '' and not exists and markOf(m.prefix, m.run, m.ulid) or nil
+end
+
+-- Whether its campaign keeps it from being sent. What was never claimed leaves no trace, so that a resumed campaign can
+-- queue it again.
+local function isStopped(m, p, exists, now)
+  if m.run == '' or p.state ~= QUEUED then return false end
+  local campaign = redis.call('HGET', m.prefix .. m.run, 'state')
+  -- Of a campaign that is done, a person may have queued a message again.
+  if campaign == 'running' or (campaign == 'done' and exists) then return false end
+  -- A campaign that is not kept any more had ended: nothing of it that still waits is sent.
+  if exists and (campaign == 'cancelled' or not campaign) then
+    step(p, { kind = 'cancel' })
+    redis.call('HSET', m.record, 's', p.state, 'h', told(p.story, p.state, now, m.accepted, ''))
+    redis.call('ZREM', m.open, m.ulid)
+    count(m.prefix, m.run, m.ulid, QUEUED, p.state)
+  end
+  return true
+end
+
+-- Ends it when its validity is over.
+local function isExpired(m, p, exists, now)
+  if p.state ~= QUEUED or now < m.validUntil then return false end
+  local before = exists and p.state or nil
+  step(p, { kind = 'claim', expired = true })
+  settle(m, p, exists, now, before, EXPIRED, '')
+  redis.call('ZREM', m.open, m.ulid)
+  redis.call('ZADD', m.badly, now, m.ulid)
+  return true
+end

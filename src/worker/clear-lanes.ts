@@ -1,0 +1,51 @@
+// Clears lanes of what waits but must not be sent, as a night's backlog of expired messages or the rest of a cancelled
+// campaign: fetched one at a time, at the pace of the lane, it would keep back what should leave. A claim that was refused
+// for such a reason begins it. Dying anywhere here is harmless: the next refused claim begins again.
+import { randomUUID } from 'node:crypto'
+import type { Config } from '../config.ts'
+import type { SendPayload } from '../jobs/send.ts'
+import type { Log } from '../log.ts'
+import { clearPage, isLastPage } from '../store/lane-clear.ts'
+import type { Redis } from '../store/redis.ts'
+
+/** Where fewer than one in so many must not be sent, claims see to them: they cost less than reading all others. */
+const WORTH_ONE_IN = 10
+/** So many that stay where they are passed over; taking one off behind them takes Redis longer the more they are. */
+const MOST_KEPT = 5_000
+
+export function createClearing(deps: { redis: Redis; config: Pick<Config, 'retentionMs'>; log: Log }) {
+  const { redis, log } = deps
+  const by = randomUUID()
+  const underWay = new Set<string>()
+  let isStopped = false
+
+  async function clear(lane: number, of: SendPayload['class']): Promise<void> {
+    const total = { expired: 0, stopped: 0 }
+    for (let kept = 0; kept < MOST_KEPT && !isStopped; ) {
+      const page = await clearPage(redis, lane, of, { kept, by, retentionMs: deps.config.retentionMs })
+      if (page === undefined) break
+      const cleared = page.expired + page.stopped
+      total.expired += page.expired
+      total.stopped += page.stopped
+      kept += page.seen - cleared
+      if (isLastPage(page) || cleared * WORTH_ONE_IN < page.seen) break
+    }
+    if (total.expired + total.stopped > 0) log.info({ lane, class: of, ...total }, 'lane.cleared')
+  }
+
+  return {
+    /** Begins to clear the waiting messages of a class, unless this process is at it. Never rejects. */
+    begin(lane: number, of: SendPayload['class']): void {
+      const name = `${lane} ${of}`
+      if (isStopped || underWay.has(name)) return
+      underWay.add(name)
+      clear(lane, of)
+        .catch((error: unknown) => log.warn({ lane, err: error }, 'lane.not_cleared'))
+        .finally(() => underWay.delete(name))
+    },
+
+    stop(): void {
+      isStopped = true
+    },
+  }
+}

@@ -1,0 +1,35 @@
+// Waits for the slot in which a request leaves. A process that stood still has missed it, and must not send all that it
+// had claimed at once: it reserves another slot for each. Dying here is dying after the claim, see send-message.ts.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Pace } from '../messages/pace.ts'
+import { reserveSlot, type Slot } from '../store/messages.ts'
+import type { Redis } from '../store/redis.ts'
+import type { RedisClock } from './redis-clock.ts'
+
+/** Another slot that is further ahead than this is not waited for; the message goes back to its lane. */
+const MOST_AHEAD_MS = 2_000
+
+/**
+ * Resolves to true when the request may leave at this very moment, and to false when it may not leave under this claim,
+ * which is good until `claimedUntil` (`performance.now()`).
+ */
+export async function departure(
+  deps: { redis: Redis; clock: RedisClock },
+  lane: number,
+  claimed: { slot: Slot | undefined; pace: Pace; until: number },
+): Promise<boolean> {
+  const { redis, clock } = deps
+  let { slot } = claimed
+  // A machine that is always late would reserve slots for ever: each time it may be later.
+  for (let lateMs = claimed.pace.lateMs; slot !== undefined; lateMs *= 2) {
+    const leavesAt = clock.ours(slot.atMs)
+    // Timers count whole milliseconds and may fire a fraction early.
+    for (let now = performance.now(); now < leavesAt; now = performance.now()) await pause(Math.ceil(leavesAt - now))
+    const now = performance.now()
+    if (now >= claimed.until) return false
+    if (now - leavesAt <= lateMs) return true
+    slot = await reserveSlot(redis, lane, slot, { pace: claimed.pace, mostAheadMs: MOST_AHEAD_MS })
+    if (slot !== undefined) clock.heard(now, slot.nowMs, performance.now())
+  }
+  return false
+}

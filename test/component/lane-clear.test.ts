@@ -1,0 +1,215 @@
+// Pins: what waits on a lane but must not be sent is cleared in bulk, leaves what its claim would have left, and holds
+// nobody up. Real: Redis, BullMQ, HTTP, producer, worker. Stood in for: the chat product.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { laneQueue } from '../../src/jobs/lanes.ts'
+import type { SendPayload } from '../../src/jobs/send.ts'
+import { acceptedAtMs, messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { readStory } from '../../src/messages/story.ts'
+import { readCounts } from '../../src/store/campaign-counts.ts'
+import { createCampaign, moveCampaign } from '../../src/store/campaigns.ts'
+import { clearPage } from '../../src/store/lane-clear.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
+import { readMessage } from '../../src/store/message-records.ts'
+import { claim, newMessageOf, proveUnsent } from '../../src/store/messages.ts'
+import {
+  endedBadlyKey,
+  laneBacklogKeys,
+  laneJobKey,
+  lanePrefix,
+  messageKey,
+  openKey,
+} from '../../src/store/redis-keys.ts'
+import { redisNowMs } from '../../src/store/worker-beats.ts'
+import { createClearing } from '../../src/worker/clear-lanes.ts'
+import { silentLog } from '../support/app.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { readLedger } from '../support/simulator-wires.ts'
+import { eventually } from '../support/wait.ts'
+
+const KEEP_MS = 3_600_000
+/** At the pace of the lane they would take 25 s. On an idle machine it is less than a second, see prove/. */
+const SOON_MS = 12_000
+const definition = {
+  sender: '1',
+  template: { name: 't', language: { code: 'en' }, components: [] },
+  recipients: { tags: [1], except: [] },
+}
+const content = { type: 'audio', audio: { link: 'https://example.com/a.mp3' } } as const
+
+let service: Service
+let queues: LaneQueues
+beforeAll(async () => {
+  service = await startService()
+  queues = openLaneQueues(service.redis)
+})
+afterAll(async () => {
+  await queues?.close()
+  await service?.close()
+})
+
+type Options = Partial<Pick<SendPayload, 'class' | 'run' | 'until'>> & { from?: number }
+
+/** Puts messages on a lane without a worker being told; returns their ULIDs, the next one first. */
+async function queued(lane: number, count: number, options: Options = {}) {
+  const { from = 0, ...more } = options
+  const now = await redisNowMs(service.redis)
+  const messages = Array.from({ length: count }, (_, n) => {
+    const ulid = newUlid(Date.now())
+    const to = String(491_700_000_000 + from + n)
+    const payload: SendPayload = { v: 1, to, class: 'transactional', content, until: now + KEEP_MS, ...more }
+    return { ulid, id: messageId(lane, ulid), payload }
+  })
+  await queues.addMany(messages)
+  return messages
+}
+
+async function campaignThat(lane: number, ...moves: ('pause' | 'cancel')[]) {
+  const id = await createCampaign(service.redis, { account: 1, lane, definition }, Date.now())
+  for (const move of ['check', 'pass', 'start', ...moves] as const) await moveCampaign(service.redis, id, move, KEEP_MS)
+  return id
+}
+
+async function recordOf(lane: number, ulid: string) {
+  const record = await readMessage(service.redis, { lane, ulid })
+  return record && { ...record, story: readStory(record.history, acceptedAtMs(ulid)).map(({ code }) => code) }
+}
+
+const pastMs = async (): Promise<number> => (await redisNowMs(service.redis)) - 1
+
+/** A lane of 80 a second that is paused, so that a backlog can be laid on it. */
+async function pausedLane(): Promise<Tenant> {
+  const tenant = await service.addTenant({ defaultProvider: 'cloud-api', rate: 80 })
+  await queues.pause(tenant.cloudLane)
+  return tenant
+}
+
+const arrived = async (to: string): Promise<boolean> =>
+  (await readLedger(service.simulator.url)).some((line) => line.to === to)
+
+describe('a fresh message', () => {
+  test('leaves soon after the resume behind 2,000 expired ones, which each have their record', async () => {
+    const { cloudLane: lane } = await pausedLane()
+    const expired = await queued(lane, 2_000, { until: await pastMs() })
+    await queued(lane, 1, { from: 9_001 })
+    await queues.resume(lane)
+    await eventually(() => arrived('491700009001'), 'the fresh message arrives', SOON_MS)
+    await eventually(async () => (await service.redis.zcard(endedBadlyKey(lane))) === 2_000, 'all have expired')
+    for (const { ulid } of expired.filter((_, n) => n % 100 === 0)) {
+      expect(await recordOf(lane, ulid)).toMatchObject({ state: 'expired', story: ['x'], attempt: '' })
+    }
+  })
+
+  test('of a campaign leaves soon after the resume behind 2,000 of a cancelled one', async () => {
+    const { cloudLane: lane } = await pausedLane()
+    const cancelled = await campaignThat(lane, 'cancel')
+    await queued(lane, 2_000, { class: 'campaign', run: cancelled.number })
+    await queued(lane, 1, { class: 'campaign', from: 9_002 })
+    await queues.resume(lane)
+    await eventually(() => arrived('491700009002'), 'the fresh message arrives', SOON_MS)
+  })
+})
+
+describe('a page', () => {
+  const page = (lane: number, of: SendPayload['class'], kept = 0, by = 'test') =>
+    clearPage(service.redis, lane, of, { kept, by, retentionMs: KEEP_MS })
+  beforeAll(() => service.stopWorker())
+  let lanes = 50_000
+  const newLane = () => (lanes += 1)
+
+  test('leaves of an expired message exactly what its claim would have left', async () => {
+    const lane = newLane()
+    const [cleared, claimed] = await queued(lane, 2, { until: await pastMs() })
+    if (!cleared || !claimed) throw new Error('not queued')
+    const times = { lostAfterMs: 1_000, evidenceWaitMs: 1_000, retentionMs: KEEP_MS }
+    await claim(service.redis, { lane, ulid: claimed.ulid }, newAttemptId(), newMessageOf(claimed.payload), times)
+    expect(await page(lane, 'transactional')).toMatchObject({ expired: 1 })
+    const [one, other] = await Promise.all(
+      [cleared, claimed].map(async ({ ulid }) => {
+        const { h: _history, ...fields } = await service.redis.hgetall(messageKey(lane, ulid))
+        return {
+          ...fields,
+          t: '',
+          ttl: String(Math.round((await service.redis.pttl(messageKey(lane, ulid))) / 60_000)),
+        }
+      }),
+    )
+    expect(one).toMatchObject({ s: 'x', k: 'audio', y: 't', p: JSON.stringify(cleared.payload) })
+    expect({ ...one, p: '' }).toEqual({ ...other, p: '' })
+    expect(await service.redis.zrange(endedBadlyKey(lane), '0', '-1')).toEqual(
+      expect.arrayContaining([cleared.ulid, claimed.ulid]),
+    )
+    expect(await service.redis.exists(laneJobKey(lane, laneQueue(lane), cleared.id))).toBe(0)
+  })
+
+  test('keeps what may be sent, in its order, with its job', async () => {
+    const lane = newLane()
+    const [first] = await queued(lane, 1)
+    const expired = await queued(lane, 30, { until: await pastMs(), from: 100 })
+    const [last] = await queued(lane, 1, { from: 200 })
+    expect(await page(lane, 'transactional')).toEqual({ seen: 32, expired: 30, stopped: 0 })
+    const { waiting } = laneBacklogKeys(lane, laneQueue(lane))
+    expect(await service.redis.lrange(waiting, 0, -1)).toEqual([last?.id, first?.id])
+    expect(await page(lane, 'transactional')).toEqual({ seen: 2, expired: 0, stopped: 0 })
+    const jobs = await service.redis.keys(laneJobKey(lane, laneQueue(lane), 'msg_*'))
+    expect(jobs).toHaveLength(2)
+    expect(expired).toHaveLength(30)
+  })
+
+  test('of a paused campaign leaves no trace, so that resumed it feeds them again', async () => {
+    const lane = newLane()
+    const paused = await campaignThat(lane, 'pause')
+    const [message] = await queued(lane, 20, { class: 'campaign', run: paused.number })
+    expect(await page(lane, 'campaign')).toEqual({ seen: 20, expired: 0, stopped: 20 })
+    expect(await recordOf(lane, message?.ulid ?? '')).toBeUndefined()
+    expect(await readCounts(service.redis, paused)).toEqual({})
+    const left = await service.redis.keys(`${lanePrefix(lane)}:*${message?.ulid}*`)
+    expect(left).toEqual([])
+    await moveCampaign(service.redis, paused, 'resume', KEEP_MS)
+    await queued(lane, 1, { class: 'campaign', run: paused.number })
+    expect(await page(lane, 'campaign')).toEqual({ seen: 1, expired: 0, stopped: 0 })
+  })
+
+  test('cancels what waited for another try of a cancelled campaign, and counts it', async () => {
+    const lane = newLane()
+    const campaign = await campaignThat(lane)
+    const [message] = await queued(lane, 1, { class: 'campaign', run: campaign.number })
+    if (!message) throw new Error('not queued')
+    const [id, attempt] = [{ lane, ulid: message.ulid }, newAttemptId()]
+    const times = { lostAfterMs: 1_000, evidenceWaitMs: 1_000, retentionMs: KEEP_MS }
+    await claim(service.redis, id, attempt, newMessageOf(message.payload), times)
+    await proveUnsent(service.redis, id, attempt, { counts: false, maxTries: 3, problem: { code: '4', sentence: '' } })
+    await moveCampaign(service.redis, campaign, 'cancel', KEEP_MS)
+    expect(await page(lane, 'campaign')).toEqual({ seen: 1, expired: 0, stopped: 1 })
+    expect(await recordOf(lane, message.ulid)).toMatchObject({ state: 'cancelled', story: ['c', 'u', 'k'] })
+    expect(await readCounts(service.redis, campaign)).toEqual({ cancelled: 1 })
+    expect(await service.redis.zscore(openKey(lane), message.ulid)).toBeNull()
+  })
+
+  test('leaves a job that cannot be read where it is', async () => {
+    const lane = newLane()
+    await queues.queueOf(lane).add('send', { v: 1, until: 1 }, { jobId: messageId(lane, newUlid(Date.now())) })
+    await queues.queueOf(lane).add('send', { any: 'thing' }, { jobId: 'not-an-id' })
+    expect(await page(lane, 'transactional')).toEqual({ seen: 2, expired: 0, stopped: 0 })
+    expect(await service.redis.llen(laneBacklogKeys(lane, laneQueue(lane)).waiting)).toBe(2)
+  })
+
+  test('is left to whoever clears the lane already', async () => {
+    const lane = newLane()
+    await queued(lane, 150, { until: await pastMs() })
+    expect(await page(lane, 'transactional', 0, 'one')).toMatchObject({ expired: 100 })
+    expect(await page(lane, 'transactional', 0, 'another')).toBeUndefined()
+    expect(await page(lane, 'transactional', 0, 'one')).toMatchObject({ expired: 50 })
+  })
+
+  test('of few that must not be sent among many that may is the last one', async () => {
+    const lane = newLane()
+    await queued(lane, 5, { until: await pastMs() })
+    await queued(lane, 150)
+    await queued(lane, 50, { until: await pastMs() })
+    const clearing = createClearing({ redis: service.redis, config: { retentionMs: KEEP_MS }, log: silentLog })
+    clearing.begin(lane, 'transactional')
+    await eventually(async () => (await service.redis.zcard(endedBadlyKey(lane))) === 5, 'the first page is cleared')
+    clearing.stop()
+    expect(await service.redis.llen(laneBacklogKeys(lane, laneQueue(lane)).waiting)).toBe(200)
+  })
+})

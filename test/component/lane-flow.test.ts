@@ -1,0 +1,66 @@
+// Pins: a lane that its pace has stopped for a moment goes on after it, however its messages end. Real: Redis, BullMQ.
+import { afterAll, beforeAll, test } from 'vitest'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
+import { connectPatient, type Redis, readyOrLate } from '../../src/store/redis.ts'
+import { createLanes } from '../../src/worker/lanes.ts'
+import { silentLog } from '../support/app.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { eventually } from '../support/wait.ts'
+
+const RATE = 80
+const MESSAGES = 120
+const TOGETHER_MS = 40
+
+let server: TestRedis
+let redis: Redis
+let queues: LaneQueues
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+  await readyOrLate(redis, 10_000)
+  queues = openLaneQueues(redis)
+})
+afterAll(async () => {
+  await queues?.close()
+  redis?.disconnect()
+  await server?.stop()
+})
+
+// A Worker that took the end of all it had in hand for the end of its queue waited 5 s for somebody to wake it.
+test.each([
+  ['at once, as what must not be sent', 1, () => Promise.resolve()],
+  ['together, as sends that are answered at the same moment', 2, endOfBeat],
+])('messages that end %s do not make it wait', async (_how, lane, work) => {
+  let done = 0
+  const lanes = createLanes({
+    redis,
+    config: { laneIdleMs: 60_000, laneConcurrency: 20, retentionMs: 86_400_000 },
+    log: silentLog,
+    queues,
+    async process() {
+      await work()
+      done += 1
+      return { kind: 'done' }
+    },
+    opened: () => {},
+  })
+  await queues.setPace(lane, RATE)
+  const audio = { type: 'audio', audio: { link: 'https://example.com/a.mp3' } } as const
+  const until = Date.now() + 60_000
+  const payload = { v: 1, to: '491700000001', class: 'transactional', content: audio, until } as const
+  await queues.addMany(Array.from({ length: MESSAGES }, () => ({ id: messageId(lane, newUlid(Date.now())), payload })))
+  lanes.wake(lane)
+  await eventually(async () => done === MESSAGES, 'all have ended', 12_000)
+  await lanes.stop(5_000)
+})
+
+let beat: Promise<void> | undefined
+
+/** Resolves in the same turn for all who ask within a beat, as answers of Redis that come in one packet do. */
+function endOfBeat(): Promise<void> {
+  beat ??= new Promise<void>((resolve) => setTimeout(resolve, TOGETHER_MS)).finally(() => {
+    beat = undefined
+  })
+  return beat
+}

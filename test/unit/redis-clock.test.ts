@@ -1,0 +1,34 @@
+// Pins: a process knows Redis' time as exactly as the quickest answer tells it, and notices when a clock is set.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createRedisClock } from '../../src/worker/redis-clock.ts'
+
+test('a time of Redis is never taken for an earlier one of ours, and is off by the quickest round trip at most', () => {
+  const trip = fc.record({
+    there: fc.double({ min: 0, max: 50, noNaN: true }),
+    back: fc.double({ min: 0, max: 50, noNaN: true }),
+  })
+  const skews = fc.integer({ min: -400_000, max: 400_000 })
+  fc.assert(
+    fc.property(skews, fc.array(trip, { minLength: 1, maxLength: 40 }), (skew, trips) => {
+      const clock = createRedisClock()
+      let now = 1_000
+      for (const { there, back } of trips) {
+        clock.heard(now, now + there + skew, now + there + back)
+        now += there + back + 10
+      }
+      const late = clock.ours(now + skew) - now
+      const quickest = Math.min(...trips.map(({ back }) => back))
+      expect(late).toBeGreaterThan(-1e-6)
+      expect(late).toBeLessThan(quickest + 1e-6)
+    }),
+  )
+})
+
+test.each([300_000, -300_000])('a clock that is set by %i ms is believed at the next answer', (set) => {
+  const clock = createRedisClock()
+  clock.heard(0, 5_000, 2)
+  clock.heard(100, 5_100 + set, 102)
+  const redisNow = 5_200 + set
+  expect(Math.abs(clock.ours(redisNow) - 200)).toBeLessThanOrEqual(2)
+})
