@@ -10,6 +10,7 @@ import { findAccount } from '../store/accounts.ts'
 import type { CampaignQueue } from '../store/campaign-queue.ts'
 import { queuedMessagesOf } from '../store/campaign-queued.ts'
 import { type Campaign, createCampaign, idOf, type MoveOptions, moveCampaign, NOW } from '../store/campaigns.ts'
+import { markLane } from '../store/due-lanes.ts'
 import { lookAgain } from '../store/lane-survey.ts'
 import { cancel } from '../store/messages.ts'
 import type { Redis } from '../store/redis.ts'
@@ -65,6 +66,7 @@ export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promi
   await deps.queue.add('fan-out', campaign, epoch)
   // Those that wait for another try lost their job to the pause: the sweep is told to give them one now.
   for (const ulid of await queuedMessagesOf(deps.redis, campaign)) await lookAgain(deps.redis, campaign.lane, ulid, 0)
+  await markLane(deps.redis, campaign.lane)
 }
 
 /** Nothing more is sent, for good. */

@@ -3,6 +3,7 @@ import { endLaneCooldown, laneCooldown } from './lane-cooldown.ts'
 import type { LaneQueues } from './lane-queues.ts'
 import type { Redis } from './redis.ts'
 import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from './senders.ts'
+import { timesReopened } from './wake.ts'
 import { redisNowMs } from './worker-beats.ts'
 
 export interface LaneStatus {
@@ -26,6 +27,8 @@ export interface LaneStatus {
   waiting: number
   delayed: number
   active: number
+  /** How often a worker reopened it because nothing left it, within a week of the last time. */
+  reopened: number
   /** Jobs set aside that could not be processed. */
   set_aside: number
 }
@@ -37,10 +40,11 @@ export async function listLanes(redis: Redis, queues: LaneQueues, account?: numb
 }
 
 async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender, nowMs: number): Promise<LaneStatus> {
-  const [paused, counts, cooldown] = await Promise.all([
+  const [paused, counts, cooldown, reopened] = await Promise.all([
     queues.isPaused(sender.id),
     queues.counts(sender.id),
     laneCooldown(redis, sender.id, nowMs),
+    timesReopened(redis, sender.id),
   ])
   return {
     lane: sender.id,
@@ -57,6 +61,7 @@ async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender, nowM
     waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
     delayed: counts.delayed ?? 0,
     active: counts.active ?? 0,
+    reopened,
     set_aside: counts.failed ?? 0,
   }
 }

@@ -4,6 +4,7 @@ import { Queue } from 'bullmq'
 import { CAMPAIGN_PRIORITY, laneQueue, paceOf } from '../jobs/lanes.ts'
 import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
+import { markLane } from './due-lanes.ts'
 import type { Redis } from './redis.ts'
 import { lanePrefix, rootKeys } from './redis-keys.ts'
 import { within } from './within.ts'
@@ -56,9 +57,11 @@ export function openLaneQueues(redis: Redis) {
     wake(lane)
   }
 
-  /** Tells the workers that a lane has work. */
+  /** Tells the workers that a lane has work, and marks it for the sweep, which finds it when nobody heard that. */
   function wake(lane: number): void {
     redis.publish(rootKeys.wake, String(lane)).catch(() => {})
+    // Refused or lost, the sweep's slow round over all lanes finds the work.
+    markLane(redis, lane).catch(() => {})
   }
 
   return {

@@ -14,10 +14,18 @@ export const rootKeys = {
   workers: 'lw:workers',
   /** HASH lane id → account id. */
   lanes: 'lw:lanes',
-  /** SET of lanes that have or had a campaign. */
+  /** ZSET lane → time (ms) at which the sweep must look at it; 0: at once. A lane without any work is not in it. */
+  dueLanes: 'lw:due-lanes',
+  /** STRING: name of the worker that sweeps; ends when that one says nothing for seconds. */
+  sweeper: 'lw:sweeper',
+  /** SET of lanes that have a campaign that moves by itself, and of some that had one. */
   campaignLanes: 'lw:campaign-lanes',
-  /** Pub/sub channel: lane ids that got work. */
+  /** Pub/sub channel: one lane id that got work. */
   wake: 'lw:wake',
+  /** Pub/sub channel: ids of lanes that the sweep found to have work, separated by spaces. */
+  wakeLanes: 'lw:wake-lanes',
+  /** Pub/sub channel: id of a lane that nothing leaves although it could. */
+  reopen: 'lw:reopen',
   /** Pub/sub channel: ids of bulk moves that ended. */
   moveEnded: 'lw:move-ended',
 }
@@ -49,8 +57,12 @@ export const inboundKey = (account: number, providerMessageId: string): string =
 export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
-/** ZSET ulid → time (ms) at which the sweep must look at it: sending, unconfirmed, or queued without a proven job. */
+/** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
 export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
+/** ZSET ulid → time (ms) at which the sweep must look whether it has a job: queued again. The scripts append `-queued`. */
+export const queuedAgainKey = (lane: number): string => `${openKey(lane)}-queued`
+/** STRING: how often the lane was reopened because nothing left it, within a week of the last time. */
+export const reopenedKey = (lane: number): string => `${lanePrefix(lane)}:reopened`
 /** HASH ulid → how often a worker ran its job alone and died over it, see worker/suspects.ts. */
 export const loneRunsKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
 /** ZSET ulid → time (ms) of the next status poll. */
@@ -98,6 +110,10 @@ export const laneJobKey = (lane: number, queue: string, jobId: string): string =
 
 /** Prefix of BullMQ's keys of the queues that belong to no lane. */
 export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
+
+/** STRING of BullMQ that is there while a worker has the job in hand. */
+export const laneJobLockKey = (lane: number, queue: string, jobId: string): string =>
+  `${laneJobKey(lane, queue, jobId)}:lock`
 
 /**
  * Prefix of BullMQ's keys of the intake queue: BullMQ's own default, so that a client in any language writes there

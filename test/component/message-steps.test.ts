@@ -7,7 +7,7 @@ import { FRESH, type Progress, type State, type Step, step as take, type Verdict
 import { readMessage } from '../../src/store/message-records.ts'
 import { cancel, claim, decide, giveEvidence, loseAttempt, proveUnsent, requeue } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
-import { endedBadlyKey, lanePrefix, messageKey, openKey, pollKey } from '../../src/store/redis-keys.ts'
+import { endedBadlyKey, lanePrefix, messageKey, openKey, pollKey, queuedAgainKey } from '../../src/store/redis-keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { step } from '../support/step-arbitraries.ts'
 
@@ -103,10 +103,13 @@ async function compare(lane: number, { validUntil, steps }: Life): Promise<void>
 }
 
 async function expectLists(id: MessageId, state: State): Promise<void> {
-  const [open, badly, poll] = await Promise.all(
-    [openKey(id.lane), endedBadlyKey(id.lane), pollKey(id.lane)].map((key) => redis.zscore(key, id.ulid)),
+  const [open, again, badly, poll] = await Promise.all(
+    [openKey(id.lane), queuedAgainKey(id.lane), endedBadlyKey(id.lane), pollKey(id.lane)].map((key) =>
+      redis.zscore(key, id.ulid),
+    ),
   )
-  expect(open !== null, `open as ${state}`).toBe(['queued', 'sending', 'unconfirmed'].includes(state))
+  expect(open !== null, `in doubt as ${state}`).toBe(['sending', 'unconfirmed'].includes(state))
+  expect(again !== null, `queued again as ${state}`).toBe(state === 'queued')
   expect(badly !== null, `ended badly as ${state}`).toBe(['failed', 'unknown', 'expired', 'cancelled'].includes(state))
   if (state !== 'sent' && state !== 'delivered') expect(poll, `polled as ${state}`).toBeNull()
   if (state === 'sent') expect(poll, `polled as ${state}`).not.toBeNull()

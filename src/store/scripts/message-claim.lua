@@ -13,6 +13,7 @@
 -- Output: {verdict, state letter, attempt id on the record}. The verdict `stopped`: its campaign does not run, nothing
 -- may be sent; what was never claimed leaves no trace, so that a resumed campaign can queue it again.
 -- {'lane_rests' or 'recipient_rests', state letter, ms to wait}: nothing may be sent, and nothing was written.
+-- Whoever is queued again is on the list KEYS[2] .. '-queued' until it is claimed.
 -- include message-states
 -- include message-rests
 local now = redisNowMs()
@@ -27,7 +28,7 @@ if run ~= '' and p.state == QUEUED then
     if exists and campaign == 'cancelled' then
       step(p, { kind = 'cancel' })
       redis.call('HSET', KEYS[1], 's', p.state, 'h', told(p.story, p.state, now, tonumber(ARGV[3]), ''))
-      redis.call('ZREM', KEYS[2], ARGV[1])
+      redis.call('ZREM', KEYS[2] .. '-queued', ARGV[1])
       count(prefix, run, before, p.state)
     end
     return { 'stopped', p.state, p.attempt }
@@ -74,10 +75,10 @@ redis.call('HSET', KEYS[1], unpack(fields))
 if not exists then redis.call('PEXPIRE', KEYS[1], ARGV[6]) end
 count(prefix, run, before, p.state)
 
+if before == QUEUED then redis.call('ZREM', KEYS[2] .. '-queued', ARGV[1]) end
 if verdict == 'held' then
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[9]), ARGV[1])
 elseif p.state == EXPIRED then
-  redis.call('ZREM', KEYS[2], ARGV[1])
   redis.call('ZADD', KEYS[3], now, ARGV[1])
 else
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[5]), ARGV[1])

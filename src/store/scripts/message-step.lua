@@ -89,13 +89,18 @@ redis.call('HSET', KEYS[1], unpack(set))
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
 count(ARGV[14], p.run, before, p.state, isLost)
 
+-- Two lists, so that attempts in doubt never wait behind a hundred thousand messages that only need a job.
+local queuedAgain = KEYS[2] .. '-queued'
 if p.state == UNCONFIRMED then
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[10]), ARGV[1])
-elseif p.state == QUEUED then
-  -- Its job may be gone: the sweep makes sure that there is one.
-  redis.call('ZADD', KEYS[2], kind == 'unsent' and now + 60000 or now, ARGV[1])
 else
   redis.call('ZREM', KEYS[2], ARGV[1])
+end
+if p.state == QUEUED then
+  -- Its job may be gone: the sweep makes sure that there is one.
+  redis.call('ZADD', queuedAgain, kind == 'unsent' and now + 60000 or now, ARGV[1])
+elseif before == QUEUED then
+  redis.call('ZREM', queuedAgain, ARGV[1])
 end
 
 -- Only what was sent is polled, and only what ended badly is listed as such: nothing else need be taken off.
