@@ -25,6 +25,11 @@ export async function markLane(redis: Redis, lane: number): Promise<void> {
   await redis.zadd(rootKeys.dueLanes, 'LT', 0, String(lane))
 }
 
+/** The same for a lane that nobody has marked. */
+export async function markUnmarkedLane(redis: Redis, lane: number): Promise<void> {
+  await redis.zadd(rootKeys.dueLanes, 'NX', 0, String(lane))
+}
+
 /** Takes at most `most` lanes that are due; each is due again after `againMs`, should this process die over them. */
 export async function takeDueLanes(redis: Redis, againMs: number, most: number): Promise<DueLanes> {
   const [nowMs, till, ...lanes] = takeReply.parse(await takeScript(redis, [rootKeys.dueLanes], [againMs, most]))

@@ -14,13 +14,15 @@ import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
 import { type MessageId, newAttemptId, parseMessageId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { BrokenRecordError } from '../store/broken-record.ts'
+import { coolLane } from '../store/lane-cooldown.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import { textOfPayload } from '../store/lookup.ts'
 import { readMessage } from '../store/message-records.ts'
 import { claim, giveEvidence, loseAttempt, proveUnsent } from '../store/messages.ts'
 import type { Redis } from '../store/redis.ts'
 import { SealError } from '../store/seal.ts'
-import { setPausedFor } from '../store/senders.ts'
+import { setSentAfterBlock } from '../store/senders.ts'
+import { blockSender, isOneMessageAlone } from './block-sender.ts'
 import type { JobEnd } from './bullmq.ts'
 import { tellCampaign } from './campaigns/tell-campaign.ts'
 import type { LaneTrouble } from './lane-trouble.ts'
@@ -58,7 +60,11 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     return { kind: 'unusable', reason: `payload does not parse: ${issue?.path.join('.')} (${issue?.code})` }
   }
   const entry = await senderOf(deps, id.lane)
-  if (entry === 'unreadable') return { kind: 'lane_waits', ms: deps.trouble.waitMs(id.lane, unreadableSender) }
+  if (entry === 'unreadable') {
+    const ms = deps.trouble.waitMs(id.lane, unreadableSender)
+    await coolLane(deps.redis, id.lane, ms, unreadableSender.problem)
+    return { kind: 'lane_waits', ms }
+  }
   if (!entry) return { kind: 'unusable', reason: `lane ${id.lane} has no sender` }
 
   // Claim.
@@ -124,7 +130,14 @@ async function senderOf(deps: SendDeps, lane: number): Promise<DirectoryEntry | 
   }
 }
 
-const unreadableSender = { laneMs: 1_000, backoff: true, problem: { code: 'sender_unreadable' } }
+const unreadableSender = {
+  laneMs: 1_000,
+  backoff: true,
+  problem: {
+    code: 'sender_unreadable',
+    sentence: 'The token of the sender cannot be opened, or its record is broken.',
+  },
+}
 
 const tooLate: Outcome = {
   kind: 'lane_waits',
@@ -147,6 +160,9 @@ async function settle(
       const firstPollMs = entry.provider.poll ? FIRST_POLL_MS : undefined
       await giveEvidence(redis, id, attempt, 'sent', { providerId: outcome.providerId, firstPollMs })
       if (entry.provider.poll) deps.followByPolling(id.lane)
+      // The entry was read before the claim, so this message left after the sender was blocked.
+      const { blocked_at, sent_after_block } = entry.sender
+      if (sent_after_block < blocked_at) await setSentAfterBlock(redis, id.lane, blocked_at)
       return { kind: 'done' }
     }
     case 'failed':
@@ -179,23 +195,23 @@ async function settle(
       return { kind: 'waits', ms: ('waitMs' in result ? result.waitMs : undefined) ?? 1_000 }
     }
     case 'sender_blocked':
+      if (await isOneMessageAlone(redis, id, outcome.problem.code)) {
+        await giveEvidence(redis, id, attempt, 'failed', { problem: outcome.problem })
+        return { kind: 'done' }
+      }
       await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
-      await blockSender(deps, id.lane, outcome.problem.sentence)
-      return { kind: 'lane_waits', ms: 1_000 }
+      await blockSender(deps, id.lane, outcome.problem)
+      // Behind the others: should it be this message that the chat product refuses, they are sent when the lane resumes.
+      return { kind: 'waits', ms: 1_000 }
 
     case 'unconfirmed': {
       const waitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
       await loseAttempt(redis, id, attempt, { problem: outcome.problem, waitMs })
-      if (outcome.blocksSender) await blockSender(deps, id.lane, outcome.problem.sentence)
+      if (outcome.blocksSender) await blockSender(deps, id.lane, outcome.problem)
       const ms = deps.trouble.unprovenMs(id.lane, outcome.problem)
-      return ms === 0 ? { kind: 'done' } : { kind: 'done_lane_waits', ms }
+      if (ms === 0) return { kind: 'done' }
+      await coolLane(redis, id.lane, ms, outcome.problem)
+      return { kind: 'done_lane_waits', ms }
     }
   }
-}
-
-/** Stops the lane until a person resumes it: nothing of this sender could go out, and every try would be refused. */
-async function blockSender(deps: SendDeps, lane: number, reason: string): Promise<void> {
-  await deps.lanes.pause(lane)
-  await setPausedFor(deps.redis, lane, reason)
-  deps.log.error({ lane }, 'sender.blocked')
 }

@@ -36,7 +36,7 @@ const LOOK_AGAIN_AT_MOST_MS = 3_600_000
 const PUT_OFF_MS = 60_000
 /** Messages read at a time, and how many of them are worked on at once: their commands share round trips. */
 const PAGE = 200
-const AT_ONCE = 50
+const AT_ONCE = 20
 /** So long one list of a lane may take before the next has its turn; what is left is due at the next look. */
 const TURN_MS = 1_000
 

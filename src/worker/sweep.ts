@@ -5,7 +5,7 @@
 // Waking comes first and never waits for decisions: an outage on hundreds of lanes leaves thousands of messages to
 // decide, and a lane that came to work meanwhile must not wait for them.
 import { addCampaignLane } from '../store/campaigns.ts'
-import { markLane, settleDueLanes, takeDueLanes } from '../store/due-lanes.ts'
+import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../store/due-lanes.ts'
 import { allLanes, earliest, type LaneSurvey, surveyLanes } from '../store/lane-survey.ts'
 import { wakeLanes } from '../store/wake.ts'
 import { type DecideDeps, decideOnLane } from './sweep-lane.ts'
@@ -92,7 +92,7 @@ export function createSweep(deps: SweepDeps) {
       nextRoundAt = now + ROUND_MS
     }
     for (const survey of await surveyLanes(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {
-      if (nextLookMs(survey, 0) !== undefined) await markLane(redis, survey.lane)
+      if (nextLookMs(survey, 0) !== undefined) await markUnmarkedLane(redis, survey.lane)
       if (survey.awakeCampaigns > 0) await addCampaignLane(redis, survey.lane)
     }
     if (round.length === 0) isFirstRound = false

@@ -12,7 +12,11 @@ const SILENT_MS = 30_000
 /** A lane that sends less than once in this many seconds may be silent for so many of its turns. */
 const TURNS = 3
 
-export function createWatchdog(deps: { redis: Redis; config: Pick<Config, 'sendTimeoutMs'>; log: Log }) {
+/** Watches with the limit of `longestMs`, for a lane without a slow pace and with nothing in hand. */
+export function createWatchdog(
+  deps: { redis: Redis; config: Pick<Config, 'sendTimeoutMs'>; log: Log },
+  longestMs = SILENT_MS,
+) {
   /** Lanes that could send: the job that goes next, and since when it is that one. */
   const seen = new Map<number, { head: string; sinceMs: number }>()
 
@@ -40,6 +44,6 @@ export function createWatchdog(deps: { redis: Redis; config: Pick<Config, 'sendT
   async function silentMs(lane: number, active: number): Promise<number> {
     const rate = (await recentSender(deps.redis, lane))?.rate ?? 1
     const inHandMs = active > 0 ? deps.config.sendTimeoutMs : 0
-    return Math.max(SILENT_MS, (TURNS / rate) * 1_000) + inHandMs
+    return Math.max(longestMs, (TURNS / rate) * 1_000) + inHandMs
   }
 }
