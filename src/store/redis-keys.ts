@@ -63,7 +63,7 @@ export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
 export const queuedAgainKey = (lane: number): string => `${openKey(lane)}-queued`
 /** STRING: how often the lane was reopened because nothing left it, within a week of the last time. */
 export const reopenedKey = (lane: number): string => `${lanePrefix(lane)}:reopened`
-/** HASH ulid → how often a worker ran its job alone and died over it, see worker/suspects.ts. */
+/** HASH ulid → how many workers died while they ran its job as a suspect, see worker/suspects.ts. */
 export const loneRunsKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
 /** ZSET ulid → time (ms) of the next status poll. */
 export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
