@@ -58,7 +58,8 @@ export type ClaimResult =
 /**
  * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`. Rejects when
  * Redis is away or full: then nothing may be sent. `lostAfterMs` is when the sweep takes the attempt for lost; when
- * another attempt holds the message, evidence of that one is waited for `evidenceWaitMs` before the policy decides.
+ * another attempt holds the message, evidence of that one is waited for `evidenceWaitMs`, and as long as its request may
+ * be under way, before the policy decides.
  */
 export async function claim(
   redis: Redis,

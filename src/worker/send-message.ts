@@ -34,7 +34,7 @@ import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
  */
 const CLAIM_GOOD_FOR_MS = 5_000
 
-/** After this long the sweep takes a claimed message for lost: guard, call and settling with time to spare. */
+/** After this long the sweep takes a claimed message for lost: guard, call and settling (5 s, as in message-claim.lua). */
 export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
   CLAIM_GOOD_FOR_MS + config.sendTimeoutMs + 5_000
 

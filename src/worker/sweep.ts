@@ -116,7 +116,7 @@ export function createSweep(deps: SweepDeps) {
   }
 }
 
-/** When a lane is looked at next (epoch ms), at `soonMs` at the earliest; undefined when nothing is left in it. */
+/** When a lane is looked at next (epoch ms), at `soonMs` unless it is idle; undefined when nothing is left in it. */
 export function nextLookMs(survey: LaneSurvey, soonMs: number): number | undefined {
   if (survey.backlog > 0) return soonMs
   const pollAt = survey.nextPollAt === undefined ? undefined : survey.nextPollAt + POLL_LATE_MS

@@ -125,6 +125,20 @@ test('thousands of lives go the same way in Redis and in the pure machine, step 
   )
 }, 120_000)
 
+test('a message held by another attempt is decided once the request of that one cannot be under way any more', async () => {
+  lanes += 1
+  const id = { lane: lanes, ulid: newUlid(Date.now()) }
+  const about = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
+  const message = { ...about, validUntil: Date.now() + 3_600_000, campaign: undefined, run: undefined }
+  // A provider that is waited for 60 s, and a wire that brings no evidence.
+  const times = { lostAfterMs: 70_000, evidenceWaitMs: 0, retentionMs: 3_600_000 }
+  await claim(redis, id, 'AAAAAA', message, times)
+  expect(await claim(redis, id, 'BBBBBB', message, times)).toMatchObject({ verdict: 'held', state: 'unconfirmed' })
+  const decidedInMs = Number(await redis.zscore(openKey(id.lane), id.ulid)) - Date.now()
+  expect(decidedInMs).toBeGreaterThan(60_000)
+  expect(decidedInMs).toBeLessThanOrEqual(65_000)
+})
+
 test('a step on a message that was never claimed leaves nothing behind', async () => {
   const id = { lane: 90_001, ulid: newUlid(Date.now()) }
   expect(await giveEvidence(redis, id, 'AAAAAA', 'delivered')).toEqual({ verdict: 'missing' })

@@ -8,7 +8,7 @@
 -- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
 -- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
 -- ARGV[7] number of the campaign ('' = none)     ARGV[8] what the keys of the lane's campaigns begin with
--- ARGV[9] ms that evidence of another attempt is waited for  ARGV[10] the error of one that was lost, `code|sentence`
+-- ARGV[9] ms that evidence of another attempt is waited for, at least  ARGV[10] the error of one that was lost, `code|sentence`
 -- ARGV[11…] field, value, …: what a new record holds besides
 -- Output: {verdict, state letter, attempt id on the record}. The verdict `stopped`: its campaign does not run, nothing
 -- may be sent; what was never claimed leaves no trace, so that a resumed campaign can queue it again.
@@ -16,6 +16,9 @@
 -- Whoever is queued again is on the list KEYS[2] .. '-queued' until it is claimed.
 -- include message-states
 -- include message-rests
+
+-- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/send-message.ts.
+local SETTLING = 5000
 local now = redisNowMs()
 local p, exists = load(KEYS[1])
 local before = exists and p.state or nil
@@ -77,7 +80,10 @@ count(prefix, run, before, p.state)
 
 if before == QUEUED then redis.call('ZREM', KEYS[2] .. '-queued', ARGV[1]) end
 if verdict == 'held' then
-  redis.call('ZADD', KEYS[2], now + tonumber(ARGV[9]), ARGV[1])
+  -- Not before the request of the first attempt can be under way no more: a worker that was frozen or cut off from Redis,
+  -- but lives, may yet say what came of it. The last of the ms of ARGV[5] are for writing that down.
+  local lostAt = tonumber(redis.call('ZSCORE', KEYS[2], ARGV[1]) or '0')
+  redis.call('ZADD', KEYS[2], math.max(now + tonumber(ARGV[9]), lostAt - SETTLING), ARGV[1])
 elseif p.state == EXPIRED then
   redis.call('ZADD', KEYS[3], now, ARGV[1])
 else
