@@ -22,6 +22,7 @@ const restScript = defineScript('lane-rest', 1)
 
 /** BullMQ's own mark of a limit that somebody set; its count of a window never gets there. */
 const SET_BY_HAND = Number.MAX_SAFE_INTEGER
+const SAME_END_MS = 1_000
 const counted = z.coerce.number().nullable()
 
 /** The cooldown that the lane is in, or undefined. */
@@ -34,7 +35,9 @@ export async function laneCooldown(redis: Redis, lane: number, nowMs: number): P
     redis.pttl(limiter),
   ])
   const limitEnd = (counted.parse(limit) ?? 0) >= SET_BY_HAND && limitMs > 0 ? nowMs + limitMs : 0
-  const until = Math.max(Number(rest ?? 0), limitEnd)
+  const restEnd = Number(rest ?? 0)
+  // The limit is set a moment after the rest that it follows: that is the same end.
+  const until = limitEnd > restEnd + SAME_END_MS ? limitEnd : restEnd
   if (until <= nowMs) return undefined
   const at = reason?.indexOf('|') ?? -1
   return reason === null || at < 0

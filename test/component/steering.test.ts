@@ -86,7 +86,10 @@ test('a cooldown is listed with its end and its code, and a resume ends it', asy
   }, 'the cooldown is listed')
   expect(Date.parse(String(listed.cooldown_until)) - Date.now()).toBeGreaterThan(60_000)
   expect(String(listed.cooldown_for)).not.toMatch(/\d{7}/)
-  const table = await runCli(['lanes', 'list'], { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: '' })
+  const table = await runCli(['lanes', 'list'], {
+    REDIS_URL: service.server.url,
+    LANEWAY_DATA_DIR: service.config.dataDir,
+  })
   expect(table.stdout).toContain(`${listed.cooldown_until} 130429`)
   expect(await statusOf(id)).toBe('queued')
   const resumed = await service.post(`/admin/lanes/${tenant.partnerLane}/resume`, {}, bearer())
