@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { templateSchema } from '../src/messages/template.ts'
 import { createAccount } from '../src/store/accounts.ts'
 import { createCredential } from '../src/store/credentials.ts'
-import { openLaneQueues } from '../src/store/lane-queues.ts'
+import { type LaneQueues, openLaneQueues } from '../src/store/lane-queues.ts'
 import { createSeal } from '../src/store/seal.ts'
 import { addSender, MAX_RATE } from '../src/store/senders.ts'
 import { importTemplate } from '../src/store/templates.ts'
@@ -23,6 +23,10 @@ export interface Laneway extends Contender {
   redis: BenchRedis
   producer: Part
   worker: Part
+  /** Workers besides that one. */
+  others: Part[]
+  queues: LaneQueues
+  laneIds: number[]
   /** Many messages per request. */
   batch: (size: number, lanes?: number) => Traffic
   /** Lookups of the delivery status. */
@@ -36,9 +40,9 @@ export async function startLaneway(
   rig: Rig,
   dir: string,
   closing: Closing,
-  options: { lanes?: number; profile?: string | undefined } = {},
+  options: { lanes?: number; workers?: number; profile?: string | undefined } = {},
 ): Promise<Laneway> {
-  const { lanes = 1 } = options
+  const { lanes = 1, workers = 1 } = options
   mkdirSync(dir, { recursive: true })
   const redis = await startRedis(dir, closing)
   const queues = openLaneQueues(redis.client)
@@ -57,6 +61,7 @@ export async function startLaneway(
   const flags = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`]
   const producer = startPart('start/producer.js', settings, closing, flags)
   const worker = startPart('start/worker.js', settings, closing, flags)
+  const others = Array.from({ length: workers - 1 }, () => startPart('start/worker.js', settings, closing, flags))
   await until('Laneway is ready', 30_000, async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
 
   const batch = (size: number, among = lanes): Traffic => ({
@@ -72,6 +77,9 @@ export async function startLaneway(
     redis,
     producer,
     worker,
+    others,
+    queues,
+    laneIds,
     acceptPids: [producer.pid, redis.pid],
     sendPids: [worker.pid, redis.pid],
     key: keys[0] ?? '',

@@ -17,6 +17,7 @@ import { campaignLatency } from './scenarios/campaign-latency.ts'
 import { dispatch } from './scenarios/dispatch.ts'
 import { growth } from './scenarios/growth.ts'
 import { idle } from './scenarios/idle.ts'
+import { idleLanes } from './scenarios/idle-lanes.ts'
 import { importContacts } from './scenarios/import.ts'
 import { intake } from './scenarios/intake.ts'
 import { lanes } from './scenarios/lanes.ts'
@@ -36,6 +37,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   lookups,
   webhooks,
   idle,
+  'idle-lanes': idleLanes,
   campaign,
   'campaign-latency': campaignLatency,
   import: importContacts,

@@ -21,6 +21,7 @@ import {
   NOW,
   newCampaignId,
 } from '../store/campaigns.ts'
+import { markLane } from '../store/due-lanes.ts'
 import { bodyDigest } from '../store/idempotency.ts'
 import { lookAgain } from '../store/lane-survey.ts'
 import { cancel } from '../store/messages.ts'
@@ -86,6 +87,7 @@ export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promi
   await deps.queue.add('fan-out', campaign, epoch)
   // Those that wait for another try lost their job to the pause: the sweep is told to give them one now.
   for (const ulid of await queuedMessagesOf(deps.redis, campaign)) await lookAgain(deps.redis, campaign.lane, ulid, 0)
+  await markLane(deps.redis, campaign.lane)
 }
 
 /** Nothing more is sent, for good. */

@@ -10,7 +10,7 @@ import { type Noun, type Verb, verb } from './verb.ts'
 
 export const lanes: Noun = {
   name: 'lanes',
-  summary: 'how each sender is getting on: backlog, pace, pause',
+  summary: 'how each sender is getting on: backlog, pace, pause, cooldown',
   verbs: [
     verb({
       usage: 'list',
@@ -33,7 +33,7 @@ export const lanes: Noun = {
         return `Lane ${lane} is paused; messages are accepted and wait.`
       },
     ),
-    onLane('resume <lane>', 'let a paused lane send again', {}, async (redis, queues, lane) => {
+    onLane('resume <lane>', 'end the pause and the cooldown of a lane', {}, async (redis, queues, lane) => {
       await resumeLane(redis, queues, lane)
       return `Lane ${lane} sends again.`
     }),
@@ -92,10 +92,26 @@ async function existingLane(redis: Redis, lane: number): Promise<void> {
 
 const tableOf = (all: readonly LaneStatus[]): string =>
   table(
-    ['LANE', 'ACCOUNT', 'NUMBER', 'NAME', 'RATE', 'WAITING', 'DELAYED', 'ACTIVE', 'SET ASIDE', 'PAUSED'],
+    [
+      'LANE',
+      'ACCOUNT',
+      'NUMBER',
+      'NAME',
+      'RATE',
+      'WAITING',
+      'DELAYED',
+      'ACTIVE',
+      'SET ASIDE',
+      'PAUSED',
+      'COOLDOWN UNTIL',
+    ],
     all.map((lane) => [
       ...[lane.lane, lane.account, lane.number, lane.name, lane.rate].map(String),
       ...[lane.waiting, lane.delayed, lane.active, lane.set_aside].map(String),
       lane.paused ? lane.paused_for || 'yes' : 'no',
+      cooldownOf(lane),
     ]),
   )
+
+const cooldownOf = ({ cooldown_until, cooldown_code }: LaneStatus): string =>
+  cooldown_until === null ? 'none' : [cooldown_until, cooldown_code].filter(Boolean).join(' ')

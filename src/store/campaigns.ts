@@ -249,6 +249,8 @@ export async function moveCampaign(
     ),
   )
   const [kind, state, now] = reply
+  // After the move, so that a worker that finds the lane without a campaign in between is corrected by this.
+  if (kind === 'moved') await addCampaignLane(redis, lane)
   return kind === 'missing' || state === undefined || now === undefined
     ? { kind: 'missing' }
     : { kind, state, epoch: now }
@@ -307,12 +309,25 @@ export interface AwakeCampaign {
 export async function awakeCampaigns(redis: Redis): Promise<AwakeCampaign[]> {
   const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
   const awake = await Promise.all(
-    lanes.map(async (lane) =>
-      Object.entries(await redis.hgetall(awakeCampaignsKey(lane))).map(([number, state]) => ({
-        id: { lane, number: Number(number) },
-        state,
-      })),
-    ),
+    lanes.map(async (lane) => {
+      const states = Object.entries(await redis.hgetall(awakeCampaignsKey(lane)))
+      if (states.length === 0) await forgetCampaignLane(redis, lane)
+      return states.map(([number, state]) => ({ id: { lane, number: Number(number) }, state }))
+    }),
   )
   return awake.flat()
+}
+
+/** The lane has a campaign that moves by itself: workers look after it. */
+export async function addCampaignLane(redis: Redis, lane: number): Promise<void> {
+  await redis.sadd(rootKeys.campaignLanes, lane)
+}
+
+/**
+ * Takes a lane off the list of those with campaigns, and puts it back when one has come meanwhile. Should this process
+ * die in between, the sweep's slow round over all lanes finds the campaign.
+ */
+async function forgetCampaignLane(redis: Redis, lane: number): Promise<void> {
+  await redis.srem(rootKeys.campaignLanes, lane)
+  if ((await redis.hlen(awakeCampaignsKey(lane))) > 0) await addCampaignLane(redis, lane)
 }

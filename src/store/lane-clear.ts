@@ -6,7 +6,7 @@ import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { jsonText } from './broken-record.ts'
 import { defineScript } from './lua.ts'
-import { fieldsOf, newMessageOf } from './messages.ts'
+import { newRecordFields, newMessageOf } from './messages.ts'
 import type { Redis } from './redis.ts'
 import {
   campaignPrefix,
@@ -58,7 +58,7 @@ export async function clearPage(
     const payload = storedPayload.safeParse(jobs[i])
     // What cannot be read is left to the worker that fetches it, which sets it aside.
     if (!id || !payload.success) return []
-    const fields = fieldsOf(newMessageOf(payload.data))
+    const fields = newRecordFields(newMessageOf(payload.data))
     const { until, run } = payload.data
     return [name, id.ulid, acceptedAtMs(id.ulid), until, run ?? '', fields.length, ...fields]
   })

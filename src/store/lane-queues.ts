@@ -5,6 +5,7 @@ import { CAMPAIGN_PRIORITY, laneQueue } from '../jobs/lanes.ts'
 import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
+import { markLane } from './due-lanes.ts'
 import type { Redis } from './redis.ts'
 import { laneJobKey, lanePrefix, rootKeys } from './redis-keys.ts'
 import { within } from './within.ts'
@@ -57,9 +58,11 @@ export function openLaneQueues(redis: Redis) {
     wake(lane)
   }
 
-  /** Tells the workers that a lane has work. */
+  /** Tells the workers that a lane has work, and marks it for the sweep, which finds it when nobody heard that. */
   function wake(lane: number): void {
     redis.publish(rootKeys.wake, String(lane)).catch(() => {})
+    // Refused or lost, the sweep's slow round over all lanes finds the work.
+    markLane(redis, lane).catch(() => {})
   }
 
   return {

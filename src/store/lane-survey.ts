@@ -1,57 +1,136 @@
-// A look at every lane at once: which have work, which messages need a decision, which polls are due.
+// A look at lanes: which have work, which messages need a decision, which polls are due.
 import { z } from 'zod'
 import { laneQueue } from '../jobs/lanes.ts'
+import type { MessageId } from '../messages/message-id.ts'
+import { defineScript } from './lua.ts'
 import type { Redis } from './redis.ts'
-import { laneBacklogKeys, openKey, pollKey, rootKeys } from './redis-keys.ts'
+import {
+  awakeCampaignsKey,
+  laneBacklogKeys,
+  laneLimiterKey,
+  laneMetaKey,
+  laneRestKey,
+  messageKey,
+  openKey,
+  pollKey,
+  queuedAgainKey,
+  rootKeys,
+} from './redis-keys.ts'
 
 /** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
 const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])
 
 export interface LaneSurvey {
   lane: number
+  /** Jobs that wait for a worker. */
+  waiting: number
+  active: number
   /** Jobs that wait, are delayed or are being worked on. */
   backlog: number
-  /** ULIDs of messages whose time to be looked at has come, the oldest first, at most 200. */
-  overdue: string[]
+  /** Campaigns that a worker has to look after. */
+  awakeCampaigns: number
+  /** The lane is paused, in a cooldown, or within a window of its pace. Only known while jobs wait. */
+  isHeld: boolean
+  /** Job that goes next; undefined when none waits. */
+  head: string | undefined
+  /** When the next message needs a decision (epoch ms); undefined when none does. */
+  nextDecisionAt: number | undefined
   /** When the next status poll is due (epoch ms); undefined when none is. */
   nextPollAt: number | undefined
 }
 
-const OVERDUE_AT_ONCE = 200
+const lookScript = defineScript('lane-look', 11)
+const fileScript = defineScript('message-file', 3)
 
-/** Surveys all lanes in one round trip. */
-export async function surveyLanes(redis: Redis, nowMs: number): Promise<LaneSurvey[]> {
-  const lanes = (await redis.hkeys(rootKeys.lanes)).map(Number)
-  if (lanes.length === 0) return []
-  return Promise.all(
-    lanes.map(async (lane) => {
-      const keys = laneBacklogKeys(lane, laneQueue(lane))
-      const [waiting, prioritized, delayed, active, overdue, next] = await Promise.all([
-        redis.llen(keys.waiting),
-        redis.zcard(keys.prioritized),
-        redis.zcard(keys.delayed),
-        redis.llen(keys.active),
-        redis.zrangebyscore(openKey(lane), '-inf', nowMs, 'LIMIT', 0, OVERDUE_AT_ONCE),
-        nextPollAt(redis, lane),
-      ])
-      return {
-        lane,
-        backlog: waiting + prioritized + delayed + active,
-        overdue,
-        nextPollAt: next,
-      }
-    }),
+const maybeTime = z.union([z.literal('').transform(() => undefined), z.coerce.number()])
+const lookReply = z.tuple([
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.enum(['0', '1']),
+  z.string(),
+  maybeTime,
+  maybeTime,
+  maybeTime,
+])
+
+/** Looks at lanes in one round trip, one command each. */
+export function surveyLanes(redis: Redis, lanes: readonly number[]): Promise<LaneSurvey[]> {
+  return Promise.all(lanes.map((lane) => surveyLane(redis, lane)))
+}
+
+async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
+  const queue = laneQueue(lane)
+  const jobs = laneBacklogKeys(lane, queue)
+  const reply = await lookScript(
+    redis,
+    [
+      ...[jobs.waiting, jobs.prioritized, jobs.delayed, jobs.active],
+      ...[laneMetaKey(lane, queue), laneLimiterKey(lane, queue), laneRestKey(lane)],
+      ...[openKey(lane), queuedAgainKey(lane), pollKey(lane), awakeCampaignsKey(lane)],
+    ],
+    [],
   )
+  const [waiting, delayed, active, awakeCampaigns, held, head, openAt, queuedAt, nextPollAt] = lookReply.parse(reply)
+  return {
+    lane,
+    waiting,
+    active,
+    backlog: waiting + delayed + active,
+    awakeCampaigns,
+    isHeld: held === '1',
+    head: head === '' ? undefined : head,
+    nextDecisionAt: earliest(openAt, queuedAt),
+    nextPollAt,
+  }
 }
 
-/** Looks at a message again `ms` from now. */
+/** The earliest of the times that there are. */
+export function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+/** All lanes that exist. */
+export async function allLanes(redis: Redis): Promise<number[]> {
+  return (await redis.hkeys(rootKeys.lanes)).map(Number)
+}
+
+/** Which list of the sweep: attempts in doubt, or messages queued again whose job may be gone. */
+export type SweepList = 'in_doubt' | 'queued_again'
+
+const listKey = (list: SweepList, lane: number): string => (list === 'in_doubt' ? openKey(lane) : queuedAgainKey(lane))
+
+/** ULIDs of messages whose time to be looked at has come, the oldest first. */
+export async function overdueMessages(
+  redis: Redis,
+  list: SweepList,
+  lane: number,
+  nowMs: number,
+  most: number,
+): Promise<string[]> {
+  return redis.zrangebyscore(listKey(list, lane), '-inf', nowMs, 'LIMIT', 0, most)
+}
+
+/** A message that is queued again is looked at at this time (epoch ms), unless it was claimed meanwhile. */
 export async function lookAgain(redis: Redis, lane: number, ulid: string, atMs: number): Promise<void> {
-  await redis.zadd(openKey(lane), 'XX', atMs, ulid)
+  await redis.zadd(queuedAgainKey(lane), 'XX', atMs, ulid)
 }
 
-/** Nothing is left to be decided about a message. */
-export async function lookNoMore(redis: Redis, lane: number, ulid: string): Promise<void> {
-  await redis.zrem(openKey(lane), ulid)
+/** A message that cannot be looked at is left until then (epoch ms). */
+export async function putOff(redis: Redis, list: SweepList, lane: number, ulid: string, atMs: number): Promise<void> {
+  await redis.zadd(listKey(list, lane), 'XX', atMs, ulid)
+}
+
+/** Puts a message on the list where its state belongs, in one step with reading it; on none when nothing is left to do. */
+export async function fileMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
+  await fileScript(redis, [messageKey(lane, ulid), openKey(lane), queuedAgainKey(lane)], [ulid])
+}
+
+/** Nothing can be decided about a message: its sender is gone. */
+export async function dropMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
+  await Promise.all([redis.zrem(openKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
 }
 
 /** ULIDs whose status poll is due, the oldest first; each is put off until `leaseUntil`, so that no other poll takes it. */

@@ -1,11 +1,16 @@
-// How often a job was run alone by a worker that did not live to tell the end.
+// How often a worker ran a suspect job, see worker/suspects.ts, and did not live to tell the end.
 import type { MessageId } from '../messages/message-id.ts'
 import type { Redis } from './redis.ts'
 import { loneRunsKey } from './redis-keys.ts'
 
-/** Writes down that the job is about to be run alone, and returns how often that was so before. */
+/** How many workers died while they ran it. */
+export async function loneDeaths(redis: Redis, id: MessageId): Promise<number> {
+  return Number((await redis.hget(loneRunsKey(id.lane), id.ulid)) ?? 0)
+}
+
+/** Writes down that the job is about to be run, and returns how often a worker died over that before. */
 export async function beginLoneRun(redis: Redis, id: MessageId): Promise<number> {
-  const before = Number((await redis.hget(loneRunsKey(id.lane), id.ulid)) ?? 0)
+  const before = await loneDeaths(redis, id)
   // Not HINCRBY: a command whose reply was lost is sent again and would count twice.
   await redis.hset(loneRunsKey(id.lane), id.ulid, before + 1)
   return before

@@ -92,8 +92,9 @@ export type ClaimResult =
 /**
  * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`. Rejects when
  * Redis is away or full: then nothing may be sent. `lostAfterMs` is when the sweep takes the attempt for lost; when
- * another attempt holds the message, evidence of that one is waited for `evidenceWaitMs` before the policy decides. With
- * a `pace` the request must leave in the slot that comes back, and not before.
+ * another attempt holds the message, evidence of that one is waited for `evidenceWaitMs`, and as long as its request may
+ * be under way, before the policy decides. With a `pace` the request must leave in the slot that comes back, and not
+ * before.
  */
 export async function claim(
   redis: Redis,

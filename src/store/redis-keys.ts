@@ -14,10 +14,18 @@ export const rootKeys = {
   workers: 'lw:workers',
   /** HASH lane id → account id. */
   lanes: 'lw:lanes',
-  /** SET of lanes that have or had a campaign. */
+  /** ZSET lane → time (ms) at which the sweep must look at it; 0: at once. A lane without any work is not in it. */
+  dueLanes: 'lw:due-lanes',
+  /** STRING: name of the worker that sweeps; ends when that one says nothing for seconds. */
+  sweeper: 'lw:sweeper',
+  /** SET of lanes that have a campaign that moves by itself, and of some that had one. */
   campaignLanes: 'lw:campaign-lanes',
-  /** Pub/sub channel: lane ids that got work. */
+  /** Pub/sub channel: one lane id that got work. */
   wake: 'lw:wake',
+  /** Pub/sub channel: ids of lanes that the sweep found to have work, separated by spaces. */
+  wakeLanes: 'lw:wake-lanes',
+  /** Pub/sub channel: id of a lane that nothing leaves although it could. */
+  reopen: 'lw:reopen',
   /** Pub/sub channel: ids of bulk moves that ended. */
   moveEnded: 'lw:move-ended',
 }
@@ -49,15 +57,21 @@ export const inboundKey = (account: number, providerMessageId: string): string =
 export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
-/** ZSET ulid → time (ms) at which the sweep must look at it: sending, unconfirmed, or queued without a proven job. */
+/** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
 export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
-/** HASH ulid → how often a worker ran its job alone and died over it, see worker/suspects.ts. */
+/** ZSET ulid → time (ms) at which the sweep must look whether it has a job: queued again. The scripts append `-queued`. */
+export const queuedAgainKey = (lane: number): string => `${openKey(lane)}-queued`
+/** STRING: how often the lane was reopened because nothing left it, within a week of the last time. */
+export const reopenedKey = (lane: number): string => `${lanePrefix(lane)}:reopened`
+/** HASH ulid → how many workers died while they ran its job as a suspect, see worker/suspects.ts. */
 export const loneRunsKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
 /** ZSET ulid → time (ms) of the next status poll. */
 export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
 
 /** STRING: when the rest of a lane ends (ms), see scripts/message-rests.lua. */
 export const laneRestKey = (lane: number): string => `${lanePrefix(lane)}:rest`
+/** STRING `code|sentence`: what began the rest of a lane; ends with it. message-rests.lua appends `-reason` itself. */
+export const laneRestReasonKey = (lane: number): string => `${laneRestKey(lane)}-reason`
 /** STRING: the rest of one recipient of the lane, by its digits. */
 export const recipientRestKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
 
@@ -81,6 +95,10 @@ export const laneBacklogKeys = (lane: number, queue: string) => {
     active: `${prefix}:active`,
   }
 }
+/** HASH of BullMQ about the lane's queue: it has the field `paused` while nothing may leave. */
+export const laneMetaKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:meta`
+/** STRING of BullMQ: messages of this window of the pace, or a number beyond any pace while the whole lane waits. */
+export const laneLimiterKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:limiter`
 /** ZSET job id → time (ms) at which BullMQ set the job aside. */
 export const laneSetAsideKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:failed`
 /** What the keys of all campaigns of a lane begin with; message-states.lua appends the campaign's number. */
@@ -102,6 +120,10 @@ export const laneJobKey = (lane: number, queue: string, jobId: string): string =
 
 /** Prefix of BullMQ's keys of the queues that belong to no lane. */
 export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
+
+/** STRING of BullMQ that is there while a worker has the job in hand. */
+export const laneJobLockKey = (lane: number, queue: string, jobId: string): string =>
+  `${laneJobKey(lane, queue, jobId)}:lock`
 
 /**
  * Prefix of BullMQ's keys of the intake queue: BullMQ's own default, so that a client in any language writes there

@@ -37,6 +37,10 @@ const senderSchema = z.object({
   honours_idempotency: flag.default(false),
   /** Why the lane was paused; empty while it runs. */
   paused_for: z.string().default(''),
+  /** When the chat product last said that it can send nothing (epoch ms, clock of Redis); 0: never. */
+  blocked_at: z.coerce.number().default(0),
+  /** The latest such time after which a message of it was claimed and sent all the same; 0: none. */
+  sent_after_block: z.coerce.number().default(0),
 })
 export type Sender = z.infer<typeof senderSchema>
 
@@ -128,6 +132,16 @@ export async function setSenderRate(redis: Redis, id: number, rate: number): Pro
 /** Writes down why the lane is paused, or with an empty reason that it runs. The pause itself is the queue's. */
 export async function setPausedFor(redis: Redis, id: number, reason: string): Promise<void> {
   await redis.hset(senderKey(id), 'paused_for', reason)
+}
+
+/** Writes down that the chat product said at this time that the sender can send nothing, and why it is paused. */
+export async function setBlocked(redis: Redis, id: number, reason: string, atMs: number): Promise<void> {
+  await redis.hset(senderKey(id), { paused_for: reason, blocked_at: atMs })
+}
+
+/** A message that was claimed after the sender was blocked at this time was sent: whatever blocked it is over. */
+export async function setSentAfterBlock(redis: Redis, id: number, blockedAtMs: number): Promise<void> {
+  await redis.hset(senderKey(id), 'sent_after_block', blockedAtMs)
 }
 
 /** Points a sender at another address of its provider, with another token. */

@@ -3,6 +3,8 @@
 // waits looks like one that has no work.
 import type { Log } from '../log.ts'
 import { laneBackoffMs } from '../messages/backoff.ts'
+import { masked } from '../messages/masked.ts'
+import type { Problem } from '../messages/outcome.ts'
 
 /**
  * So many attempts in a row without proof are an outage. Without this a lane of 80/s turns every message of ten minutes
@@ -12,23 +14,40 @@ import { laneBackoffMs } from '../messages/backoff.ts'
 const OUTAGE_AFTER = 5
 /** First wait of an outage, as when the provider cannot be reached. */
 const OUTAGE_MS = 1_000
+/** A lane that waits as its provider asks is in the log at most this often. */
+const OBEYING_SAID_MS = 60_000
 
 export type LaneTrouble = ReturnType<typeof createLaneTrouble>
 
 export function createLaneTrouble(log: Log) {
   const failures = new Map<number, { inARow: number; countedAt: number }>()
   const unproven = new Map<number, number>()
+  /** Until when a lane that obeys its provider is not logged again. */
+  const quiet = new Map<number, number>()
 
-  function waitMs(lane: number, outcome: { laneMs: number; backoff: boolean; problem: { code: string } }): number {
-    if (!outcome.backoff) return outcome.laneMs
+  function waitMs(lane: number, outcome: { laneMs: number; backoff: boolean; problem: Problem }): number {
+    const { code } = outcome.problem
+    const sentence = masked(outcome.problem.sentence)
+    if (!outcome.backoff) {
+      obeys(lane, outcome.laneMs, { code, sentence })
+      return outcome.laneMs
+    }
     const now = performance.now()
     const known = failures.get(lane)
     const wait = laneBackoffMs(outcome.laneMs, known?.inARow ?? 0)
     if (known && now - known.countedAt <= wait) return wait
     const inARow = (known?.inARow ?? 0) + 1
     failures.set(lane, { inARow, countedAt: now })
-    log.warn({ lane, code: outcome.problem.code, failures: inARow, wait_ms: wait }, 'lane.waits')
+    log.warn({ lane, code, sentence, failures: inARow, wait_ms: wait }, 'lane.waits')
     return wait
+  }
+
+  /** Said once for a wait and once a minute: under a storm of refusals there are many a second. */
+  function obeys(lane: number, waitMs: number, problem: Problem): void {
+    const now = performance.now()
+    if (now < (quiet.get(lane) ?? 0)) return
+    quiet.set(lane, now + Math.max(waitMs, OBEYING_SAID_MS))
+    log.info({ lane, ...problem, wait_ms: waitMs }, 'lane.throttled')
   }
 
   return {
@@ -38,7 +57,7 @@ export function createLaneTrouble(log: Log) {
      */
     waitMs,
     /** The wait after one more attempt without proof: 0 until they are an outage. */
-    unprovenMs(lane: number, problem: { code: string }): number {
+    unprovenMs(lane: number, problem: Problem): number {
       const inARow = (unproven.get(lane) ?? 0) + 1
       unproven.set(lane, inARow)
       return inARow < OUTAGE_AFTER ? 0 : waitMs(lane, { laneMs: OUTAGE_MS, backoff: true, problem })

@@ -14,6 +14,7 @@ import type { LaneQueues } from '../store/lane-queues.ts'
 import type { Redis } from '../store/redis.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
 import { lanePrefix } from '../store/redis-keys.ts'
+import { within } from '../store/within.ts'
 import { endJob, type JobEnd, LaneWorker } from './bullmq.ts'
 
 /**
@@ -44,6 +45,8 @@ const COUNTED_MS = 250
 const LOOK_AGAIN_MS = 1_000
 /** A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis. */
 const REDIS_AWAY_MS = 1_000
+/** Workers of a lane that was reopened get this long to end what they have in hand. */
+const LEAVING_MS = 90_000
 /** Most dead letters that one more of them takes away when they are older than message records live. */
 const DEAD_LETTERS_SWEPT = 500
 
@@ -73,6 +76,8 @@ export function createLanes(deps: {
   opened: (lane: number) => void
 }) {
   const open = new Map<number, OpenLane>()
+  /** Workers that were replaced and end what they have in hand. */
+  const leaving = new Set<Worker>()
   /** Lanes of which a message is being sent, and how many messages each of them may have in flight. */
   let busy = 0
   let share = deps.config.laneConcurrency
@@ -239,6 +244,25 @@ export function createLanes(deps: {
 
     isOpen: (lane: number): boolean => open.has(lane),
 
+    /**
+     * Replaces the Workers of a lane from which nothing leaves although it could; false when it is not open here. What
+     * they have in hand ends as it ends: each message is claimed for one attempt only, whoever runs it.
+     */
+    reopen(lane: number): boolean {
+      const silent = open.get(lane)
+      if (!silent || silent.closing || stopped) return false
+      open.delete(lane)
+      for (const worker of silent.workers) {
+        leaving.add(worker)
+        within(LEAVING_MS, worker.close())
+          .catch(() => worker.close(true))
+          .catch((error: unknown) => deps.log.debug({ lane, err: error }, 'lane.error'))
+          .finally(() => leaving.delete(worker))
+      }
+      openLane(lane)
+      return true
+    },
+
     /** Messages that are being worked on. */
     inHand: (): number => inHand,
 
@@ -257,12 +281,10 @@ export function createLanes(deps: {
     async stop(limitMs: number): Promise<void> {
       stopped = true
       const limit = new Promise<void>((resolve) => setTimeout(resolve, limitMs).unref())
+      const all = [...[...open.values()].flatMap(({ workers }) => workers), ...leaving]
+      await Promise.race([Promise.all(all.map((worker) => worker.close())), limit])
       await Promise.race([
-        Promise.all([...open.values()].flatMap(({ workers }) => workers.map((worker) => worker.close()))),
-        limit,
-      ])
-      await Promise.race([
-        Promise.all([...open.values()].flatMap(({ workers }) => workers.map((worker) => worker.close(true)))),
+        Promise.all(all.map((worker) => worker.close(true))),
         new Promise<void>((resolve) => setTimeout(resolve, 1_000).unref()),
       ])
       open.clear()

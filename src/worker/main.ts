@@ -12,6 +12,8 @@ import { connectPatient } from '../store/redis.ts'
 import { rootKeys } from '../store/redis-keys.ts'
 import { createSeal } from '../store/seal.ts'
 import { secretKeyOf } from '../store/secret-key.ts'
+import { isSweeper, resignAsSweeper } from '../store/sweeper.ts'
+import { countReopened, lanesToWake } from '../store/wake.ts'
 import { within } from '../store/within.ts'
 import { BEAT_MS, beat, leave } from '../store/worker-beats.ts'
 import { startCampaignJobs } from './campaigns/jobs.ts'
@@ -26,8 +28,10 @@ import { sendMessage } from './send-message.ts'
 import { createSenderDirectory } from './sender-directory.ts'
 import { startStatusPolls } from './status-polls.ts'
 import { createSuspects } from './suspects.ts'
-import { SWEEP_MS, sweep } from './sweep.ts'
+import { createSweep, SWEEP_MS } from './sweep.ts'
 
+/** How often lanes that have been empty for long are looked for. */
+const CLOSE_IDLE_MS = 2_000
 /** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
 const DRAIN_MS = 16_000
 /** The same when Redis does not answer and no message is in hand: all other work is taken up again by whoever comes. */
@@ -84,13 +88,26 @@ export async function startWorker(
   const intake = await startIntake({ redis, config, log, queues })
   const campaigns = startCampaignJobs({ redis, config, log, queues })
 
-  listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
-  await listener.subscribe(rootKeys.wake)
+  const reopen = (lane: number): void => {
+    if (!lanes.reopen(lane)) return
+    log.warn({ lane }, 'lane.reopened')
+    countReopened(redis, lane).catch((error: unknown) => log.debug({ lane, err: error }, 'reopened.not_counted'))
+  }
+  listener.on('message', (channel, text) => {
+    if (channel === rootKeys.reopen) return reopen(Number(text))
+    for (const lane of lanesToWake(text)) lanes.wake(lane)
+  })
+  await listener.subscribe(rootKeys.wake, rootKeys.wakeLanes, rootKeys.reopen)
   // A full Redis refuses it. Nothing needs the first beat but whoever asks whether a worker is there.
   await beat(redis, name).catch((error: unknown) => log.debug({ err: error }, 'beat.refused'))
   const beating = repeatedly(BEAT_MS, () => beat(redis, name), log)
-  const sweepDeps = { redis, config, log, queues, lanes, directory, followByPolling }
-  const sweeping = repeatedly(SWEEP_MS, () => sweep(sweepDeps), log)
+  const sweep = createSweep({ redis, config, log, queues, directory, followByPolling })
+  const sweeping = repeatedly(
+    SWEEP_MS,
+    async () => ((await isSweeper(redis, name)) ? sweep.sweep() : sweep.pass()),
+    log,
+  )
+  const closingIdle = repeatedly(CLOSE_IDLE_MS, () => lanes.closeIdle(), log)
   log.info({ worker: name }, 'worker.started')
 
   return {
@@ -102,6 +119,7 @@ export async function startWorker(
     async close() {
       sweeping.stop()
       clearing.stop()
+      closingIdle.stop()
       const answers = await within(ANSWER_MS, redis.ping()).catch(() => undefined)
       const limitMs = answers === undefined && lanes.inHand() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS
       await Promise.all([
@@ -113,7 +131,10 @@ export async function startWorker(
       ])
       beating.stop()
       if (lanes.inHand() > 0) log.warn({ messages: lanes.inHand() }, 'stop.left_in_hand')
-      await within(LAST_WORDS_MS, Promise.all([leave(redis, name), queues.close()])).catch(() => {})
+      await within(
+        LAST_WORDS_MS,
+        Promise.all([leave(redis, name), resignAsSweeper(redis, name), queues.close()]),
+      ).catch(() => {})
       await agent.destroy()
       listener.disconnect()
       redis.disconnect()

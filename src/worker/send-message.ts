@@ -15,13 +15,15 @@ import { type MessageId, newAttemptId, parseMessageId } from '../messages/messag
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { paceOf } from '../messages/pace.ts'
 import { BrokenRecordError } from '../store/broken-record.ts'
+import { coolLane } from '../store/lane-cooldown.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import { conclude } from '../store/message-conclude.ts'
 import { readMessage } from '../store/message-records.ts'
 import { claim, giveEvidence, loseAttempt, newMessageOf, proveUnsent, putOff } from '../store/messages.ts'
 import type { Redis } from '../store/redis.ts'
 import { SealError } from '../store/seal.ts'
-import { setPausedFor } from '../store/senders.ts'
+import { setSentAfterBlock } from '../store/senders.ts'
+import { blockSender, isOneMessageAlone } from './block-sender.ts'
 import type { JobEnd } from './bullmq.ts'
 import { tellCampaign } from './campaigns/tell-campaign.ts'
 import { departure } from './departure.ts'
@@ -35,7 +37,7 @@ import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
  */
 const CLAIM_GOOD_FOR_MS = 5_000
 
-/** After this long the sweep takes a claimed message for lost: guard, call and settling with time to spare. */
+/** After this long the sweep takes a claimed message for lost: guard, call and settling (5 s, as in message-claim.lua). */
 export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
   CLAIM_GOOD_FOR_MS + config.sendTimeoutMs + 5_000
 
@@ -64,7 +66,11 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     return { kind: 'unusable', reason: `payload does not parse: ${issue?.path.join('.')} (${issue?.code})` }
   }
   const entry = await senderOf(deps, id.lane)
-  if (entry === 'unreadable') return { kind: 'lane_waits', ms: deps.trouble.waitMs(id.lane, unreadableSender) }
+  if (entry === 'unreadable') {
+    const ms = deps.trouble.waitMs(id.lane, unreadableSender)
+    await coolLane(deps.redis, id.lane, ms, unreadableSender.problem)
+    return { kind: 'lane_waits', ms }
+  }
   if (!entry) return { kind: 'unusable', reason: `lane ${id.lane} has no sender` }
 
   // Claim.
@@ -129,7 +135,14 @@ async function senderOf(deps: SendDeps, lane: number): Promise<DirectoryEntry | 
   }
 }
 
-const unreadableSender = { laneMs: 1_000, backoff: true, problem: { code: 'sender_unreadable' } }
+const unreadableSender = {
+  laneMs: 1_000,
+  backoff: true,
+  problem: {
+    code: 'sender_unreadable',
+    sentence: 'The token of the sender cannot be opened, or its record is broken.',
+  },
+}
 
 const tooLate: Outcome = {
   kind: 'lane_waits',
@@ -152,6 +165,9 @@ async function settle(
       const firstPollMs = entry.provider.poll ? FIRST_POLL_MS : undefined
       await giveEvidence(redis, id, attempt, 'sent', { providerId: outcome.providerId, firstPollMs })
       if (entry.provider.poll) deps.followByPolling(id.lane)
+      // The entry was read before the claim, so this message left after the sender was blocked.
+      const { blocked_at, sent_after_block } = entry.sender
+      if (sent_after_block < blocked_at) await setSentAfterBlock(redis, id.lane, blocked_at)
       return { kind: 'done' }
     }
     case 'failed':
@@ -184,16 +200,23 @@ async function settle(
       return waits(deps, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
     }
     case 'sender_blocked':
+      if (await isOneMessageAlone(redis, id, outcome.problem.code)) {
+        await giveEvidence(redis, id, attempt, 'failed', { problem: outcome.problem })
+        return { kind: 'done' }
+      }
       await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
-      await blockSender(deps, id.lane, outcome.problem.sentence)
-      return { kind: 'lane_waits', ms: 1_000 }
+      await blockSender(deps, id.lane, outcome.problem)
+      // Behind the others: should it be this message that the chat product refuses, they are sent when the lane resumes.
+      return { kind: 'waits', ms: 1_000 }
 
     case 'unconfirmed': {
       const waitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
       await loseAttempt(redis, id, attempt, { problem: outcome.problem, waitMs })
-      if (outcome.blocksSender) await blockSender(deps, id.lane, outcome.problem.sentence)
+      if (outcome.blocksSender) await blockSender(deps, id.lane, outcome.problem)
       const ms = deps.trouble.unprovenMs(id.lane, outcome.problem)
-      return ms === 0 ? { kind: 'done' } : { kind: 'done_lane_waits', ms }
+      if (ms === 0) return { kind: 'done' }
+      await coolLane(redis, id.lane, ms, outcome.problem)
+      return { kind: 'done_lane_waits', ms }
     }
   }
 }
@@ -202,11 +225,4 @@ async function settle(
 async function waits(deps: SendDeps, id: MessageId, ms: number): Promise<JobEnd> {
   await putOff(deps.redis, id, ms)
   return { kind: 'waits', ms }
-}
-
-/** Stops the lane until a person resumes it: nothing of this sender could go out, and every try would be refused. */
-async function blockSender(deps: SendDeps, lane: number, reason: string): Promise<void> {
-  await deps.lanes.pause(lane)
-  await setPausedFor(deps.redis, lane, reason)
-  deps.log.error({ lane }, 'sender.blocked')
 }

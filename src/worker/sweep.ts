@@ -1,110 +1,125 @@
-// The sweep looks over all lanes every few seconds for what nobody else will notice: lanes with work that no worker
-// was woken for, attempts whose worker died, unconfirmed messages whose wait is over, messages queued again whose job
-// is gone. Every worker sweeps; each decision is one fenced step in Redis, so that doing it twice changes nothing.
-import type { Config } from '../config.ts'
-import { laneQueue } from '../jobs/lanes.ts'
-import { sendPayloadSchema } from '../jobs/send.ts'
-import type { Log } from '../log.ts'
-import { messageId } from '../messages/message-id.ts'
-import { deadLetter, workerLost } from '../messages/outcome.ts'
-import { jsonText } from '../store/broken-record.ts'
-import type { LaneQueues } from '../store/lane-queues.ts'
-import { lookAgain, lookNoMore, surveyLanes } from '../store/lane-survey.ts'
-import { type MessageRecord, readMessage } from '../store/message-records.ts'
-import { decide, giveEvidence, keepRecord, loseAttempt } from '../store/messages.ts'
-import type { Redis } from '../store/redis.ts'
-import { isRedisAway } from '../store/redis-errors.ts'
-import { laneJobKey } from '../store/redis-keys.ts'
-import { redisNowMs } from '../store/worker-beats.ts'
-import type { Lanes } from './lanes.ts'
-import type { SenderDirectory } from './sender-directory.ts'
+// The sweep looks for what nobody else will notice: lanes with work that no worker was woken for, attempts whose worker
+// died, unconfirmed messages whose wait is over, messages queued again whose job is gone, polls that are late, lanes that
+// nothing leaves. One worker sweeps, over the lanes that are due (store/due-lanes.ts), and wakes all the others.
+//
+// Waking comes first and never waits for decisions: an outage on hundreds of lanes leaves thousands of messages to
+// decide, and a lane that came to work meanwhile must not wait for them.
+import { addCampaignLane } from '../store/campaigns.ts'
+import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../store/due-lanes.ts'
+import { allLanes, earliest, type LaneSurvey, surveyLanes } from '../store/lane-survey.ts'
+import { wakeLanes } from '../store/wake.ts'
+import { type DecideDeps, decideOnLane } from './sweep-lane.ts'
+import { createWatchdog } from './watchdog.ts'
 
-export const SWEEP_MS = 2_000
-/** A message queued again is looked at once more after this, in case its job vanishes. */
-const LOOK_AGAIN_MS = 60_000
-/** A message that could not be looked at is left for this long: a person may have mended its record or its sender. */
-const PUT_OFF_MS = 60_000
+export const SWEEP_MS = 1_000
+/** A lane with work is looked at again after this. */
+const RELOOK_MS = 2_000
+/** Lanes looked at in one round trip. */
+const LANES_AT_ONCE = 200
+/** Lanes whose messages are decided at the same time. */
+const DECIDED_AT_ONCE = 8
 /** A poll that is this late has lost its job. */
 const POLL_LATE_MS = 5_000
+/**
+ * The slow round over all lanes, for work that nobody marked because a process died in between: so many lanes a sweep,
+ * and so long from the beginning of one round to the next. The first round of a worker goes as fast as it can: after an
+ * upgrade nothing is marked.
+ */
+const ROUND_LANES = 5
+const ROUND_MS = 120_000
 
-const storedPayload = jsonText.pipe(sendPayloadSchema)
-
-export interface SweepDeps {
-  redis: Redis
-  config: Config
-  log: Log
-  queues: LaneQueues
-  lanes: Lanes
-  directory: SenderDirectory
+export interface SweepDeps extends DecideDeps {
   followByPolling: (lane: number) => void
 }
 
-export async function sweep(deps: SweepDeps): Promise<void> {
-  const now = await redisNowMs(deps.redis)
-  for (const survey of await surveyLanes(deps.redis, now)) {
-    if (survey.backlog > 0) deps.lanes.wake(survey.lane)
-    if (survey.nextPollAt !== undefined && survey.nextPollAt < now - POLL_LATE_MS) deps.followByPolling(survey.lane)
-    for (const ulid of survey.overdue) {
-      await lookAt(deps, survey.lane, ulid, now).catch(async (error: unknown) => {
-        deps.log.error({ message: messageId(survey.lane, ulid), err: error }, 'sweep.failed')
-        // Left at the head of the list, enough of them would keep all others from ever being looked at.
-        if (!isRedisAway(error)) await lookAgain(deps.redis, survey.lane, ulid, now + PUT_OFF_MS)
-      })
+export function createSweep(deps: SweepDeps) {
+  const { redis, log } = deps
+  const watchdog = createWatchdog(deps)
+  /** Lanes whose messages are being decided, and those that wait for that. */
+  const deciding = new Set<number>()
+  const undecided = new Map<number, LaneSurvey>()
+  /** What is left of the slow round, and when the next one begins. */
+  let round: number[] = []
+  let isFirstRound = true
+  let nextRoundAt = 0
+
+  async function lookAtDue(): Promise<void> {
+    for (let taken = LANES_AT_ONCE; taken === LANES_AT_ONCE; ) {
+      const { nowMs, till, lanes } = await takeDueLanes(redis, RELOOK_MS, LANES_AT_ONCE)
+      taken = lanes.length
+      const surveys = await surveyLanes(redis, lanes)
+      await wakeLanes(
+        redis,
+        surveys.filter(({ backlog }) => backlog > 0).map(({ lane }) => lane),
+      )
+      for (const survey of surveys) {
+        const { lane, nextDecisionAt, nextPollAt } = survey
+        if (nextPollAt !== undefined && nextPollAt < nowMs - POLL_LATE_MS) deps.followByPolling(lane)
+        if (nextDecisionAt !== undefined && nextDecisionAt <= nowMs) undecided.set(lane, survey)
+        await watchdog.see(survey)
+      }
+      await settleDueLanes(
+        redis,
+        till,
+        surveys.map((survey) => ({ lane: survey.lane, atMs: nextLookMs(survey, till) })),
+      )
+      decideOn()
     }
   }
-  await deps.lanes.closeIdle()
+
+  /** Begins with lanes whose messages wait for a decision, as many as may be at once. */
+  function decideOn(): void {
+    for (const [lane, survey] of undecided) {
+      if (deciding.size >= DECIDED_AT_ONCE) return
+      if (deciding.has(lane)) continue
+      undecided.delete(lane)
+      deciding.add(lane)
+      decideOnLane(deps, survey)
+        .catch((error: unknown) => log.warn({ lane, err: error }, 'sweep.failed'))
+        .finally(() => {
+          deciding.delete(lane)
+          decideOn()
+        })
+    }
+  }
+
+  /** Marks lanes that have work although nobody marked them. */
+  async function goRound(): Promise<void> {
+    const now = performance.now()
+    if (round.length === 0) {
+      if (now < nextRoundAt) return
+      round = await allLanes(redis)
+      nextRoundAt = now + ROUND_MS
+    }
+    for (const survey of await surveyLanes(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {
+      if (nextLookMs(survey, 0) !== undefined) await markUnmarkedLane(redis, survey.lane)
+      if (survey.awakeCampaigns > 0) await addCampaignLane(redis, survey.lane)
+    }
+    if (round.length === 0) isFirstRound = false
+  }
+
+  return {
+    /** One sweep over what is due. Decisions go on after it; a lane's are never made twice at once. */
+    async sweep(): Promise<void> {
+      await lookAtDue()
+      await goRound()
+    },
+
+    /** Another worker sweeps now. */
+    pass(): void {
+      undecided.clear()
+      watchdog.forget()
+      round = []
+      isFirstRound = true
+      nextRoundAt = 0
+    },
+  }
 }
 
-async function lookAt(deps: SweepDeps, lane: number, ulid: string, now: number): Promise<void> {
-  const id = { lane, ulid }
-  const record = await readMessage(deps.redis, id)
-  const entry = await deps.directory.of(lane)
-  if (!record || !entry) return lookNoMore(deps.redis, lane, ulid)
-
-  switch (record.state) {
-    case 'sending': {
-      const waitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
-      await loseAttempt(deps.redis, id, record.attempt, { problem: workerLost, waitMs })
-      return
-    }
-    case 'unconfirmed': {
-      const result = await decide(deps.redis, id, entry.repeat[record.class], deps.config.maxTries)
-      const state = 'state' in result ? result.state : result.verdict
-      deps.log.info({ message: messageId(lane, ulid), state }, 'unconfirmed.decided')
-      if (state === 'queued') await ensureJob(deps, id, await readMessage(deps.redis, id), now)
-      return
-    }
-    case 'queued':
-      // It may wait for long, as on a paused lane, and what was already tried of it must not be forgotten meanwhile.
-      await keepRecord(deps.redis, id, deps.config.retentionMs)
-      return ensureJob(deps, id, record, now)
-    default:
-      return lookNoMore(deps.redis, lane, ulid)
-  }
-}
-
-/** Makes sure that a message that is to be sent again has a job, and that a job set aside is not waited for. */
-async function ensureJob(
-  deps: SweepDeps,
-  id: { lane: number; ulid: string },
-  record: MessageRecord | undefined,
-  now: number,
-): Promise<void> {
-  const name = messageId(id.lane, id.ulid)
-  const jobKey = laneJobKey(id.lane, laneQueue(id.lane), name)
-  const [isThere, reason] = await Promise.all([deps.redis.exists(jobKey), deps.redis.hget(jobKey, 'failedReason')])
-  if (isThere === 1) {
-    if (reason === null) return lookAgain(deps.redis, id.lane, id.ulid, now + LOOK_AGAIN_MS)
-    await giveEvidence(deps.redis, id, record?.attempt ?? '', 'failed', { problem: deadLetter })
-    return
-  }
-  const payload = storedPayload.safeParse(record?.payload)
-  if (!payload.success) {
-    const problem = { code: 'content_lost', sentence: 'Its content is not there any more, so it cannot be sent again.' }
-    await giveEvidence(deps.redis, id, record?.attempt ?? '', 'failed', { problem })
-    return
-  }
-  // Dying between these two lines is harmless: the next sweep adds the same job again, which changes nothing.
-  await deps.queues.add(name, { ...payload.data, until: record?.validUntil ?? payload.data.until })
-  await lookAgain(deps.redis, id.lane, id.ulid, now + LOOK_AGAIN_MS)
+/** When a lane is looked at next (epoch ms), at `soonMs` unless it is idle; undefined when nothing is left in it. */
+export function nextLookMs(survey: LaneSurvey, soonMs: number): number | undefined {
+  if (survey.backlog > 0) return soonMs
+  const pollAt = survey.nextPollAt === undefined ? undefined : survey.nextPollAt + POLL_LATE_MS
+  const next = earliest(survey.nextDecisionAt, pollAt)
+  return next === undefined ? undefined : Math.max(next, soonMs)
 }

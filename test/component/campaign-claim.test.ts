@@ -13,7 +13,7 @@ import { createCampaign, findCampaign, moveCampaign, takeOver } from '../../src/
 import { readMessage } from '../../src/store/message-records.ts'
 import { cancel, claim, decide, giveEvidence, loseAttempt, proveUnsent, requeue } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
-import { campaignCountsKey, campaignKey, openKey } from '../../src/store/redis-keys.ts'
+import { campaignCountsKey, campaignKey, queuedAgainKey } from '../../src/store/redis-keys.ts'
 import { importTemplate } from '../../src/store/templates.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
@@ -136,9 +136,9 @@ describe('messages that wait for another try', () => {
   test('are looked at at once when their campaign is resumed', async () => {
     const { campaign, id } = await waiting()
     await pauseCampaign(steering(), campaign, 'lunch')
-    expect(Number(await redis.zscore(openKey(LANE), id.ulid))).toBeGreaterThan(Date.now())
+    expect(Number(await redis.zscore(queuedAgainKey(LANE), id.ulid))).toBeGreaterThan(Date.now())
     await resumeCampaign(steering(), campaign)
-    expect(await redis.zscore(openKey(LANE), id.ulid)).toBe('0')
+    expect(await redis.zscore(queuedAgainKey(LANE), id.ulid)).toBe('0')
   })
 
   test('are cancelled with their campaign, and those of others are not', async () => {

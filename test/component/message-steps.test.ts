@@ -16,7 +16,7 @@ import {
   requeue,
 } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
-import { endedBadlyKey, lanePrefix, messageKey, openKey, pollKey } from '../../src/store/redis-keys.ts'
+import { endedBadlyKey, lanePrefix, messageKey, openKey, pollKey, queuedAgainKey } from '../../src/store/redis-keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { step } from '../support/step-arbitraries.ts'
 
@@ -112,10 +112,13 @@ async function compare(lane: number, { validUntil, steps }: Life): Promise<void>
 }
 
 async function expectLists(id: MessageId, state: State): Promise<void> {
-  const [open, badly, poll] = await Promise.all(
-    [openKey(id.lane), endedBadlyKey(id.lane), pollKey(id.lane)].map((key) => redis.zscore(key, id.ulid)),
+  const [open, again, badly, poll] = await Promise.all(
+    [openKey(id.lane), queuedAgainKey(id.lane), endedBadlyKey(id.lane), pollKey(id.lane)].map((key) =>
+      redis.zscore(key, id.ulid),
+    ),
   )
-  expect(open !== null, `open as ${state}`).toBe(['queued', 'sending', 'unconfirmed'].includes(state))
+  expect(open !== null, `in doubt as ${state}`).toBe(['sending', 'unconfirmed'].includes(state))
+  expect(again !== null, `queued again as ${state}`).toBe(state === 'queued')
   expect(badly !== null, `ended badly as ${state}`).toBe(['failed', 'unknown', 'expired', 'cancelled'].includes(state))
   if (state !== 'sent' && state !== 'delivered') expect(poll, `polled as ${state}`).toBeNull()
   if (state === 'sent') expect(poll, `polled as ${state}`).not.toBeNull()
@@ -130,6 +133,20 @@ test('thousands of lives go the same way in Redis and in the pure machine, step 
     { numRuns: 150 },
   )
 }, 120_000)
+
+test('a message held by another attempt is decided once the request of that one cannot be under way any more', async () => {
+  lanes += 1
+  const id = { lane: lanes, ulid: newUlid(Date.now()) }
+  const about = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
+  const message = { ...about, validUntil: Date.now() + 3_600_000, campaign: undefined, run: undefined }
+  // A provider that is waited for 60 s, and a wire that brings no evidence.
+  const times = { lostAfterMs: 70_000, evidenceWaitMs: 0, retentionMs: 3_600_000 }
+  await claim(redis, id, 'AAAAAA', message, times)
+  expect(await claim(redis, id, 'BBBBBB', message, times)).toMatchObject({ verdict: 'held', state: 'unconfirmed' })
+  const decidedInMs = Number(await redis.zscore(openKey(id.lane), id.ulid)) - Date.now()
+  expect(decidedInMs).toBeGreaterThan(60_000)
+  expect(decidedInMs).toBeLessThanOrEqual(65_000)
+})
 
 test('a step on a message that was never claimed leaves nothing behind', async () => {
   const id = { lane: 90_001, ulid: newUlid(Date.now()) }

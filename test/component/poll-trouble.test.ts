@@ -49,6 +49,8 @@ beforeAll(async () => {
     rate: 80,
     honours_idempotency: false,
     paused_for: '',
+    blocked_at: 0,
+    sent_after_block: 0,
   } as const
   const entry = {
     sender,

@@ -2,6 +2,7 @@
 // admin endpoint alike. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { coolLane } from '../../src/store/lane-cooldown.ts'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -74,6 +75,36 @@ test('a paused lane keeps its messages until it is resumed', async () => {
   expect((await cli('lanes', 'resume', String(tenant.partnerLane))).code).toBe(0)
   await reaches(id, 'read')
 })
+
+test('a cooldown is listed with its end and its code, and a resume ends it', async () => {
+  const id = await cooling()
+  const lane = async () =>
+    laneList.parse((await cli('lanes', 'list')).json).find((each) => each.lane === tenant.partnerLane)
+  const listed = await eventually(async () => {
+    const now = await lane()
+    return now?.cooldown_code === '130429' && now
+  }, 'the cooldown is listed')
+  expect(Date.parse(String(listed.cooldown_until)) - Date.now()).toBeGreaterThan(60_000)
+  expect(String(listed.cooldown_for)).not.toMatch(/\d{7}/)
+  const table = await runCli(['lanes', 'list'], {
+    REDIS_URL: service.server.url,
+    LANEWAY_DATA_DIR: service.config.dataDir,
+  })
+  expect(table.stdout).toContain(`${listed.cooldown_until} 130429`)
+  expect(await statusOf(id)).toBe('queued')
+  const resumed = await service.post(`/admin/lanes/${tenant.partnerLane}/resume`, {}, bearer())
+  expect(resumed.status).toBe(200)
+  expect(await lane()).toMatchObject({ cooldown_until: null, cooldown_code: '', cooldown_for: '' })
+  await reaches(id, 'read')
+})
+
+/** A message that was refused by a provider that asks for two minutes. */
+async function cooling(): Promise<string> {
+  const id = await send('+491700001010')
+  await reaches(id, 'read')
+  await coolLane(service.redis, tenant.partnerLane, 120_000, { code: '130429', sentence: 'Too many for 491700001010.' })
+  return send('+491700001010')
+}
 
 test("another account's lane does not exist for an admin key", async () => {
   for (const verb of ['pause', 'resume', 'rate']) {

@@ -2,6 +2,7 @@
 // producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newUlid } from '../../src/messages/message-id.ts'
+import { markLane } from '../../src/store/due-lanes.ts'
 import { readMessage } from '../../src/store/message-records.ts'
 import { claim } from '../../src/store/messages.ts'
 import { messageKey, openKey } from '../../src/store/redis-keys.ts'
@@ -27,6 +28,7 @@ test('hundreds of broken records are put off, and the sound one behind them is l
   const more = { validUntil: Date.now() + 60_000, campaign: undefined, run: undefined }
   // Its worker died: it is lost at once.
   await claim(redis, id, 'AAAAAA', { ...message, ...more }, { lostAfterMs: 0, evidenceWaitMs: 0, retentionMs: 60_000 })
+  await markLane(redis, lane)
   await eventually(async () => (await readMessage(redis, id))?.state === 'unconfirmed', 'the sound one is looked at')
   const later = Date.now() + 20_000
   const scores = () => Promise.all(broken.map((ulid) => redis.zscore(openKey(lane), ulid)))

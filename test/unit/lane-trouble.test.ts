@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createLaneTrouble } from '../../src/worker/lane-trouble.ts'
 import { silentLog } from '../support/app.ts'
 
-const problem = { code: 'http_500' }
+const problem = { code: 'http_500', sentence: 'It answered 500.' }
 
 describe('Answers that prove nothing', () => {
   test('hold a lane up once there are five in a row', () => {

@@ -2,7 +2,7 @@
 //
 //   GET  /admin/lanes                  how every lane stands
 //   POST /admin/lanes/{lane}/pause     { reason? }: nothing more leaves it but what is in flight
-//   POST /admin/lanes/{lane}/resume
+//   POST /admin/lanes/{lane}/resume    ends its pause and its cooldown
 //   POST /admin/lanes/{lane}/rate      { rate }: messages per second
 //   POST /admin/requeue                { state?, campaign?, since?, code?, dry_run? }: send again what ended badly
 import { z } from 'zod'

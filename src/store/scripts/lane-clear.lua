@@ -28,6 +28,7 @@ while at <= #ARGV do
   local m = {
     record = ARGV[4] .. ARGV[at + 1],
     open = KEYS[2],
+    queuedAgain = KEYS[2] .. '-queued',
     badly = KEYS[3],
     job = ARGV[5] .. id,
     ulid = ARGV[at + 1],

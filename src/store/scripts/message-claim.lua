@@ -10,7 +10,8 @@
 -- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
 -- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
 -- ARGV[7] number of the campaign ('' = none)     ARGV[8] what the keys of the lane's campaigns begin with
--- ARGV[9] ms that evidence of another attempt is waited for  ARGV[10] the error of one that was lost, `code|sentence`
+-- ARGV[9] ms that evidence of another attempt is waited for, at least
+-- ARGV[10] the error of one that was lost, `code|sentence`
 -- ARGV[11] gap between slots (µs; '' = without pace)   ARGV[12] grace (µs)   ARGV[13] how far ahead its slot may be (µs)
 -- ARGV[14…] field, value, …: what a new record holds besides
 -- Output: {verdict, state letter, attempt id on the record}, and of one that is sent with a pace {…, slot, time (µs)}.
@@ -19,16 +20,21 @@
 -- be sent, nothing was written; message-conclude.lua ends it.
 -- {'lane_rests', 'recipient_rests', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
 -- nothing was written. `too_early`: its slot would be too far ahead.
+-- What is queued again is on the list KEYS[2] .. '-queued' until it is claimed.
 -- include message-states
 -- include message-unsendable
 -- include message-rests
 -- include message-pace
+
+-- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/send-message.ts.
+local SETTLING = 5000
 local nowUs = redisNowUs()
 local now = math.floor(nowUs / 1000)
 local gapUs = tonumber(ARGV[11])
 local m = {
   record = KEYS[1],
   open = KEYS[2],
+  queuedAgain = KEYS[2] .. '-queued',
   badly = KEYS[3],
   job = KEYS[4],
   ulid = ARGV[1],
@@ -73,9 +79,13 @@ if verdict == 'ignored' then return { verdict, p.state, p.attempt } end
 if verdict == 'held' then
   -- Two claims of one job: whoever made the first died with it, or was taken for dead.
   settle(m, p, exists, now, before, 'h', ARGV[2], ARGV[10])
-  redis.call('ZADD', m.open, now + tonumber(ARGV[9]), m.ulid)
+  -- Not before the request of the first attempt can be under way no more: a worker that was frozen or cut off from Redis,
+  -- but lives, may yet say what came of it. The last of the ms of ARGV[5] are for writing that down.
+  local lostAt = tonumber(redis.call('ZSCORE', m.open, m.ulid) or '0')
+  redis.call('ZADD', m.open, math.max(now + tonumber(ARGV[9]), lostAt - SETTLING), m.ulid)
   return { verdict, p.state, p.attempt }
 end
+if before then redis.call('ZREM', m.queuedAgain, m.ulid) end
 settle(m, p, exists, now, before, 'c', ARGV[2])
 redis.call('ZADD', m.open, now + tonumber(ARGV[5]), m.ulid)
 if not gapUs then return { verdict, p.state, p.attempt } end

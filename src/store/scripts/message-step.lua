@@ -90,13 +90,18 @@ if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
 count(ARGV[14], p.run, ARGV[1], before, p.state, isLost)
 if kind == 'requeue' then keepCampaign(ARGV[14], p.run, redis.call('PTTL', KEYS[1])) end
 
+-- Two lists, so that attempts in doubt never wait behind a hundred thousand messages that only need a job.
+local queuedAgain = KEYS[2] .. '-queued'
 if p.state == UNCONFIRMED then
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[10]), ARGV[1])
-elseif p.state == QUEUED then
-  -- Its job may be gone: the sweep makes sure that there is one.
-  redis.call('ZADD', KEYS[2], kind == 'unsent' and now + 60000 or now, ARGV[1])
 else
   redis.call('ZREM', KEYS[2], ARGV[1])
+end
+if p.state == QUEUED then
+  -- Its job may be gone: the sweep makes sure that there is one.
+  redis.call('ZADD', queuedAgain, kind == 'unsent' and now + 60000 or now, ARGV[1])
+elseif before == QUEUED then
+  redis.call('ZREM', queuedAgain, ARGV[1])
 end
 
 -- Only what was sent is polled, and only what ended badly is listed as such: nothing else need be taken off.
@@ -114,7 +119,7 @@ end
 
 local resting, waitMs = ARGV[15], nil
 if resting == 'lane' then
-  restLane(ARGV[16], tonumber(ARGV[17]), now)
+  restLane(ARGV[16], tonumber(ARGV[17]), now, ARGV[9])
 elseif resting == 'recipient' then
   waitMs = restRecipient(ARGV[16], tonumber(ARGV[17]), now)
 end

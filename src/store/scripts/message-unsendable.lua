@@ -1,7 +1,7 @@
 -- Messages that wait but must not be sent: their campaign does not run, or their validity is over. Included after
 -- message-states.lua by message-claim.lua, which meets them one at a time, and lane-clear.lua, which clears a lane.
 --
--- m = what a step knows of a message besides its record p: its keys record, open, badly and job; ulid, accepted (ms),
+-- m = what a step knows of a message besides its record p: its keys record, open, queuedAgain, badly and job; ulid, accepted (ms),
 -- validUntil (ms), retention (ms), run, prefix of its campaigns; fields of a new record {field, value, ...}.
 
 -- Writes what has become of a message that was queued, or had no record yet.
@@ -47,7 +47,7 @@ local function isStopped(m, p, exists, now)
   if exists and (campaign == 'cancelled' or not campaign) then
     step(p, { kind = 'cancel' })
     redis.call('HSET', m.record, 's', p.state, 'h', told(p.story, p.state, now, m.accepted, ''))
-    redis.call('ZREM', m.open, m.ulid)
+    redis.call('ZREM', m.queuedAgain, m.ulid)
     count(m.prefix, m.run, m.ulid, QUEUED, p.state)
   end
   return true
@@ -59,7 +59,7 @@ local function isExpired(m, p, exists, now)
   local before = exists and p.state or nil
   step(p, { kind = 'claim', expired = true })
   settle(m, p, exists, now, before, EXPIRED, '')
-  redis.call('ZREM', m.open, m.ulid)
+  if before then redis.call('ZREM', m.queuedAgain, m.ulid) end
   redis.call('ZADD', m.badly, now, m.ulid)
   return true
 end

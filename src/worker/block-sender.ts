@@ -1,0 +1,43 @@
+// A sender of which the chat product says that it can send nothing is paused until a person resumes it: every try would
+// be refused, and a token that is wrong does not mend itself. One message alone may draw that answer, though. It must not
+// pause its sender at every resume: refused once more after others were sent, it fails.
+import type { Log } from '../log.ts'
+import { masked } from '../messages/masked.ts'
+import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
+import type { Problem } from '../messages/outcome.ts'
+import { readStory } from '../messages/story.ts'
+import type { LaneQueues } from '../store/lane-queues.ts'
+import { readMessage } from '../store/message-records.ts'
+import type { Redis } from '../store/redis.ts'
+import { findSender, setBlocked } from '../store/senders.ts'
+import { redisNowMs } from '../store/worker-beats.ts'
+
+/** The letter in a history of an attempt that was proven unsent, with the code as its detail. */
+const UNSENT = 'u'
+
+/**
+ * Whether the refusal is about this message and not about its sender: it was refused with the same code before, and
+ * another message of the sender was claimed after that and sent.
+ */
+export async function isOneMessageAlone(redis: Redis, id: MessageId, code: string): Promise<boolean> {
+  const record = await readMessage(redis, id)
+  const story = readStory(record?.history ?? '', acceptedAtMs(id.ulid))
+  const before = story.findLast((entry) => entry.code === UNSENT && entry.detail === code)
+  if (before === undefined) return false
+  return ((await findSender(redis, id.lane))?.sent_after_block ?? 0) >= before.atMs
+}
+
+/**
+ * Stops the lane until a person resumes it. Dying between the two writes leaves it paused without a reason; the next
+ * message that is refused after a resume brings both.
+ */
+export async function blockSender(
+  deps: { redis: Redis; lanes: LaneQueues; log: Log },
+  lane: number,
+  { code, sentence }: Problem,
+): Promise<void> {
+  await deps.lanes.pause(lane)
+  const shown = masked(sentence)
+  await setBlocked(deps.redis, lane, shown, await redisNowMs(deps.redis))
+  deps.log.error({ lane, code, sentence: shown }, 'sender.blocked')
+}

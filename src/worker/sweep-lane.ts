@@ -1,0 +1,162 @@
+// What the sweep decides about the messages of one lane: attempts whose worker died, unconfirmed messages whose wait is
+// over, messages queued again whose job is gone. Each decision is one fenced step, so that making it twice, or dying
+// between two of them, changes nothing.
+
+import type { Config } from '../config.ts'
+import { laneQueue } from '../jobs/lanes.ts'
+import { sendPayloadSchema } from '../jobs/send.ts'
+import type { Log } from '../log.ts'
+import { type MessageId, messageId } from '../messages/message-id.ts'
+import { deadLetter, workerLost } from '../messages/outcome.ts'
+import { jsonText } from '../store/broken-record.ts'
+import type { LaneQueues } from '../store/lane-queues.ts'
+import {
+  dropMessage,
+  fileMessage,
+  type LaneSurvey,
+  lookAgain,
+  overdueMessages,
+  putOff,
+  type SweepList,
+} from '../store/lane-survey.ts'
+import { type MessageRecord, readMessage } from '../store/message-records.ts'
+import { decide, giveEvidence, keepRecord, loseAttempt } from '../store/messages.ts'
+import type { Redis } from '../store/redis.ts'
+import { isRedisAway } from '../store/redis-errors.ts'
+import { laneJobKey, laneJobLockKey } from '../store/redis-keys.ts'
+import { redisNowMs } from '../store/worker-beats.ts'
+import { inParallel } from './in-parallel.ts'
+import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
+
+/** A message whose job is being worked on is looked at once more after this: the job may end without it. */
+const LOOK_AGAIN_MS = 60_000
+/** One whose job waits is looked at after the lane's backlog and this; at the latest after the next. */
+const LOOK_AGAIN_AT_MOST_MS = 3_600_000
+/** A message that could not be looked at is left for this long: a person may have mended its record or its sender. */
+const PUT_OFF_MS = 60_000
+/** Messages read at a time, and how many of them are worked on at once: their commands share round trips. */
+const PAGE = 200
+const AT_ONCE = 20
+/** So long one list of a lane may take before the next has its turn; what is left is due at the next look. */
+const TURN_MS = 1_000
+
+const storedPayload = jsonText.pipe(sendPayloadSchema)
+
+export interface DecideDeps {
+  redis: Redis
+  config: Config
+  log: Log
+  queues: LaneQueues
+  directory: SenderDirectory
+}
+
+/** What a lane's messages are decided by. */
+interface Look {
+  nowMs: number
+  /** How long the lane needs for what waits on it. */
+  backlogMs: number
+  list: SweepList
+}
+
+/**
+ * Decides all that is due on the lane, attempts in doubt first, within about two seconds; what is left then is still
+ * due. Resolves also when a message cannot be decided: that one is logged and put off.
+ */
+export async function decideOnLane(deps: DecideDeps, { lane, backlog }: LaneSurvey): Promise<void> {
+  for (const list of ['in_doubt', 'queued_again'] as const) {
+    const untilMs = performance.now() + TURN_MS
+    for (;;) {
+      const [nowMs, entry] = await Promise.all([redisNowMs(deps.redis), senderOf(deps, lane)])
+      const page = await overdueMessages(deps.redis, list, lane, nowMs, PAGE)
+      const rate = entry === 'unreadable' ? undefined : entry?.sender.rate
+      const look: Look = { nowMs, list, backlogMs: rate === undefined ? 0 : (backlog / rate) * 1_000 }
+      await inParallel(page, AT_ONCE, (ulid) => lookOrPutOff(deps, entry, { lane, ulid }, look))
+      if (page.length < PAGE || performance.now() > untilMs) break
+    }
+  }
+}
+
+/** An unreadable sender puts its messages off one by one, as if each were unreadable itself. */
+const senderOf = async (deps: DecideDeps, lane: number): Promise<DirectoryEntry | 'unreadable' | undefined> => {
+  try {
+    return await deps.directory.of(lane)
+  } catch (error) {
+    if (isRedisAway(error)) throw error
+    deps.log.error({ lane, err: error }, 'sweep.failed')
+    return 'unreadable'
+  }
+}
+
+async function lookOrPutOff(
+  deps: DecideDeps,
+  entry: DirectoryEntry | 'unreadable' | undefined,
+  id: MessageId,
+  look: Look,
+): Promise<void> {
+  const later = () => putOff(deps.redis, look.list, id.lane, id.ulid, look.nowMs + PUT_OFF_MS)
+  if (entry === 'unreadable') return later()
+  try {
+    await lookAt(deps, entry, id, look)
+  } catch (error) {
+    if (isRedisAway(error)) throw error
+    deps.log.error({ message: messageId(id.lane, id.ulid), err: error }, 'sweep.failed')
+    // Left at the head of the list, enough of them would keep all others from ever being looked at.
+    await later()
+  }
+}
+
+async function lookAt(deps: DecideDeps, entry: DirectoryEntry | undefined, id: MessageId, look: Look): Promise<void> {
+  if (!entry) return dropMessage(deps.redis, id)
+  const record = await readMessage(deps.redis, id)
+  if (record?.state === 'queued' && look.list === 'queued_again') {
+    // It may wait for long, as on a paused lane, and what was already tried of it must not be forgotten meanwhile.
+    await keepRecord(deps.redis, id, deps.config.retentionMs)
+    return ensureJob(deps, id, record, look)
+  }
+  if (record?.state === 'sending' && look.list === 'in_doubt') {
+    const waitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
+    await loseAttempt(deps.redis, id, record.attempt, { problem: workerLost, waitMs })
+    return
+  }
+  if (record?.state === 'unconfirmed' && look.list === 'in_doubt') {
+    const result = await decide(deps.redis, id, entry.repeat[record.class], deps.config.maxTries)
+    const state = 'state' in result ? result.state : result.verdict
+    deps.log.info({ message: messageId(id.lane, id.ulid), state }, 'unconfirmed.decided')
+    if (state === 'queued') await ensureJob(deps, id, await readMessage(deps.redis, id), look)
+    return
+  }
+  // Gone, over, or on the list of an earlier version.
+  await fileMessage(deps.redis, id)
+}
+
+/** Makes sure that a message that is to be sent again has a job, and that a job set aside is not waited for. */
+async function ensureJob(
+  deps: DecideDeps,
+  id: MessageId,
+  record: MessageRecord | undefined,
+  { nowMs, backlogMs }: Look,
+): Promise<void> {
+  const name = messageId(id.lane, id.ulid)
+  const queue = laneQueue(id.lane)
+  const [isLocked, [data, reason]] = await Promise.all([
+    deps.redis.exists(laneJobLockKey(id.lane, queue, name)),
+    deps.redis.hmget(laneJobKey(id.lane, queue, name), 'data', 'failedReason'),
+  ])
+  const isThere = data !== null && data !== undefined
+  const backlogWaitMs = isThere && isLocked === 0 ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0
+  const againAt = nowMs + LOOK_AGAIN_MS + backlogWaitMs
+  if (isThere) {
+    if (reason === null || reason === undefined) return lookAgain(deps.redis, id.lane, id.ulid, againAt)
+    await giveEvidence(deps.redis, id, record?.attempt ?? '', 'failed', { problem: deadLetter })
+    return
+  }
+  const payload = storedPayload.safeParse(record?.payload)
+  if (!payload.success) {
+    const problem = { code: 'content_lost', sentence: 'Its content is not there any more, so it cannot be sent again.' }
+    await giveEvidence(deps.redis, id, record?.attempt ?? '', 'failed', { problem })
+    return
+  }
+  // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.
+  await deps.queues.add(name, { ...payload.data, until: record?.validUntil ?? payload.data.until })
+  await lookAgain(deps.redis, id.lane, id.ulid, againAt)
+}

@@ -1,0 +1,49 @@
+// Watches lanes whose jobs wait although nothing holds them: not paused, in no cooldown, within their pace. When the same
+// job has been the next one for 30 s, no worker takes anything from the lane: a connection that hangs, or a fault of
+// ours or of BullMQ's. Whatever it is, opening the lane again ends it.
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import type { LaneSurvey } from '../store/lane-survey.ts'
+import type { Redis } from '../store/redis.ts'
+import { recentSender } from '../store/senders.ts'
+import { askToReopen } from '../store/wake.ts'
+
+const SILENT_MS = 30_000
+/** A lane that sends less than once in this many seconds may be silent for so many of its turns. */
+const TURNS = 3
+
+/** Watches with the limit of `longestMs`, for a lane without a slow pace and with nothing in hand. */
+export function createWatchdog(
+  deps: { redis: Redis; config: Pick<Config, 'sendTimeoutMs'>; log: Log },
+  longestMs = SILENT_MS,
+) {
+  /** Lanes that could send: the job that goes next, and since when it is that one. */
+  const seen = new Map<number, { head: string; sinceMs: number }>()
+
+  return {
+    /** One look at a lane, every few seconds while it has work. */
+    async see({ lane, head, isHeld, active }: LaneSurvey): Promise<void> {
+      const now = performance.now()
+      const known = seen.get(lane)
+      if (head === undefined || isHeld) {
+        seen.delete(lane)
+      } else if (known?.head !== head) {
+        seen.set(lane, { head, sinceMs: now })
+      } else if (now - known.sinceMs > (await silentMs(lane, active))) {
+        // The next time is after as long again, should that not have helped.
+        seen.set(lane, { head, sinceMs: now })
+        deps.log.warn({ lane, active }, 'lane.silent')
+        await askToReopen(deps.redis, lane)
+      }
+    },
+
+    forget: (): void => seen.clear(),
+  }
+
+  /** What is in hand may fill the lane's share until the provider has answered or not. */
+  async function silentMs(lane: number, active: number): Promise<number> {
+    const rate = (await recentSender(deps.redis, lane))?.rate ?? 1
+    const inHandMs = active > 0 ? deps.config.sendTimeoutMs : 0
+    return Math.max(longestMs, (TURNS / rate) * 1_000) + inHandMs
+  }
+}

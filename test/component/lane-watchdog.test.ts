@@ -1,0 +1,87 @@
+// Pins: a lane whose jobs wait although nothing holds it is reopened, and only such a lane. Real: Redis, BullMQ, a worker
+// whose BullMQ Worker was silenced.
+import { Worker } from 'bullmq'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { laneQueue } from '../../src/jobs/lanes.ts'
+import { surveyLanes } from '../../src/store/lane-survey.ts'
+import { rootKeys } from '../../src/store/redis-keys.ts'
+import { timesReopened } from '../../src/store/wake.ts'
+import { createWatchdog } from '../../src/worker/watchdog.ts'
+import { silentLog } from '../support/app.ts'
+import { reaches, sendTo } from '../support/messages.ts'
+import { type Service, startService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const SILENT_MS = 300
+
+/** Every BullMQ Worker that this process starts, by its queue. */
+const started: Worker[] = []
+const run = Worker.prototype.run
+let service: Service
+beforeAll(async () => {
+  Worker.prototype.run = function (this: Worker) {
+    started.push(this)
+    return run.call(this)
+  }
+  service = await startService()
+})
+afterAll(async () => {
+  Worker.prototype.run = run
+  await service?.close()
+})
+
+const workersOf = (lane: number) => started.filter(({ name }) => name === laneQueue(lane))
+
+function newWatchdog() {
+  const asked: number[] = []
+  const listener = service.redis.duplicate()
+  listener.on('message', (_channel, lane) => asked.push(Number(lane)))
+  const watchdog = createWatchdog({ redis: service.redis, config: { sendTimeoutMs: 0 }, log: silentLog }, SILENT_MS)
+  const look = async (lane: number) => {
+    const [survey] = await surveyLanes(service.redis, [lane])
+    if (survey) await watchdog.see(survey)
+  }
+  return { asked, look, begin: () => listener.subscribe(rootKeys.reopen), stop: () => listener.disconnect() }
+}
+
+/** Looks at a lane for longer than it may be silent. */
+async function lookFor(look: (lane: number) => Promise<void>, lane: number): Promise<void> {
+  for (let i = 0; i < 10; i += 1) {
+    await look(lane)
+    await new Promise((resolve) => setTimeout(resolve, SILENT_MS / 4))
+  }
+}
+
+test('a lane whose Worker fetches nothing any more is reopened, counted, and sends', async () => {
+  const tenant = await service.addTenant()
+  const lane = tenant.partnerLane
+  await reaches(service, tenant, await sendTo(service, tenant, '+491700002001'), 'read')
+  const silenced = workersOf(lane)
+  expect(silenced.length).toBeGreaterThan(0)
+  await Promise.all(silenced.map((worker) => worker.pause(true)))
+  // A Worker that waits for work when it is paused still takes the first.
+  const ids = [await sendTo(service, tenant, '+491700002002'), await sendTo(service, tenant, '+491700002004')]
+  const { begin, look, stop } = newWatchdog()
+  await begin()
+  await lookFor(look, lane)
+  for (const id of ids) await reaches(service, tenant, id, 'read')
+  expect(workersOf(lane).length).toBeGreaterThan(silenced.length)
+  await eventually(async () => (await timesReopened(service.redis, lane)) > 0, 'it is counted')
+  stop()
+})
+
+test('a lane that is paused, in a cooldown, at its pace, or empty is left alone', async () => {
+  const [paused, cooling, slow, empty] = await Promise.all([1, 2, 3, 4].map(() => service.addTenant()))
+  if (!paused || !cooling || !slow || !empty) throw new Error('no tenants')
+  const admin = { authorization: `Bearer ${await paused.key('admin')}` }
+  await service.post(`/admin/lanes/${paused.partnerLane}/pause`, {}, admin)
+  await service.redis.set(`lw:{l${cooling.partnerLane}}:rest`, Date.now() + 60_000)
+  const slowly = { authorization: `Bearer ${await slow.key('admin')}` }
+  await service.post(`/admin/lanes/${slow.partnerLane}/rate`, { rate: 1 / 60 }, slowly)
+  for (const tenant of [paused, cooling, slow, slow]) await sendTo(service, tenant, '+491700002003')
+  const { asked, begin, look, stop } = newWatchdog()
+  await begin()
+  for (const { partnerLane } of [paused, cooling, slow, empty]) await lookFor(look, partnerLane)
+  expect(asked).toEqual([])
+  stop()
+})

@@ -1,0 +1,116 @@
+// Pins: jobs that a dead worker left behind run few at a time, the lanes in turn, and the one that kills its workers is
+// found and set aside, and no other. Real: Redis. A process that dies is one that begins and never ends.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
+import { loneDeaths } from '../../src/store/lone-runs.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import type { JobEnd } from '../../src/worker/bullmq.ts'
+import { createSuspects, type Suspects } from '../../src/worker/suspects.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { eventually } from '../support/wait.ts'
+
+const DONE: JobEnd = { kind: 'done' }
+const PROVIDER_MS = 100
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+let lanes = 0
+const newLane = () => {
+  lanes += 1
+  return lanes
+}
+const newId = (lane: number): MessageId => ({ lane, ulid: newUlid(Date.now()) })
+const suspect = (id: MessageId) => ({ id: messageId(id.lane, id.ulid), stalledCounter: 1 })
+const answer = () => new Promise<JobEnd>((resolve) => setTimeout(() => resolve(DONE), PROVIDER_MS))
+const death = () => new Promise<JobEnd>(() => {})
+
+test('a thousand of them finish in bounded time on a slow provider, never more than twenty at once', async () => {
+  const suspects = createSuspects(redis)
+  const lane = newLane()
+  let atOnce = 0
+  let most = 0
+  const begunAt = performance.now()
+  const ends = await Promise.all(
+    Array.from({ length: 1_000 }, () =>
+      suspects.run(suspect(newId(lane)), async () => {
+        atOnce += 1
+        most = Math.max(most, atOnce)
+        await answer()
+        atOnce -= 1
+        return DONE
+      }),
+    ),
+  )
+  expect(ends).toHaveLength(1_000)
+  expect(most).toBe(20)
+  // 5 s at twenty at a time, 100 s one after the other.
+  expect(performance.now() - begunAt).toBeLessThan(30_000)
+}, 120_000)
+
+test('a job that no worker died with waits for none of them', async () => {
+  const suspects = createSuspects(redis)
+  const lane = newLane()
+  for (let i = 0; i < 50; i += 1) void suspects.run(suspect(newId(lane)), death)
+  const job = { id: messageId(lane, newUlid(Date.now())), stalledCounter: 0 }
+  expect(await suspects.run(job, async () => DONE)).toEqual(DONE)
+})
+
+test('a lane with hundreds of them does not keep the one of another lane waiting', async () => {
+  const suspects = createSuspects(redis)
+  const [many, one] = [newLane(), newLane()]
+  let ended = 0
+  const all = Array.from({ length: 400 }, () => suspects.run(suspect(newId(many)), answer).finally(() => (ended += 1)))
+  await suspects.run(suspect(newId(one)), answer)
+  expect(ended).toBeLessThan(200)
+  await Promise.all(all)
+}, 60_000)
+
+/** Takes all up as a new worker does, until the killer kills it or all have ended; what ended unusable, if any. */
+async function liveOnce(suspects: Suspects, left: Set<MessageId>, killer: MessageId) {
+  const unusable: MessageId[] = []
+  let isDead = false
+  for (const id of left) {
+    const work = async () => {
+      if (id === killer) isDead = true
+      if (isDead) return death()
+      await answer()
+      return isDead ? death() : DONE
+    }
+    void suspects.run(suspect(id), work).then((end) => {
+      if (isDead) return
+      left.delete(id)
+      if (end.kind === 'unusable') unusable.push(id)
+    })
+  }
+  await eventually(async () => isDead || left.size === 0, 'the worker died, or ended all')
+  return { isDead, unusable }
+}
+
+test('one that kills its workers is set aside after three of them, and no other is', async () => {
+  const lane = newLane()
+  const left = new Set(Array.from({ length: 60 }, () => newId(lane)))
+  const killer = [...left][30]
+  if (!killer) throw new Error('no killer')
+  let deaths = 0
+  for (;;) {
+    const { isDead, unusable } = await liveOnce(createSuspects(redis), left, killer)
+    if (isDead) deaths += 1
+    else {
+      expect(unusable).toEqual([killer])
+      break
+    }
+    expect(deaths).toBeLessThan(10)
+  }
+  expect(deaths).toBe(3)
+  expect(left.size).toBe(0)
+  expect(await loneDeaths(redis, killer)).toBe(0)
+}, 60_000)
