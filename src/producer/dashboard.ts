@@ -5,13 +5,14 @@
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { ExpressAdapter } from '@bull-board/express'
-import { Queue } from 'bullmq'
+import type { Queue } from 'bullmq'
 import type { RequestHandler } from 'express'
 import express from 'express'
 import { MOVE_QUEUE } from '../jobs/bulk-move.ts'
 import { CAMPAIGN_QUEUE } from '../jobs/campaigns.ts'
 import { POLL_QUEUE } from '../jobs/poll-status.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
+import { openQueue } from '../store/open-queue.ts'
 import type { Redis } from '../store/redis.ts'
 import { sharedQueuePrefix } from '../store/redis-keys.ts'
 import { listSenders, type Sender } from '../store/senders.ts'
@@ -42,8 +43,7 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
     },
   })
   const shared = [MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE].map((name) => {
-    const queue = new Queue(name, { connection: deps.redis, prefix: sharedQueuePrefix(name), skipMetasUpdate: true })
-    queue.on('error', () => {})
+    const queue = openQueue(deps.redis, name, sharedQueuePrefix(name), { toLook: true })
     // All accounts share this queue, and the board can hide a queue, not a job: so nobody sees whose job it is.
     return masked(new BullMQAdapter(queue, { readOnlyMode: true }), OPEN_TO_ALL)
   })

@@ -54,27 +54,6 @@ export async function lookNoMore(redis: Redis, lane: number, ulid: string): Prom
   await redis.zrem(openKey(lane), ulid)
 }
 
-/** ULIDs whose status poll is due, the oldest first; each is put off until `leaseUntil`, so that no other poll takes it. */
-export async function takeDuePolls(
-  redis: Redis,
-  lane: number,
-  nowMs: number,
-  leaseUntil: number,
-  most: number,
-): Promise<string[]> {
-  const due = await redis.zrangebyscore(pollKey(lane), '-inf', nowMs, 'LIMIT', 0, most)
-  if (due.length > 0) await redis.zadd(pollKey(lane), 'XX', ...due.flatMap((ulid) => [leaseUntil, ulid]))
-  return due
-}
-
-export async function pollAgain(redis: Redis, lane: number, ulid: string, atMs: number): Promise<void> {
-  await redis.zadd(pollKey(lane), 'XX', atMs, ulid)
-}
-
-export async function pollNoMore(redis: Redis, lane: number, ulid: string): Promise<void> {
-  await redis.zrem(pollKey(lane), ulid)
-}
-
 /** When the earliest status poll of a lane is due (epoch ms). */
 export async function nextPollAt(redis: Redis, lane: number): Promise<number | undefined> {
   const [, score] = memberAndScore.parse(await redis.call('ZRANGE', pollKey(lane), 0, 0, 'WITHSCORES'))

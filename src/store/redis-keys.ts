@@ -55,6 +55,10 @@ export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
 export const loneRunsKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
 /** ZSET ulid → time (ms) of the next status poll. */
 export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
+/** ZSET ulid → time (ms) at which its lease ends: status polls under way, at most 20. */
+export const pollingKey = (lane: number): string => `${lanePrefix(lane)}:polling`
+/** STRING: when the next status poll of the lane may leave (ms); expires at that time. */
+export const pollRestKey = (lane: number): string => `${lanePrefix(lane)}:poll-rest`
 
 /** STRING: when the rest of a lane ends (ms), see scripts/message-rests.lua. */
 export const laneRestKey = (lane: number): string => `${lanePrefix(lane)}:rest`
@@ -92,6 +96,8 @@ export const laneJobKey = (lane: number, queue: string, jobId: string): string =
 
 /** Prefix of BullMQ's keys of the queues that belong to no lane. */
 export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
+/** ZSET job id → 4,096 times the time (ms) until which BullMQ holds the job back. */
+export const sharedDelayedKey = (queue: string): string => `${sharedQueuePrefix(queue)}:${queue}:delayed`
 
 /**
  * Prefix of BullMQ's keys of the intake queue: BullMQ's own default, so that a client in any language writes there

@@ -81,7 +81,7 @@ export async function startWorker(
   // A full Redis refuses it. Nothing needs the first beat but whoever asks whether a worker is there.
   await beat(redis, name).catch((error: unknown) => log.debug({ err: error }, 'beat.refused'))
   const beating = repeatedly(BEAT_MS, () => beat(redis, name), log)
-  const sweepDeps = { redis, config, log, queues, lanes, directory, followByPolling }
+  const sweepDeps = { redis, config, log, queues, lanes, directory, followByPolling: polls.pickUp }
   const sweeping = repeatedly(SWEEP_MS, () => sweep(sweepDeps), log)
   log.info({ worker: name }, 'worker.started')
 
