@@ -38,6 +38,9 @@ export function partnerApi(agent: Agent): Provider {
   }
 }
 
+/** Longest piece of the upstream's own words that is kept on a record. */
+const MAX_SENTENCE = 500
+
 const SERVICE_PATH = '/sendservicemessages/sendmessages'
 const TEMPLATE_PATH = '/chatappbusiness/send-templated-message'
 /** The spelling is the interface's own. */
@@ -108,7 +111,7 @@ function readPoll(end: Awaited<ReturnType<typeof postJson>>): PollEnd {
     case 'failed':
     case 'expired':
     case 'cancelled': {
-      const sentence = error_message || 'The upstream says that it failed.'
+      const sentence = error_message?.slice(0, MAX_SENTENCE) || 'The upstream says that it failed.'
       return { kind: 'status', status: 'failed', problem: { code: codeIn(sentence) ?? status, sentence } }
     }
     default:
