@@ -7,6 +7,7 @@ import type { Redis } from './redis.ts'
 import { isThere, readHashes } from './redis-hashes.ts'
 import { galleryKeys } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
+import { execOrThrow } from './transaction.ts'
 
 const folderSchema = z.object({
   id: idField,
@@ -32,19 +33,20 @@ export async function createFolder(
   const keys = galleryKeys(account)
   const id = await nextId(redis, 'folder')
   const now = await nowMicros(redis)
-  await redis
-    .multi()
-    .hset(keys.folder(id), {
-      id,
-      account,
-      name: folder.name,
-      parent_id: folder.parentId ?? '',
-      is_system: folder.isSystem ? '1' : '0',
-      created_at: now,
-      updated_at: now,
-    })
-    .zadd(keys.folders, id, id)
-    .exec()
+  await execOrThrow(
+    redis
+      .multi()
+      .hset(keys.folder(id), {
+        id,
+        account,
+        name: folder.name,
+        parent_id: folder.parentId ?? '',
+        is_system: folder.isSystem ? '1' : '0',
+        created_at: now,
+        updated_at: now,
+      })
+      .zadd(keys.folders, id, id),
+  )
   return existing(await findFolder(redis, account, id), id)
 }
 

@@ -131,6 +131,11 @@ export function openLaneQueues(redis: Redis) {
 
     isPaused: (lane: number): Promise<boolean> => queueOf(lane).isPaused(),
 
+    /** Removes what BullMQ keeps of a lane that has nothing to do, its dead letters included. */
+    async remove(lane: number): Promise<void> {
+      await queueOf(lane).obliterate()
+    },
+
     /** Jobs of the lane by BullMQ's own states. */
     counts: (lane: number): Promise<Record<string, number>> =>
       queueOf(lane).getJobCounts('wait', 'prioritized', 'delayed', 'active', 'failed'),

@@ -44,6 +44,9 @@ export async function surveyLanes(redis: Redis, nowMs: number): Promise<LaneSurv
   )
 }
 
+/** How many messages of the lane a decision is still to be made about. */
+export const undecided = (redis: Redis, lane: number): Promise<number> => redis.zcard(openKey(lane))
+
 /** Looks at a message again `ms` from now. */
 export async function lookAgain(redis: Redis, lane: number, ulid: string, atMs: number): Promise<void> {
   await redis.zadd(openKey(lane), 'XX', atMs, ulid)

@@ -16,6 +16,8 @@ export const rootKeys = {
   lanes: 'lw:lanes',
   /** SET of lanes that have or had a campaign. */
   campaignLanes: 'lw:campaign-lanes',
+  /** STRING: lock of whoever adds or removes a sender. */
+  sendersLock: 'lw:senders-lock',
   /** Pub/sub channel: lane ids that got work. */
   wake: 'lw:wake',
   /** Pub/sub channel: ids of bulk moves that ended. */
@@ -36,6 +38,8 @@ export const templatesKey = (account: number): string => `lw:account:${account}:
 export const campaignsOfAccountKey = (account: number): string => `lw:account:${account}:campaigns`
 /** HASH of one sender. A sender and its lane have the same id. */
 export const senderKey = (lane: number): string => `lw:sender:${lane}`
+/** STRING lane id, by the digits of the sender's number. */
+export const senderNumberKey = (digits: string): string => `lw:sender-number:${digits}`
 /** STRING lane id, by the chat product's phone number id. */
 export const phoneNumberIdKey = (phoneNumberId: string): string => `lw:phone-number-id:${digest(phoneNumberId)}`
 /** STRING `<message id> <body hash>` of one Idempotency-Key. */
