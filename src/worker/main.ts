@@ -52,7 +52,7 @@ export async function startWorker(
   const agent = createHttpAgent()
   const providers = {
     'partner-api': partnerApi(agent),
-    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey)),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey), config.cloudApiVersion),
   }
   const queues = openLaneQueues(redis)
   const directory = createSenderDirectory({ redis, seal: createSeal(secretKey), providers })

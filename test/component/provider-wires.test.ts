@@ -78,7 +78,7 @@ const template: Content = {
 const send = (provider: Provider, content: Content = image, campaign?: string) =>
   provider.send(sender, { id: ID, attempt: 'ABC123', to: '491700000001', content, campaign }, 5_000)
 
-const cloud = cloudApi(agent, opaqueIds)
+const cloud = cloudApi(agent, opaqueIds, 'v25.0')
 const partner = partnerApi(agent)
 
 describe('on cloud-api', () => {
