@@ -1,5 +1,5 @@
-// Polls what is due on one lane, for a few seconds: then other lanes get the place, so that none is kept waiting by
-// those that always have something due. How many polls leave, and when, is the budget's to say (store/status-polls.ts).
+// Polls what is due on one lane. When other lanes may be waiting it does so for a few seconds only and then gives its
+// place up, so that none is kept waiting by those that always have something due. How many polls leave, and when, is the budget's to say (store/status-polls.ts).
 import { laneBackoffMs } from '../messages/backoff.ts'
 import { MAX_RETRY_AFTER_MS } from '../messages/outcome.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
@@ -7,7 +7,9 @@ import { restPolls, takePolls } from '../store/status-polls.ts'
 import { type PollDeps, pollOrPutOff } from './poll-message.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
-/** A lane gives its place up after this, at the latest once its last poll has ended. */
+/** Lanes that one worker polls at the same time. */
+export const LANES_AT_ONCE = 50
+/** A lane gives its place up after this when all are taken, once its last poll has ended. */
 const SLICE_MS = 5_000
 /** A lane that has nothing to do for longer gives its place up at once. */
 const PATIENCE_MS = 1_000
@@ -26,6 +28,7 @@ export function createLanePoller(deps: PollDeps) {
   const { redis, log } = deps
   const leaseMs = GOOD_FOR_MS + deps.config.sendTimeoutMs + GOOD_FOR_MS
   const throttled = new Map<number, Throttling>()
+  let lanes = 0
   let stopping = false
 
   async function pollOne(lane: number, entry: DirectoryEntry, ulid: string): Promise<void> {
@@ -62,33 +65,43 @@ export function createLanePoller(deps: PollDeps) {
     return undefined
   }
 
+  async function pollWhatIsDue(lane: number): Promise<void> {
+    const endsAt = performance.now() + SLICE_MS
+    const mayGoOn = () => !stopping && (lanes < LANES_AT_ONCE || performance.now() < endsAt)
+    const running = new Set<Promise<void>>()
+    const failures: unknown[] = []
+    const begin = (entry: DirectoryEntry, ulid: string): void => {
+      const over = pollOne(lane, entry, ulid)
+        .catch((error: unknown) => void failures.push(error))
+        .finally(() => running.delete(over))
+      running.add(over)
+    }
+
+    while (mayGoOn() && failures.length === 0) {
+      const entry = await senderOf(lane)
+      if (!entry) break
+      const askedAt = performance.now()
+      const { ulids, waitMs, isFull } = await takePolls(redis, lane, entry.sender.rate, leaseMs)
+      if (performance.now() - askedAt < GOOD_FOR_MS) for (const ulid of ulids) begin(entry, ulid)
+      const isIdle = waitMs === undefined || waitMs > PATIENCE_MS
+      if (isIdle && running.size === 0) break
+      const waiting = pause(Math.min(waitMs ?? PATIENCE_MS, PATIENCE_MS))
+      // When all places are taken, the end of a poll is what makes room.
+      await ((isIdle || isFull) && running.size > 0 ? Promise.race([...running, waiting]) : waiting)
+    }
+    await Promise.all(running)
+    if (failures.length > 0) throw failures[0]
+  }
+
   return {
     /** Polls what is due on the lane; rejects when Redis is away. */
     async poll(lane: number): Promise<void> {
-      const endsAt = performance.now() + SLICE_MS
-      const running = new Set<Promise<void>>()
-      const failures: unknown[] = []
-      const begin = (entry: DirectoryEntry, ulid: string): void => {
-        const over = pollOne(lane, entry, ulid)
-          .catch((error: unknown) => void failures.push(error))
-          .finally(() => running.delete(over))
-        running.add(over)
+      lanes += 1
+      try {
+        await pollWhatIsDue(lane)
+      } finally {
+        lanes -= 1
       }
-
-      while (!stopping && failures.length === 0 && performance.now() < endsAt) {
-        const entry = await senderOf(lane)
-        if (!entry) break
-        const askedAt = performance.now()
-        const { ulids, waitMs, isFull } = await takePolls(redis, lane, entry.sender.rate, leaseMs)
-        if (performance.now() - askedAt < GOOD_FOR_MS) for (const ulid of ulids) begin(entry, ulid)
-        const isIdle = waitMs === undefined || waitMs > PATIENCE_MS
-        if (isIdle && running.size === 0) break
-        const waiting = pause(Math.min(waitMs ?? PATIENCE_MS, PATIENCE_MS))
-        // When all places are taken, the end of a poll is what makes room.
-        await ((isIdle || isFull) && running.size > 0 ? Promise.race([...running, waiting]) : waiting)
-      }
-      await Promise.all(running)
-      if (failures.length > 0) throw failures[0]
     },
 
     /** Lets every lane give its place up soon. */

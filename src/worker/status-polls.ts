@@ -1,6 +1,6 @@
 // Follows sent messages on wires that bring no evidence by themselves. Each lane has a sorted set of messages by the
-// time of their next poll, and one job that serves it over all workers: it polls what is due for a few seconds
-// (poll-lane.ts), and once it has ended it is added again for the earliest message that is left.
+// time of their next poll, and one job that serves it over all workers: it polls what is due (poll-lane.ts), and once it
+// has ended it is added again for the earliest message that is left.
 //
 // Where the process may die, and what happens then:
 // - while it polls: BullMQ gives the job to another worker within 15 s; what was being asked about is due again by then.
@@ -13,11 +13,9 @@ import { isRedisAway } from '../store/redis-errors.ts'
 import { sharedDelayedKey, sharedQueuePrefix } from '../store/redis-keys.ts'
 import { pollsRestMs, untilNextPollMs } from '../store/status-polls.ts'
 import { endJob } from './bullmq.ts'
-import { createLanePoller } from './poll-lane.ts'
+import { createLanePoller, LANES_AT_ONCE } from './poll-lane.ts'
 import type { PollDeps } from './poll-message.ts'
 
-/** Lanes that one worker polls at the same time; each gives its place up after a few seconds. */
-const LANES_AT_ONCE = 50
 /** A job that is due this much later than asked for is late enough to be brought forward. */
 const LATE_MS = 500
 
@@ -102,8 +100,9 @@ export function startStatusPolls(deps: PollDeps) {
     },
 
     /**
-     * Polls of the lane are late. Its job is added only when it has none: an upstream that is slow, and a budget that
-     * is used up, make polls late as well, and more jobs would not make them faster. Never rejects.
+     * Polls of the lane are late. Its job is added when it has none, and brought forward when nothing explains that it
+     * waits. An upstream that is slow, and a budget that is used up, make polls late as well: then this changes nothing,
+     * for a second job would not make them faster. Never rejects.
      */
     pickUp(lane: number): void {
       inBackground(lane, comesIn(lane, 0))
