@@ -2,11 +2,11 @@
 // line would write it; 500 of them by 2,000 processes would take longer than the proof itself.
 import { templateSchema } from '../src/messages/template.ts'
 import { createAccount, setAccountSetting } from '../src/store/accounts.ts'
+import { addSender } from '../src/store/add-sender.ts'
 import { createCredential } from '../src/store/credentials.ts'
 import { openLaneQueues } from '../src/store/lane-queues.ts'
 import type { Redis } from '../src/store/redis.ts'
 import { createSeal } from '../src/store/seal.ts'
-import { addSender } from '../src/store/senders.ts'
 import { importTemplate } from '../src/store/templates.ts'
 
 export type Wire = 'cloud-api' | 'partner-api'

@@ -95,6 +95,11 @@ export const settings = {
     .min(1)
     .default(100 * 1024 * 1024)
     .describe('Largest gallery upload; the chat product takes documents of up to 100 MB'),
+  LANEWAY_CLOUD_API_VERSION: z
+    .string()
+    .regex(/^v\d{1,3}\.\d{1,3}$/, 'expected a version such as v25.0')
+    .default('v25.0')
+    .describe('Version of the Graph API that messages are sent to; each lives about two years'),
   LANEWAY_CLOUD_API_APP_SECRET: optionalText.describe(
     'Checks the signature of cloud-api webhooks; without it they are refused',
   ),
@@ -122,6 +127,7 @@ const schema = z.object(settings).transform((env) => ({
   unconfirmedWaitMs: env.LANEWAY_UNCONFIRMED_WAIT_SECONDS,
   bulkMoveWaitMs: env.LANEWAY_BULK_MOVE_WAIT_SECONDS,
   uploadMaxBytes: env.LANEWAY_UPLOAD_MAX_BYTES,
+  cloudApiVersion: env.LANEWAY_CLOUD_API_VERSION,
   cloudApi: { appSecret: env.LANEWAY_CLOUD_API_APP_SECRET, verifyToken: env.LANEWAY_CLOUD_API_VERIFY_TOKEN },
 }))
 

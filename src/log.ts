@@ -2,17 +2,22 @@
 // ids, codes and counts, and of an error only what is safe goes in.
 import { pino } from 'pino'
 import type { Config } from './config.ts'
+import { createLogOutput } from './log-output.ts'
 
 export type Log = pino.Logger
 
 /** A log for one process. Lines carry `part`, so that several processes can share one output. */
 export function createLog(config: Pick<Config, 'logLevel'>, part: string): Log {
-  const output = pino.destination({ dest: 1, sync: true })
-  // A closed terminal answers EIO. Pino forgives EPIPE only: every other error ended the process, and at its exit pino
-  // tried to write the rest again, for ever.
-  output.on('error', () => Object.assign(output, { write: nothing, flushSync: nothing, end: nothing }))
   const timestamp = pino.stdTimeFunctions.isoTime
-  return pino({ level: config.logLevel, base: { part }, timestamp, serializers: { err: loggedError } }, output)
+  const options = { level: config.logLevel, base: { part }, timestamp, serializers: { err: loggedError } }
+  if (config.logLevel === 'silent') return pino(options, { write: () => undefined })
+  // Node sets it to not block when it opens it.
+  const { fd } = process.stdout
+  const log: Log = pino(
+    options,
+    createLogOutput(fd, (lines) => log.warn({ lines }, 'log.dropped')),
+  )
+  return log
 }
 
 /**
@@ -23,5 +28,3 @@ export function loggedError(error: Error): object {
   const { type, message, stack, code } = pino.stdSerializers.err(error)
   return { type, message, stack, ...(code === undefined ? {} : { code }) }
 }
-
-const nothing = (): void => undefined

@@ -9,6 +9,7 @@ import { lostReplies } from './lost-replies.ts'
 import { manyLanes } from './many-lanes.ts'
 import { pace } from './pace.ts'
 import { poisonJobs } from './poison-jobs.ts'
+import { pollBudget } from './poll-budget.ts'
 import { powerLoss } from './power-loss.ts'
 import { producerKill } from './producer-kill.ts'
 import { providerLine } from './provider-line.ts'
@@ -37,6 +38,7 @@ export const SCENARIOS: readonly Scenario[] = [
   backlogResumes,
   manyLanes,
   storm429,
+  pollBudget,
   webhooks,
   refusedRepeat,
   producerKill,

@@ -1,20 +1,22 @@
-// senders: add, list, renew. The provider's token is sealed before it is stored and never shown.
+// senders: add, list, renew, remove. The provider's token is sealed before it is stored and never shown.
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
+import { CAMPAIGN_STATES, hasEnded } from '../messages/campaign-states.ts'
+import { addSender, type NewSender, removeSender, SenderTakenError } from '../store/add-sender.ts'
+import { idOf, listCampaigns } from '../store/campaigns.ts'
+import type { LaneQueues } from '../store/lane-queues.ts'
+import { undecided } from '../store/lane-survey.ts'
 import type { Redis } from '../store/redis.ts'
 import { createSeal, type Seal } from '../store/seal.ts'
 import { secretKeyOf } from '../store/secret-key.ts'
 import {
-  addSender,
   DEFAULT_RATE,
   defaultSender,
   findSender,
   listSenders,
   providerNameSchema,
   type Sender,
-  senderNamed,
-  senderOfPhoneNumberId,
   setSenderAccess,
 } from '../store/senders.ts'
 import { existingAccount } from './accounts.ts'
@@ -74,11 +76,11 @@ export const senders: Noun = {
       values: newSender,
       async run(typedSender, { redis, config, stdin }) {
         await existingAccount(redis, typedSender.account)
-        await refuseTaken(redis, typedSender)
+        await refuseForeign(redis, typedSender)
         const seal = createSeal(secretKeyOf(config))
         await refuseOtherSeal(redis, seal)
         const token = await readToken(typedSender.token, stdin)
-        const id = await addSender(redis, {
+        const id = await addOrRefuse(redis, {
           account: typedSender.account,
           number: typedSender.number,
           name: typedSender.name,
@@ -123,11 +125,31 @@ export const senders: Noun = {
       values: z.strictObject({ id: laneId, token: z.string(), baseUrl: httpAddress.optional() }),
       async run({ id, token, baseUrl }, { redis, config, stdin }) {
         const sender = await findSender(redis, id)
-        if (sender === undefined) throw new CliFailure(`There is no sender ${id}; see \`senders list\`.`)
+        if (sender === undefined || sender.removed_at !== undefined) throw noSuchSender(id)
         const sealedToken = createSeal(secretKeyOf(config)).close(await readToken(token, stdin))
         await setSenderAccess(redis, id, { baseUrl: baseUrl ?? sender.base_url, sealedToken })
         const [document] = await documentsOf(redis, [await findSender(redis, id)])
         return { json: document, text: `Sender ${id} has a new token. If its lane is paused: \`lanes resume ${id}\`.` }
+      },
+    }),
+
+    verb({
+      usage: 'remove <id>',
+      summary: 'take a number out of use and free it; its messages can be looked up for as long as they are kept',
+      example: '1',
+      options: {},
+      values: z.strictObject({ id: laneId }),
+      async run({ id }, { redis, config }) {
+        const sender = await findSender(redis, id)
+        if (sender === undefined || sender.removed_at !== undefined) throw noSuchSender(id)
+        // Loaded only here: BullMQ takes longer to load than all that the other commands need.
+        const { openLaneQueues } = await import('../store/lane-queues.ts')
+        const lanes = openLaneQueues(redis)
+        const busy = await removeSender(redis, sender, config.retentionMs, () => whyBusy(redis, lanes, sender))
+        if (busy !== undefined) throw new CliFailure(`Sender ${id} cannot be removed: ${busy}`)
+        await lanes.remove(id)
+        await lanes.close()
+        return { json: { id, removed: true }, text: `Removed sender ${id}; ${sender.number} can be added again.` }
       },
     }),
   ],
@@ -141,18 +163,40 @@ async function readToken(typed: string, stdin: Readable): Promise<string> {
   return token
 }
 
-/** The store files a sender under its number, name and phone number id, and would hand them over to the newcomer. */
-async function refuseTaken(redis: Redis, sender: NewSenderTyped): Promise<void> {
-  const { account, number, name, phoneNumberId } = sender
-  if (await senderNamed(redis, account, { digits: number })) {
-    throw new CliFailure(`--number: account ${account} has a sender ${number} already.`)
+const noSuchSender = (id: number): CliFailure => new CliFailure(`There is no sender ${id}; see \`senders list\`.`)
+
+const FLAGS = { number: '--number', name: '--name', phoneNumberId: '--phone-number-id' } as const
+
+/** Two lanes for one number would send at twice the pace that the chat product allows it. */
+const taken = (flag: string, value: string, { id, account }: Sender): CliFailure =>
+  new CliFailure(`${flag}: ${value} belongs to sender ${id} of account ${account} already; see \`senders list\`.`)
+
+async function addOrRefuse(redis: Redis, sender: NewSender): Promise<number> {
+  try {
+    return await addSender(redis, sender)
+  } catch (error) {
+    if (!(error instanceof SenderTakenError)) throw error
+    throw taken(FLAGS[error.what], sender[error.what], error.holder)
   }
-  if (name !== '' && (await senderNamed(redis, account, { name }))) {
-    throw new CliFailure(`--name: account ${account} has a sender called ${JSON.stringify(name)} already.`)
+}
+
+/** Senders that were added before numbers were filed for all accounts are found only by looking at all of them. */
+async function refuseForeign(redis: Redis, { number }: NewSenderTyped): Promise<void> {
+  const holder = (await listSenders(redis)).find((sender) => sender.number === number)
+  if (holder) throw taken(FLAGS.number, number, holder)
+}
+
+/** What a sender still has to do, as a sentence; undefined when it has nothing. */
+async function whyBusy(redis: Redis, lanes: LaneQueues, { id, account }: Sender): Promise<string | undefined> {
+  const { failed: _deadLetters, ...jobs } = await lanes.counts(id)
+  const waiting = Object.values(jobs).reduce((sum, each) => sum + each, 0) + (await undecided(redis, id))
+  if (waiting > 0) return `${waiting} of its messages are not settled yet; see \`lanes list\`.`
+  const states = CAMPAIGN_STATES.filter((state) => !hasEnded(state))
+  for await (const page of listCampaigns(redis, account, { offset: 0, limit: Number.MAX_SAFE_INTEGER, states })) {
+    const campaign = page.find(({ lane }) => lane === id)
+    if (campaign) return `campaign ${idOf(campaign)} is ${campaign.state}; cancel it first, or let it end.`
   }
-  if (phoneNumberId !== '' && (await senderOfPhoneNumberId(redis, phoneNumberId))) {
-    throw new CliFailure(`--phone-number-id: a sender with ${phoneNumberId} exists already.`)
-  }
+  return undefined
 }
 
 /** A token sealed under another key than its neighbours could not be opened by the workers. Throws a SealError then. */

@@ -66,7 +66,7 @@ const SECOND = 1_000
 /** A missing object: with code 100 it says that the number or the permission is gone. */
 const SUBCODE_NO_OBJECT = 33
 /** Longest Retry-After obeyed as it is; a longer one is taken for a mistake and asked again after an hour. */
-const MAX_RETRY_AFTER_MS = 3_600 * SECOND
+export const MAX_RETRY_AFTER_MS = 3_600 * SECOND
 /** Without a code of the chat product: the credential or the address is wrong, so every message would draw the same. */
 const SENDER_IS_WRONG: ReadonlySet<number> = new Set([401, 403, 404, 405])
 

@@ -31,11 +31,17 @@ export interface Happening {
 const ENTRY = /^([a-z])(-?[0-9a-z]+)(?:,(.*))?$/s
 const isCode = (letter: string): letter is HappeningCode => Object.hasOwn(HAPPENINGS, letter)
 
-/** The history in order of time; an entry that cannot be read is left out. `acceptedAtMs` is in the message id. */
+/**
+ * The history in order of time; an entry that cannot be read is left out. `acceptedAtMs` is in the message id. Records of
+ * before this was seen to hold times that go back, as when a delivery was told in whole seconds: they are shown as late
+ * as what led to them.
+ */
 export function readStory(packed: string, acceptedAtMs: number): Happening[] {
+  let lastMs = Number.NEGATIVE_INFINITY
   return packed.split('|').flatMap((entry) => {
     const [, letter = '', delta = '', detail = ''] = ENTRY.exec(entry) ?? []
     if (!isCode(letter)) return []
-    return [{ code: letter, what: HAPPENINGS[letter], atMs: acceptedAtMs + Number.parseInt(delta, 36), detail }]
+    lastMs = Math.max(lastMs, Number.parseInt(delta, 36))
+    return [{ code: letter, what: HAPPENINGS[letter], atMs: acceptedAtMs + lastMs, detail }]
   })
 }

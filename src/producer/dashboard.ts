@@ -5,7 +5,7 @@
 import { createBullBoard } from '@bull-board/api'
 import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { ExpressAdapter } from '@bull-board/express'
-import { Queue } from 'bullmq'
+import type { Queue } from 'bullmq'
 import type { RequestHandler } from 'express'
 import express from 'express'
 import { MOVE_QUEUE } from '../jobs/bulk-move.ts'
@@ -13,6 +13,7 @@ import { CAMPAIGN_QUEUE } from '../jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../jobs/intake.ts'
 import { POLL_QUEUE } from '../jobs/poll-status.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
+import { openQueue } from '../store/open-queue.ts'
 import type { Redis } from '../store/redis.ts'
 import { INTAKE_PREFIX, sharedQueuePrefix } from '../store/redis-keys.ts'
 import { listSenders, type Sender } from '../store/senders.ts'
@@ -55,11 +56,8 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
       },
     },
   })
-  const counted = (name: string, prefix: string): BullMQAdapter => {
-    const queue = new Queue(name, { connection: deps.redis, prefix, skipMetasUpdate: true })
-    queue.on('error', () => {})
-    return new CountsBoard(queue)
-  }
+  const counted = (name: string, prefix: string): BullMQAdapter =>
+    new CountsBoard(openQueue(deps.redis, name, prefix, { toLook: true }))
   const shared = [
     ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE].map((name) => counted(name, sharedQueuePrefix(name))),
     counted(INTAKE_QUEUE, INTAKE_PREFIX),

@@ -7,6 +7,12 @@ import { openMoveQueue } from '../store/move-queue.ts'
 import type { Redis } from '../store/redis.ts'
 import { rootKeys } from '../store/redis-keys.ts'
 
+/** Waits before SUBSCRIBE is tried again: doubled each time, up to the last one. */
+const FIRST_RETRY_MS = 500
+const LAST_RETRY_MS = 30_000
+/** How often a waiting request reads the outcome while it can hear no announcement. */
+const LOOK_AGAIN_MS = 250
+
 /** How a move stands: its outcome, or where its job is. */
 export type MoveState = MoveOutcome | { state: 'pending' } | { state: 'given_up' }
 
@@ -23,27 +29,46 @@ export function openMoves(redis: Redis) {
     for (const wake of waiting.values()) wake()
   }
   const subscriber = redis.duplicate({ autoResubscribe: false })
-  subscriber.on('ready', () => {
-    // Announcements may have been missed until now. Without a subscription a new connection is the way to get one.
-    subscriber.subscribe(rootKeys.moveEnded).then(wakeAll, () => {
-      if (!closed) subscriber.disconnect(true)
-    })
+  let isSubscribed = false
+  let refusals = 0
+  let timer: NodeJS.Timeout | undefined
+  /** Tries again until the connection is lost: a Redis may refuse it for good, and the producer does without it then. */
+  const subscribe = () => {
+    clearTimeout(timer)
+    if (closed || subscriber.status !== 'ready') return
+    subscriber.subscribe(rootKeys.moveEnded).then(
+      () => {
+        isSubscribed = true
+        refusals = 0
+        // Announcements may have been missed until now.
+        wakeAll()
+      },
+      () => {
+        timer = setTimeout(subscribe, Math.min(FIRST_RETRY_MS * 2 ** refusals, LAST_RETRY_MS)).unref()
+        refusals += 1
+      },
+    )
+  }
+  subscriber.on('ready', subscribe)
+  subscriber.on('close', () => {
+    isSubscribed = false
+    // Those who wait find out by reading that Redis is away, and say so instead of waiting on.
+    wakeAll()
   })
-  // Those who wait find out by reading that Redis is away, and say so instead of waiting on.
-  subscriber.on('close', wakeAll)
   // The shared connection reports the same trouble.
   subscriber.on('error', () => {})
   subscriber.on('message', (_channel, move) => waiting.get(move)?.())
 
-  /** Resolves at the next announcement of the move, or after `limitMs`. */
+  /** Resolves at the next announcement of the move, or after `limitMs`; sooner while no announcement can be heard. */
   function nextAnnouncement(move: string, limitMs: number) {
     let wake = () => {}
     const heard = new Promise<void>((resolve) => {
       wake = resolve
     })
-    const timer = setTimeout(wake, Math.max(0, limitMs))
+    const soon = isSubscribed ? limitMs : Math.min(limitMs, LOOK_AGAIN_MS)
+    const limit = setTimeout(wake, Math.max(0, soon))
     waiting.set(move, wake)
-    return { heard, stop: () => clearTimeout(timer) }
+    return { heard, stop: () => clearTimeout(limit) }
   }
 
   return {
@@ -81,6 +106,7 @@ export function openMoves(redis: Redis) {
     /** Ends the subscription; those who still wait are told that there is no outcome yet. */
     async close(): Promise<void> {
       closed = true
+      clearTimeout(timer)
       wakeAll()
       subscriber.disconnect()
       await queue.close()

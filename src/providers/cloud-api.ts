@@ -10,9 +10,6 @@ import type { OpaqueIds } from './opaque-id.ts'
 import { parseJson } from './parse-json.ts'
 import type { Provider } from './provider.ts'
 
-/** Version of the Graph API that requests are written for; one lives about two years. */
-const GRAPH_VERSION = 'v25.0'
-
 /** Only the code makes it one: an odd field beside it must not turn a refusal into an answer that proves nothing. */
 const refusal = z.object({
   error: z.object({
@@ -23,10 +20,11 @@ const refusal = z.object({
   }),
 })
 
-export function cloudApi(agent: Agent, opaqueIds: OpaqueIds): Provider {
+/** `version`: of the Graph API, as in `v25.0`. */
+export function cloudApi(agent: Agent, opaqueIds: OpaqueIds, version: string): Provider {
   return {
     async send(sender, message, timeoutMs) {
-      const url = new URL(`${sender.baseUrl}/${GRAPH_VERSION}/${encodeURIComponent(sender.phoneNumberId)}/messages`)
+      const url = new URL(`${sender.baseUrl}/${version}/${encodeURIComponent(sender.phoneNumberId)}/messages`)
       const body = {
         messaging_product: 'whatsapp',
         recipient_type: 'individual',

@@ -4,6 +4,7 @@
 import type { Agent } from 'undici'
 import { z } from 'zod'
 import type { CallEnd } from '../messages/outcome.ts'
+import { codeEntry, PROVIDER_CODES } from '../messages/provider-codes.ts'
 import { acceptedBy } from './acknowledgement.ts'
 import { postJson } from './http-call.ts'
 import { parseJson } from './parse-json.ts'
@@ -36,6 +37,9 @@ export function partnerApi(agent: Agent): Provider {
     },
   }
 }
+
+/** Longest piece of the upstream's own words that is kept on a record. */
+const MAX_SENTENCE = 500
 
 const SERVICE_PATH = '/sendservicemessages/sendmessages'
 const TEMPLATE_PATH = '/chatappbusiness/send-templated-message'
@@ -94,7 +98,9 @@ function readSend(end: Awaited<ReturnType<typeof postJson>>): CallEnd {
 
 function readPoll(end: Awaited<ReturnType<typeof postJson>>): PollEnd {
   if (end.kind !== 'answer') return { kind: 'no_answer', cause: end.cause }
-  const answer = statusAnswer.safeParse(parseJson(end.body))
+  const body = parseJson(end.body)
+  if (isThrottled(end.status, body)) return { kind: 'throttled', retryAfterMs: end.retryAfterMs }
+  const answer = statusAnswer.safeParse(body)
   if (end.status !== 200 || !answer.success) return { kind: 'no_answer', cause: `http_${end.status}` }
   const { status, error_message } = answer.data.message
   switch (status) {
@@ -105,7 +111,7 @@ function readPoll(end: Awaited<ReturnType<typeof postJson>>): PollEnd {
     case 'failed':
     case 'expired':
     case 'cancelled': {
-      const sentence = error_message || 'The upstream says that it failed.'
+      const sentence = error_message?.slice(0, MAX_SENTENCE) || 'The upstream says that it failed.'
       return { kind: 'status', status: 'failed', problem: { code: codeIn(sentence) ?? status, sentence } }
     }
     default:
@@ -113,5 +119,21 @@ function readPoll(end: Awaited<ReturnType<typeof postJson>>): PollEnd {
   }
 }
 
-/** The chat product's code in a sentence of the upstream, as in `(code 131026)`. */
-const codeIn = (sentence: string): string | undefined => /\bcode (\d{1,7})\b/.exec(sentence)?.[1]
+/** 429, or a code of the chat product that makes the whole lane wait. */
+function isThrottled(status: number, body: unknown): boolean {
+  if (status === 429) return true
+  const code = refusal.safeParse(body).data?.error?.code
+  return status >= 400 && typeof code === 'number' && codeEntry(code).rule.act === 'pause_lane'
+}
+
+/**
+ * The chat product's code in a sentence of the upstream, as in `(code 131026)` or `(#131026)`. A sentence may name
+ * other numbers as well, such as the HTTP status of a link that could not be loaded: a code that the chat product is
+ * known to give goes first, and one without brackets counts only when it is such a code.
+ */
+export function codeIn(sentence: string): string | undefined {
+  const inBrackets = [...sentence.matchAll(/\((?:code |#)(\d{1,7})\)/g)].map(([, code = '']) => code)
+  const named = [...sentence.matchAll(/\bcode[: ] ?#?(\d{1,7})\b/g)].map(([, code = '']) => code)
+  const isKnown = (code: string): boolean => PROVIDER_CODES.has(Number(code))
+  return inBrackets.find(isKnown) ?? inBrackets[0] ?? named.find(isKnown)
+}

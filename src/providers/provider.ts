@@ -26,6 +26,8 @@ export type PollEnd =
   | { kind: 'status'; status: Evidence; problem: Problem | undefined }
   /** Known there, nothing new to tell. */
   | { kind: 'pending' }
+  /** It takes no polls for now; `retryAfterMs` where it says for how long. */
+  | { kind: 'throttled'; retryAfterMs: number | undefined }
   /** No answer, an unreadable one, or the provider does not know the message: ask again later. */
   | { kind: 'no_answer'; cause: string }
 

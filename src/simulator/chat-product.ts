@@ -46,6 +46,8 @@ export class ChatProduct {
   /** What message info answers, by id. */
   readonly infos = new BoundedMap<MessageInfo>(INFOS_KEPT)
   honoursIdempotency: boolean
+  /** How long lookups of the partner wire take to be answered. */
+  lookupDelayMs = 0
 
   /** @throws StartError when the ledger's file cannot be opened */
   constructor(config: SimulatorConfig) {

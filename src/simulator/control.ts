@@ -30,6 +30,8 @@ export const controlSchema = z
       .nullable()
       .optional(),
     honours_idempotency: z.boolean().optional(),
+    /** Milliseconds before a lookup of the partner wire is answered. */
+    lookup_delay_ms: z.int().min(0).max(60_000).optional(),
     pair_limit: z.boolean().optional(),
     window_24h: z.boolean().optional(),
     /** Messages per second and sender; null switches the limit off. */
@@ -51,6 +53,7 @@ export function control(product: ChatProduct, body: Control): Record<string, unk
   }
   if (body.webhook_url !== undefined) product.webhooks.url = body.webhook_url
   if (body.honours_idempotency !== undefined) product.honoursIdempotency = body.honours_idempotency
+  if (body.lookup_delay_ms !== undefined) product.lookupDelayMs = body.lookup_delay_ms
   if (body.pair_limit !== undefined) product.limits.pairLimit = body.pair_limit
   if (body.window_24h !== undefined) product.limits.window24h = body.window_24h
   if (body.throughput !== undefined) product.limits.throughput = body.throughput
@@ -58,6 +61,7 @@ export function control(product: ChatProduct, body: Control): Record<string, unk
     rules: product.rules.list(),
     webhook_url: product.webhooks.url,
     honours_idempotency: product.honoursIdempotency,
+    lookup_delay_ms: product.lookupDelayMs,
     pair_limit: product.limits.pairLimit,
     window_24h: product.limits.window24h,
     throughput: product.limits.throughput,

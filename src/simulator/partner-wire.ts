@@ -32,7 +32,7 @@ interface Call {
 export class PartnerWire {
   readonly #product: ChatProduct
   readonly #acknowledgements = new BoundedMap<Acknowledgement>(ACKNOWLEDGEMENTS_KEPT)
-  readonly #endpoints = new Map<string, (call: Call) => Answer>([
+  readonly #endpoints = new Map<string, (call: Call) => Answer | Promise<Answer>>([
     ['/sendservicemessages/sendmessages', (call) => this.#send(call, partnerServiceMessage)],
     ['/chatappbusiness/send-templated-message', (call) => this.#send(call, partnerTemplateMessage)],
     ['/chatappbusiness/getmessgageinfobyid', (call) => this.#lookUp(call, (id) => this.#statusOf(id))],
@@ -87,11 +87,13 @@ export class PartnerWire {
     return answerTo(verdict, acknowledge, errorEnvelope)
   }
 
-  #lookUp({ body }: Call, find: (id: string) => Record<string, unknown> | null): Answer {
+  async #lookUp({ body }: Call, find: (id: string) => Record<string, unknown> | null): Promise<Answer> {
     const parsed = lookupBody.safeParse(body)
     if (!parsed.success) {
       return refusalAnswer({ code: 100, details: 'The parameter message_id is required.' }, errorEnvelope)
     }
+    const { lookupDelayMs } = this.#product
+    if (lookupDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, lookupDelayMs))
     const message = find(parsed.data.message_id)
     if (message === null) return failure(404, 'No message has this message_id.')
     return { http: 200, body: { status: true, message } }

@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { createAccount, setAccountSetting } from '../store/accounts.ts'
+import { addSender, type NewSender, removeSender, SenderTakenError } from '../store/add-sender.ts'
 import { createTag } from '../store/contact-tags.ts'
 import { importContacts } from '../store/contacts.ts'
 import { createCredential } from '../store/credentials.ts'
@@ -11,7 +12,7 @@ import { createFolder } from '../store/gallery-folders.ts'
 import { openLaneQueues } from '../store/lane-queues.ts'
 import type { Redis } from '../store/redis.ts'
 import type { Seal } from '../store/seal.ts'
-import { addSender, DEFAULT_RATE } from '../store/senders.ts'
+import { DEFAULT_RATE } from '../store/senders.ts'
 import { importTemplate } from '../store/templates.ts'
 import type { DemoAccount } from './demo-data.ts'
 import { demoAccounts, demoFilesDir, demoKeys, readDemoTemplates, SIMULATOR_TOKEN } from './demo-data.ts'
@@ -79,7 +80,7 @@ async function seedSenders(deps: Deps, account: number, { senders }: DemoAccount
   const queues = openLaneQueues(deps.redis)
   const ids: number[] = []
   for (const sender of senders) {
-    const id = await addSender(deps.redis, {
+    const id = await addOrTakeOver(deps.redis, {
       ...sender,
       account,
       baseUrl: deps.simulatorUrl,
@@ -92,6 +93,17 @@ async function seedSenders(deps: Deps, account: number, { senders }: DemoAccount
   }
   await queues.close()
   return ids
+}
+
+/** A start that was killed while it seeded has left its senders to an account that nobody knows. */
+async function addOrTakeOver(redis: Redis, sender: NewSender): Promise<number> {
+  try {
+    return await addSender(redis, sender)
+  } catch (error) {
+    if (!(error instanceof SenderTakenError)) throw error
+    await removeSender(redis, error.holder, HOUR_MS, async () => undefined)
+    return addSender(redis, sender)
+  }
 }
 
 async function seedGallery(deps: Deps, account: number, { folders }: DemoAccount) {

@@ -23,7 +23,9 @@ export type Account = z.infer<typeof accountSchema>
 /** Creates an account with the default settings and returns its id. */
 export async function createAccount(redis: Redis, name: string): Promise<number> {
   const id = await nextId(redis, 'account')
-  await redis.multi().hset(accountKey(id), { id, name }).sadd(rootKeys.accounts, id).exec()
+  await redis.hset(accountKey(id), { id, name })
+  // Dies before this: nobody was told of it, and no list names it.
+  await redis.sadd(rootKeys.accounts, id)
   return id
 }
 

@@ -66,18 +66,16 @@ export async function createCredential(
   const secret = newSecret()
   const hash = hashOf(secret)
   const id = `key_${hash.slice(0, 12)}`
-  await redis
-    .multi()
-    .hset(credentialKey(hash), {
-      id,
-      account,
-      permissions: permissions.join(','),
-      expires_at: expiresAtMs,
-      created_at: nowMs,
-      revoked: '0',
-    })
-    .hset(credentialsOfAccountKey(account), id, hash)
-    .exec()
+  // The list comes first: a key that works must be on it, or nobody could revoke it.
+  await redis.hset(credentialsOfAccountKey(account), id, hash)
+  await redis.hset(credentialKey(hash), {
+    id,
+    account,
+    permissions: permissions.join(','),
+    expires_at: expiresAtMs,
+    created_at: nowMs,
+    revoked: '0',
+  })
   return { id, secret }
 }
 

@@ -12,6 +12,7 @@ import type { Redis } from './redis.ts'
 import { isThere, readHashes } from './redis-hashes.ts'
 import { fileTokenKey, galleryKeys } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
+import { execOrThrow } from './transaction.ts'
 
 const fileSchema = z.object({
   id: idField,
@@ -58,26 +59,27 @@ export async function createFile(redis: Redis, account: number, file: NewFile): 
   // The token lives on another node of a cluster, so it cannot be part of the same step. It comes first: a crash here
   // leaves a token that leads nowhere, the other order would leave a file without a working URL.
   await redis.set(fileTokenKey(token), `${account} ${id}`)
-  await redis
-    .multi()
-    .hset(keys.file(id), {
-      id,
-      account,
-      folder_id: file.folderId,
-      name: file.name,
-      original_name: file.name,
-      hash: file.hash,
-      mime_type: file.mimeType,
-      extension: file.extension,
-      size: file.size,
-      token,
-      uploaded_at: now,
-      created_at: now,
-      updated_at: now,
-      deleted_at: '',
-    })
-    .zadd(keys.filesIn(file.folderId), id, id)
-    .exec()
+  await execOrThrow(
+    redis
+      .multi()
+      .hset(keys.file(id), {
+        id,
+        account,
+        folder_id: file.folderId,
+        name: file.name,
+        original_name: file.name,
+        hash: file.hash,
+        mime_type: file.mimeType,
+        extension: file.extension,
+        size: file.size,
+        token,
+        uploaded_at: now,
+        created_at: now,
+        updated_at: now,
+        deleted_at: '',
+      })
+      .zadd(keys.filesIn(file.folderId), id, id),
+  )
   const [created] = await findFiles(redis, account, [id])
   if (created === undefined) throw new Error(`file ${id} is gone although nothing removes files`)
   return created

@@ -6,6 +6,7 @@ import { idField } from './record-fields.ts'
 import type { Redis } from './redis.ts'
 import { isThere } from './redis-hashes.ts'
 import { galleryKeys, rootKeys } from './redis-keys.ts'
+import { execOrThrow } from './transaction.ts'
 
 /** How long the outcome of a move can be asked for. */
 const KEEP_SECONDS = 7 * 86_400
@@ -52,11 +53,9 @@ export async function moveFiles(redis: Redis, { account, move, file_ids, folder_
 /** Records that a move can never be done, because of a broken record, and announces it. */
 export async function failMove(redis: Redis, { account, move }: Pick<Move, 'account' | 'move'>): Promise<void> {
   const key = galleryKeys(account).move(move)
-  await redis
-    .multi()
-    .hset(key, { state: 'failed', moved: 0, reason: 'internal', missing: '' })
-    .expire(key, KEEP_SECONDS)
-    .exec()
+  await execOrThrow(
+    redis.multi().hset(key, { state: 'failed', moved: 0, reason: 'internal', missing: '' }).expire(key, KEEP_SECONDS),
+  )
   await redis.publish(rootKeys.moveEnded, move)
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { readRecord } from './broken-record.ts'
 import type { Redis } from './redis.ts'
 import { inboundKey } from './redis-keys.ts'
+import { execOrThrow } from './transaction.ts'
 
 const inboundSchema = z.object({
   id: z.string(),
@@ -25,7 +26,7 @@ export async function storeInbound(
   retentionMs: number,
 ): Promise<void> {
   const key = inboundKey(account, message.id)
-  await redis.multi().hset(key, message).pexpire(key, retentionMs, 'NX').exec()
+  await execOrThrow(redis.multi().hset(key, message).pexpire(key, retentionMs, 'NX'))
 }
 
 export async function findInbound(redis: Redis, account: number, id: string): Promise<InboundMessage | undefined> {

@@ -1,8 +1,8 @@
 // The intake queue, as one who writes into it sees it: adding jobs, and reading how they ended.
-import { Queue } from 'bullmq'
 import { z } from 'zod'
 import { INTAKE_QUEUE, type IntakeJob, type IntakeRefusal, intakeRefusalSchema } from '../jobs/intake.ts'
 import { jsonText, readRecord } from './broken-record.ts'
+import { openQueue } from './open-queue.ts'
 import type { Redis } from './redis.ts'
 import { INTAKE_PREFIX, intakeJobKey } from './redis-keys.ts'
 import { within } from './within.ts'
@@ -29,16 +29,8 @@ export type IntakeQueue = ReturnType<typeof openIntakeQueue>
 
 /** Opens the queue on a connection that fails fast. */
 export function openIntakeQueue(redis: Redis) {
-  const queue = new Queue(INTAKE_QUEUE, {
-    connection: redis,
-    prefix: INTAKE_PREFIX,
-    // Its settings are the workers' to make, and a connection that breaks while the version is asked for would leave
-    // the queue unusable for good.
-    skipMetasUpdate: true,
-    skipVersionCheck: true,
-  })
-  // The connection reports its own errors once; the queue would report them again.
-  queue.on('error', () => {})
+  // Its settings are the workers' to make.
+  const queue = openQueue(redis, INTAKE_QUEUE, INTAKE_PREFIX, { toLook: true })
 
   return {
     /** Adds jobs in one round trip. When it rejects, some may have been added: adding all of them again is safe. */

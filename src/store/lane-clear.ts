@@ -6,7 +6,7 @@ import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { jsonText } from './broken-record.ts'
 import { defineScript } from './lua.ts'
-import { newRecordFields, newMessageOf } from './messages.ts'
+import { newMessageOf, newRecordFields } from './messages.ts'
 import type { Redis } from './redis.ts'
 import {
   campaignPrefix,

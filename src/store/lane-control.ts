@@ -69,7 +69,8 @@ async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender, nowM
 /** The lane's sender, when it belongs to the account (or whoever owns it, without an account). */
 export async function laneOf(redis: Redis, lane: number, account?: number): Promise<Sender | undefined> {
   const sender = await findSender(redis, lane)
-  return sender && (account === undefined || sender.account === account) ? sender : undefined
+  if (sender === undefined || sender.removed_at !== undefined) return undefined
+  return account === undefined || sender.account === account ? sender : undefined
 }
 
 /** Nothing more leaves the lane but what is in flight. */

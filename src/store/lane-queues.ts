@@ -1,17 +1,15 @@
 // The queues of the lanes: adding a message, pace, pause, counts. Every process opens a queue when it first needs it
 // and keeps it; they all share the process's one connection.
-import { Queue } from 'bullmq'
+import type { Queue } from 'bullmq'
 import { CAMPAIGN_PRIORITY, laneQueue } from '../jobs/lanes.ts'
 import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
 import { markLane } from './due-lanes.ts'
+import { openQueue } from './open-queue.ts'
 import type { Redis } from './redis.ts'
 import { laneJobKey, lanePrefix, rootKeys } from './redis-keys.ts'
 import { within } from './within.ts'
-
-/** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
-const EVENTS_KEPT = 100
 
 /** How long an add may take before the caller is told that Redis is away: BullMQ itself would wait for ever. */
 const ADD_LIMIT_MS = 2_500
@@ -39,15 +37,7 @@ export function openLaneQueues(redis: Redis) {
   function queueOf(lane: number): Queue {
     const known = open.get(lane)
     if (known) return known
-    const queue = new Queue(laneQueue(lane), {
-      connection: redis,
-      prefix: lanePrefix(lane),
-      streams: { events: { maxLen: EVENTS_KEPT } },
-      // Otherwise a connection that breaks while the version is asked for leaves the queue unusable for good.
-      skipVersionCheck: true,
-    })
-    // The connection reports its own errors once; each queue would report them again.
-    queue.on('error', () => {})
+    const queue = openQueue(redis, laneQueue(lane), lanePrefix(lane))
     open.set(lane, queue)
     return queue
   }
@@ -150,6 +140,11 @@ export function openLaneQueues(redis: Redis) {
     },
 
     isPaused: (lane: number): Promise<boolean> => queueOf(lane).isPaused(),
+
+    /** Removes what BullMQ keeps of a lane that has nothing to do, its dead letters included. */
+    async remove(lane: number): Promise<void> {
+      await queueOf(lane).obliterate()
+    },
 
     /** Jobs of the lane by BullMQ's own states. */
     counts: (lane: number): Promise<Record<string, number>> =>

@@ -113,6 +113,10 @@ export async function overdueMessages(
   return redis.zrangebyscore(listKey(list, lane), '-inf', nowMs, 'LIMIT', 0, most)
 }
 
+/** How many messages of the lane a decision is still to be made about. */
+export const undecided = async (redis: Redis, lane: number): Promise<number> =>
+  (await redis.zcard(openKey(lane))) + (await redis.zcard(queuedAgainKey(lane)))
+
 /** A message that is queued again is looked at at this time (epoch ms), unless it was claimed meanwhile. */
 export async function lookAgain(redis: Redis, lane: number, ulid: string, atMs: number): Promise<void> {
   await redis.zadd(queuedAgainKey(lane), 'XX', atMs, ulid)
@@ -131,27 +135,6 @@ export async function fileMessage(redis: Redis, { lane, ulid }: MessageId): Prom
 /** Nothing can be decided about a message: its sender is gone. */
 export async function dropMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
   await Promise.all([redis.zrem(openKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
-}
-
-/** ULIDs whose status poll is due, the oldest first; each is put off until `leaseUntil`, so that no other poll takes it. */
-export async function takeDuePolls(
-  redis: Redis,
-  lane: number,
-  nowMs: number,
-  leaseUntil: number,
-  most: number,
-): Promise<string[]> {
-  const due = await redis.zrangebyscore(pollKey(lane), '-inf', nowMs, 'LIMIT', 0, most)
-  if (due.length > 0) await redis.zadd(pollKey(lane), 'XX', ...due.flatMap((ulid) => [leaseUntil, ulid]))
-  return due
-}
-
-export async function pollAgain(redis: Redis, lane: number, ulid: string, atMs: number): Promise<void> {
-  await redis.zadd(pollKey(lane), 'XX', atMs, ulid)
-}
-
-export async function pollNoMore(redis: Redis, lane: number, ulid: string): Promise<void> {
-  await redis.zrem(pollKey(lane), ulid)
 }
 
 /** When the earliest status poll of a lane is due (epoch ms). */

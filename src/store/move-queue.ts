@@ -1,27 +1,16 @@
 // The queue of bulk moves, as a producer sees it: adding a move, and telling whether one is still to be done.
-import { Queue } from 'bullmq'
 import { MOVE_JOB, MOVE_QUEUE, MOVE_RETRY, type MovePayload, movePayloadSchema } from '../jobs/bulk-move.ts'
+import { openQueue } from './open-queue.ts'
 import type { Redis } from './redis.ts'
 import { sharedQueuePrefix } from './redis-keys.ts'
 import { within } from './within.ts'
 
-/** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
-const EVENTS_KEPT = 100
-
-/** How long an add or a look may take before the caller hears that Redis is away. */
+/** How long Redis may take before the caller is told that it is away: BullMQ itself would wait for ever. */
 const LIMIT_MS = 2_500
 
 /** Opens the queue on a connection that fails fast. */
 export function openMoveQueue(redis: Redis) {
-  const queue = new Queue(MOVE_QUEUE, {
-    connection: redis,
-    prefix: sharedQueuePrefix(MOVE_QUEUE),
-    streams: { events: { maxLen: EVENTS_KEPT } },
-    // Otherwise a connection that breaks while the version is asked for leaves the queue unusable for good.
-    skipVersionCheck: true,
-  })
-  // The connection reports its own errors once; the queue would report them again.
-  queue.on('error', () => {})
+  const queue = openQueue(redis, MOVE_QUEUE, sharedQueuePrefix(MOVE_QUEUE))
 
   return {
     /** Adds a move; resolves once it is in Redis. Adding the same move again changes nothing. */

@@ -20,7 +20,9 @@ export const rootKeys = {
   sweeper: 'lw:sweeper',
   /** SET of lanes that have a campaign that moves by itself, and of some that had one. */
   campaignLanes: 'lw:campaign-lanes',
-  /** Pub/sub channel: one lane id that got work. */
+  /** STRING: lock of whoever adds or removes a sender. */
+  sendersLock: 'lw:senders-lock',
+  /** Pub/sub channel: lane ids that got work. */
   wake: 'lw:wake',
   /** Pub/sub channel: ids of lanes that the sweep found to have work, separated by spaces. */
   wakeLanes: 'lw:wake-lanes',
@@ -44,6 +46,8 @@ export const templatesKey = (account: number): string => `lw:account:${account}:
 export const campaignsOfAccountKey = (account: number): string => `lw:account:${account}:campaigns`
 /** HASH of one sender. A sender and its lane have the same id. */
 export const senderKey = (lane: number): string => `lw:sender:${lane}`
+/** STRING lane id, by the digits of the sender's number. */
+export const senderNumberKey = (digits: string): string => `lw:sender-number:${digits}`
 /** STRING lane id, by the chat product's phone number id. */
 export const phoneNumberIdKey = (phoneNumberId: string): string => `lw:phone-number-id:${digest(phoneNumberId)}`
 /** STRING `<message id> <body hash>` of one Idempotency-Key. */
@@ -67,6 +71,10 @@ export const reopenedKey = (lane: number): string => `${lanePrefix(lane)}:reopen
 export const loneRunsKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
 /** ZSET ulid → time (ms) of the next status poll. */
 export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
+/** ZSET ulid → time (ms) at which its lease ends: status polls under way, at most 20. */
+export const pollingKey = (lane: number): string => `${lanePrefix(lane)}:polling`
+/** STRING: when the next status poll of the lane may leave (ms); expires at that time. */
+export const pollRestKey = (lane: number): string => `${lanePrefix(lane)}:poll-rest`
 
 /** STRING: when the rest of a lane ends (ms), see scripts/message-rests.lua. */
 export const laneRestKey = (lane: number): string => `${lanePrefix(lane)}:rest`
@@ -120,6 +128,8 @@ export const laneJobKey = (lane: number, queue: string, jobId: string): string =
 
 /** Prefix of BullMQ's keys of the queues that belong to no lane. */
 export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
+/** ZSET job id → 4,096 times the time (ms) until which BullMQ holds the job back. */
+export const sharedDelayedKey = (queue: string): string => `${sharedQueuePrefix(queue)}:${queue}:delayed`
 
 /** STRING of BullMQ that is there while a worker has the job in hand. */
 export const laneJobLockKey = (lane: number, queue: string, jobId: string): string =>

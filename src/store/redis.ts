@@ -3,7 +3,7 @@
 import { Redis } from 'ioredis'
 
 /** A connection to Redis. */
-export type { Redis } from 'ioredis'
+export type { ChainableCommander as Transaction, Redis } from 'ioredis'
 
 const KEEP_ALIVE_MS = 5_000
 /** How often a Redis that loads its files is asked whether it is done; ioredis itself waits up to 10 s. */

@@ -4,7 +4,6 @@ import { readRecord } from './broken-record.ts'
 import { recently } from './recently.ts'
 import type { Redis } from './redis.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from './redis-keys.ts'
-import { nextId } from './sequence.ts'
 
 export const providerNameSchema = z.enum(['partner-api', 'cloud-api'])
 export type ProviderName = z.infer<typeof providerNameSchema>
@@ -41,49 +40,10 @@ const senderSchema = z.object({
   blocked_at: z.coerce.number().default(0),
   /** The latest such time after which a message of it was claimed and sent all the same; 0: none. */
   sent_after_block: z.coerce.number().default(0),
+  /** When it was removed (epoch ms); its messages can be looked up for as long as they are kept. */
+  removed_at: z.coerce.number().int().optional(),
 })
 export type Sender = z.infer<typeof senderSchema>
-
-export interface NewSender {
-  account: number
-  number: string
-  name: string
-  provider: ProviderName
-  baseUrl: string
-  sealedToken: string
-  phoneNumberId: string
-  rate: number
-  honoursIdempotency: boolean
-  isDefault: boolean
-}
-
-/** Adds a sender; the account's first one becomes its default. Throws when the account has the number already. */
-export async function addSender(redis: Redis, sender: NewSender): Promise<number> {
-  const id = await nextId(redis, 'lane')
-  const isNew = await redis.hsetnx(sendersOfAccountKey(sender.account), sender.number, id)
-  if (isNew === 0) throw new Error(`account ${sender.account} has the sender ${sender.number} already`)
-  const write = redis
-    .multi()
-    .hset(senderKey(id), {
-      id,
-      account: sender.account,
-      number: sender.number,
-      name: sender.name,
-      provider: sender.provider,
-      base_url: sender.baseUrl.replace(/\/+$/, ''),
-      token: sender.sealedToken,
-      phone_number_id: sender.phoneNumberId,
-      rate: sender.rate,
-      honours_idempotency: sender.honoursIdempotency ? '1' : '0',
-    })
-    .hset(rootKeys.lanes, id, sender.account)
-  if (sender.name !== '') write.hset(sendersOfAccountKey(sender.account), `name:${sender.name}`, id)
-  if (sender.phoneNumberId !== '') write.set(phoneNumberIdKey(sender.phoneNumberId), id)
-  if (sender.isDefault) write.hset(accountKey(sender.account), 'default_sender', id)
-  else write.hsetnx(accountKey(sender.account), 'default_sender', id)
-  await write.exec()
-  return id
-}
 
 export async function findSender(redis: Redis, id: number): Promise<Sender | undefined> {
   const raw = await redis.hgetall(senderKey(id))

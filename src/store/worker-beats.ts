@@ -2,6 +2,7 @@
 // do not matter.
 import type { Redis } from './redis.ts'
 import { rootKeys } from './redis-keys.ts'
+import { execOrThrow } from './transaction.ts'
 
 /** How often a worker beats. */
 export const BEAT_MS = 3_000
@@ -10,11 +11,12 @@ const ALIVE_FOR_MS = 10_000
 
 export async function beat(redis: Redis, worker: string): Promise<void> {
   const now = await redisNowMs(redis)
-  await redis
-    .multi()
-    .zadd(rootKeys.workers, now, worker)
-    .zremrangebyscore(rootKeys.workers, '-inf', now - ALIVE_FOR_MS)
-    .exec()
+  await execOrThrow(
+    redis
+      .multi()
+      .zadd(rootKeys.workers, now, worker)
+      .zremrangebyscore(rootKeys.workers, '-inf', now - ALIVE_FOR_MS),
+  )
 }
 
 /** Takes a worker that stops in order off the list at once. */

@@ -58,7 +58,7 @@ export async function startWorker(
   const agent = createHttpAgent()
   const providers = {
     'partner-api': partnerApi(agent),
-    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey)),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey), config.cloudApiVersion),
   }
   const queues = openLaneQueues(redis)
   const directory = createSenderDirectory({ redis, seal: createSeal(secretKey), providers })
@@ -101,7 +101,7 @@ export async function startWorker(
   // A full Redis refuses it. Nothing needs the first beat but whoever asks whether a worker is there.
   await beat(redis, name).catch((error: unknown) => log.debug({ err: error }, 'beat.refused'))
   const beating = repeatedly(BEAT_MS, () => beat(redis, name), log)
-  const sweep = createSweep({ redis, config, log, queues, directory, followByPolling })
+  const sweep = createSweep({ redis, config, log, queues, directory, followByPolling: polls.pickUp })
   const sweeping = repeatedly(
     SWEEP_MS,
     async () => ((await isSweeper(redis, name)) ? sweep.sweep() : sweep.pass()),

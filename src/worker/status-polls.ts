@@ -1,149 +1,122 @@
-// Follows sent messages on wires that tell nothing by themselves. Each lane has a sorted set of messages by the time
-// of their next poll and one job that serves it: polls what is due, then puts itself back for the earliest that is
-// left. Polls come after half the message's age, so they thin out; they stop at a final state or after a day. What goes
-// wrong with one message is that message's alone: it is logged, put off, and its neighbours are polled.
-import { Queue, Worker } from 'bullmq'
-import type { Config } from '../config.ts'
+// Follows sent messages on wires that bring no evidence by themselves. Each lane has a sorted set of messages by the
+// time of their next poll, and one job that serves it over all workers: it polls what is due (poll-lane.ts), and once it
+// has ended it is added again for the earliest message that is left.
+//
+// Where the process may die, and what happens then:
+// - while it polls: BullMQ gives the job to another worker within 15 s; what was being asked about is due again by then.
+// - between the end of the job and adding it again: the sweep notices that polls are late.
+import { Worker } from 'bullmq'
 import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } from '../jobs/poll-status.ts'
-import type { Log } from '../log.ts'
-import { FIRST_POLL_MS, nextPollMs, POLL_FOR_MS } from '../messages/backoff.ts'
-import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
-import { readStory } from '../messages/story.ts'
-import { nextPollAt, pollAgain, pollNoMore, takeDuePolls } from '../store/lane-survey.ts'
-import { type MessageRecord, readMessage } from '../store/message-records.ts'
-import { giveEvidence } from '../store/messages.ts'
-import type { Redis } from '../store/redis.ts'
+import { FIRST_POLL_MS } from '../messages/backoff.ts'
+import { openQueue } from '../store/open-queue.ts'
 import { isRedisAway } from '../store/redis-errors.ts'
-import { sharedQueuePrefix } from '../store/redis-keys.ts'
-import { redisNowMs } from '../store/worker-beats.ts'
-import { endJob, type JobEnd } from './bullmq.ts'
-import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
+import { sharedDelayedKey, sharedQueuePrefix } from '../store/redis-keys.ts'
+import { pollsRestMs, untilNextPollMs } from '../store/status-polls.ts'
+import { endJob } from './bullmq.ts'
+import { createLanePoller, LANES_AT_ONCE } from './poll-lane.ts'
+import type { PollDeps } from './poll-message.ts'
 
-/** Polls of one lane under way at the same time. */
-const AT_ONCE = 20
-/** Messages taken in one go; a job goes on until nothing is due. */
-const BATCH = 200
-/** A poll that died is repeated after this. */
-const LEASE_MS = 60_000
-/** A message that could not be asked about is looked at again after this: a person may have mended its record. */
-const PUT_OFF_MS = 3_600_000
-
-interface PollDeps {
-  redis: Redis
-  config: Config
-  log: Log
-  directory: SenderDirectory
-}
+/** A job that is due this much later than asked for is late enough to be brought forward. */
+const LATE_MS = 500
 
 export type StatusPolls = ReturnType<typeof startStatusPolls>
 
 export function startStatusPolls(deps: PollDeps) {
-  const where = { connection: deps.redis, prefix: sharedQueuePrefix(POLL_QUEUE) }
-  const queue = new Queue<PollPayload>(POLL_QUEUE, { ...where, streams: { events: { maxLen: 100 } } })
+  const { redis, log } = deps
+  const prefix = sharedQueuePrefix(POLL_QUEUE)
+  const queue = openQueue<PollPayload>(redis, POLL_QUEUE, prefix)
+  const poller = createLanePoller(deps)
   const worker = new Worker(
     POLL_QUEUE,
-    async (job, token) => endJob(await pollLane(deps, job.data, schedule), job, token, queue),
+    async (job, token) => {
+      const payload = pollPayloadSchema.safeParse(job.data)
+      if (payload.success) await poller.poll(payload.data.lane)
+      return endJob(payload.success ? DONE : UNUSABLE, job, token, queue)
+    },
     {
-      ...where,
-      concurrency: 50,
-      lockDuration: 30_000,
-      stalledInterval: 10_000,
+      connection: redis,
+      prefix,
+      concurrency: LANES_AT_ONCE,
+      lockDuration: 10_000,
+      stalledInterval: 5_000,
+      // A worker that dies again and again was more likely killed from outside; the sweep would add the job again.
       maxStalledCount: 5,
-      removeOnComplete: { count: 0 },
-      removeOnFail: { age: 7 * 86_400, count: 1_000 },
     },
   )
-  queue.on('error', (error) => deps.log.debug({ err: error }, 'polls.error'))
-  worker.on('error', (error) => deps.log.debug({ err: error }, 'polls.error'))
-  worker.on('failed', (job, error) => deps.log.error({ job: job?.id, reason: error.message }, 'poll.set_aside'))
+  worker.on('error', (error) => log.debug({ err: error }, 'polls.error'))
+  worker.on('failed', (job, error) => log.error({ job: job?.id, reason: error.message }, 'poll.set_aside'))
+  // Only now that the job is gone can it be added again. What is sent meanwhile adds it as well.
+  worker.on('completed', (job) => {
+    const payload = pollPayloadSchema.safeParse(job.data)
+    if (payload.success) inBackground(payload.data.lane, goOn(payload.data.lane))
+  })
 
   /** When this process has last asked for a poll of a lane: most sends need not ask again. */
   const asked = new Map<number, number>()
+  const underWay = new Set<Promise<void>>()
 
-  async function schedule(lane: number, dueMs: number): Promise<void> {
-    const payload = { v: 1 as const, lane }
-    await queue.add(POLL_JOB, payload, {
-      jobId: pollJobId(lane, dueMs),
-      delay: Math.max(0, dueMs - Date.now()),
+  function inBackground(lane: number, work: Promise<void>): void {
+    const over = work
+      .catch((error: unknown) => log.warn({ lane, err: error }, 'poll.not_scheduled'))
+      .finally(() => underWay.delete(over))
+    underWay.add(over)
+  }
+
+  async function goOn(lane: number): Promise<void> {
+    const waitMs = await untilNextPollMs(redis, lane)
+    if (waitMs !== undefined) await add(lane, waitMs)
+  }
+
+  async function add(lane: number, inMs: number): Promise<void> {
+    const options = { jobId: pollJobId(lane), delay: inMs, removeOnComplete: true, removeOnFail: true }
+    await queue.add(POLL_JOB, { v: 1, lane }, options)
+  }
+
+  /** Sees to it that the lane has a job, and that it comes in `inMs` or as soon as the lane's polls may leave again. */
+  async function comesIn(lane: number, inMs: number): Promise<void> {
+    await add(lane, inMs)
+    const id = pollJobId(lane)
+    const [restMs, heldBack] = await Promise.all([
+      pollsRestMs(redis, lane),
+      redis.zscore(sharedDelayedKey(POLL_QUEUE), id),
+    ])
+    const comesAt = Number(heldBack) / 4_096
+    if (heldBack === null || comesAt <= Date.now() + Math.max(inMs, restMs) + LATE_MS) return
+    const job = await queue.getJob(id)
+    await job?.promote().catch((error: unknown) => {
+      // Somebody else was faster.
+      if (isRedisAway(error)) throw error
     })
   }
 
   return {
     /** A message of the lane was sent: its first poll is a second away. Never rejects; the sweep asks again. */
     follow(lane: number): void {
-      const dueMs = Date.now() + FIRST_POLL_MS
+      const now = performance.now()
       const last = asked.get(lane)
-      if (last !== undefined && last > Date.now()) return
-      asked.set(lane, dueMs)
-      schedule(lane, dueMs).catch((error: unknown) => deps.log.warn({ lane, err: error }, 'poll.not_scheduled'))
+      if (last !== undefined && last > now) return
+      asked.set(lane, now + FIRST_POLL_MS)
+      inBackground(lane, comesIn(lane, FIRST_POLL_MS))
     },
 
+    /**
+     * Polls of the lane are late. Its job is added when it has none, and brought forward when nothing explains that it
+     * waits. An upstream that is slow, and a budget that is used up, make polls late as well: then this changes nothing,
+     * for a second job would not make them faster. Never rejects.
+     */
+    pickUp(lane: number): void {
+      inBackground(lane, comesIn(lane, 0))
+    },
+
+    /** Takes no more lanes, finishes the polls under way, at most for `limitMs`; other workers go on. */
     async stop(limitMs: number): Promise<void> {
-      await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      poller.stop()
+      const ended = worker.close().then(() => Promise.all(underWay))
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
       await queue.close()
     },
   }
 }
 
-async function pollLane(
-  deps: PollDeps,
-  data: unknown,
-  schedule: (lane: number, dueMs: number) => Promise<void>,
-): Promise<JobEnd> {
-  const payload = pollPayloadSchema.safeParse(data)
-  if (!payload.success) return { kind: 'unusable', reason: 'payload does not parse' }
-  const { lane } = payload.data
-  const entry = await deps.directory.of(lane)
-  if (!entry) return { kind: 'unusable', reason: `lane ${lane} has no sender` }
-
-  for (;;) {
-    const now = await redisNowMs(deps.redis)
-    const due = await takeDuePolls(deps.redis, lane, now, now + LEASE_MS, BATCH)
-    if (due.length === 0) break
-    // A fixed number of runners share one list: a slow answer holds up one of them, not the batch.
-    const rest = due.values()
-    await Promise.all(
-      Array.from({ length: AT_ONCE }, async () => {
-        for (const ulid of rest) await pollOrPutOff(deps, entry, { lane, ulid })
-      }),
-    )
-  }
-  // Dying here leaves the lane without a job until the sweep notices that polls are late.
-  const next = await nextPollAt(deps.redis, lane)
-  if (next !== undefined) await schedule(lane, Math.max(next, Date.now() + FIRST_POLL_MS))
-  return { kind: 'done' }
-}
-
-/** Rejects only when Redis refuses: then the message stays on the list and is due again when its lease is over. */
-async function pollOrPutOff(deps: PollDeps, entry: DirectoryEntry, id: MessageId): Promise<void> {
-  try {
-    await pollMessage(deps, entry, id)
-  } catch (error) {
-    if (isRedisAway(error)) throw error
-    deps.log.error({ message: messageId(id.lane, id.ulid), err: error }, 'poll.failed')
-    await pollAgain(deps.redis, id.lane, id.ulid, (await redisNowMs(deps.redis)) + PUT_OFF_MS)
-  }
-}
-
-async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId): Promise<void> {
-  const record = await readMessage(deps.redis, id)
-  if (!record?.providerId || !entry.provider.poll) return pollNoMore(deps.redis, id.lane, id.ulid)
-  const end = await entry.provider.poll(entry.providerSender, record.providerId, deps.config.sendTimeoutMs)
-  if (end.kind === 'status') {
-    const { verdict } = await giveEvidence(deps.redis, id, record.attempt, end.status, { problem: end.problem })
-    if (verdict === 'done' && (end.status === 'read' || end.status === 'failed')) return
-  }
-  const now = await redisNowMs(deps.redis)
-  const sentAt = sentAtMs(record, id)
-  if (now - sentAt > POLL_FOR_MS) return pollNoMore(deps.redis, id.lane, id.ulid)
-  await pollAgain(deps.redis, id.lane, id.ulid, now + nextPollMs(now - sentAt))
-}
-
-/**
- * When it was last sent. A history may lack that: another attempt's delivery came first, or a person changed it. Then
- * it counts from the acceptance; counted from now it would be of age 0 for ever and polled every second.
- */
-function sentAtMs(record: MessageRecord, id: MessageId): number {
-  const acceptedMs = acceptedAtMs(id.ulid)
-  return readStory(record.history, acceptedMs).findLast(({ code }) => code === 's')?.atMs ?? acceptedMs
-}
+const DONE = { kind: 'done' } as const
+const UNUSABLE = { kind: 'unusable', reason: 'payload does not parse' } as const

@@ -300,13 +300,11 @@ describe('senders', () => {
       code: 2,
       stderr: 'error: --phone-number-id: required with --provider cloud-api.\n',
     })
-    expect(await json(...cloud('14155550126', '--phone-number-id', '106555'))).toMatchObject({
-      phone_number_id: '106555',
-      default: true,
-    })
+    const first = await json(...cloud('14155550126', '--phone-number-id', '106555'))
+    expect(first).toMatchObject({ phone_number_id: '106555', default: true })
     expect(await cli(...cloud('14155550127', '--phone-number-id', '106555'))).toMatchObject({
       code: 1,
-      stderr: 'error: --phone-number-id: a sender with 106555 exists already.\n',
+      stderr: `error: --phone-number-id: 106555 belongs to sender ${first.id} of account ${account} already; see \`senders list\`.\n`,
     })
   })
 
@@ -315,7 +313,7 @@ describe('senders', () => {
     const first = await json(...partner(account, '14155550128', '--name', 'desk'))
     expect(await cli(...partner(account, '+1 415 555 0128'))).toMatchObject({ code: 1 })
     expect((await cli(...partner(account, '14155550129', '--name', 'desk'))).stderr).toBe(
-      `error: --name: account ${account} has a sender called "desk" already.\n`,
+      `error: --name: desk belongs to sender ${first.id} of account ${account} already; see \`senders list\`.\n`,
     )
     expect(await json('senders', 'list', '--account', String(account))).toEqual([first])
   })

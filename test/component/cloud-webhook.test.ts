@@ -225,8 +225,28 @@ describe('a report', () => {
 
   test('tells when it was sent by the clock of the chat product', async () => {
     const sent = await claimed()
-    await post(webhook({ statuses: [status(sent, 'sent', { timestamp: String(NOW_S + 5) })] }))
-    expect((await infoOf(service, tenant, sent.name)).timestamp).toBe(NOW_S + 5)
+    const toldS = Math.ceil(Date.now() / 1_000)
+    await eventually(async () => Date.now() > (toldS + 1) * 1_000, 'that second is over')
+    await post(webhook({ statuses: [status(sent, 'sent', { timestamp: String(toldS) })] }))
+    expect((await infoOf(service, tenant, sent.name)).timestamp).toBe(toldS)
+  })
+
+  test('by a clock that goes wrong tells no time before the claim and none after now', async () => {
+    const [slow, fast] = [await claimed(), await claimed()]
+    const claimedS = Math.floor(Date.now() / 1_000)
+    await post(
+      webhook({
+        statuses: [
+          status(slow, 'sent', { timestamp: String(claimedS - 3_600) }),
+          status(fast, 'sent', { timestamp: String(claimedS + 3_600) }),
+        ],
+      }),
+    )
+    for (const sent of [slow, fast]) {
+      const { timestamp } = await infoOf(service, tenant, sent.name)
+      expect(timestamp).toBeGreaterThanOrEqual(claimedS - 1)
+      expect(timestamp).toBeLessThanOrEqual(Math.ceil(Date.now() / 1_000))
+    }
   })
 
   test('of an older attempt that failed decides nothing about the latest', async () => {

@@ -3,12 +3,14 @@ import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MOVE_JOB, MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
 import { openMoves } from '../../src/producer/moves.ts'
-import { findFile, type GalleryFile, trashFile } from '../../src/store/gallery-files.ts'
-import { type Folder, findFolder } from '../../src/store/gallery-folders.ts'
+import { createFile, findFile, type GalleryFile, trashFile } from '../../src/store/gallery-files.ts'
+import { createFolder, type Folder, findFolder } from '../../src/store/gallery-folders.ts'
 import { findMoveOutcome, moveFiles } from '../../src/store/gallery-moves.ts'
-import { connectFailFast } from '../../src/store/redis.ts'
+import { connectFailFast, connectPatient } from '../../src/store/redis.ts'
 import { galleryKeys, sharedQueuePrefix } from '../../src/store/redis-keys.ts'
+import { startMoves } from '../../src/worker/move-files.ts'
 import { errorOf } from '../support/api-error.ts'
+import { silentLog } from '../support/app.ts'
 import { startGallery, type TestGallery } from '../support/gallery.ts'
 import { startRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
@@ -187,6 +189,48 @@ describe('without a worker', () => {
     expect(await moves.stateOf(1, move.move)).toEqual({ state: 'pending' })
     await moves.close()
     redis.disconnect()
+    await server.stop()
+  })
+
+  test('a Redis that does not answer is reported in time', async () => {
+    const server = await startRedis()
+    const [redis, other] = [connectFailFast(server.url), connectFailFast(server.url)]
+    const moves = openMoves(redis)
+    await eventually(async () => (await redis.ping()) === 'PONG' && (await other.ping()) === 'PONG', 'it is there')
+    await other.client('PAUSE', 5_000, 'ALL')
+    const begun = performance.now()
+    const move = { v: 1 as const, account: 1, move: newMoveId(Date.now()), file_ids: [1], folder_id: 1 }
+    await expect(moves.run(move, 10_000)).rejects.toThrow()
+    expect(performance.now() - begun).toBeLessThan(3_000)
+    for (const connection of [redis, other]) connection.disconnect()
+    await moves.close()
+    await server.stop()
+  })
+
+  test('a Redis that refuses subscriptions is asked less and less, and moves are answered in time all the same', async () => {
+    const server = await startRedis()
+    const admin = connectPatient(server.url)
+    await admin.call('ACL', 'SETUSER', 'limited', 'on', '>password', '~*', '+@all', '-subscribe')
+    const url = `redis://limited:password@127.0.0.1:${server.port}`
+    const [redis, patient] = [connectFailFast(url), connectPatient(server.url)]
+    const moves = openMoves(redis)
+    await eventually(async () => (await redis.ping()) === 'PONG', 'it is there')
+    const opened = async () => Number(/total_connections_received:(\d+)/.exec(await admin.info('stats'))?.[1])
+    const before = await opened()
+    const worker = await startMoves({ redis: patient, log: silentLog })
+    const [one, two] = [await createFolder(patient, 1, { name: '1' }), await createFolder(patient, 1, { name: '2' })]
+    const content = { hash: 'a'.repeat(64), mimeType: 'image/png', extension: 'png', size: 1 }
+    const file = await createFile(patient, 1, { folderId: one.id, name: 'x', ...content })
+    const begun = performance.now()
+    const move = { v: 1 as const, account: 1, move: newMoveId(Date.now()), file_ids: [file.id], folder_id: two.id }
+    expect(await moves.run(move, 10_000)).toMatchObject({ state: 'done' })
+    expect(performance.now() - begun).toBeLessThan(5_000)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    // The worker's own; a subscription that is refused opens none.
+    expect((await opened()) - before).toBeLessThanOrEqual(5)
+    await worker.stop(2_000)
+    await moves.close()
+    for (const connection of [redis, patient, admin]) connection.disconnect()
     await server.stop()
   })
 

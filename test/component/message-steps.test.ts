@@ -2,7 +2,7 @@
 // lives; and the lists that the sweep and the polls live on hold exactly the messages that belong there.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MessageId, newUlid } from '../../src/messages/message-id.ts'
+import { acceptedAtMs, type MessageId, newUlid } from '../../src/messages/message-id.ts'
 import { FRESH, type Progress, type State, type Step, step as take, type Verdict } from '../../src/messages/states.ts'
 import { readMessage } from '../../src/store/message-records.ts'
 import {
@@ -217,4 +217,46 @@ test('steps that write down what happened work on a full Redis; a claim is refus
   } finally {
     await redis.config('SET', 'maxmemory', '0')
   }
+})
+
+test('no step of a history is told before the one that led to it, nor later than now, whatever a webhook says', async () => {
+  const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
+  const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
+  const more = { validUntil: FUTURE, campaign: undefined, run: undefined }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: -90_000, max: 90_000 }), { minLength: 3, maxLength: 3 }),
+      fc.boolean(),
+      async (offsets, isOverAnHourOld) => {
+        const acceptedAt = Date.now() - (isOverAnHourOld ? 4_000_000 : 0)
+        const id = { lane: 9, ulid: newUlid(acceptedAt) }
+        const claimedFrom = Date.now()
+        await claim(redis, id, 'AAAAAA', { ...message, ...more }, times)
+        for (const [i, status] of (['sent', 'delivered', 'read'] as const).entries()) {
+          await giveEvidence(redis, id, 'AAAAAA', status, { atMs: Date.now() + (offsets[i] ?? 0) })
+        }
+        const packed = (await readMessage(redis, id))?.history ?? ''
+        const at = packed.split('|').map((entry) => acceptedAt + Number.parseInt(entry.slice(1), 36))
+        expect(at).toHaveLength(4)
+        expect(at).toEqual([...at].sort((a, b) => a - b))
+        expect(at[0]).toBeGreaterThanOrEqual(claimedFrom)
+        expect(at.at(-1)).toBeLessThanOrEqual(Date.now())
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
+test('evidence that is told exactly keeps its time', async () => {
+  const id = { lane: 9, ulid: newUlid(Date.now() - 600_000) }
+  const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
+  const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
+  await claim(redis, id, 'AAAAAA', { ...message, validUntil: FUTURE, campaign: undefined, run: undefined }, times)
+  await giveEvidence(redis, id, 'AAAAAA', 'sent')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const deliveredAt = Date.now() - 5
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  await giveEvidence(redis, id, 'AAAAAA', 'delivered', { atMs: deliveredAt })
+  const last = (await readMessage(redis, id))?.history.split('|').at(-1) ?? ''
+  expect(acceptedAtMs(id.ulid) + Number.parseInt(last.slice(1), 36)).toBe(deliveredAt)
 })

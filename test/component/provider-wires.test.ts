@@ -2,14 +2,17 @@
 // what it got and answers as it is told.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Content } from '../../src/messages/content.ts'
+import { codeEntry } from '../../src/messages/provider-codes.ts'
 import { cloudApi } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
-import { partnerApi } from '../../src/providers/partner-api.ts'
+import { codeIn, partnerApi } from '../../src/providers/partner-api.ts'
 import type { PollEnd, Provider, ProviderSender } from '../../src/providers/provider.ts'
+import { CHAT_ERRORS } from '../../src/simulator/chat-errors.ts'
 
 interface Got {
   method: string
@@ -75,7 +78,7 @@ const template: Content = {
 const send = (provider: Provider, content: Content = image, campaign?: string) =>
   provider.send(sender, { id: ID, attempt: 'ABC123', to: '491700000001', content, campaign }, 5_000)
 
-const cloud = cloudApi(agent, opaqueIds)
+const cloud = cloudApi(agent, opaqueIds, 'v25.0')
 const partner = partnerApi(agent)
 
 describe('on cloud-api', () => {
@@ -212,6 +215,18 @@ describe('on partner-api', () => {
       told('expired'),
       { kind: 'status', status: 'failed', problem: { code: 'expired', sentence: 'The upstream says that it failed.' } },
     ],
+    [
+      'failed over the HTTP status of a link',
+      200,
+      told('failed', 'Downloading the media failed with HTTP code 404. (code 131053)'),
+      {
+        kind: 'status',
+        status: 'failed',
+        problem: { code: '131053', sentence: 'Downloading the media failed with HTTP code 404. (code 131053)' },
+      },
+    ],
+    ['throttling', 429, '{"message":"Too fast."}', { kind: 'throttled', retryAfterMs: undefined }],
+    ['throttling by its code', 400, refusal({ code: 80007 }), { kind: 'throttled', retryAfterMs: undefined }],
     ['accepted', 200, told('accepted'), { kind: 'pending' }],
     ['unknown', 200, told('unknown'), { kind: 'pending' }],
     ['a word nobody knows', 200, told('teleported'), { kind: 'pending' }],
@@ -225,6 +240,39 @@ describe('on partner-api', () => {
       path: '/up/chatappbusiness/getmessgageinfobyid',
       body: { api_key: 'tok/en', message_id: 'msg_1' },
     })
+  })
+
+  test('a status poll that finds more words than a record should hold keeps the first of them', async () => {
+    answer = { status: 200, body: told('failed', 'x'.repeat(10_000)) }
+    const end = await partner.poll?.(sender, 'msg_1', 5_000)
+    expect(end).toMatchObject({ kind: 'status', problem: { code: 'failed', sentence: 'x'.repeat(500) } })
+  })
+
+  const codes = Object.entries(CHAT_ERRORS)
+  test.each(codes)(
+    'code %s is found in the sentence of an upstream, whatever numbers stand around it',
+    (code, error) => {
+      const { title, details } = error
+      const known = codeEntry(Number(code)).means
+      expect(codeIn(`${title}: ${details} (code ${code})`)).toBe(code)
+      expect(codeIn(`The chat product reports that ${known} (code ${code}): ${details}`)).toBe(code)
+      expect(codeIn(`(#${code}) ${title}`)).toBe(code)
+      const noise = fc.stringMatching(/^(HTTP code \d{3}|code [56]\d{2}|\d{1,9}|[a-z ]{1,9}|\(code [56]\d{2}\))$/)
+      fc.assert(
+        fc.property(noise, noise, (before, after) => {
+          expect(codeIn(`${before}: ${details} (code ${code}) ${after}`)).toBe(code)
+        }),
+      )
+    },
+  )
+
+  test.each([
+    ['Failed with HTTP code 404.', undefined],
+    ['Failed with code 131053', '131053'],
+    ['A code that nobody has listed (code 139999)', '139999'],
+    ['No number', undefined],
+  ])('%j names the code %s', (sentence, code) => {
+    expect(codeIn(sentence)).toBe(code)
   })
 
   test('a status poll without an answer says so', async () => {

@@ -9,6 +9,7 @@ import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import { createAccount } from '../../src/store/accounts.ts'
+import { addSender } from '../../src/store/add-sender.ts'
 import { awakeCampaigns } from '../../src/store/campaigns.ts'
 import { markLane, settleDueLanes, takeDueLanes } from '../../src/store/due-lanes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
@@ -25,7 +26,7 @@ import {
   rootKeys,
 } from '../../src/store/redis-keys.ts'
 import { createSeal } from '../../src/store/seal.ts'
-import { addSender } from '../../src/store/senders.ts'
+
 import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../src/store/sweeper.ts'
 import { lanesToWake } from '../../src/store/wake.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'

@@ -3,13 +3,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
 import { createAccount } from '../../src/store/accounts.ts'
+import { addSender } from '../../src/store/add-sender.ts'
 import { pauseLane, resumeLane } from '../../src/store/lane-control.ts'
 import { coolLane, endLaneCooldown, laneCooldown } from '../../src/store/lane-cooldown.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
 import { claim, proveUnsent } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
 import { laneRestKey } from '../../src/store/redis-keys.ts'
-import { addSender } from '../../src/store/senders.ts'
+
 import { waitsOf } from '../../src/store/waits.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 

@@ -12,30 +12,44 @@ export interface Partner {
   sends: { atMs: number; to: string; refused: boolean }[]
   /** Recipients whose message was asked about. */
   polls: string[]
+  /** The same with the times (performance.now) at which the poll came and was answered. */
+  pollTimes: { to: string; atMs: number; endMs: number }[]
   close(): Promise<void>
 }
 
 /**
  * Starts it. `throttle` gives the headers of a 429 for the n-th send, counted from 0, or nothing to take it; `poll` the
- * body that a status poll of the recipient's message is answered with.
+ * body that a status poll of the recipient's message is answered with, `pollMs` later, and `throttlePoll` the headers
+ * of a 429 for the n-th poll.
  */
 export async function startPartner({
   throttle = () => undefined,
   poll = () => statusAnswer('delivered'),
+  pollMs = 0,
+  throttlePoll = () => undefined,
 }: {
   throttle?: (send: number) => Record<string, string> | undefined
   poll?: (to: string) => string
+  pollMs?: number
+  throttlePoll?: (poll: number) => Record<string, string> | undefined
 } = {}): Promise<Partner> {
   const sends: Partner['sends'] = []
   const polls: string[] = []
+  const pollTimes: Partner['pollTimes'] = []
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += String(chunk)
     const body: unknown = JSON.parse(text)
     if (request.url?.endsWith('/getmessgageinfobyid')) {
       const to = pollBody.parse(body).message_id.replace('up-', '')
+      const headers = throttlePoll(polls.length)
       polls.push(to)
-      response.end(poll(to))
+      const times = { to, atMs: performance.now(), endMs: Number.POSITIVE_INFINITY }
+      pollTimes.push(times)
+      if (pollMs > 0) await new Promise((resolve) => setTimeout(resolve, pollMs))
+      times.endMs = performance.now()
+      if (headers) response.writeHead(429, headers).end('{"message":"Too fast."}')
+      else response.end(poll(to))
       return
     }
     const { to } = sendBody.parse(body)
@@ -51,6 +65,7 @@ export async function startPartner({
     url: `http://127.0.0.1:${address.port}`,
     sends,
     polls,
+    pollTimes,
     async close() {
       server.close()
       server.closeAllConnections()

@@ -10,7 +10,8 @@ const SRC = resolve(import.meta.dirname, '../../src')
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   messages: [],
   jobs: ['messages'],
-  log: ['config'],
+  'log-output': [],
+  log: ['config', 'log-output'],
   store: ['messages', 'jobs', 'log'],
   accept: ['messages', 'jobs', 'store', 'config'],
   campaigns: ['messages', 'jobs', 'store', 'accept', 'config'],

@@ -155,10 +155,19 @@ local function base36(n)
   return text
 end
 
--- The packed history (see src/messages/story.ts) with one more entry. A message that is throttled for hours must not
+-- When the latest entry of a packed history happened, in ms since acceptance; the least there is without one.
+local function lastTold(story)
+  local sign, digits = string.match(string.match(story, '.*|(.*)') or story, '^%a(%-?)(%w+)')
+  local ms = digits and tonumber(digits, 36)
+  if not ms then return -math.huge end
+  return sign == '-' and -ms or ms
+end
+
+-- The packed history (see src/messages/story.ts) with one more entry. Times never go back: the chat product tells whole
+-- seconds and has a clock of its own, and what it tells cannot have happened before what led to it. A message that is throttled for hours must not
 -- grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest entries stay.
 local function told(story, letter, atMs, acceptedMs, detail)
-  local entry = letter .. base36(atMs - acceptedMs)
+  local entry = letter .. base36(math.max(atMs - acceptedMs, lastTold(story)))
   if detail ~= '' then entry = entry .. ',' .. detail end
   if story == '' then return entry end
   if #story > 1500 then

@@ -42,7 +42,8 @@ end
 local cause = (before == UNKNOWN or p.state == UNKNOWN) and string.sub(redis.call('HGET', KEYS[1], 'e') or '', 1, 12)
 local isLost = cause == 'worker_lost|' or cause == 'record_lost|'
 
-local at = ARGV[12] ~= '' and tonumber(ARGV[12]) or now
+-- Nothing that we are told has happened later than now.
+local at = ARGV[12] ~= '' and math.min(tonumber(ARGV[12]), now) or now
 -- Of another attempt than the one that counts, or of that one while another is known to be sent: the state stays, and
 -- with it all lists.
 if kind == 'evidence' and p.state == before then

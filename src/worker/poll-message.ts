@@ -1,0 +1,80 @@
+// One status poll: asks the provider, writes down what it says, and says when to ask again. What goes wrong with one
+// message is that message's alone: it is logged, put off, and its neighbours are polled.
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { nextPollMs, POLL_FOR_MS } from '../messages/backoff.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
+import { type HappeningCode, readStory } from '../messages/story.ts'
+import type { PollEnd } from '../providers/provider.ts'
+import { type MessageRecord, readMessage } from '../store/message-records.ts'
+import { giveEvidence } from '../store/messages.ts'
+import type { Redis } from '../store/redis.ts'
+import { isRedisAway } from '../store/redis-errors.ts'
+import { endPoll } from '../store/status-polls.ts'
+import { redisNowMs } from '../store/worker-beats.ts'
+import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
+
+export interface PollDeps {
+  redis: Redis
+  config: Config
+  log: Log
+  directory: SenderDirectory
+}
+
+/** A message that could not be asked about is looked at again after this: a person may have repaired its record. */
+const PUT_OFF_MS = 3_600_000
+
+/**
+ * Asks about one message and ends its poll; resolves to the provider's answer when it was asked. Rejects only when
+ * Redis refuses: then the message stays on the list and is due again when its lease is over.
+ */
+export async function pollOrPutOff(deps: PollDeps, entry: DirectoryEntry, id: MessageId): Promise<PollEnd | undefined> {
+  try {
+    return await pollMessage(deps, entry, id)
+  } catch (error) {
+    if (isRedisAway(error)) throw error
+    deps.log.error({ message: messageId(id.lane, id.ulid), err: error }, 'poll.failed')
+    await endPoll(deps.redis, id.lane, id.ulid, (await redisNowMs(deps.redis)) + PUT_OFF_MS)
+    return undefined
+  }
+}
+
+async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId): Promise<PollEnd | undefined> {
+  const { redis, config } = deps
+  const over = () => endPoll(redis, id.lane, id.ulid, undefined)
+  const record = await readMessage(redis, id)
+  if (!record?.providerId || !entry.provider.poll) {
+    await over()
+    return undefined
+  }
+  const end = await entry.provider.poll(entry.providerSender, record.providerId, config.sendTimeoutMs)
+  let state: string = record.state
+  if (end.kind === 'status') {
+    const result = await giveEvidence(redis, id, record.attempt, end.status, { problem: end.problem })
+    if ('state' in result) state = result.state
+    if (result.verdict === 'done' && (end.status === 'read' || end.status === 'failed')) {
+      await over()
+      return end
+    }
+  }
+  const now = await redisNowMs(redis)
+  const ageMs = now - (lastAt(record, id, 's') ?? acceptedAtMs(id.ulid))
+  if (ageMs > POLL_FOR_MS) {
+    await over()
+    return end
+  }
+  // What its history does not tell either was found just now, or long ago.
+  const foundMs = record.state === 'delivered' ? ageMs : 0
+  const deliveredAt = lastAt(record, id, 'd') ?? now - foundMs
+  const deliveredMs = state === 'delivered' ? now - deliveredAt : undefined
+  await endPoll(redis, id.lane, id.ulid, now + nextPollMs(ageMs, deliveredMs))
+  return end
+}
+
+/**
+ * When something last happened to it. A history may lack that: another attempt's delivery came first, or a person
+ * changed it. A message whose sending it lacks counts from its acceptance; counted from now it would be of age 0 for
+ * ever and polled every second.
+ */
+const lastAt = (record: MessageRecord, id: MessageId, code: HappeningCode): number | undefined =>
+  readStory(record.history, acceptedAtMs(id.ulid)).findLast((happening) => happening.code === code)?.atMs

@@ -1,0 +1,47 @@
+// Pins: a step that Redis refuses in part is an error, never a success. Real: Redis.
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createAccount } from '../../src/store/accounts.ts'
+import { createCredential } from '../../src/store/credentials.ts'
+import { createFile } from '../../src/store/gallery-files.ts'
+import { createFolder } from '../../src/store/gallery-folders.ts'
+import { failMove } from '../../src/store/gallery-moves.ts'
+import { storeInbound } from '../../src/store/inbound.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { credentialsOfAccountKey, galleryKeys, inboundKey, rootKeys } from '../../src/store/redis-keys.ts'
+import { execOrThrow } from '../../src/store/transaction.ts'
+import { beat } from '../../src/store/worker-beats.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+})
+afterEach(() => redis.flushall())
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+const gallery = galleryKeys(1)
+const file = { folderId: 1, name: 'x', hash: 'a'.repeat(64), mimeType: 'image/png', extension: 'png', size: 1 }
+const inbound = { id: 'w', lane: 1, from: '1', type: 'text', text: '', received_at: 1 }
+
+test.each<[string, string, () => Promise<unknown>]>([
+  ['an account', rootKeys.accounts, () => createAccount(redis, 'x')],
+  ['a key', credentialsOfAccountKey(1), () => createCredential(redis, 1, ['admin'], Date.now())],
+  ['a folder', gallery.folders, () => createFolder(redis, 1, { name: 'x' })],
+  ['a file', gallery.filesIn(1), () => createFile(redis, 1, file)],
+  ['the end of a move', gallery.move('mv_1'), () => failMove(redis, { account: 1, move: 'mv_1' })],
+  ['a received message', inboundKey(1, 'w'), () => storeInbound(redis, 1, inbound, 1_000)],
+  ['a sign of life', rootKeys.workers, () => beat(redis, 'worker')],
+])('%s whose key holds something else is not taken for written', async (_what, key, write) => {
+  await redis.set(key, 'something else')
+  await expect(write()).rejects.toThrow(/WRONGTYPE/)
+})
+
+test('a transaction that went through is no error', async () => {
+  await execOrThrow(redis.multi().set('a', 1).incr('a'))
+  expect(await redis.get('a')).toBe('2')
+})

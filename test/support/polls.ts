@@ -1,0 +1,75 @@
+// Messages that were sent on the partner wire and are to be polled, and workers that poll them, on a Redis of the test.
+import { loadConfig } from '../../src/config.ts'
+import type { Log } from '../../src/log.ts'
+import { newUlid } from '../../src/messages/message-id.ts'
+import { createHttpAgent } from '../../src/providers/http-call.ts'
+import { partnerApi } from '../../src/providers/partner-api.ts'
+import { claim, giveEvidence } from '../../src/store/messages.ts'
+import type { Redis } from '../../src/store/redis.ts'
+import { pollKey } from '../../src/store/redis-keys.ts'
+import { startStatusPolls } from '../../src/worker/status-polls.ts'
+import { silentLog } from './app.ts'
+
+/** What polls of the lanes of one worker; every lane has the same upstream and the rate that `rateOf` says. */
+export function startPoller(
+  redis: Redis,
+  upstream: { url: string; rateOf: (lane: number) => number },
+  log: Log = silentLog,
+) {
+  const agent = createHttpAgent()
+  const provider = partnerApi(agent)
+  const entryOf = (lane: number) =>
+    ({
+      sender: {
+        id: lane,
+        account: 1,
+        number: '491700000001',
+        name: '',
+        provider: 'partner-api',
+        base_url: upstream.url,
+        token: '',
+        phone_number_id: '',
+        rate: upstream.rateOf(lane),
+        honours_idempotency: false,
+        paused_for: '',
+        blocked_at: 0,
+        sent_after_block: 0,
+      },
+      provider,
+      providerSender: { number: '491700000001', baseUrl: upstream.url, token: '', phoneNumberId: '' },
+      repeat: { transactional: 'once', campaign: 'never' },
+      bringsEvidence: false,
+    }) as const
+  const polls = startStatusPolls({
+    redis,
+    config: loadConfig({}),
+    log,
+    directory: { of: async (lane) => entryOf(lane) },
+  })
+  return {
+    ...polls,
+    async stop() {
+      await polls.stop(5_000)
+      await agent.destroy()
+    },
+  }
+}
+
+/** Messages of a lane that were sent and are due to be polled, the first one first; the upstream knows them by `to`. */
+export async function sentOn(redis: Redis, lane: number, howMany: number): Promise<{ ulid: string; to: string }[]> {
+  const messages = Array.from({ length: howMany }, (_, i) => ({
+    ulid: newUlid(Date.now() - 10_000),
+    to: String(491_700_000_000 + lane * 100_000 + i),
+  }))
+  const times = { lostAfterMs: 60_000, evidenceWaitMs: 0, retentionMs: 3_600_000 }
+  const common = { type: 'audio', text: '', class: 'transactional', campaign: undefined, run: undefined } as const
+  await Promise.all(
+    messages.map(async ({ ulid, to }) => {
+      await claim(redis, { lane, ulid }, 'AAAAAA', { ...common, to, validUntil: Date.now() + 60_000 }, times)
+      await giveEvidence(redis, { lane, ulid }, 'AAAAAA', 'sent', { providerId: `up-${to}`, firstPollMs: 1 })
+    }),
+  )
+  const due = Date.now() - howMany - 1_000
+  await redis.zadd(pollKey(lane), ...messages.flatMap(({ ulid }, i) => [due + i, ulid]))
+  return messages
+}
