@@ -166,8 +166,8 @@ describe('accounts', () => {
       name: 'Corner shop',
       contacts_shape: 'records',
       template_check: 'on',
-      'policy.transactional': 'must_arrive',
-      'policy.campaign': 'never_repeat',
+      'policy.transactional': 'at_least_once',
+      'policy.campaign': 'at_most_once',
     })
     expect(await json('accounts', 'list')).toContainEqual(account)
     expect((await cli('accounts', 'list')).stdout).toMatch(new RegExp(`^${account.id} +Corner shop +records +on `, 'm'))
@@ -175,9 +175,22 @@ describe('accounts', () => {
 
   test('keep a changed setting', async () => {
     const { id } = await json('accounts', 'create', 'Careful')
-    const changed = await json('accounts', 'set', String(id), 'policy.campaign', 'must_arrive')
-    expect(changed['policy.campaign']).toBe('must_arrive')
+    const changed = await json('accounts', 'set', String(id), 'policy.campaign', 'at_least_once')
+    expect(changed['policy.campaign']).toBe('at_least_once')
     expect(await json('accounts', 'list')).toContainEqual(changed)
+  })
+
+  test('that hold a policy by its first name show it by the present one, which is the only one to set', async () => {
+    const { id } = await json('accounts', 'create', 'Old')
+    await redis.hset(`lw:account:${id}`, { 'policy.transactional': 'never_repeat', 'policy.campaign': 'must_arrive' })
+    expect(await json('accounts', 'list')).toContainEqual(
+      expect.objectContaining({ id, 'policy.transactional': 'at_most_once', 'policy.campaign': 'at_least_once' }),
+    )
+    const { code, stderr } = await cli('accounts', 'set', String(id), 'policy.transactional', 'must_arrive')
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      'expected at_least_once or at_most_once, got "must_arrive", which is called at_least_once now',
+    )
   })
 
   test('that do not exist are not made by changing a setting', async () => {

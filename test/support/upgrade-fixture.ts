@@ -91,7 +91,7 @@ const line = z.discriminatedUnion('type', [
 ])
 
 /** The environment without which the fixture cannot be read. */
-export function fixtureSecrets(): Record<string, string> {
+export function fixtureSecrets() {
   const { secret_key, app_secret } = readExpected((text) => text)
   return { LANEWAY_SECRET_KEY: secret_key, LANEWAY_CLOUD_API_APP_SECRET: app_secret }
 }
