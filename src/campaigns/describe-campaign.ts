@@ -29,7 +29,8 @@ export async function describeCampaign(redis: Redis, campaign: Campaign, nowMs: 
     /** Why it is paused. */
     reason: campaign.reason === '' ? null : campaign.reason,
     sender: sender?.number ?? null,
-    template: { name: template.name, language: template.language.code },
+    /** `components` as they were given, with where each value comes from. */
+    template: { name: template.name, language: template.language.code, components: template.components },
     recipients,
     has_rows: campaign.rows_file !== '',
     created_at: iso(campaign.created_at),

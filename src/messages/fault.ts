@@ -36,7 +36,9 @@ export function quoted(value: unknown): string {
 /** The fault of a field that takes one of a few values: `expected "list" or "button", got "lst"`. */
 export function notOneOf(allowed: readonly unknown[], value: unknown): string {
   if (value === undefined) return 'required'
-  return `expected ${oneOf(allowed.map((each) => JSON.stringify(each)))}, got ${quoted(value)}`
+  // Where a number is wanted, another number says what is wrong; elsewhere its kind does.
+  const isNumber = typeof value === 'number' && allowed.every((each) => typeof each === 'number')
+  return `expected ${oneOf(allowed.map((each) => JSON.stringify(each)))}, got ${isNumber ? value : quoted(value)}`
 }
 
 /** `1 row`, `2 rows`: a count and its noun, for sentences. */

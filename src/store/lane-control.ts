@@ -1,4 +1,5 @@
 // Steering lanes by hand: list, pause, resume, change the pace. What the command line and the admin endpoints share.
+import { oldestWaitingAt } from './lane-age.ts'
 import type { LaneQueues } from './lane-queues.ts'
 import type { Redis } from './redis.ts'
 import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from './senders.ts'
@@ -16,6 +17,8 @@ export interface LaneStatus {
   /** Why it is paused; empty while it runs. */
   paused_for: string
   waiting: number
+  /** When the message was accepted that has waited longest, ISO 8601; null when none waits. */
+  oldest_waiting_at: string | null
   delayed: number
   active: number
   /** Jobs set aside that could not be processed. */
@@ -25,11 +28,15 @@ export interface LaneStatus {
 /** How every lane of the account stands; without an account, all lanes. */
 export async function listLanes(redis: Redis, queues: LaneQueues, account?: number): Promise<LaneStatus[]> {
   const senders = await listSenders(redis, account)
-  return Promise.all(senders.map((sender) => laneStatus(queues, sender)))
+  return Promise.all(senders.map((sender) => laneStatus(redis, queues, sender)))
 }
 
-async function laneStatus(queues: LaneQueues, sender: Sender): Promise<LaneStatus> {
-  const [paused, counts] = await Promise.all([queues.isPaused(sender.id), queues.counts(sender.id)])
+async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender): Promise<LaneStatus> {
+  const [paused, counts, oldestAt] = await Promise.all([
+    queues.isPaused(sender.id),
+    queues.counts(sender.id),
+    oldestWaitingAt(redis, sender.id),
+  ])
   return {
     lane: sender.id,
     account: sender.account,
@@ -40,6 +47,7 @@ async function laneStatus(queues: LaneQueues, sender: Sender): Promise<LaneStatu
     paused,
     paused_for: paused ? sender.paused_for : '',
     waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
+    oldest_waiting_at: oldestAt === undefined ? null : new Date(oldestAt).toISOString(),
     delayed: counts.delayed ?? 0,
     active: counts.active ?? 0,
     set_aside: counts.failed ?? 0,

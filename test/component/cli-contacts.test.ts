@@ -65,6 +65,7 @@ test('rows become contacts of a new tag, and nothing but the document is printed
     joined: 2,
     created: 2,
     refused: 0,
+    repeated: 0,
     report: null,
   })
   expect(await members(document.tag.id)).toEqual([
