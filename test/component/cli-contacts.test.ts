@@ -115,6 +115,14 @@ test('refused rows are reported with line and reason, in a file for nobody else 
   expect(existsSync(report), 'the report of the earlier import').toBe(false)
 })
 
+test('a number that appears again in the file is told, and its last row counts', async () => {
+  const run = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,004915123456790\n', 'Twice')
+  expect(run.stdout).not.toContain('Repeated')
+  const again = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,4915123456790\n', 'Twice')
+  expect(again.stdout).toContain('Rows imported   3\n')
+  expect(again.stdout).toContain('Repeated        1 with a number from an earlier row; the last row counts\n')
+})
+
 test('--report says where the report goes, which cannot be the file itself', async () => {
   const report = join(folder, 'elsewhere.csv')
   const run = await importText('phone\n12\n', 'Spring', '--report', report)

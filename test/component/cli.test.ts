@@ -1,9 +1,10 @@
 // The command line as a whole, and accounts, keys and senders through it. Real: Redis, and the compiled program where a
 // process matters.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkKey } from '../../src/accept/check-key.ts'
 import { findCredential } from '../../src/store/credentials.ts'
 import { openLaneQueues } from '../../src/store/lane-queues.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
@@ -36,6 +37,13 @@ afterAll(async () => {
   redis.disconnect()
   await server.stop()
   rmSync(dataDir, { recursive: true, force: true })
+})
+
+describe('the version', () => {
+  test('is that of package.json', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    expect(await cli('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
 })
 
 describe('help', () => {
@@ -223,6 +231,29 @@ describe('keys', () => {
     const list = await cli('keys', 'list', '--account', String(account), '--json')
     expect(list.stdout).not.toContain(made.key)
     expect(JSON.parse(list.stdout)).toMatchObject([{ id: made.id, state: 'active', expires_at: made.expires_at }])
+  })
+
+  test('have a name and tell when they were last used', async () => {
+    const { id: account } = await json('accounts', 'create', 'Named')
+    const of = ['--account', String(account)]
+    const made = await json('keys', 'create', ...of, '--permissions', 'messages:read', '--name', 'order service')
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ name: 'order service', last_used_at: null }])
+    expect((await cli('keys', 'list', ...of)).stdout).toMatch(/ order service +active +never .* never +messages:read/)
+
+    await checkKey(redis, made.key, 'messages:read', Date.parse('2026-03-01T12:00:00Z'))
+    // Within the minute nothing is written.
+    await checkKey(redis, made.key, 'messages:read', Date.parse('2026-03-01T12:00:59Z'))
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ last_used_at: '2026-03-01T12:00:00.000Z' }])
+    await checkKey(redis, made.key, 'messages:read', Date.parse('2026-03-01T12:01:00Z'))
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ last_used_at: '2026-03-01T12:01:00.000Z' }])
+  })
+
+  test('that are refused are not used', async () => {
+    const { id: account } = await json('accounts', 'create', 'Refused')
+    const of = ['--account', String(account)]
+    const made = await json('keys', 'create', ...of, '--permissions', 'messages:read')
+    await expect(checkKey(redis, made.key, 'admin', Date.now())).rejects.toThrow('lacks the permission')
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ last_used_at: null }])
   })
 
   test('live for ever without --expires-in', async () => {
