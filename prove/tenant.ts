@@ -10,7 +10,7 @@ import { createSeal } from '../src/store/seal.ts'
 import { importTemplate } from '../src/store/templates.ts'
 
 export type Wire = 'cloud-api' | 'partner-api'
-export type Policy = 'must_arrive' | 'never_repeat'
+export type Policy = 'at_least_once' | 'at_most_once'
 
 export interface TenantPlan {
   wire: Wire

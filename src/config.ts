@@ -24,7 +24,7 @@ export const settings = {
     .string()
     .regex(/^\d+$/, 'expected a number from 0 to 65535')
     .transform(Number)
-    .pipe(z.number().max(65_535))
+    .refine((port) => port <= 65_535, 'expected a number from 0 to 65535')
     .default(3000)
     .describe('Port of the producer; 0 takes any free one'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address the producer listens on'),

@@ -14,7 +14,7 @@ export const backlogResumes: Scenario = {
       {
         workers: 1,
         // Slower than a busy machine posts, so that there is a backlog when the worker dies.
-        tenants: [{ wire: 'cloud-api', policy: 'never_repeat', rate: 60 }],
+        tenants: [{ wire: 'cloud-api', policy: 'at_most_once', rate: 60 }],
         env: { LANEWAY_UNCONFIRMED_WAIT_SECONDS: '10' },
         simulator: { SIMULATOR_SENT_MS: '16000', SIMULATOR_DELIVERED_MS: '16100', SIMULATOR_READ_MS: '16200' },
       },

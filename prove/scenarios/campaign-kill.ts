@@ -43,7 +43,7 @@ function scenario(name: string, promise: string, nemesis: Nemesis, slow?: number
     promise,
     run(run) {
       const rate = run.full ? undefined : slow
-      const tenant = { wire: 'cloud-api', policy: 'never_repeat', campaign: true, ...(rate && { rate }) } as const
+      const tenant = { wire: 'cloud-api', policy: 'at_most_once', campaign: true, ...(rate && { rate }) } as const
       return onRig(run, { tenants: [tenant], env: IMPATIENT }, (rig) => play(rig, run, nemesis))
     },
   }

@@ -34,12 +34,12 @@ export const frozenWorker: Scenario = {
       const flagsEarned = freezes * CONCURRENCY * rig.tenants.length
       const { judgement, posted, messages } = await testimonyAtRest(rig, run, { flagsEarned })
       const twice = new Set(judgement.sentTwice)
-      const repeated = posted.filter(({ to, tenant }) => tenant.policy === 'never_repeat' && twice.has(to)).length
+      const repeated = posted.filter(({ to, tenant }) => tenant.policy === 'at_most_once' && twice.has(to)).length
       const doubted = messages.filter(({ inside }) => inside?.story.some(({ code }) => code === 'h' || code === 'l'))
       return {
         judgement,
         figures: [
-          { what: 'never_repeat sent twice', value: repeated, unit: 'messages', atMost: 0 },
+          { what: 'at_most_once sent twice', value: repeated, unit: 'messages', atMost: 0 },
           { what: 'in doubt for a while', value: doubted.length, unit: 'messages' },
         ],
       }

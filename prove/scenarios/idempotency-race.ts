@@ -10,7 +10,7 @@ export const idempotencyRace: Scenario = {
   name: 'idempotency-race',
   promise: 'However many requests with one Idempotency-Key come at the same time, they are one message with one id.',
   run: (run) =>
-    onRig(run, { producers: 2, workers: 1, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
+    onRig(run, { producers: 2, workers: 1, tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }] }, async (rig) => {
       const { tenant } = rig
       const recipients = recipientsOf(0, run.full ? 500 : 5)
       for (const [round, to] of recipients.entries()) {

@@ -17,7 +17,10 @@ export const manyLanes: Scenario = {
       run,
       {
         workers: 0,
-        tenants: Array.from({ length: LANES }, () => ({ wire: 'cloud-api', policy: 'must_arrive', rate: 20 }) as const),
+        tenants: Array.from(
+          { length: LANES },
+          () => ({ wire: 'cloud-api', policy: 'at_least_once', rate: 20 }) as const,
+        ),
         env: { LANEWAY_LANE_IDLE_SECONDS: '1' },
       },
       async (rig) => {

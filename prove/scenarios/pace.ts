@@ -17,7 +17,7 @@ export const pace: Scenario = {
   run: async (run) => {
     const rates = run.full ? [10, 80, 1_000] : [80]
     const seconds = run.full ? 60 : 8
-    const tenants = rates.map((rate) => ({ wire: 'cloud-api', policy: 'must_arrive', rate }) as const)
+    const tenants = rates.map((rate) => ({ wire: 'cloud-api', policy: 'at_least_once', rate }) as const)
     const env = { LANEWAY_LANE_CONCURRENCY: '100' }
     return onRig(run, { workers: 3, tenants, env, workerEnv: () => noted(run.folder) }, async (rig) => {
       // One lane after the other: two cores cannot show the faster one while they are busy with the other.

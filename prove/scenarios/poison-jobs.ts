@@ -29,7 +29,7 @@ export const poisonJobs: Scenario = {
     })
     return onRig(
       { ...run, build },
-      { workers: 2, supervised: true, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] },
+      { workers: 2, supervised: true, tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }] },
       async (rig) => {
         const { tenant } = rig
         const begunAt = performance.now()

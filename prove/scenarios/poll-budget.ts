@@ -19,7 +19,7 @@ export const pollBudget: Scenario = {
     'However slow the upstream and however many workers, a lane is polled at most 20 at once and a quarter of its rate.',
   alone: true,
   run: (run) => {
-    const tenants = RATES.map((rate) => ({ wire: 'partner-api', policy: 'must_arrive', rate }) as const)
+    const tenants = RATES.map((rate) => ({ wire: 'partner-api', policy: 'at_least_once', rate }) as const)
     // Nothing is ever delivered: everything is polled as often as it can be.
     const simulator = { SIMULATOR_SENT_MS: '0', SIMULATOR_DELIVERED_MS: '86400000', SIMULATOR_READ_MS: '86400000' }
     return onRig(run, { workers: 3, tenants, simulator }, async (rig) => {

@@ -61,7 +61,7 @@ async function record(run: Run, appendfsync: 'always' | 'everysec'): Promise<Rec
     { ...run, folder },
     {
       workers: 0,
-      tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }],
+      tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }],
       redisSettings: { appendfsync, 'auto-aof-rewrite-percentage': '0' },
       redisUnder: underTrace(trace),
     },

@@ -9,7 +9,7 @@ export const producerKill: Scenario = {
   name: 'producer-kill',
   promise: 'A request repeated with its key at another producer is one message, and no webhook answered 200 is lost.',
   run: (run) =>
-    onRig(run, { producers: 2, workers: 2, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
+    onRig(run, { producers: 2, workers: 2, tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }] }, async (rig) => {
       const { tenant } = rig
       rig.providerLine.delayReplies(20, 120)
       const random = run.random.fork('kills')

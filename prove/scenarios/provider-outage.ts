@@ -15,7 +15,7 @@ export const providerOutage: Scenario = {
   run: (run) => {
     const seconds = run.full ? 120 : 10
     const mostGiven = MOST_GIVEN[run.full ? 'full' : 'small']
-    const plan = { workers: 2, tenants: [{ wire: 'cloud-api', policy: 'never_repeat', rate: RATE }] } as const
+    const plan = { workers: 2, tenants: [{ wire: 'cloud-api', policy: 'at_most_once', rate: RATE }] } as const
     return onRig(run, { ...plan, env: { LANEWAY_UNCONFIRMED_WAIT_SECONDS: '5' } }, async (rig) => {
       const { tenant } = rig
       await rig.chatProduct.control({ behaviour: 'plain-500' })

@@ -20,8 +20,8 @@ export const redisFull: Scenario = {
         workers: 2,
         tenants: [
           // On this wire no evidence would correct a settling that was refused.
-          { wire: 'partner-api', policy: 'must_arrive', rate: 80 },
-          { wire: 'cloud-api', policy: 'never_repeat', rate: 80, campaign: true },
+          { wire: 'partner-api', policy: 'at_least_once', rate: 80 },
+          { wire: 'cloud-api', policy: 'at_most_once', rate: 80, campaign: true },
         ],
       },
       async (rig) => {

@@ -7,7 +7,7 @@ export const rollingRestarts: Scenario = {
   name: 'rolling-restarts',
   promise: 'A deployment loses, doubles and doubts no message, and no client sees a 5xx.',
   run: (run) =>
-    onRig(run, { producers: 2, workers: 2, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
+    onRig(run, { producers: 2, workers: 2, tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }] }, async (rig) => {
       const { tenant } = rig
       rig.providerLine.delayReplies(20, 120)
       const turns = [...rig.producers, ...rig.workers]

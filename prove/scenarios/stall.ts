@@ -16,7 +16,7 @@ export const stall: Scenario = {
   run: (run) => {
     const rates = run.full ? [10, 80, 1_000] : [80]
     const rounds = run.full ? 3 : 1
-    const tenants = rates.map((rate) => ({ wire: 'cloud-api', policy: 'must_arrive', rate }) as const)
+    const tenants = rates.map((rate) => ({ wire: 'cloud-api', policy: 'at_least_once', rate }) as const)
     const env = { LANEWAY_LANE_CONCURRENCY: '100' }
     return onRig(run, { workers: 3, tenants, env, workerEnv: () => noted(run.folder) }, async (rig) => {
       const seconds = 2 + (rounds * 3 * (STALL_MS + BETWEEN_MS)) / 1_000

@@ -17,7 +17,7 @@ export const storm429: Scenario = {
   promise: 'A throttled lane sends nothing inside a Retry-After, gives nothing up, and keeps no message twice.',
   run: (run) => {
     const limit = run.full ? 200 : 60
-    const plan = { workers: 3, tenants: [{ wire: 'cloud-api', policy: 'must_arrive', rate: 10 * limit }] } as const
+    const plan = { workers: 3, tenants: [{ wire: 'cloud-api', policy: 'at_least_once', rate: 10 * limit }] } as const
     return onRig(run, plan, async (rig) => {
       const { tenant } = rig
       await rig.chatProduct.control({ throughput: limit })

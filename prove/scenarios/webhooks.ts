@@ -26,7 +26,7 @@ export const webhooks: Scenario = {
   name: 'webhooks',
   promise: 'Status updates settle messages whenever and however often they come, and only those that are ours.',
   run: (run) =>
-    onRig(run, { workers: 1, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
+    onRig(run, { workers: 1, tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }] }, async (rig) => {
       const { tenant } = rig
       const recipients = recipientsOf(0, run.full ? 5_000 : 500)
       const endOf = await drawBehaviours(rig, run.random.fork('behaviours'), recipients)

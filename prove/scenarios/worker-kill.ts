@@ -36,8 +36,8 @@ export const workerKills: readonly Scenario[] = [workerKill('cloud-api'), worker
 
 /** One tenant whose messages must arrive, and one whose campaign messages must never be repeated. */
 export const bothPolicies = (wire: Wire) => [
-  { wire, policy: 'must_arrive' as const },
-  { wire, policy: 'never_repeat' as const, campaign: true },
+  { wire, policy: 'at_least_once' as const },
+  { wire, policy: 'at_most_once' as const, campaign: true },
 ]
 
 /**
@@ -49,10 +49,10 @@ export function policyFigures(found: Testimony, faults: PlannedFaults, wire: Wir
   const of = (policy: Policy) => found.posted.filter(({ tenant }) => tenant.policy === policy)
   const sentTwice = (policy: Policy) => of(policy).filter(({ to }) => twice.has(to)).length
   const figures: Figure[] = [
-    { what: 'never_repeat sent twice', value: sentTwice('never_repeat'), unit: 'messages', atMost: 0 },
+    { what: 'at_most_once sent twice', value: sentTwice('at_most_once'), unit: 'messages', atMost: 0 },
     {
-      what: 'must_arrive sent twice, flagged',
-      value: (100 * sentTwice('must_arrive')) / Math.max(1, of('must_arrive').length),
+      what: 'at_least_once sent twice, flagged',
+      value: (100 * sentTwice('at_least_once')) / Math.max(1, of('at_least_once').length),
       unit: '%',
       ...(wire === 'cloud-api' && full ? { atMost: 0.1 } : {}),
     },

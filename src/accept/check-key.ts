@@ -1,5 +1,6 @@
 // May this key do that? The same answer over HTTP, through the intake queue and for the client library.
 import { type Credential, type Permission, recentCredential } from '../store/credentials.ts'
+import { noteKeyUse } from '../store/key-uses.ts'
 import type { Redis } from '../store/redis.ts'
 import { Refusal } from './refusal.ts'
 
@@ -20,6 +21,7 @@ export async function checkKey(
   if (!credential.permissions.includes(permission)) {
     throw new Refusal('forbidden', 'forbidden', `The key lacks the permission ${permission}.`)
   }
+  noteKeyUse(redis, credential, nowMs)
   return credential
 }
 

@@ -3,7 +3,14 @@ import { secondsLeft, sharesOf } from '../messages/campaign-progress.ts'
 import { hasEnded } from '../messages/campaign-states.ts'
 import { readCounts } from '../store/campaign-counts.ts'
 import { lateOf } from '../store/campaign-preflight.ts'
-import { type CampaignPage, idOf, type ListedCampaign, listCampaigns, runningOn } from '../store/campaigns.ts'
+import {
+  type Campaign,
+  type CampaignPage,
+  idOf,
+  type ListedCampaign,
+  listCampaigns,
+  runningOn,
+} from '../store/campaigns.ts'
 import type { Redis } from '../store/redis.ts'
 import { findSender } from '../store/senders.ts'
 
@@ -11,7 +18,7 @@ import { findSender } from '../store/senders.ts'
 const RATE_GOOD_FOR_MS = 10_000
 
 /** Counts are read in one step, so that they add up to `total` in every description. */
-export async function describeCampaign(redis: Redis, campaign: ListedCampaign, nowMs: number) {
+export async function describeCampaign(redis: Redis, campaign: Campaign | ListedCampaign, nowMs: number) {
   const [counts, running, sender] = await Promise.all([
     readCounts(redis, campaign),
     runningOn(redis, campaign.lane),
@@ -29,7 +36,12 @@ export async function describeCampaign(redis: Redis, campaign: ListedCampaign, n
     /** Why it is paused. */
     reason: campaign.reason === '' ? null : campaign.reason,
     sender: sender?.number ?? null,
-    template: { name: template.name, language: template.language.code },
+    template: {
+      name: template.name,
+      language: template.language.code,
+      /** As they were given, with where each value comes from; a list of campaigns leaves them out. */
+      ...('components' in template && { components: template.components }),
+    },
     recipients,
     has_rows: campaign.rows_file !== '',
     created_at: iso(campaign.created_at),

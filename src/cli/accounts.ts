@@ -5,6 +5,7 @@ import {
   type AccountSetting,
   accountSettings,
   createAccount,
+  FIRST_POLICY_NAMES,
   findAccount,
   listAccounts,
   setAccountSetting,
@@ -32,7 +33,7 @@ export const accounts: Noun = {
         const account = await existingAccount(redis, await createAccount(redis, name))
         return {
           json: account,
-          text: `Account ${account.id}, ${account.name}, is there. Next: \`keys create\`, \`senders add\`.`,
+          text: `Account ${account.id}, ${account.name}, is created. Next: \`keys create\`, \`senders add\`.`,
         }
       },
     }),
@@ -52,7 +53,7 @@ export const accounts: Noun = {
     verb({
       usage: 'set <id> <setting> <value>',
       summary: `change a setting: ${settingNames.join(', ')}`,
-      example: '1 policy.campaign must_arrive',
+      example: '1 policy.campaign at_least_once',
       options: {},
       values: z
         .strictObject({
@@ -62,9 +63,11 @@ export const accounts: Noun = {
         })
         .superRefine(({ setting, value }, context) => {
           const { success } = accountSettings[setting].safeParse(value)
+          if (success) return
           const allowed = accountSettings[setting].unwrap().options.join(' or ')
-          if (!success)
-            context.addIssue({ code: 'custom', path: ['value'], message: `expected ${allowed}, got "${value}"` })
+          const newName = setting.startsWith('policy.') ? FIRST_POLICY_NAMES.get(value) : undefined
+          const hint = newName === undefined ? '' : `, which is called ${newName} now`
+          context.addIssue({ code: 'custom', path: ['value'], message: `expected ${allowed}, got "${value}"${hint}` })
         }),
       async run({ id, setting, value }, { redis }) {
         await existingAccount(redis, id)

@@ -63,6 +63,12 @@ export const contacts: Noun = {
             text: facts([
               ['Tag', `${tag.name} (${tag.id})`],
               ['Rows imported', String(counts.imported)],
+              [
+                'Repeated',
+                counts.repeated === 0
+                  ? ''
+                  : `${counts.repeated} with a number from an earlier row; the last row counts`,
+              ],
               ['New to the tag', String(counts.joined)],
               ['New contacts', String(counts.created)],
               ['Rows refused', `${counts.refused}${refusedRows === undefined ? '' : `, see ${refusedRows}`}`],

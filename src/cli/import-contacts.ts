@@ -1,6 +1,7 @@
 // Imports a CSV file of contacts in flat memory: rows are read and checked, and stored a thousand at a time while the next
 // thousand are read. Doing it again is harmless: a contact is known by its phone number.
 
+import { createNumberSet } from '../messages/number-set.ts'
 import type { CsvRecord } from '../store/csv.ts'
 import { type ContactCells, type ContactColumns, cellsOf, checkContact } from './contact-rows.ts'
 import type { RefusedReport } from './refused-report.ts'
@@ -16,6 +17,8 @@ export interface ImportCounts {
   /** Contacts that the account did not have before. */
   created: number
   refused: number
+  /** Imported rows whose number an earlier row of the file had: the later row counts. */
+  repeated: number
 }
 
 /**
@@ -31,7 +34,8 @@ export async function importContactRows(
     onBatch: (counts: ImportCounts, bytes: number) => void
   },
 ): Promise<ImportCounts> {
-  const counts: ImportCounts = { imported: 0, joined: 0, created: 0, refused: 0 }
+  const counts: ImportCounts = { imported: 0, joined: 0, created: 0, refused: 0, repeated: 0 }
+  const seen = createNumberSet()
   let batch: ContactCells[] = []
   let bytes = 0
   /** The batch that is being stored. */
@@ -62,6 +66,7 @@ export async function importContactRows(
       await work.report.add(record.line, checked.refused, cellsOf(record.cells, columns))
       continue
     }
+    if (!seen.add(Number(checked.contact.phone))) counts.repeated += 1
     batch.push(checked.contact)
     if (batch.length === BATCH) await storeBatch()
   }

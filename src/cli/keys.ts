@@ -7,10 +7,11 @@ import {
   PERMISSIONS,
   revokeCredential,
 } from '../store/credentials.ts'
+import { readKeyUses } from '../store/key-uses.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { clockTime, table } from './table.ts'
-import { accountId, duration, permissionList } from './typed.ts'
+import { accountId, duration, nameUpTo, permissionList } from './typed.ts'
 import { type Noun, verb } from './verb.ts'
 
 const KEY_ID = /^key_[0-9a-f]{12}$/
@@ -22,21 +23,27 @@ export const keys: Noun = {
     verb({
       usage: 'create',
       summary: 'make a key; it is shown this once, only its hash is stored',
-      example: '--account 1 --permissions messages:send,messages:read --expires-in 90d',
+      example: '--account 1 --permissions messages:send,messages:read --name "order service" --expires-in 90d',
       options: {
         '!--account <id>': 'account the key acts for',
         '!--permissions <list>': `one or more of ${PERMISSIONS.join(', ')}; separated by commas`,
+        '--name <name>': 'what to call it in `keys list`, such as the application that uses it',
         '--expires-in <duration>': 'such as 90s, 30m, 1h or 7d; without it the key does not expire',
       },
-      values: z.strictObject({ account: accountId, permissions: permissionList, expiresIn: duration.optional() }),
-      async run({ account, permissions, expiresIn }, { redis }) {
+      values: z.strictObject({
+        account: accountId,
+        permissions: permissionList,
+        name: nameUpTo(100).default(''),
+        expiresIn: duration.optional(),
+      }),
+      async run({ account, permissions, name, expiresIn }, { redis }) {
         await existingAccount(redis, account)
         const nowMs = Date.now()
         const expiresAtMs = expiresIn === undefined ? 0 : nowMs + expiresIn
-        const { id, secret } = await createCredential(redis, account, permissions, nowMs, expiresAtMs)
+        const { id, secret } = await createCredential(redis, account, permissions, nowMs, expiresAtMs, name)
         const until = expiresAtMs === 0 ? 'does not expire' : `expires ${clockTime(expiresAtMs)}`
         return {
-          json: { id, key: secret, account, permissions, expires_at: isoOrNull(expiresAtMs) },
+          json: { id, name, key: secret, account, permissions, expires_at: isoOrNull(expiresAtMs) },
           text: `${secret}\n\nThis is ${id} of account ${account}; it ${until}.\nKeep it now: it is not shown again.`,
         }
       },
@@ -50,10 +57,10 @@ export const keys: Noun = {
       values: z.strictObject({ account: accountId }),
       async run({ account }, { redis }) {
         await existingAccount(redis, account)
-        const keys = await listCredentials(redis, account)
+        const [keys, uses] = await Promise.all([listCredentials(redis, account), readKeyUses(redis, account)])
         return {
-          json: keys.map(documentOf),
-          text: keys.length === 0 ? `Account ${account} has no key yet.` : tableOf(keys),
+          json: keys.map((key) => documentOf(key, uses.get(key.id))),
+          text: keys.length === 0 ? `Account ${account} has no key yet.` : tableOf(keys, uses),
         }
       },
     }),
@@ -85,24 +92,31 @@ function stateOf(key: Credential): 'active' | 'expired' | 'revoked' {
   return key.expires_at !== 0 && key.expires_at <= Date.now() ? 'expired' : 'active'
 }
 
-const documentOf = (key: Credential) => ({
+const documentOf = (key: Credential, lastUsedAtMs = 0) => ({
   id: key.id,
+  name: key.name,
   account: key.account,
   permissions: key.permissions,
   state: stateOf(key),
   expires_at: isoOrNull(key.expires_at),
   created_at: isoOrNull(key.created_at),
+  /** To the minute. */
+  last_used_at: isoOrNull(lastUsedAtMs),
 })
 
-function tableOf(keys: readonly Credential[]): string {
+function tableOf(keys: readonly Credential[], uses: ReadonlyMap<string, number>): string {
   return table(
-    ['ID', 'STATE', 'EXPIRES', 'CREATED', 'PERMISSIONS'],
+    ['ID', 'NAME', 'STATE', 'EXPIRES', 'CREATED', 'LAST USED', 'PERMISSIONS'],
     keys.map((key) => [
       key.id,
+      key.name,
       stateOf(key),
       key.expires_at === 0 ? 'never' : clockTime(key.expires_at),
       clockTime(key.created_at),
+      lastUse(uses.get(key.id)),
       key.permissions.join(','),
     ]),
   )
 }
+
+const lastUse = (ms: number | undefined): string => (ms === undefined ? 'never' : clockTime(ms))

@@ -1,8 +1,10 @@
 // lanes: list, pause, resume, rate. A lane is what leaves one sender; both have the same number.
 import { z } from 'zod'
+import { counted } from '../messages/fault.ts'
 import { type LaneStatus, laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../store/lane-control.ts'
 import { type LaneQueues, openLaneQueues } from '../store/lane-queues.ts'
 import type { Redis } from '../store/redis.ts'
+import { spoken } from './campaigns/campaign-facts.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
 import { accountId, laneId, nameUpTo, rate } from './typed.ts'
@@ -34,8 +36,10 @@ export const lanes: Noun = {
       },
     ),
     onLane('resume <lane>', 'end the pause and the cooldown of a lane', {}, async (redis, queues, lane) => {
+      const { wait = 0, prioritized = 0, delayed = 0 } = await queues.counts(lane)
       await resumeLane(redis, queues, lane)
-      return `Lane ${lane} sends again.`
+      const waiting = wait + prioritized + delayed
+      return `Lane ${lane} is resumed; ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}.`
     }),
     verb({
       usage: 'rate <lane> <number>',
@@ -99,6 +103,7 @@ const tableOf = (all: readonly LaneStatus[]): string =>
       'NAME',
       'RATE',
       'WAITING',
+      'OLDEST',
       'DELAYED',
       'ACTIVE',
       'SET ASIDE',
@@ -107,7 +112,9 @@ const tableOf = (all: readonly LaneStatus[]): string =>
     ],
     all.map((lane) => [
       ...[lane.lane, lane.account, lane.number, lane.name, lane.rate].map(String),
-      ...[lane.waiting, lane.delayed, lane.active, lane.set_aside].map(String),
+      String(lane.waiting),
+      lane.oldest_waiting_at === null ? '' : ageOf(lane.oldest_waiting_at),
+      ...[lane.delayed, lane.active, lane.set_aside].map(String),
       lane.paused ? lane.paused_for || 'yes' : 'no',
       cooldownOf(lane),
     ]),
@@ -115,3 +122,5 @@ const tableOf = (all: readonly LaneStatus[]): string =>
 
 const cooldownOf = ({ cooldown_until, cooldown_code }: LaneStatus): string =>
   cooldown_until === null ? 'none' : [cooldown_until, cooldown_code].filter(Boolean).join(' ')
+
+const ageOf = (time: string): string => spoken(Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1_000)))

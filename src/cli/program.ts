@@ -12,6 +12,7 @@ import { withRedis } from './redis-session.ts'
 import { senders } from './senders.ts'
 import { templates } from './templates.ts'
 import type { Noun, Verb } from './verb.ts'
+import { VERSION } from './version.ts'
 
 const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes, campaigns]
 
@@ -39,6 +40,7 @@ export function createProgram(terminal: Terminal): Command {
   const program = new Command(PROGRAM)
     .description('Looks after a Laneway: accounts, keys, senders, templates, contacts, messages, lanes and campaigns.')
     .usage('<noun> <verb> [options]')
+    .version(VERSION, '--version', 'print the version of Laneway')
     .addHelpText('after', ABOUT)
     .exitOverride()
     .configureOutput({

@@ -96,7 +96,7 @@ export const senders: Noun = {
         const [sender] = await documentsOf(redis, [await findSender(redis, id)])
         return {
           json: sender,
-          text: `Sender ${id}, ${typedSender.number}, is there${sender?.default ? ' and is the default of its account' : ''}.`,
+          text: `Sender ${typedSender.number} is added; its lane is ${id}${sender?.default ? ', and it is the default of its account' : ''}.`,
         }
       },
     }),

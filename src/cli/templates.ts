@@ -1,4 +1,4 @@
-// templates: import, list. What is imported counts as approved by the chat product unless the file says otherwise.
+// templates: import, list, show. What is imported counts as approved by the chat product unless the file says otherwise.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
@@ -8,6 +8,7 @@ import { importTemplate, listTemplates } from '../store/templates.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure, fileFailure, reasonOf } from './failure.ts'
 import { table } from './table.ts'
+import { templateFacts } from './template-facts.ts'
 import { accountId } from './typed.ts'
 import { type Noun, verb } from './verb.ts'
 
@@ -53,6 +54,23 @@ export const templates: Noun = {
           json: templates.map(documentOf),
           text: templates.length === 0 ? `Account ${account} has no template yet.` : tableOf(templates),
         }
+      },
+    }),
+
+    verb({
+      usage: 'show <name>',
+      summary: 'show a template and what a message must fill in, in every language that it has',
+      example: 'order_update --account 1',
+      options: { '!--account <id>': 'account that may send it', '--language <code>': 'only in this language' },
+      values: z.strictObject({ name: z.string(), account: accountId, language: z.string().optional() }),
+      async run({ name, account, language }, { redis }) {
+        await existingAccount(redis, account)
+        const named = (await listTemplates(redis, account)).filter((template) => template.name === name)
+        const found = named.filter((template) => language === undefined || template.language === language)
+        if (found.length > 0) return { json: found, text: found.map(templateFacts).join('\n\n') }
+        const others = named.map((template) => template.language)
+        const but = others.length === 0 ? '; see `templates list`' : ` in ${language}, but in ${others.join(', ')}`
+        throw new CliFailure(`Account ${account} has no template ${name}${but}.`)
       },
     }),
   ],

@@ -99,7 +99,7 @@ export async function connectLaneway({ redisUrl, apiKey }: ConnectOptions): Prom
       for await (const status of statuses.follow([id], performance.now() + timeoutMs)) last = status
       if (last && isOutcome(last)) return last
       if (!last) throw new LanewayUnavailable('Redis was away until the time was over.')
-      throw new LanewayTimeout(`The message is still ${last.status}.`)
+      throw new LanewayTimeout(`After ${timeoutMs / 1_000} s the message is in the state ${last.status}.`)
     },
 
     subscribe: (ids) => statuses.follow(ids),

@@ -5,6 +5,12 @@ import type { IntakeRefusal } from '../jobs/intake.ts'
 export abstract class LanewayError extends Error {
   /** Snake case; for a refusal the same as over HTTP. */
   abstract readonly code: string
+
+  /** `message` is no own property of an Error that JSON.stringify would see. */
+  toJSON(): object {
+    const { name, code, message } = this
+    return { name, code, message }
+  }
 }
 
 /** It was refused and will be refused again: `message` says why, `details` names every field at fault. */
@@ -17,6 +23,10 @@ export class LanewayRefused extends LanewayError {
     super(message)
     this.code = code
     this.details = details
+  }
+
+  override toJSON(): object {
+    return { ...super.toJSON(), details: this.details }
   }
 }
 

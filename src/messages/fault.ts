@@ -46,7 +46,7 @@ export function wrongKind(expected: string, value: unknown): string {
   return value === undefined ? 'required' : `expected ${expected}, got ${kindOf(value)}`
 }
 
-/** A value from outside, fit to stand in a sentence: a number as it is, a string quoted and cut to 40 characters, a list or an object by its kind. */
+/** A value from outside for a sentence: a number as it is, a string quoted and cut to 40 characters, else its kind. */
 export function quoted(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (typeof value !== 'string') return kindOf(value)

@@ -1,6 +1,12 @@
 // The phone number of a recipient: from what a person types to the digits the chat product knows.
-import { type PhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/min'
-import { wrongKind } from './fault.ts'
+import {
+  getCountries,
+  getCountryCallingCode,
+  Metadata,
+  type PhoneNumber,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js/min'
+import { counted, wrongKind } from './fault.ts'
 
 /** Digits with country code, no plus; or why it is no number. The sentence never repeats the number. */
 export type ParsedPhone = { ok: true; digits: string } | { ok: false; message: string }
@@ -26,8 +32,7 @@ export function parsePhone(input: unknown): ParsedPhone {
   if (digits === '') return refused('has no digits')
   const number = parsePhoneNumberFromString(`+${digits}`, { extract: false })
   if (number === undefined) return refused('begins with no known country code, or is too short')
-  if (!number.isPossible())
-    return refused(`has a length that its country code, ${number.countryCallingCode}, does not have`)
+  if (!number.isPossible()) return refused(lengthOf(number))
   return { ok: true, digits: digitsOf(number) }
 }
 
@@ -45,6 +50,24 @@ function digitsOf(number: PhoneNumber): string {
  */
 function mexican(digits: string): string {
   return /^521[0-9]{10}$/.test(digits) ? `52${digits.slice(3)}` : digits
+}
+
+/** `has 4 digits after the country code, numbers of +1 have 10`: which of them it is must not be told. */
+function lengthOf({ country, countryCallingCode: code, nationalNumber }: PhoneNumber): string {
+  const digits = counted(nationalNumber.length, 'digit')
+  const plan = country ?? getCountries().find((each) => getCountryCallingCode(each) === code)
+  if (plan === undefined) return `has ${digits} after the country code, which no number of +${code} has`
+  const metadata = new Metadata()
+  metadata.selectNumberingPlan(plan)
+  const lengths = metadata.numberingPlan?.possibleLengths() ?? []
+  return `has ${digits} after the country code, numbers of +${code} have ${spans(lengths)}`
+}
+
+/** `7, 9 to 11`. */
+function spans(lengths: readonly number[]): string {
+  const ends = lengths.filter((length) => !lengths.includes(length + 1))
+  const starts = lengths.filter((length) => !lengths.includes(length - 1))
+  return starts.map((start, i) => (start === ends[i] ? `${start}` : `${start} to ${ends[i]}`)).join(' or ')
 }
 
 function refused(reason: string): ParsedPhone {

@@ -95,7 +95,10 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
       if (!(error instanceof ApiError && error.status === 401)) throw error
       // A browser asks for name and password only when it is told this scheme.
       const headers = { 'WWW-Authenticate': 'Basic realm="Laneway: any name, an admin key as password"' }
-      throw new ApiError(401, error.code, error.message, { headers })
+      const sentence = request.headers.authorization
+        ? error.message
+        : 'Sign in with any name and, as password, a key with the permission admin.'
+      throw new ApiError(401, error.code, sentence, { headers })
     }
     await showAllLanes()
     next()

@@ -6,18 +6,32 @@ import type { Redis } from './redis.ts'
 import { accountKey, rootKeys } from './redis-keys.ts'
 import { nextId } from './sequence.ts'
 
-const policy = z.enum(['must_arrive', 'never_repeat'])
+const policy = z.enum(['at_least_once', 'at_most_once'])
+export type Policy = z.infer<typeof policy>
 
 /** Settings of an account by the name people type, each with its default. */
 export const accountSettings = {
   contacts_shape: z.enum(['records', 'contacts']).default('records'),
   template_check: z.enum(['on', 'off']).default('on'),
-  'policy.transactional': policy.default('must_arrive'),
-  'policy.campaign': policy.default('never_repeat'),
+  'policy.transactional': policy.default('at_least_once'),
+  'policy.campaign': policy.default('at_most_once'),
 }
 export type AccountSetting = keyof typeof accountSettings
 
-const accountSchema = z.object({ id: z.coerce.number().int().positive(), name: z.string(), ...accountSettings })
+/** The policies by the names that the first version gave them: accounts of that time still hold those. */
+export const FIRST_POLICY_NAMES: ReadonlyMap<unknown, Policy> = new Map([
+  ['must_arrive', 'at_least_once'],
+  ['never_repeat', 'at_most_once'],
+])
+const renamed = (value: unknown): unknown => FIRST_POLICY_NAMES.get(value) ?? value
+
+const accountSchema = z.object({
+  id: z.coerce.number().int().positive(),
+  name: z.string(),
+  ...accountSettings,
+  'policy.transactional': z.preprocess(renamed, accountSettings['policy.transactional']),
+  'policy.campaign': z.preprocess(renamed, accountSettings['policy.campaign']),
+})
 export type Account = z.infer<typeof accountSchema>
 
 /** Creates an account with the default settings and returns its id. */

@@ -22,6 +22,8 @@ export const permissionSchema = z.enum(PERMISSIONS)
 
 const credentialSchema = z.object({
   id: z.string(),
+  /** What people call it; may be empty. */
+  name: z.string().default(''),
   account: z.coerce.number().int().positive(),
   permissions: z
     .string()
@@ -62,6 +64,7 @@ export async function createCredential(
   permissions: readonly Permission[],
   nowMs: number,
   expiresAtMs = 0,
+  name = '',
 ): Promise<{ id: string; secret: string }> {
   const secret = newSecret()
   const hash = hashOf(secret)
@@ -70,6 +73,7 @@ export async function createCredential(
   await redis.hset(credentialsOfAccountKey(account), id, hash)
   await redis.hset(credentialKey(hash), {
     id,
+    name,
     account,
     permissions: permissions.join(','),
     expires_at: expiresAtMs,

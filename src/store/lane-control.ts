@@ -1,4 +1,5 @@
 // Steering lanes by hand: list, pause, resume, change the pace. What the command line and the admin endpoints share.
+import { oldestWaitingAt } from './lane-age.ts'
 import { endLaneCooldown, laneCooldown } from './lane-cooldown.ts'
 import type { LaneQueues } from './lane-queues.ts'
 import type { Redis } from './redis.ts'
@@ -25,6 +26,8 @@ export interface LaneStatus {
   /** The same in a sentence, without numbers. */
   cooldown_for: string
   waiting: number
+  /** When the message was accepted that has waited longest, ISO 8601; null when none waits. */
+  oldest_waiting_at: string | null
   delayed: number
   active: number
   /** How often a worker reopened it because nothing left it, within a week of the last time. */
@@ -40,11 +43,12 @@ export async function listLanes(redis: Redis, queues: LaneQueues, account?: numb
 }
 
 async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender, nowMs: number): Promise<LaneStatus> {
-  const [paused, counts, cooldown, reopened] = await Promise.all([
+  const [paused, counts, cooldown, reopened, oldestAt] = await Promise.all([
     queues.isPaused(sender.id),
     queues.counts(sender.id),
     laneCooldown(redis, sender.id, nowMs),
     timesReopened(redis, sender.id),
+    oldestWaitingAt(redis, sender.id),
   ])
   return {
     lane: sender.id,
@@ -59,6 +63,7 @@ async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender, nowM
     cooldown_code: cooldown?.code ?? '',
     cooldown_for: cooldown?.sentence ?? '',
     waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
+    oldest_waiting_at: oldestAt === undefined ? null : new Date(oldestAt).toISOString(),
     delayed: counts.delayed ?? 0,
     active: counts.active ?? 0,
     reopened,

@@ -38,6 +38,8 @@ export const accountKey = (account: number): string => `lw:account:${account}`
 export const credentialKey = (secretHash: string): string => `lw:key:${secretHash}`
 /** HASH key id → SHA-256 of the secret, for listing and revoking. */
 export const credentialsOfAccountKey = (account: number): string => `lw:account:${account}:keys`
+/** HASH key id → when it was last used (epoch ms). */
+export const keyUsesKey = (account: number): string => `lw:account:${account}:key-uses`
 /** HASH sender digits → lane id, and `name:<name>` → lane id. */
 export const sendersOfAccountKey = (account: number): string => `lw:account:${account}:senders`
 /** HASH `<name>/<language>` → template definition, JSON. */

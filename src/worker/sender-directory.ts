@@ -3,7 +3,7 @@
 
 import type { Repeat } from '../messages/states.ts'
 import type { Provider, ProviderSender } from '../providers/provider.ts'
-import { findAccount } from '../store/accounts.ts'
+import { findAccount, type Policy } from '../store/accounts.ts'
 import type { MessageRecord } from '../store/message-records.ts'
 import { recently } from '../store/recently.ts'
 import type { Redis } from '../store/redis.ts'
@@ -42,8 +42,7 @@ export function createSenderDirectory(deps: {
     const account = sender && (await findAccount(redis, sender.account))
     if (!sender || !account) return undefined
     const isSafe = sender.provider === 'partner-api' && sender.honours_idempotency
-    const repeatOf = (policy: 'must_arrive' | 'never_repeat'): Repeat =>
-      isSafe ? 'safe' : policy === 'must_arrive' ? 'once' : 'never'
+    const repeatOf = (policy: Policy): Repeat => (isSafe ? 'safe' : policy === 'at_least_once' ? 'once' : 'never')
     return {
       sender,
       provider: deps.providers[sender.provider],

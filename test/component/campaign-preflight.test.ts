@@ -82,7 +82,8 @@ describe('uploaded rows', () => {
       '"A\tB",+49 1520 1000003,Ulm',
       'too,+49 1520 1000004,many,cells',
     ].join('\r\n')
-    expect((await service.upload(id, rows)).status).toBe(200)
+    const uploaded = await service.upload(id, rows)
+    expect(uploaded).toMatchObject({ status: 200, body: { data: { id, rows: expect.any(Number) } } })
     const { state, preflight } = await service.checked(id)
     expect(state).toBe('ready')
     expect(preflight).toMatchObject({

@@ -52,6 +52,10 @@ test('create, upload, preflight, start, watch, export', async () => {
   await json('start', id)
   const watched = await cli('watch', id)
   expect(watched.stdout).toContain('done')
+  // Nobody looks at a terminal here: lines instead of a bar, the last of them with how it ended.
+  expect(watched.stderr).toMatch(/^(\w+: \d of 2 taken up, 0 ended badly\n)+$/)
+  expect(watched.stderr).toContain('done: 2 of 2 taken up')
+  expect(watched.stdout).toContain('{"from":"row.name"}')
   expect(await json('list', '--account', String(service.tenant.account))).toMatchObject([
     { id, state: 'done', name: 'Spring' },
   ])

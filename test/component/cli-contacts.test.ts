@@ -65,6 +65,7 @@ test('rows become contacts of a new tag, and nothing but the document is printed
     joined: 2,
     created: 2,
     refused: 0,
+    repeated: 0,
     report: null,
   })
   expect(await members(document.tag.id)).toEqual([
@@ -112,6 +113,14 @@ test('refused rows are reported with line and reason, in a file for nobody else 
   const mended = JSON.parse((await importFile('Spring', '--json')).stdout)
   expect(mended).toMatchObject({ imported: 1, joined: 1, refused: 0 })
   expect(existsSync(report), 'the report of the earlier import').toBe(false)
+})
+
+test('a number that appears again in the file is told, and its last row counts', async () => {
+  const run = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,004915123456790\n', 'Twice')
+  expect(run.stdout).not.toContain('Repeated')
+  const again = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,4915123456790\n', 'Twice')
+  expect(again.stdout).toContain('Rows imported   3\n')
+  expect(again.stdout).toContain('Repeated        1 with a number from an earlier row; the last row counts\n')
 })
 
 test('--report says where the report goes, which cannot be the file itself', async () => {

@@ -43,6 +43,22 @@ function importFile(content: string, ...more: string[]) {
   return runCli(['templates', 'import', file, '--account', account, ...more], { REDIS_URL: server.url })
 }
 
+test('show tells what a message must fill in, and in which languages a template is there', async () => {
+  await importFile(JSON.stringify([template('order_update'), { ...template('order_update', 'Hallo'), language: 'de' }]))
+  const env = { REDIS_URL: server.url }
+  const show = (...words: string[]) => runCli(['templates', 'show', ...words, '--account', account], env)
+  const both = await show('order_update')
+  expect(both.stdout).toContain('Your order {{1}} is on its way. (1 in order)')
+  expect(both.stdout).toContain('Hallo (nothing to fill in)')
+  expect(JSON.parse((await show('order_update', '--language', 'de', '--json')).stdout)).toMatchObject([
+    { name: 'order_update', language: 'de', components: [{ type: 'BODY', text: 'Hallo' }] },
+  ])
+  expect(await show('order_update', '--language', 'en')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/has no template order_update in en, but in (en_US, de|de, en_US)\.\n$/),
+  })
+})
+
 const list = async () => {
   const run = await runCli(['templates', 'list', '--account', account, '--json'], { REDIS_URL: server.url })
   return JSON.parse(run.stdout)

@@ -1,9 +1,10 @@
 // The command line as a whole, and accounts, keys and senders through it. Real: Redis, and the compiled program where a
 // process matters.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkKey } from '../../src/accept/check-key.ts'
 import { findCredential } from '../../src/store/credentials.ts'
 import { openLaneQueues } from '../../src/store/lane-queues.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
@@ -36,6 +37,13 @@ afterAll(async () => {
   redis.disconnect()
   await server.stop()
   rmSync(dataDir, { recursive: true, force: true })
+})
+
+describe('the version', () => {
+  test('is that of package.json', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    expect(await cli('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
 })
 
 describe('help', () => {
@@ -166,8 +174,8 @@ describe('accounts', () => {
       name: 'Corner shop',
       contacts_shape: 'records',
       template_check: 'on',
-      'policy.transactional': 'must_arrive',
-      'policy.campaign': 'never_repeat',
+      'policy.transactional': 'at_least_once',
+      'policy.campaign': 'at_most_once',
     })
     expect(await json('accounts', 'list')).toContainEqual(account)
     expect((await cli('accounts', 'list')).stdout).toMatch(new RegExp(`^${account.id} +Corner shop +records +on `, 'm'))
@@ -175,9 +183,22 @@ describe('accounts', () => {
 
   test('keep a changed setting', async () => {
     const { id } = await json('accounts', 'create', 'Careful')
-    const changed = await json('accounts', 'set', String(id), 'policy.campaign', 'must_arrive')
-    expect(changed['policy.campaign']).toBe('must_arrive')
+    const changed = await json('accounts', 'set', String(id), 'policy.campaign', 'at_least_once')
+    expect(changed['policy.campaign']).toBe('at_least_once')
     expect(await json('accounts', 'list')).toContainEqual(changed)
+  })
+
+  test('that hold a policy by its first name show it by the present one, which is the only one to set', async () => {
+    const { id } = await json('accounts', 'create', 'Old')
+    await redis.hset(`lw:account:${id}`, { 'policy.transactional': 'never_repeat', 'policy.campaign': 'must_arrive' })
+    expect(await json('accounts', 'list')).toContainEqual(
+      expect.objectContaining({ id, 'policy.transactional': 'at_most_once', 'policy.campaign': 'at_least_once' }),
+    )
+    const { code, stderr } = await cli('accounts', 'set', String(id), 'policy.transactional', 'must_arrive')
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      'expected at_least_once or at_most_once, got "must_arrive", which is called at_least_once now',
+    )
   })
 
   test('that do not exist are not made by changing a setting', async () => {
@@ -210,6 +231,29 @@ describe('keys', () => {
     const list = await cli('keys', 'list', '--account', String(account), '--json')
     expect(list.stdout).not.toContain(made.key)
     expect(JSON.parse(list.stdout)).toMatchObject([{ id: made.id, state: 'active', expires_at: made.expires_at }])
+  })
+
+  test('have a name and tell when they were last used', async () => {
+    const { id: account } = await json('accounts', 'create', 'Named')
+    const of = ['--account', String(account)]
+    const made = await json('keys', 'create', ...of, '--permissions', 'messages:read', '--name', 'order service')
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ name: 'order service', last_used_at: null }])
+    expect((await cli('keys', 'list', ...of)).stdout).toMatch(/ order service +active +never .* never +messages:read/)
+
+    await checkKey(redis, made.key, 'messages:read', Date.parse('2026-03-01T12:00:00Z'))
+    // Within the minute nothing is written.
+    await checkKey(redis, made.key, 'messages:read', Date.parse('2026-03-01T12:00:59Z'))
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ last_used_at: '2026-03-01T12:00:00.000Z' }])
+    await checkKey(redis, made.key, 'messages:read', Date.parse('2026-03-01T12:01:00Z'))
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ last_used_at: '2026-03-01T12:01:00.000Z' }])
+  })
+
+  test('that are refused are not used', async () => {
+    const { id: account } = await json('accounts', 'create', 'Refused')
+    const of = ['--account', String(account)]
+    const made = await json('keys', 'create', ...of, '--permissions', 'messages:read')
+    await expect(checkKey(redis, made.key, 'admin', Date.now())).rejects.toThrow('lacks the permission')
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ last_used_at: null }])
   })
 
   test('live for ever without --expires-in', async () => {

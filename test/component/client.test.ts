@@ -91,6 +91,10 @@ describe('sending', () => {
     expect(results).toHaveLength(601)
     expect(results.flatMap((result, i) => (result.ok ? [] : [i]))).toEqual([550])
     expect(results[550]).toMatchObject({ ok: false, error: { code: 'invalid_request', details: [{ path: 'to' }] } })
+    // As a log would write it.
+    expect(JSON.parse(JSON.stringify(results[550]))).toMatchObject({
+      error: { name: 'LanewayRefused', message: expect.stringMatching(/^to: expected/), details: [{ path: 'to' }] },
+    })
     const ids = results.flatMap((result) => (result.ok ? [result.id] : []))
     expect(new Set(ids).size).toBe(600)
     await eventually(
@@ -127,7 +131,9 @@ describe('following', () => {
     expect(await laneway.status(id)).toEqual({ id, status: 'queued', errorMessage: null })
     const early = await failureOf(laneway.waitForOutcome(id, { timeoutMs: 300 }))
     expect(early).toBeInstanceOf(LanewayTimeout)
-    expect(early).toMatchObject({ message: 'The message is still queued.' })
+    expect(early).toMatchObject({
+      message: expect.stringMatching(/^After [\d.]+ s the message is in the state queued\.$/),
+    })
 
     const changes: MessageStatus[] = []
     for await (const change of laneway.subscribe([id])) {

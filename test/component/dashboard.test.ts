@@ -84,6 +84,9 @@ test('a browser without a key is asked for name and password', async () => {
   const answer = await fetch(`${service.url}/dashboard`)
   expect(answer.status).toBe(401)
   expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm=/)
+  expect(await answer.json()).toMatchObject({
+    message: expect.stringContaining('as password, a key with the permission admin'),
+  })
 })
 
 test('a key without the permission is refused', async () => {

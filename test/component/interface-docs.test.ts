@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config.ts'
 import { DASHBOARD_PATH } from '../../src/producer/dashboard.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { silentLog } from '../support/app.ts'
-import { readPage, tableUnder } from '../support/pages.ts'
+import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { routesOf } from '../support/routes.ts'
 
@@ -33,6 +33,35 @@ test('every endpoint has its section, and every section its endpoint', async () 
     .filter((endpoint) => !/\/$|\/\//.test(endpoint))
     .map((endpoint) => endpoint.replaceAll(/:(\w+)/g, '{$1}'))
   expect(documented.sort()).toEqual([...served, `GET ${DASHBOARD_PATH}`].sort())
+})
+
+test('every address that a page names is served', async () => {
+  const served = [...(await routesOf(producer.url)), `GET ${DASHBOARD_PATH}`].map((endpoint) => {
+    const [method = '', path = ''] = endpoint.split(' ')
+    return { method, path, first: path.split('/')[1], pattern: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`) }
+  })
+  const isWrong = (method: string | undefined, path: string): boolean => {
+    const [bare = ''] = path.split('?')
+    // Without a method it may be what several begin with, or a path of something else.
+    if (method === undefined && served.some(({ path }) => path.startsWith(`${bare}/`))) return false
+    if (method === undefined && !served.some(({ first }) => first === bare.split('/')[1])) return false
+    return !served.some((each) => each.pattern.test(bare) && each.method === (method ?? each.method))
+  }
+  const named = (page: Page) => [
+    ...page.code.map((code) => /^(?:(GET|POST|PUT|PATCH|DELETE) )?(\/[\w/{}.?=&-]*\w[\w/{}]*)$/.exec(code)),
+    ...page.shell.flatMap((line) => [...line.matchAll(/()(?:http:\/\/127\.0\.0\.1:3000|\$BASE)(\/[^\s'"]+)/g)]),
+  ]
+  const wrong = readPages()
+    // The simulator has addresses of its own; what was and what comes is told in the changelog and the decisions.
+    .filter(({ path }) => !/simulator\.md|CHANGELOG|adr\//.test(path))
+    .flatMap((each) =>
+      named(each).flatMap((match) =>
+        match?.[2] !== undefined && isWrong(match[1] || undefined, match[2]) ? [`${each.path}: ${match[0]}`] : [],
+      ),
+    )
+  expect(wrong).toEqual([])
+  expect(isWrong('POST', '/campaigns/cmp_2_1/begin')).toBe(true)
+  expect(isWrong(undefined, '/admin/queues')).toBe(true)
 })
 
 test('every error code is in the table, with its status', () => {

@@ -11,6 +11,7 @@ import { secretKeyOf } from '../../src/store/secret-key.ts'
 import { findSender, setSenderAccess } from '../../src/store/senders.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { silentLog } from '../support/app.ts'
+import { runCli } from '../support/cli.ts'
 import { flashSale } from '../support/example-templates.ts'
 import { acknowledgedId, audioTo, deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { startPartner } from '../support/partner.ts'
@@ -151,9 +152,17 @@ test('a refused sender stops its lane, says why, and keeps its messages until a 
   await reaches(service, other, elsewhere, 'read')
   for (const id of [refused, waiting]) expect((await deliveryOf(service, tenant, id)).status).toBe('queued')
   expect(await recordOf(refused)).toMatchObject({ tries: 0 })
+  const list = await runCli(['lanes', 'list', '--json'], { REDIS_URL: service.server.url })
+  const oldest = new Date(acceptedAtMs(parseMessageId(refused)?.ulid ?? '')).toISOString()
+  const lanes: { lane: number }[] = JSON.parse(list.stdout)
+  const laneOf = (lane: number) => lanes.find((each) => each.lane === lane)
+  expect(laneOf(tenant.partnerLane)).toMatchObject({ waiting: 2, oldest_waiting_at: oldest })
+  expect(laneOf(other.partnerLane)).toMatchObject({ waiting: 0, oldest_waiting_at: null })
 
   const admin = { authorization: `Bearer ${await tenant.key('admin')}` }
-  expect((await service.post(`/admin/lanes/${tenant.partnerLane}/resume`, {}, admin)).status).toBe(200)
+  expect((await service.post(`/admin/lanes/${tenant.cloudLane}/resume`, {}, admin)).status).toBe(200)
+  const resumed = await runCli(['lanes', 'resume', String(tenant.partnerLane)], { REDIS_URL: service.server.url })
+  expect(resumed.stdout).toBe(`Lane ${tenant.partnerLane} is resumed; 2 messages wait.\n`)
   for (const id of [refused, waiting]) await reaches(service, tenant, id, 'read')
   expect((await recipientsInOrder()).filter((to) => to === '491700003301')).toHaveLength(1)
   await queues.close()

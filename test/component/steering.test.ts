@@ -143,7 +143,7 @@ test('failed messages are counted by a dry run, then sent again by hand', async 
 })
 
 test('an unknown message that is sent again by hand is flagged as a possible duplicate', async () => {
-  await cli('accounts', 'set', String(tenant.account), 'policy.transactional', 'never_repeat')
+  await cli('accounts', 'set', String(tenant.account), 'policy.transactional', 'at_most_once')
   const id = await send('+15550100307')
   await reaches(id, 'unknown')
   const answer = await service.post('/admin/requeue', { state: 'unknown' }, bearer())

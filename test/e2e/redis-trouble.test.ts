@@ -158,7 +158,7 @@ test('a worker with a message in flight waits for its Redis as long as a stop ma
   await rig.redis.restart()
   await eventually(async () => (await statusOf(caller, id)) === 'sending', 'Redis is back', 60_000)
   rig.start('worker')
-  // It was sent, nobody wrote that down, and must_arrive sends it once more, flagged.
+  // It was sent, nobody wrote that down, and at_least_once sends it once more, flagged.
   await becomes(caller, id, 'delivered')
 })
 

@@ -29,6 +29,7 @@ test.each<[sentence: string, schema: z.ZodType, value: unknown]>([
   ['expected "chatapp", got "whatsapp"', z.literal('chatapp'), 'whatsapp'],
   ['expected "a", "b" or "c", got "d"', z.enum(['a', 'b', 'c']), 'd'],
   ['expected "a" or "b", got 7', z.enum(['a', 'b']), 7],
+  ['expected 1, got 9', z.literal(1), 9],
   ['at most 3 characters, got 4', z.string().max(3), 'four'],
   ['at least 1 character, got 0', z.string().min(1), ''],
   ['exactly 2 characters, got 3', z.string().length(2), 'abc'],

@@ -250,7 +250,7 @@ describe('tries', () => {
     expect(take(sending, { ...unsent, maxTries: 2 }).progress).toMatchObject({ state: 'failed', tries: 2 })
   })
 
-  test('under must_arrive are repeated once at most, and flagged', () => {
+  test('under at_least_once are repeated once at most, and flagged', () => {
     fc.assert(
       fc.property(progress, (before) => {
         const { progress: after } = take(before, { kind: 'decide', repeat: 'once', expired: false, maxTries: 3 })
@@ -278,7 +278,7 @@ describe('tries', () => {
     )
   })
 
-  test('under never_repeat are never repeated', () => {
+  test('under at_most_once are never repeated', () => {
     fc.assert(
       fc.property(progress, fc.boolean(), (before, expired) => {
         const { progress: after } = take(before, { kind: 'decide', repeat: 'never', expired, maxTries: 3 })

@@ -12,12 +12,13 @@ export function campaignFacts(campaign: CampaignDescription): string {
     ['State', campaign.state + (campaign.reason === null ? '' : `: ${campaign.reason}`)],
     ['From', campaign.sender ?? 'a sender that is gone'],
     ['Template', `${template.name} (${template.language})`],
+    ['Components', template.components?.length ? JSON.stringify(template.components) : ''],
     ['To', recipientsOf(campaign)],
     ['Scheduled', campaign.scheduled_at ?? ''],
     ['Started', campaign.started_at ?? ''],
     ['Ended', campaign.ended_at ?? ''],
     ['Valid until', campaign.valid_until ?? ''],
-    ...(preflight === undefined ? [] : preflightFacts(preflight)),
+    ...(preflight === undefined ? [] : preflightFacts(preflight, campaign.ended_at ?? campaign.started_at)),
     ['Recipients', String(progress.total)],
     ...STATES.map((state) => [`  ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const),
     ['Pace', progress.rate_per_second > 0 ? `${Math.round(progress.rate_per_second)} messages a second` : ''],
@@ -26,14 +27,23 @@ export function campaignFacts(campaign: CampaignDescription): string {
   ])
 }
 
-function preflightFacts(preflight: NonNullable<CampaignDescription['preflight']>): [string, string][] {
+function preflightFacts(
+  preflight: NonNullable<CampaignDescription['preflight']>,
+  begun: string | null,
+): [string, string][] {
   const refused = Object.entries(preflight.refused).filter(([, count]) => count > 0)
   return [
     ['Checked', preflight.checked_at ?? ''],
     ...preflight.problems.map(({ path, message }): [string, string] => ['Problem', `${path}: ${message}`]),
     ['Left out', refused.map(([reason, count]) => wordsFor(reason, count)).join(', ')],
     ['Excluded', preflight.excluded === 0 ? '' : `${preflight.excluded} by tag`],
-    ['Needs', `${spoken(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`],
+    // Once it has begun, its progress says when it ends.
+    [
+      'Estimated',
+      begun === null
+        ? `${spoken(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`
+        : '',
+    ],
     ['Would expire', preflight.would_expire === 0 ? '' : `${preflight.would_expire} before their turn`],
   ]
 }

@@ -1,4 +1,4 @@
-// campaigns watch: a progress bar until the campaign stops.
+// campaigns watch: a progress bar until the campaign stops; where nobody looks at a terminal, a line now and then.
 import type { Writable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
@@ -8,6 +8,8 @@ import { campaignArgument, existing, shown } from './campaign-desk.ts'
 import { spoken } from './campaign-facts.ts'
 
 const ASK_EVERY_MS = 200
+/** Between two lines in a log, unless the state changes. */
+const LINE_EVERY_MS = 5_000
 
 export const watchVerb = verb({
   usage: 'watch <id>',
@@ -17,10 +19,12 @@ export const watchVerb = verb({
   values: z.strictObject({ id: campaignArgument }),
   run: async ({ id }, { redis, stderr }) => {
     const bar = startBar(stderr)
+    const tell = 'isTTY' in stderr && stderr.isTTY === true ? () => {} : lineTeller(stderr)
     try {
       for (;;) {
         const now = await describeCampaign(redis, await existing(redis, id), Date.now())
         show(bar, now)
+        tell(now)
         if (!['checking', 'scheduled', 'running'].includes(now.state)) break
         await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
       }
@@ -45,12 +49,26 @@ function startBar(stream: Writable): SingleBar {
   return bar
 }
 
+/** Writes a line for what a bar would show. */
+function lineTeller(stream: Writable): (now: CampaignDescription) => void {
+  let last = { state: '', at: Number.NEGATIVE_INFINITY }
+  return ({ state, progress }) => {
+    const at = performance.now()
+    if (state === last.state && at - last.at < LINE_EVERY_MS) return
+    last = { state, at }
+    const { total, queued } = progress
+    stream.write(`${state}: ${total - queued} of ${total} taken up, ${badly(progress)} ended badly\n`)
+  }
+}
+
+const badly = ({ failed, unknown, expired }: CampaignDescription['progress']): number => failed + unknown + expired
+
 function show(bar: SingleBar, { state, progress }: CampaignDescription): void {
   bar.setTotal(progress.total)
   bar.update(progress.total - progress.queued, {
     state,
     rate: Math.round(progress.rate_per_second),
     left: progress.seconds_left === null ? '-' : spoken(progress.seconds_left),
-    badly: progress.failed + progress.unknown + progress.expired,
+    badly: badly(progress),
   })
 }

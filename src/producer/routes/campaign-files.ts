@@ -9,6 +9,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Request, Response } from 'express'
 import { z } from 'zod'
+import { countingRows } from '../../campaigns/count-rows.ts'
 import { EXPORT_FORMATS, exportCampaign } from '../../campaigns/export-campaign.ts'
 import { takeRows } from '../../campaigns/take-rows.ts'
 import { counted } from '../../messages/fault.ts'
@@ -32,8 +33,9 @@ export function campaignFileRoutes({ redis, config }: CampaignDeps): Route[] {
     const format = formatOf(request)
     try {
       const campaign = await ownCampaign(redis, call)
-      await takeRows({ redis, ...config }, campaign, format, flowing(request), ROWS_MAX_BYTES)
-      return { body: { status: true, message: 'rows uploaded', data: { id: idOf(campaign) } } }
+      const { bytes, rows } = countingRows(format, flowing(request))
+      await takeRows({ redis, ...config }, campaign, format, bytes, ROWS_MAX_BYTES)
+      return { body: { status: true, message: 'rows uploaded', data: { id: idOf(campaign), rows: rows() } } }
     } catch (error) {
       // What is left of it is read and dropped, so that the client gets to read the answer.
       request.resume()

@@ -1,0 +1,36 @@
+// A template as lines for a terminal: what people read, and what a message must fill in.
+import { type BlockShape, shapeOf, type Template } from '../messages/template.ts'
+import { facts } from './table.ts'
+
+export function templateFacts(template: Template): string {
+  const shape = shapeOf(template)
+  return facts([
+    ['Template', template.name],
+    ['Language', template.language],
+    ['Category', template.category],
+    ['Status', template.status],
+    ...blockFacts(shape, shape.named),
+    ...(shape.cards ?? []).flatMap((card, i) => [
+      ['Card', `card_index ${i}`] as const,
+      ...blockFacts(card, shape.named).map(([name, value]) => [`  ${name}`, value] as const),
+    ]),
+  ])
+}
+
+function blockFacts({ header, body, buttons }: BlockShape, named: boolean): [string, string][] {
+  const filled = (variables: readonly string[]): string => {
+    if (variables.length === 0) return 'nothing to fill in'
+    return named ? `parameters ${variables.join(', ')}, by name` : `${variables.length} in order`
+  }
+  const told: [string, string][] = []
+  if (header) {
+    const isText = header.kind === 'text'
+    told.push(['Header', isText ? `${header.text} (${filled(header.variables)})` : `${header.kind}, by its link`])
+  }
+  if (body) told.push(['Body', `${body.text} (${filled(body.variables)})`])
+  for (const [index, { kind, url }] of buttons.entries()) {
+    const needs = kind === 'COPY_CODE' ? ', needs a coupon code' : url ? `, needs the end of ${url.text}` : ''
+    told.push(['Button', `index ${index}: ${kind}${needs}`])
+  }
+  return told
+}
