@@ -1,7 +1,9 @@
 // Steering lanes by hand: list, pause, resume, change the pace. What the command line and the admin endpoints share.
+import { endLaneCooldown, laneCooldown } from './lane-cooldown.ts'
 import type { LaneQueues } from './lane-queues.ts'
 import type { Redis } from './redis.ts'
 import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from './senders.ts'
+import { redisNowMs } from './worker-beats.ts'
 
 export interface LaneStatus {
   lane: number
@@ -15,6 +17,12 @@ export interface LaneStatus {
   paused: boolean
   /** Why it is paused; empty while it runs. */
   paused_for: string
+  /** When its cooldown ends (ISO 8601); null while there is none. */
+  cooldown_until: string | null
+  /** What began the cooldown: a code of the chat product or a word of ours. Empty without one, or when unknown. */
+  cooldown_code: string
+  /** The same in a sentence, without numbers. */
+  cooldown_for: string
   waiting: number
   delayed: number
   active: number
@@ -24,12 +32,16 @@ export interface LaneStatus {
 
 /** How every lane of the account stands; without an account, all lanes. */
 export async function listLanes(redis: Redis, queues: LaneQueues, account?: number): Promise<LaneStatus[]> {
-  const senders = await listSenders(redis, account)
-  return Promise.all(senders.map((sender) => laneStatus(queues, sender)))
+  const [senders, now] = await Promise.all([listSenders(redis, account), redisNowMs(redis)])
+  return Promise.all(senders.map((sender) => laneStatus(redis, queues, sender, now)))
 }
 
-async function laneStatus(queues: LaneQueues, sender: Sender): Promise<LaneStatus> {
-  const [paused, counts] = await Promise.all([queues.isPaused(sender.id), queues.counts(sender.id)])
+async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender, nowMs: number): Promise<LaneStatus> {
+  const [paused, counts, cooldown] = await Promise.all([
+    queues.isPaused(sender.id),
+    queues.counts(sender.id),
+    laneCooldown(redis, sender.id, nowMs),
+  ])
   return {
     lane: sender.id,
     account: sender.account,
@@ -39,6 +51,9 @@ async function laneStatus(queues: LaneQueues, sender: Sender): Promise<LaneStatu
     rate: sender.rate,
     paused,
     paused_for: paused ? sender.paused_for : '',
+    cooldown_until: cooldown ? new Date(cooldown.until).toISOString() : null,
+    cooldown_code: cooldown?.code ?? '',
+    cooldown_for: cooldown?.sentence ?? '',
     waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
     delayed: counts.delayed ?? 0,
     active: counts.active ?? 0,
@@ -58,7 +73,12 @@ export async function pauseLane(redis: Redis, queues: LaneQueues, lane: number, 
   await queues.pause(lane)
 }
 
+/**
+ * Lets the lane send again: ends its pause and its cooldown. A provider that still wants the cooldown says so to the
+ * next message, which loses nothing. Dying in between leaves the lane paused; the command is run again.
+ */
 export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number): Promise<void> {
+  await endLaneCooldown(redis, lane)
   await queues.resume(lane)
   await setPausedFor(redis, lane, '')
 }

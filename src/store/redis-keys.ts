@@ -58,6 +58,8 @@ export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
 
 /** STRING: when the rest of a lane ends (ms), see scripts/message-rests.lua. */
 export const laneRestKey = (lane: number): string => `${lanePrefix(lane)}:rest`
+/** STRING `code|sentence`: what began the rest of a lane; ends with it. message-rests.lua appends `-reason` itself. */
+export const laneRestReasonKey = (lane: number): string => `${laneRestKey(lane)}-reason`
 /** STRING: the rest of one recipient of the lane, by its digits. */
 export const recipientRestKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
 
@@ -73,6 +75,10 @@ export const laneBacklogKeys = (lane: number, queue: string) => {
     active: `${prefix}:active`,
   }
 }
+/** HASH of BullMQ about the lane's queue: it has the field `paused` while nothing may leave. */
+export const laneMetaKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:meta`
+/** STRING of BullMQ: messages of this window of the pace, or a number beyond any pace while the whole lane waits. */
+export const laneLimiterKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:limiter`
 /** ZSET job id → time (ms) at which BullMQ set the job aside. */
 export const laneSetAsideKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:failed`
 /** What the keys of all campaigns of a lane begin with; message-states.lua appends the campaign's number. */

@@ -113,7 +113,7 @@ end
 
 local resting, waitMs = ARGV[15], nil
 if resting == 'lane' then
-  restLane(ARGV[16], tonumber(ARGV[17]), now)
+  restLane(ARGV[16], tonumber(ARGV[17]), now, ARGV[9])
 elseif resting == 'recipient' then
   waitMs = restRecipient(ARGV[16], tonumber(ARGV[17]), now)
 end

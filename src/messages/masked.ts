@@ -1,0 +1,10 @@
+// A provider's sentence as a log line or a list of lanes may hold it: without what may be a phone number, an id or a
+// token. Pure.
+
+/** Five digits or more, also when they are grouped as people write numbers. */
+const NUMBER = /\d(?:[\s().+-]{0,2}\d){4,}/g
+/** Longer than any word: a token or an opaque id. */
+const SECRET = /[\w-]{20,}/g
+
+/** The sentence with numbers of five digits or more, and whatever looks like a token, replaced by `…`. */
+export const masked = (sentence: string): string => sentence.replace(SECRET, '…').replace(NUMBER, '…')
