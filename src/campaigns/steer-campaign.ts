@@ -10,8 +10,8 @@ import { findAccount } from '../store/accounts.ts'
 import type { CampaignQueue } from '../store/campaign-queue.ts'
 import { queuedMessagesOf } from '../store/campaign-queued.ts'
 import { type Campaign, createCampaign, idOf, type MoveOptions, moveCampaign, NOW } from '../store/campaigns.ts'
-import { lookAgain } from '../store/lane-survey.ts'
-import { cancel } from '../store/messages.ts'
+import { cancelStep } from '../store/cancel-message.ts'
+import { lookForJob } from '../store/queued-again.ts'
 import type { Redis } from '../store/redis.ts'
 import { findTemplate } from '../store/templates.ts'
 
@@ -64,7 +64,8 @@ export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promi
   const epoch = await move(deps, campaign, 'resume', { begins: true, rewind: REWIND, fields })
   await deps.queue.add('fan-out', campaign, epoch)
   // Those that wait for another try lost their job to the pause: the sweep is told to give them one now.
-  for (const ulid of await queuedMessagesOf(deps.redis, campaign)) await lookAgain(deps.redis, campaign.lane, ulid, 0)
+  for (const ulid of await queuedMessagesOf(deps.redis, campaign))
+    await lookForJob(deps.redis, campaign.lane, [ulid], 0)
 }
 
 /** Nothing more is sent, for good. */
@@ -72,7 +73,7 @@ export async function cancelCampaign(deps: SteerDeps, campaign: Campaign): Promi
   await move(deps, campaign, 'cancel', { begins: true, fields: { ended_at: NOW, reason: '' } })
   // Recipients without a record need no writing: they count as cancelled with the campaign.
   for (const ulid of await queuedMessagesOf(deps.redis, campaign)) {
-    await cancel(deps.redis, { lane: campaign.lane, ulid })
+    await cancelStep(deps.redis, { lane: campaign.lane, ulid }, deps.retentionMs)
   }
 }
 

@@ -16,10 +16,14 @@ type Issue = z.core.$ZodIssue
  * `at` is the path of `input` itself when it is a part of a larger body, for example `template.components[1]`.
  */
 export function faultsOf(error: z.ZodError, input: unknown, at = ''): Fault[] {
-  return error.issues.map((issue) => ({
-    path: issue.path.reduce(joinPath, at),
-    message: sentence(issue, valueAt(input, issue.path)),
-  }))
+  return error.issues.flatMap((issue) => {
+    const path = issue.path.reduce(joinPath, at)
+    // Of all the fields that an object does not know zod makes one issue, at the object itself.
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ path: joinPath(path, key), message: 'unknown field' }))
+    }
+    return [{ path, message: sentence(issue, valueAt(input, issue.path)) }]
+  })
 }
 
 /** The fault of a field that holds another kind of value than `expected` ("a string"), or nothing at all. */

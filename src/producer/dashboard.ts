@@ -11,6 +11,7 @@ import express from 'express'
 import { MOVE_QUEUE } from '../jobs/bulk-move.ts'
 import { CAMPAIGN_QUEUE } from '../jobs/campaigns.ts'
 import { POLL_QUEUE } from '../jobs/poll-status.ts'
+import { REQUEUE_QUEUE } from '../jobs/requeue.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import type { Redis } from '../store/redis.ts'
 import { sharedQueuePrefix } from '../store/redis-keys.ts'
@@ -41,7 +42,7 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
       },
     },
   })
-  const shared = [MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE].map((name) => {
+  const shared = [MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, REQUEUE_QUEUE].map((name) => {
     const queue = new Queue(name, { connection: deps.redis, prefix: sharedQueuePrefix(name), skipMetasUpdate: true })
     queue.on('error', () => {})
     // All accounts share this queue, and the board can hide a queue, not a job: so nobody sees whose job it is.

@@ -7,6 +7,7 @@ import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { openCampaignQueue } from '../store/campaign-queue.ts'
 import { openLaneQueues } from '../store/lane-queues.ts'
 import { connectFailFast, readyOrLate } from '../store/redis.ts'
+import { openRequeueQueue } from '../store/requeue-queue.ts'
 import { secretKeyOf } from '../store/secret-key.ts'
 import { createDashboard, DASHBOARD_PATH } from './dashboard.ts'
 import { createListener } from './listener.ts'
@@ -21,7 +22,9 @@ import { contactRoutes } from './routes/contacts.ts'
 import { galleryRoutes } from './routes/gallery.ts'
 import { healthRoutes } from './routes/health.ts'
 import { lookupRoutes } from './routes/lookups.ts'
+import { messageByIdRoutes } from './routes/message-by-id.ts'
 import { messageRoutes } from './routes/messages.ts'
+import { requeueRoutes } from './routes/requeue.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000
@@ -50,17 +53,20 @@ export async function startProducer(
   const queues = openLaneQueues(redis)
   const moves = openMoves(redis)
   const campaigns = openCampaignQueue(redis)
+  const requeues = openRequeueQueue(redis)
   const opaqueIds = createOpaqueIds(secretKeyOf(config))
   const routes: (Route | DirectRoute)[] = [
     ...healthRoutes({ redis }),
     ...messageRoutes({ redis, config, queues }),
     ...batchRoutes({ redis, config, queues }),
     ...lookupRoutes({ redis }),
+    ...requeueRoutes({ redis, queues, requeues }),
+    ...messageByIdRoutes({ redis, queues, config }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...campaignFileRoutes({ redis, config, campaigns }),
-    ...adminRoutes({ redis, queues, config }),
+    ...adminRoutes({ redis, queues }),
     ...cloudWebhookRoutes({ redis, config, log, opaqueIds }),
   ]
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
@@ -87,6 +93,7 @@ export async function startProducer(
       clearTimeout(limit)
       await moves.close()
       await campaigns.close()
+      await requeues.close()
       await queues.close()
       redis.disconnect()
       log.info('producer.stopped')

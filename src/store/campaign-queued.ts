@@ -2,11 +2,19 @@
 import type { CampaignId } from '../messages/campaign-id.ts'
 import { LETTERS } from './message-records.ts'
 import type { Redis } from './redis.ts'
-import { messageKey, openKey } from './redis-keys.ts'
+import { messageKey, queuedAgainKey } from './redis-keys.ts'
 
-/** Their ULIDs. They are among the lane's open messages, which are few: those in flight, unconfirmed or thrown back. */
+/** Most records read at a time: after a large requeue 100,000 messages may be queued again. */
+const AT_ONCE = 1_000
+
+/** Their ULIDs. */
 export async function queuedMessagesOf(redis: Redis, { lane, number }: CampaignId): Promise<string[]> {
-  const open = await redis.zrangebyscore(openKey(lane), '-inf', '+inf')
-  const records = await Promise.all(open.map((ulid) => redis.hmget(messageKey(lane, ulid), 's', 'r')))
-  return open.filter((_ulid, i) => records[i]?.[0] === LETTERS.queued && records[i]?.[1] === String(number))
+  const again = await redis.zrange(queuedAgainKey(lane), '0', '-1')
+  const found: string[] = []
+  for (let from = 0; from < again.length; from += AT_ONCE) {
+    const some = again.slice(from, from + AT_ONCE)
+    const records = await Promise.all(some.map((ulid) => redis.hmget(messageKey(lane, ulid), 's', 'r')))
+    found.push(...some.filter((_ulid, i) => records[i]?.[0] === LETTERS.queued && records[i]?.[1] === String(number)))
+  }
+  return found
 }

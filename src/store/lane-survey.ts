@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { laneQueue } from '../jobs/lanes.ts'
 import type { Redis } from './redis.ts'
-import { laneBacklogKeys, openKey, pollKey, rootKeys } from './redis-keys.ts'
+import { laneBacklogKeys, openKey, pollKey, queuedAgainKey, rootKeys } from './redis-keys.ts'
 
 /** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
 const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])
@@ -13,11 +13,15 @@ export interface LaneSurvey {
   backlog: number
   /** ULIDs of messages whose time to be looked at has come, the oldest first, at most 200. */
   overdue: string[]
+  /** ULIDs of messages queued again of which nobody has made sure lately that they have a job, at most 500. */
+  jobless: string[]
   /** When the next status poll is due (epoch ms); undefined when none is. */
   nextPollAt: number | undefined
 }
 
 const OVERDUE_AT_ONCE = 200
+/** Looked at in one round trip, and in no hurry: whoever queues a message again adds its job, too. */
+const JOBLESS_AT_ONCE = 500
 
 /** Surveys all lanes in one round trip. */
 export async function surveyLanes(redis: Redis, nowMs: number): Promise<LaneSurvey[]> {
@@ -26,18 +30,20 @@ export async function surveyLanes(redis: Redis, nowMs: number): Promise<LaneSurv
   return Promise.all(
     lanes.map(async (lane) => {
       const keys = laneBacklogKeys(lane, laneQueue(lane))
-      const [waiting, prioritized, delayed, active, overdue, next] = await Promise.all([
+      const [waiting, prioritized, delayed, active, overdue, jobless, next] = await Promise.all([
         redis.llen(keys.waiting),
         redis.zcard(keys.prioritized),
         redis.zcard(keys.delayed),
         redis.llen(keys.active),
         redis.zrangebyscore(openKey(lane), '-inf', nowMs, 'LIMIT', 0, OVERDUE_AT_ONCE),
+        redis.zrangebyscore(queuedAgainKey(lane), '-inf', nowMs, 'LIMIT', 0, JOBLESS_AT_ONCE),
         nextPollAt(redis, lane),
       ])
       return {
         lane,
         backlog: waiting + prioritized + delayed + active,
         overdue,
+        jobless,
         nextPollAt: next,
       }
     }),

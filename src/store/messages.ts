@@ -16,10 +16,11 @@ import {
   messageKey,
   openKey,
   pollKey,
+  queuedAgainKey,
   recipientRestKey,
 } from './redis-keys.ts'
 
-/** What a claim writes into a new record. */
+/** What a new record holds. */
 export interface NewMessage {
   to: string
   type: MessageRecord['type']
@@ -34,8 +35,8 @@ export interface NewMessage {
   again?: boolean
 }
 
-const claimScript = defineScript('message-claim', 6)
-const stepScript = defineScript('message-step', 5)
+const claimScript = defineScript('message-claim', 7)
+const stepScript = defineScript('message-step', 6)
 
 const claimReply = z.union([
   z.tuple([z.enum(['done', 'ignored', 'held', 'stopped']), stateSchema, z.string()]),
@@ -72,7 +73,7 @@ export async function claim(
     redis,
     [
       ...[messageKey(lane, id.ulid), openKey(lane), endedBadlyKey(lane), jobKey(id)],
-      ...[laneRestKey(lane), recipientRestKey(lane, message.to)],
+      ...[laneRestKey(lane), recipientRestKey(lane, message.to), queuedAgainKey(lane)],
     ],
     [
       id.ulid,
@@ -85,18 +86,23 @@ export async function claim(
       campaignPrefix(id.lane),
       times.evidenceWaitMs,
       storedProblem(workerLost),
-      ...['t', message.to, 'k', message.type],
-      ...['y', message.class === 'transactional' ? 't' : 'c', 'u', message.validUntil],
-      ...(message.filled === undefined ? ['x', message.text] : ['v', JSON.stringify(message.filled)]),
-      ...(message.campaign === undefined ? [] : ['g', message.campaign]),
-      ...(message.run === undefined ? [] : ['r', message.run]),
-      ...(message.again ? ['o', 1] : []),
+      ...newRecordFields(message),
     ],
   )
   const [verdict, state, last] = claimReply.parse(reply)
   if (verdict !== 'lane_rests' && verdict !== 'recipient_rests') return { verdict, state }
   return { verdict, state, waitMs: Number(last) }
 }
+
+/** Fields and values of a new record, as scripts take them. */
+export const newRecordFields = (message: NewMessage): (string | number)[] => [
+  ...['t', message.to, 'k', message.type],
+  ...['y', message.class === 'transactional' ? 't' : 'c', 'u', message.validUntil],
+  ...(message.filled === undefined ? ['x', message.text] : ['v', JSON.stringify(message.filled)]),
+  ...(message.campaign === undefined ? [] : ['g', message.campaign]),
+  ...(message.run === undefined ? [] : ['r', message.run]),
+  ...(message.again ? ['o', 1] : []),
+]
 
 interface StepArguments {
   kind: string
@@ -109,7 +115,6 @@ interface StepArguments {
   waitMs?: number
   firstPollMs?: number | undefined
   atMs?: number
-  validUntil?: number
   rest?: Rest
 }
 
@@ -170,17 +175,13 @@ export const giveEvidence = (
 export const decide = (redis: Redis, id: MessageId, repeat: Repeat, maxTries: number): Promise<StepResult> =>
   takeStep(redis, id, { kind: 'decide', option: repeat, maxTries })
 
-/** A person wants a message tried again that ended failed, unknown, expired or cancelled. */
-export const requeue = (redis: Redis, id: MessageId, validUntil: number): Promise<StepResult> =>
-  takeStep(redis, id, { kind: 'requeue', detail: 'by hand', validUntil })
-
-/** Stops a message that is not being sent. */
-export const cancel = (redis: Redis, id: MessageId): Promise<StepResult> => takeStep(redis, id, { kind: 'cancel' })
-
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promise<StepResult> {
   const reply = await stepScript(
     redis,
-    [messageKey(id.lane, id.ulid), openKey(id.lane), pollKey(id.lane), endedBadlyKey(id.lane), jobKey(id)],
+    [
+      ...[messageKey(id.lane, id.ulid), openKey(id.lane), pollKey(id.lane), endedBadlyKey(id.lane), jobKey(id)],
+      queuedAgainKey(id.lane),
+    ],
     [
       id.ulid,
       step.kind,
@@ -194,7 +195,7 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promi
       step.waitMs ?? 0,
       step.firstPollMs ?? '',
       step.atMs ?? '',
-      step.validUntil ?? '',
+      '',
       campaignPrefix(id.lane),
       ...(step.rest === undefined ? [''] : storedRest(id.lane, step.rest)),
     ],
@@ -211,4 +212,5 @@ const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)
 /** `|` separates entries of the history and the parts of a problem. */
 const storable = (text: string): string => text.replaceAll('|', '/')
 
-const jobKey = (id: MessageId): string => laneJobKey(id.lane, laneQueue(id.lane), messageId(id.lane, id.ulid))
+/** Where BullMQ keeps the job of a message. */
+export const jobKey = (id: MessageId): string => laneJobKey(id.lane, laneQueue(id.lane), messageId(id.lane, id.ulid))

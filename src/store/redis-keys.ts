@@ -16,6 +16,8 @@ export const rootKeys = {
   lanes: 'lw:lanes',
   /** SET of lanes that have or had a campaign. */
   campaignLanes: 'lw:campaign-lanes',
+  /** STRING: somebody has trimmed the lists of messages that ended badly within this period. */
+  trimmed: 'lw:trimmed',
   /** Pub/sub channel: lane ids that got work. */
   wake: 'lw:wake',
   /** Pub/sub channel: ids of bulk moves that ended. */
@@ -49,8 +51,10 @@ export const inboundKey = (account: number, providerMessageId: string): string =
 export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
-/** ZSET ulid → time (ms) at which the sweep must look at it: sending, unconfirmed, or queued without a proven job. */
+/** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
 export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
+/** ZSET ulid → time (ms) at which somebody must make sure that a message which was queued again has a job. */
+export const queuedAgainKey = (lane: number): string => `${lanePrefix(lane)}:queued-again`
 /** HASH ulid → how often a worker ran its job alone and died over it, see worker/suspects.ts. */
 export const loneRunsKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
 /** ZSET ulid → time (ms) of the next status poll. */
@@ -65,6 +69,10 @@ export const recipientRestKey = (lane: number, to: string): string => `${lanePre
 
 /** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
 export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
+/** HASH: how far a job that sends messages again is on this lane: cursor and counts. */
+export const requeueProgressKey = (lane: number, job: string): string => `${lanePrefix(lane)}:requeue:${job}`
+/** HASH of one job that sends messages again: what it was asked for, and whether it is done. */
+export const requeueJobKey = (job: string): string => `lw:requeue:${job}`
 /** Where BullMQ keeps the jobs of a lane that are not finished: LIST, ZSET, ZSET, LIST. */
 export const laneBacklogKeys = (lane: number, queue: string) => {
   const prefix = `${lanePrefix(lane)}:${queue}`

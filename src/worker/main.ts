@@ -7,6 +7,7 @@ import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-call.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { partnerApi } from '../providers/partner-api.ts'
+import { trimEndedBadly } from '../store/ended-badly.ts'
 import { openLaneQueues } from '../store/lane-queues.ts'
 import { connectPatient } from '../store/redis.ts'
 import { rootKeys } from '../store/redis-keys.ts'
@@ -20,6 +21,7 @@ import { createLaneTrouble } from './lane-trouble.ts'
 import { createLanes } from './lanes.ts'
 import { startMoves } from './move-files.ts'
 import { repeatedly } from './repeatedly.ts'
+import { startRequeues } from './requeue.ts'
 import { sendMessage } from './send-message.ts'
 import { createSenderDirectory } from './sender-directory.ts'
 import { startStatusPolls } from './status-polls.ts'
@@ -32,6 +34,8 @@ const DRAIN_MS = 16_000
 const DRAIN_WITHOUT_REDIS_MS = 1_000
 /** A Redis that does not answer within this is taken to be away. */
 const ANSWER_MS = 1_000
+/** How often the lists of what ended badly are trimmed. */
+const TRIM_MS = 3_600_000
 /** Redis gets this long for anything else that a stop asks of it: a connection that waits would wait for ever. */
 const LAST_WORDS_MS = 500
 
@@ -75,14 +79,17 @@ export async function startWorker(
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config, log, queues })
   const campaigns = startCampaignJobs({ redis, config, log, queues })
+  const requeues = startRequeues({ redis, config, log, queues })
 
   listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
   await listener.subscribe(rootKeys.wake)
   // A full Redis refuses it. Nothing needs the first beat but whoever asks whether a worker is there.
   await beat(redis, name).catch((error: unknown) => log.debug({ err: error }, 'beat.refused'))
   const beating = repeatedly(BEAT_MS, () => beat(redis, name), log)
+  const trimNow = () => ({ nowMs: Date.now(), retentionMs: config.retentionMs, everyMs: TRIM_MS })
   const sweepDeps = { redis, config, log, queues, lanes, directory, followByPolling }
   const sweeping = repeatedly(SWEEP_MS, () => sweep(sweepDeps), log)
+  const trimming = repeatedly(TRIM_MS, () => trimEndedBadly(redis, trimNow()), log)
   log.info({ worker: name }, 'worker.started')
 
   return {
@@ -93,6 +100,7 @@ export async function startWorker(
      */
     async close() {
       sweeping.stop()
+      trimming.stop()
       const answers = await within(ANSWER_MS, redis.ping()).catch(() => undefined)
       const limitMs = answers === undefined && lanes.inHand() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS
       await Promise.all([
@@ -100,6 +108,7 @@ export async function startWorker(
         polls.stop(limitMs),
         moves.stop(limitMs),
         campaigns.stop(limitMs),
+        requeues.stop(limitMs),
         intake.stop(limitMs),
       ])
       beating.stop()

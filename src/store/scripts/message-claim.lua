@@ -5,6 +5,7 @@
 -- KEYS[1] record of the message (HASH)
 -- KEYS[2] open messages of the lane (ZSET)      KEYS[3] messages that ended badly (ZSET)
 -- KEYS[4] the message's job in BullMQ (HASH)    KEYS[5] rest of the lane, KEYS[6] rest of the recipient (STRING)
+-- KEYS[7] messages queued again (ZSET)
 -- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
 -- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
 -- ARGV[7] number of the campaign ('' = none)     ARGV[8] what the keys of the lane's campaigns begin with
@@ -28,6 +29,7 @@ if run ~= '' and p.state == QUEUED then
       step(p, { kind = 'cancel' })
       redis.call('HSET', KEYS[1], 's', p.state, 'h', told(p.story, p.state, now, tonumber(ARGV[3]), ''))
       redis.call('ZREM', KEYS[2], ARGV[1])
+      redis.call('ZREM', KEYS[7], ARGV[1])
       count(prefix, run, before, p.state)
     end
     return { 'stopped', p.state, p.attempt }
@@ -73,6 +75,7 @@ end
 redis.call('HSET', KEYS[1], unpack(fields))
 if not exists then redis.call('PEXPIRE', KEYS[1], ARGV[6]) end
 count(prefix, run, before, p.state)
+if before == QUEUED then redis.call('ZREM', KEYS[7], ARGV[1]) end
 
 if verdict == 'held' then
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[9]), ARGV[1])

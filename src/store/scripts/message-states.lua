@@ -179,3 +179,10 @@ local function count(prefix, run, from, to, isLost)
   if from then redis.call('HINCRBY', key, from, -1) end
   redis.call('HINCRBY', key, to, 1)
 end
+
+-- The counts of a campaign live as long as the campaign: they are made by the first message that is counted, which may
+-- be after the campaign has ended.
+local function keepCounts(campaign)
+  local ttl = redis.call('PTTL', campaign)
+  if ttl > 0 then redis.call('PEXPIRE', campaign .. ':counts', ttl) end
+end
