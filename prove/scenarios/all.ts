@@ -16,6 +16,7 @@ import { providerOutage } from './provider-outage.ts'
 import { redisFull } from './redis-full.ts'
 import { redisKill } from './redis-kill.ts'
 import { refusedRepeat } from './refused-repeat.ts'
+import { requeueStorm } from './requeue-storm.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
 import { storm429 } from './storm-429.ts'
 import { webhooks } from './webhooks.ts'
@@ -42,4 +43,5 @@ export const SCENARIOS: readonly Scenario[] = [
   rollingRestarts,
   idempotencyRace,
   pace,
+  requeueStorm,
 ]
