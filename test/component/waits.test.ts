@@ -34,7 +34,8 @@ afterAll(async () => {
 
 let numbers = 0
 async function newLane(): Promise<number> {
-  const number = `4917000${(numbers += 1) + 10_000}`
+  numbers += 1
+  const number = `4917000${numbers + 10_000}`
   const sender = { account, number, name: '', provider: 'partner-api', baseUrl: 'http://127.0.0.1:9' } as const
   const more = { sealedToken: 'x', phoneNumberId: '', rate: 80, honoursIdempotency: false, isDefault: false }
   const lane = await addSender(redis, { ...sender, ...more })
