@@ -40,7 +40,16 @@ export async function obstacles(
   lane: number,
   found: readonly Found[],
 ): Promise<('campaign_over' | 'without_content' | undefined)[]> {
-  return (await contentsOf(redis, lane, found)).map((content) => (typeof content === 'string' ? content : undefined))
+  const campaigns = createCampaignContent(redis, lane)
+  return Promise.all(
+    found.map(async ({ record }) => {
+      const { run } = record
+      if (run !== undefined && (await campaigns.isOver(run))) return 'campaign_over'
+      if (record.payload !== undefined) return undefined
+      const made = run === undefined ? undefined : await campaigns.payloadOf({ ...record, run })
+      return made === undefined ? 'without_content' : undefined
+    }),
+  )
 }
 
 /** The sweep looks so soon after whether a message has got its job. */

@@ -22,10 +22,16 @@ export async function ensureJobs(
   nowMs: number,
 ): Promise<void> {
   const { redis, queues } = deps
-  const [jobs, records] = await Promise.all([jobStates(redis, lane, ulids), readMessagesOrNot(redis, lane, ulids)])
+  const jobs = await jobStates(redis, lane, ulids)
+  const without = ulids.flatMap((ulid, i) => (jobs[i] === 'waits' ? [] : [{ ulid, job: jobs[i] }]))
+  const records = await readMessagesOrNot(
+    redis,
+    lane,
+    without.map(({ ulid }) => ulid),
+  )
   const missing: LaneMessage[] = []
   const gone: string[] = []
-  for (const [i, ulid] of ulids.entries()) {
+  for (const [i, { ulid, job }] of without.entries()) {
     const record = records[i]
     // A person may repair its record; until then it keeps its place on the list.
     if (record === 'unreadable') continue
@@ -33,10 +39,9 @@ export async function ensureJobs(
       gone.push(ulid)
       continue
     }
-    if (jobs[i] === 'waits') continue
     const payload = storedPayload.safeParse(record.payload)
-    if (jobs[i] === 'dead_letter' || !payload.success) {
-      const problem = jobs[i] === 'dead_letter' ? deadLetter : contentLost
+    if (job === 'dead_letter' || !payload.success) {
+      const problem = job === 'dead_letter' ? deadLetter : contentLost
       await giveEvidence(redis, { lane, ulid }, record.attempt, 'failed', { problem })
     } else {
       missing.push({ id: messageId(lane, ulid), payload: { ...payload.data, until: record.validUntil } })

@@ -18,6 +18,7 @@ import {
   newRequeueJobId,
   type RequeueCounts,
   type RequeueJob,
+  type RequeueOrder,
   totalOf,
 } from '../../store/requeue-jobs.ts'
 import type { RequeueQueue } from '../../store/requeue-queue.ts'
@@ -75,7 +76,7 @@ async function requeue({ redis, requeues }: RequeueDeps, counting: Counter, call
   const nowMs = Date.now()
   const order = await requeueOrder(redis, account, request, nowMs)
   if (dry_run) {
-    const counts = await counting(order)
+    const counts = await counting(order, () => !call.request.socket.destroyed)
     const data = { matched: matchedOf(counts), ...blocked(counts) }
     return { body: { status: true, message: 'nothing was changed', data } }
   }
@@ -92,13 +93,16 @@ async function requeue({ redis, requeues }: RequeueDeps, counting: Counter, call
   return { status: 202, body: { status: true, message: 'queued', data: { job_id: id, status_url: `/jobs/${id}` } } }
 }
 
-type Counter = (order: Parameters<typeof countMatching>[1]) => Promise<RequeueCounts>
+type Counter = (order: RequeueOrder, isWanted: () => boolean) => Promise<RequeueCounts>
 
-/** Counts for one request after the other: each reads every record that may match, and sending comes first. */
+/**
+ * Counts for one request after the other: each reads every record that may match, and sending comes first. Nothing is
+ * counted for a client that has hung up, or those that ask again and again would keep all others waiting.
+ */
 function createCounter(deps: RequeueDeps): Counter {
   let last: Promise<unknown> = Promise.resolve()
-  return (order) => {
-    const counted = last.then(() => countMatching(deps, order))
+  return (order, isWanted) => {
+    const counted = last.then(() => countMatching(deps, order, isWanted))
     last = counted.catch(() => {})
     return counted
   }
