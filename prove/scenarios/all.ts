@@ -17,6 +17,7 @@ import { providerOutage } from './provider-outage.ts'
 import { redisFull } from './redis-full.ts'
 import { redisKill } from './redis-kill.ts'
 import { refusedRepeat } from './refused-repeat.ts'
+import { requeueStorm } from './requeue-storm.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
 import { stall } from './stall.ts'
 import { storm429 } from './storm-429.ts'
@@ -46,4 +47,5 @@ export const SCENARIOS: readonly Scenario[] = [
   idempotencyRace,
   pace,
   stall,
+  requeueStorm,
 ]

@@ -21,10 +21,10 @@ import {
   NOW,
   newCampaignId,
 } from '../store/campaigns.ts'
+import { cancelStep } from '../store/cancel-message.ts'
 import { markLane } from '../store/due-lanes.ts'
 import { bodyDigest } from '../store/idempotency.ts'
 import { lookAgain } from '../store/lane-survey.ts'
-import { cancel } from '../store/messages.ts'
 import type { Redis } from '../store/redis.ts'
 import { findTemplate, otherLanguages } from '../store/templates.ts'
 import { existingId } from './create-campaign.ts'
@@ -86,7 +86,7 @@ export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promi
   if (epoch === undefined) return
   await deps.queue.add('fan-out', campaign, epoch)
   // Those that wait for another try lost their job to the pause: the sweep is told to give them one now.
-  for (const ulid of await queuedMessagesOf(deps.redis, campaign)) await lookAgain(deps.redis, campaign.lane, ulid, 0)
+  for await (const ulids of queuedMessagesOf(deps.redis, campaign)) await lookAgain(deps.redis, campaign.lane, ulids, 0)
   await markLane(deps.redis, campaign.lane)
 }
 
@@ -94,8 +94,8 @@ export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promi
 export async function cancelCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
   await move(deps, campaign, 'cancel', { begins: true, fields: { ended_at: NOW, reason: '' } })
   // Recipients without a record need no writing: they count as cancelled with the campaign.
-  for (const ulid of await queuedMessagesOf(deps.redis, campaign)) {
-    await cancel(deps.redis, { lane: campaign.lane, ulid })
+  for await (const ulids of queuedMessagesOf(deps.redis, campaign)) {
+    for (const ulid of ulids) await cancelStep(deps.redis, { lane: campaign.lane, ulid }, deps.retentionMs)
   }
 }
 

@@ -1,42 +1,176 @@
-// messages requeue: send again what ended badly, by a filter, counting first.
+// messages requeue: send one message again by its id, or all that a filter finds, as a job that a worker does.
+import { createInterface } from 'node:readline/promises'
 import { z } from 'zod'
-import { REQUEUE_STATES, type RequeueReport, requeueMessages } from '../store/requeue.ts'
+import { hasFilter, type RequeueRequest, requeueOrder } from '../accept/accept-requeue.ts'
+import { Refusal } from '../accept/refusal.ts'
+import { parseCampaignId } from '../messages/campaign-id.ts'
+import { counted } from '../messages/fault.ts'
+import { parseMessageId } from '../messages/message-id.ts'
+import { REQUEUE_STATES } from '../messages/requeue-filter.ts'
+import { listAccounts } from '../store/accounts.ts'
+import type { LaneQueues } from '../store/lane-queues.ts'
+import { requeueMessage } from '../store/requeue.ts'
+import { matchedOf, newRequeueJobId, type RequeueCounts, type RequeueOrder } from '../store/requeue-jobs.ts'
+import { openRequeueQueue } from '../store/requeue-queue.ts'
+import { countMatching } from '../store/requeue-search.ts'
+import { CliFailure } from './failure.ts'
+import { followRequeue } from './follow-requeue.ts'
 import { withQueues } from './lanes.ts'
-import { accountId, instant, nameUpTo, oneOf } from './typed.ts'
-import { verb } from './verb.ts'
+import { accountId, instant, nameUpTo, oneOf, phoneNumber } from './typed.ts'
+import { type Answer, type Desk, verb } from './verb.ts'
+
+const CLASSES = ['transactional', 'campaign'] as const
 
 export const requeueVerb = verb({
-  usage: 'requeue',
-  summary: 'send again what ended failed, unknown, expired or cancelled; without a filter, all of it',
+  usage: 'requeue [id]',
+  summary: 'send again what ended failed, unknown, expired or cancelled: one message, or all that a filter finds',
   example: '--state failed --code 131053 --since 2026-03-01T00:00:00Z --dry-run',
   options: {
     '--account <id>': 'only those of one account',
+    '--sender <number>': 'only those of one sender, by its number or name',
+    '--to <number>': 'only those to one recipient',
     '--state <state>': `one of ${REQUEUE_STATES.join(', ')}; an unknown one sent again is flagged possible duplicate`,
-    '--campaign <text>': 'only those with this campaign_id',
-    '--since <time>': 'only those that ended at or after this time',
+    '--class <class>': `one of ${CLASSES.join(', ')}`,
+    '--campaign <id>': 'only those of one campaign (cmp_1_2), or with this campaign_id',
     '--code <code>': 'only those with this code of the problem',
+    '--since <time>': 'only those that ended at or after this time',
+    '--until <time>': 'only those that ended at or before this time',
+    '--all': 'all of them, when no filter is given',
     '--dry-run': 'only count them',
+    '--detach': 'do not wait until it is done',
+    '--yes': 'do not ask before messages of several accounts are sent again',
   },
   values: z.strictObject({
+    id: z.string().optional(),
     account: accountId.optional(),
+    sender: nameUpTo(255).optional(),
+    to: phoneNumber.optional(),
     state: oneOf(REQUEUE_STATES).optional(),
+    class: oneOf(CLASSES).optional(),
     campaign: nameUpTo(255).optional(),
-    since: instant.optional(),
     code: nameUpTo(100).optional(),
+    since: instant.optional(),
+    until: instant.optional(),
+    all: z.boolean().default(false),
     dryRun: z.boolean().default(false),
+    detach: z.boolean().default(false),
+    yes: z.boolean().default(false),
   }),
-  run: ({ account, state, campaign, since, code, dryRun }, { redis, config }) =>
-    withQueues(redis, async (queues) => {
-      const filter = { account, state, campaign, sinceMs: since, code }
-      const how = { dryRun, nowMs: Date.now(), validityMs: config.validityMs }
-      const report = await requeueMessages(redis, queues, filter, how)
-      return { json: { ...report, dry_run: dryRun }, text: textOf(report, dryRun) }
-    }),
+  run({ id, account, all, dryRun, detach, yes, campaign, since, until, ...rest }, desk) {
+    const isOurs = campaign !== undefined && parseCampaignId(campaign) !== undefined
+    const request = {
+      ...rest,
+      ...(isOurs ? { campaign } : { campaign_id: campaign }),
+      sinceMs: since,
+      untilMs: until,
+    }
+    const filters = hasFilter(request)
+    return withQueues(desk.redis, async (queues) => {
+      if (id !== undefined) {
+        if (filters || all || dryRun || account !== undefined)
+          throw new CliFailure('A message is named by its id; leave the filters out.', 2)
+        return requeueOne(desk, queues, id)
+      }
+      if (!filters && !all) {
+        const whose = account === undefined ? 'all accounts' : `account ${account}`
+        const what = `every message of ${whose} that ended failed, unknown, expired or cancelled`
+        throw new CliFailure(`Name a message or at least one filter; --all requeues ${what}.`, 2)
+      }
+      const nowMs = Date.now()
+      const order = await orderOf(desk, account, request, nowMs)
+      if (dryRun) return dryAnswer(await countMatching({ redis: desk.redis, queues }, order))
+      if (account === undefined && !yes) await confirm(desk, request)
+      return start(desk, { order, account, nowMs, detach })
+    })
+  },
 })
 
-function textOf(report: RequeueReport, dryRun: boolean): string {
-  const lost =
-    report.without_content === 0 ? '' : ` ${report.without_content} of them cannot be: their content is not kept.`
-  if (dryRun) return `${report.matched} messages match; nothing was changed.${lost}`
-  return `${report.queued} of ${report.matched} matching messages are queued again.${lost}`
+async function requeueOne({ redis, config }: Desk, queues: LaneQueues, text: string): Promise<Answer> {
+  const id = parseMessageId(text)
+  const { verdict, state } = id
+    ? await requeueMessage({ redis, queues, config }, id)
+    : { verdict: 'missing' as const, state: undefined }
+  switch (verdict) {
+    case 'done':
+      return { json: { id: text, requeued: true }, text: `Requeued ${text}.` }
+    case 'missing':
+      throw new CliFailure(`There is no message ${text} that could be requeued; see \`messages show ${text}\`.`)
+    case 'campaign_over':
+      throw new CliFailure('Its campaign is cancelled or no longer stored, so nothing of it is sent.')
+    case 'without_content':
+      throw new CliFailure('Its content is no longer stored, so it cannot be sent again.')
+    case 'ignored':
+      throw new CliFailure(`The message is ${state}; only one that is ${REQUEUE_STATES.join(', ')} can be requeued.`)
+  }
+}
+
+async function orderOf(
+  { redis }: Desk,
+  account: number | undefined,
+  request: RequeueRequest,
+  nowMs: number,
+): Promise<RequeueOrder> {
+  try {
+    return await requeueOrder(redis, account, request, nowMs)
+  } catch (error) {
+    if (error instanceof Refusal) throw new CliFailure(error.message)
+    throw error
+  }
+}
+
+/** Messages of several accounts are sent again only when a person says so. A sender or a campaign is of one account. */
+async function confirm({ redis, stdin, stderr }: Desk, request: RequeueRequest): Promise<void> {
+  if (request.sender !== undefined || request.campaign !== undefined) return
+  const accounts = await listAccounts(redis)
+  if (accounts.length < 2) return
+  const sentence = `This requeues messages of all ${accounts.length} accounts`
+  if (!('isTTY' in stdin && stdin.isTTY)) {
+    throw new CliFailure(`${sentence}. Name one with --account, or confirm with --yes.`, 2)
+  }
+  const asking = createInterface({ input: stdin, output: stderr })
+  const answer = await asking.question(`${sentence}. Continue? [y/N] `)
+  asking.close()
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliFailure('Nothing was requeued.')
+}
+
+async function start(
+  { redis, stderr }: Desk,
+  asked: { order: RequeueOrder; account: number | undefined; nowMs: number; detach: boolean },
+): Promise<Answer> {
+  const { order, nowMs, detach } = asked
+  const job = newRequeueJobId(nowMs)
+  const requeues = openRequeueQueue(redis)
+  try {
+    await requeues.start(job, { account: asked.account ?? 0, order, nowMs })
+  } finally {
+    await requeues.close()
+  }
+  if (detach) return { json: { job_id: job, state: 'waiting' }, text: `A worker does it as the job ${job}.` }
+  const counts = await followRequeue(redis, job, stderr)
+  const matched = matchedOf(counts)
+  return {
+    json: { job_id: job, state: 'done', matched, ...counts, dry_run: false },
+    text: `Requeued ${counts.requeued} of ${counted(matched, 'matching message')}.${left(counts)}`,
+  }
+}
+
+function dryAnswer(counts: RequeueCounts): Answer {
+  const { requeued, ...blocked } = counts
+  const matched = matchedOf(counts)
+  const verb = matched === 1 ? 'matches' : 'match'
+  return {
+    json: { matched, requeued: 0, ...blocked, dry_run: true },
+    text: `${counted(matched, 'message')} ${verb}; nothing was changed.${left(counts)}`,
+  }
+}
+
+/** What cannot be sent again, and why. */
+function left({ without_content, campaign_over, failed }: RequeueCounts): string {
+  const cannot = (count: number, why: string): string =>
+    count === 0 ? '' : ` ${count} of them cannot be sent again: ${why}.`
+  return (
+    cannot(without_content, 'the content is no longer stored') +
+    cannot(campaign_over, 'the campaign is cancelled or no longer stored') +
+    cannot(failed, 'the record cannot be read')
+  )
 }

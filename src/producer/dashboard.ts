@@ -12,6 +12,7 @@ import { MOVE_QUEUE } from '../jobs/bulk-move.ts'
 import { CAMPAIGN_QUEUE } from '../jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../jobs/intake.ts'
 import { POLL_QUEUE } from '../jobs/poll-status.ts'
+import { REQUEUE_QUEUE } from '../jobs/requeue.ts'
 import type { LaneQueues } from '../store/lane-queues.ts'
 import { openQueue } from '../store/open-queue.ts'
 import type { Redis } from '../store/redis.ts'
@@ -59,7 +60,7 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
   const counted = (name: string, prefix: string): BullMQAdapter =>
     new CountsBoard(openQueue(deps.redis, name, prefix, { toLook: true }))
   const shared = [
-    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE].map((name) => counted(name, sharedQueuePrefix(name))),
+    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, REQUEUE_QUEUE].map((name) => counted(name, sharedQueuePrefix(name))),
     counted(INTAKE_QUEUE, INTAKE_PREFIX),
   ]
 

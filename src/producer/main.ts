@@ -7,6 +7,7 @@ import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { openCampaignQueue } from '../store/campaign-queue.ts'
 import { openLaneQueues } from '../store/lane-queues.ts'
 import { connectFailFast, readyOrLate } from '../store/redis.ts'
+import { openRequeueQueue } from '../store/requeue-queue.ts'
 import { secretKeyOf } from '../store/secret-key.ts'
 import { createDashboard, DASHBOARD_PATH } from './dashboard.ts'
 import { HEADERS_CHECK_MS, limit } from './limits.ts'
@@ -22,7 +23,9 @@ import { contactRoutes } from './routes/contacts.ts'
 import { galleryRoutes } from './routes/gallery.ts'
 import { healthRoutes } from './routes/health.ts'
 import { lookupRoutes } from './routes/lookups.ts'
+import { messageByIdRoutes } from './routes/message-by-id.ts'
 import { messageRoutes } from './routes/messages.ts'
+import { requeueRoutes } from './routes/requeue.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000
@@ -47,17 +50,20 @@ export async function startProducer(
   const queues = openLaneQueues(redis)
   const moves = openMoves(redis)
   const campaigns = openCampaignQueue(redis)
+  const requeues = openRequeueQueue(redis)
   const opaqueIds = createOpaqueIds(secretKeyOf(config))
   const routes: (Route | DirectRoute)[] = [
     ...healthRoutes({ redis }),
     ...messageRoutes({ redis, config, queues }),
     ...batchRoutes({ redis, config, queues, log }),
     ...lookupRoutes({ redis }),
+    ...requeueRoutes({ redis, queues, requeues }),
+    ...messageByIdRoutes({ redis, queues, config }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...campaignFileRoutes({ redis, config, campaigns }),
-    ...adminRoutes({ redis, queues, config }),
+    ...adminRoutes({ redis, queues }),
     ...cloudWebhookRoutes({ redis, config, log, opaqueIds }),
   ]
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
@@ -84,6 +90,7 @@ export async function startProducer(
       clearTimeout(limit)
       await moves.close()
       await campaigns.close()
+      await requeues.close()
       await queues.close()
       redis.disconnect()
       log.info('producer.stopped')

@@ -4,9 +4,15 @@ import { LETTERS } from './message-records.ts'
 import type { Redis } from './redis.ts'
 import { messageKey, queuedAgainKey } from './redis-keys.ts'
 
-/** Their ULIDs. They are among the lane's messages that are queued again. */
-export async function queuedMessagesOf(redis: Redis, { lane, number }: CampaignId): Promise<string[]> {
+/** Most records read at a time: after a large requeue 100,000 messages may be queued again. */
+const AT_ONCE = 1_000
+
+/** Their ULIDs, a page at a time. They are among the lane's messages that are queued again. */
+export async function* queuedMessagesOf(redis: Redis, { lane, number }: CampaignId): AsyncGenerator<string[]> {
   const again = await redis.zrange(queuedAgainKey(lane), '0', '-1')
-  const records = await Promise.all(again.map((ulid) => redis.hmget(messageKey(lane, ulid), 's', 'r')))
-  return again.filter((_ulid, i) => records[i]?.[0] === LETTERS.queued && records[i]?.[1] === String(number))
+  for (let from = 0; from < again.length; from += AT_ONCE) {
+    const some = again.slice(from, from + AT_ONCE)
+    const records = await Promise.all(some.map((ulid) => redis.hmget(messageKey(lane, ulid), 's', 'r')))
+    yield some.filter((_ulid, i) => records[i]?.[0] === LETTERS.queued && records[i]?.[1] === String(number))
+  }
 }

@@ -16,12 +16,13 @@ import {
   laneJobKey,
   messageKey,
   openKey,
+  queuedAgainKey,
 } from './redis-keys.ts'
 
 /** Jobs that are judged in one step: Redis serves nobody else for some 2 ms. */
 const PAGE = 100
 
-const clearScript = defineScript('lane-clear', 4)
+const clearScript = defineScript('lane-clear', 5)
 const clearReply = z.tuple([z.number(), z.number()])
 const storedPayload = jsonText.pipe(sendPayloadSchema)
 
@@ -65,7 +66,7 @@ export async function clearPage(
   const [expired, stopped] = clearReply.parse(
     await clearScript(
       redis,
-      [key, openKey(lane), endedBadlyKey(lane), laneClearedByKey(lane, of)],
+      [key, openKey(lane), endedBadlyKey(lane), laneClearedByKey(lane, of), queuedAgainKey(lane)],
       [
         ...[how.by, how.retentionMs, campaignPrefix(lane), messageKey(lane, ''), laneJobKey(lane, laneQueue(lane), '')],
         ...messages,

@@ -117,9 +117,9 @@ export async function overdueMessages(
 export const undecided = async (redis: Redis, lane: number): Promise<number> =>
   (await redis.zcard(openKey(lane))) + (await redis.zcard(queuedAgainKey(lane)))
 
-/** A message that is queued again is looked at at this time (epoch ms), unless it was claimed meanwhile. */
-export async function lookAgain(redis: Redis, lane: number, ulid: string, atMs: number): Promise<void> {
-  await redis.zadd(queuedAgainKey(lane), 'XX', atMs, ulid)
+/** Messages that are queued again are looked at at this time (epoch ms), unless they were claimed meanwhile. */
+export async function lookAgain(redis: Redis, lane: number, ulids: readonly string[], atMs: number): Promise<void> {
+  if (ulids.length > 0) await redis.zadd(queuedAgainKey(lane), 'XX', ...ulids.flatMap((ulid) => [atMs, ulid]))
 }
 
 /** A message that cannot be looked at is left until then (epoch ms). */

@@ -4,6 +4,7 @@ import { laneQueue } from '../jobs/lanes.ts'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { campaignId } from '../messages/campaign-id.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
+import { shownState } from '../messages/shown-state.ts'
 import type { State } from '../messages/states.ts'
 import { readStory } from '../messages/story.ts'
 import { wordedText } from '../messages/text.ts'
@@ -21,7 +22,9 @@ export interface FoundMessage {
   text: string
   to: string
   class: MessageRecord['class']
-  /** Grouping text of its request, or the id of the campaign that it belongs to. */
+  /** Grouping text of its request. */
+  groupedAs: string | undefined
+  /** Id of the campaign of ours that it belongs to. */
   campaign: string | undefined
   acceptedAtMs: number
   /** When the provider took it; undefined before. */
@@ -58,12 +61,13 @@ async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowM
   const story = readStory(record.history, accepted)
   return {
     id,
-    state: shownState(record, nowMs),
+    state: shownState({ ...record, state: nowOf(record.state, record.validUntil, nowMs) }),
     type: record.type,
     text: (await campaignText(redis, id.lane, record)) ?? record.text,
     to: record.to,
     class: record.class,
-    campaign: campaignOf(id, record),
+    groupedAs: record.campaign,
+    campaign: campaignOf(id, record.run),
     acceptedAtMs: accepted,
     sentAtMs: story.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
     validUntil: record.validUntil,
@@ -86,7 +90,8 @@ async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundM
     text: (await campaignText(redis, id.lane, payload)) ?? textOfPayload(payload),
     to: payload.to,
     class: payload.class,
-    campaign: campaignOf(id, payload),
+    groupedAs: payload.campaign,
+    campaign: campaignOf(id, payload.run),
     acceptedAtMs: acceptedAtMs(id.ulid),
     sentAtMs: undefined,
     validUntil: payload.until,
@@ -95,19 +100,8 @@ async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundM
   }
 }
 
-const campaignOf = ({ lane }: MessageId, of: { campaign?: string | undefined; run?: number | undefined }) =>
-  of.run === undefined ? of.campaign : campaignId({ lane, number: of.run })
-
-/**
- * The state that people are told. Once a message was repeated in doubt, that its repeat failed, expired or was cancelled
- * proves nothing about the attempt before, which may have gone out: who is told `failed` sends it again.
- */
-function shownState(record: MessageRecord, nowMs: number): State {
-  const state = nowOf(record.state, record.validUntil, nowMs)
-  return record.repeats > 0 && UNSENT.has(state) ? 'unknown' : state
-}
-
-const UNSENT: ReadonlySet<State> = new Set(['failed', 'expired', 'cancelled'])
+const campaignOf = ({ lane }: MessageId, run: number | undefined): string | undefined =>
+  run === undefined ? undefined : campaignId({ lane, number: run })
 
 /** What waits past its validity will never be sent, although nobody has come to say so yet. */
 const nowOf = (state: State, validUntil: number, nowMs: number): State =>

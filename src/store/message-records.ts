@@ -78,7 +78,7 @@ const recordSchema = z
     /** The chat product's own id, once known. */
     providerId: raw.w,
     problem: raw.e === undefined ? undefined : problemOf(raw.e),
-    /** The send payload as JSON, kept while the message may have to be sent again. */
+    /** The send payload as JSON, kept until the message is delivered; of a campaign's message only while it may be sent again. */
     payload: raw.p,
   }))
 export type MessageRecord = z.infer<typeof recordSchema>
@@ -93,6 +93,22 @@ export async function readMessage(redis: Redis, id: MessageId): Promise<MessageR
   const raw = await redis.hgetall(messageKey(id.lane, id.ulid))
   if (Object.keys(raw).length === 0) return undefined
   return readRecord(recordSchema, `message ${messageId(id.lane, id.ulid)}`, raw)
+}
+
+/** The same; `unreadable` for one that is not what Laneway wrote, for whoever must not stop at it. */
+export async function readMessagesOrNot(
+  redis: Redis,
+  lane: number,
+  ulids: readonly string[],
+): Promise<(MessageRecord | 'unreadable' | undefined)[]> {
+  const hashes = await readHashes(
+    redis,
+    ulids.map((ulid) => messageKey(lane, ulid)),
+  )
+  return hashes.map((hash) => {
+    const parsed = isThere(hash) ? recordSchema.safeParse(hash) : undefined
+    return parsed?.success === false ? 'unreadable' : parsed?.data
+  })
 }
 
 /** The records of many messages of one lane in one round trip, in their order. */

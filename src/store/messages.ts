@@ -21,10 +21,11 @@ import {
   messageWaitKey,
   openKey,
   pollKey,
+  queuedAgainKey,
   recipientRestKey,
 } from './redis-keys.ts'
 
-/** What a claim writes into a new record. */
+/** What a new record holds. */
 export interface NewMessage {
   to: string
   type: MessageRecord['type']
@@ -52,9 +53,9 @@ export const newMessageOf = (payload: SendPayload): NewMessage => ({
   ...(payload.again && { again: payload.again }),
 })
 
-const claimScript = defineScript('message-claim', 8)
+const claimScript = defineScript('message-claim', 9)
 const slotScript = defineScript('message-slot', 1)
-const stepScript = defineScript('message-step', 5)
+const stepScript = defineScript('message-step', 6)
 
 const claimReply = z.union([
   z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone']), stateSchema, z.string()]),
@@ -110,7 +111,7 @@ export async function claim(
     [
       ...[messageKey(lane, id.ulid), openKey(lane), endedBadlyKey(lane), jobKey(id)],
       ...[laneRestKey(lane), recipientRestKey(lane, message.to)],
-      ...[laneSlotKey(lane), messageWaitKey(lane, id.ulid)],
+      ...[laneSlotKey(lane), messageWaitKey(lane, id.ulid), queuedAgainKey(lane)],
     ],
     [
       id.ulid,
@@ -184,7 +185,6 @@ interface StepArguments {
   waitMs?: number
   firstPollMs?: number | undefined
   atMs?: number
-  validUntil?: number
   rest?: Rest
 }
 
@@ -245,13 +245,6 @@ export const giveEvidence = (
 export const decide = (redis: Redis, id: MessageId, repeat: Repeat, maxTries: number): Promise<StepResult> =>
   takeStep(redis, id, { kind: 'decide', option: repeat, maxTries })
 
-/** A person wants a message tried again that ended failed, unknown, expired or cancelled. */
-export const requeue = (redis: Redis, id: MessageId, validUntil: number): Promise<StepResult> =>
-  takeStep(redis, id, { kind: 'requeue', detail: 'by hand', validUntil })
-
-/** Stops a message that is not being sent. */
-export const cancel = (redis: Redis, id: MessageId): Promise<StepResult> => takeStep(redis, id, { kind: 'cancel' })
-
 /** The record lives for `retentionMs` from now on at least. */
 export async function keepRecord(redis: Redis, { lane, ulid }: MessageId, retentionMs: number): Promise<void> {
   await redis.pexpire(messageKey(lane, ulid), retentionMs, 'GT')
@@ -260,7 +253,10 @@ export async function keepRecord(redis: Redis, { lane, ulid }: MessageId, retent
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promise<StepResult> {
   const reply = await stepScript(
     redis,
-    [messageKey(id.lane, id.ulid), openKey(id.lane), pollKey(id.lane), endedBadlyKey(id.lane), jobKey(id)],
+    [
+      ...[messageKey(id.lane, id.ulid), openKey(id.lane), pollKey(id.lane), endedBadlyKey(id.lane), jobKey(id)],
+      queuedAgainKey(id.lane),
+    ],
     [
       id.ulid,
       step.kind,
@@ -274,7 +270,7 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promi
       step.waitMs ?? 0,
       step.firstPollMs ?? '',
       step.atMs ?? '',
-      step.validUntil ?? '',
+      '',
       campaignPrefix(id.lane),
       ...(step.rest === undefined ? [''] : storedRest(id.lane, step.rest)),
     ],
@@ -291,4 +287,5 @@ export const storedProblem = ({ code, sentence }: Problem): string => `${storabl
 /** `|` separates entries of the history and the parts of a problem. */
 const storable = (text: string): string => text.replaceAll('|', '/')
 
-const jobKey = (id: MessageId): string => laneJobKey(id.lane, laneQueue(id.lane), messageId(id.lane, id.ulid))
+/** Where BullMQ keeps the job of a message. */
+export const jobKey = (id: MessageId): string => laneJobKey(id.lane, laneQueue(id.lane), messageId(id.lane, id.ulid))

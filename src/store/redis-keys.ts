@@ -22,6 +22,8 @@ export const rootKeys = {
   campaignLanes: 'lw:campaign-lanes',
   /** STRING: lock of whoever adds or removes a sender. */
   sendersLock: 'lw:senders-lock',
+  /** STRING: somebody has trimmed the lists of messages that ended badly within this period. */
+  trimmed: 'lw:trimmed',
   /** Pub/sub channel: lane ids that got work. */
   wake: 'lw:wake',
   /** Pub/sub channel: ids of lanes that the sweep found to have work, separated by spaces. */
@@ -65,8 +67,8 @@ export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
 /** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
 export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
-/** ZSET ulid → time (ms) at which the sweep must look whether it has a job: queued again. The scripts append `-queued`. */
-export const queuedAgainKey = (lane: number): string => `${openKey(lane)}-queued`
+/** ZSET ulid → time (ms) at which the sweep must make sure that it has a job: queued again and not claimed since. */
+export const queuedAgainKey = (lane: number): string => `${lanePrefix(lane)}:queued-again`
 /** STRING: how often the lane was reopened because nothing left it, within a week of the last time. */
 export const reopenedKey = (lane: number): string => `${lanePrefix(lane)}:reopened`
 /** HASH ulid → how many workers died while they ran its job as a suspect, see worker/suspects.ts. */
@@ -95,6 +97,10 @@ export const messageWaitKey = (lane: number, ulid: string): string => `${lanePre
 
 /** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
 export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
+/** HASH: how far a job that sends messages again is on this lane: cursor and counts. */
+export const requeueProgressKey = (lane: number, job: string): string => `${lanePrefix(lane)}:requeue:${job}`
+/** HASH of one job that sends messages again: what it was asked for, and whether it is done. */
+export const requeueJobKey = (job: string): string => `lw:requeue:${job}`
 /** Where BullMQ keeps the jobs of a lane that are not finished: LIST, ZSET, ZSET, LIST. */
 export const laneBacklogKeys = (lane: number, queue: string) => {
   const prefix = `${lanePrefix(lane)}:${queue}`

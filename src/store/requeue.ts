@@ -1,128 +1,177 @@
-// Sending again by hand what ended badly: find the messages by a filter, count them, queue them again. That are messages
-// with a record, and jobs that were set aside before anybody could claim them.
-import type { Job } from 'bullmq'
-import { laneQueue } from '../jobs/lanes.ts'
+// Sending again what ended badly: one message, or a page of them. The step that queues a message again is fenced in
+// Redis, and its job is added after it.
+//
+// Where the process may die: before the step, nothing has changed; between the step and the job, the message stands on
+// the list of those queued again, and the sweep adds its job (worker/sweep-lane.ts); after that, all is done.
+import { z } from 'zod'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
-import { campaignId } from '../messages/campaign-id.ts'
-import { type MessageId, messageId, parseMessageId } from '../messages/message-id.ts'
-import type { LaneQueues } from './lane-queues.ts'
-import { type MessageRecord, readMessage } from './message-records.ts'
-import { requeue } from './messages.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
+import { REQUEUE_STATES } from '../messages/requeue-filter.ts'
+import type { State } from '../messages/states.ts'
+import { jsonText } from './broken-record.ts'
+import { createCampaignContent } from './campaign-content.ts'
+import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
+import { forgetDeadLetters, jobStates } from './lane-jobs.ts'
+import type { LaneMessage, LaneQueues } from './lane-queues.ts'
+import { lookAgain } from './lane-survey.ts'
+import { defineScript } from './lua.ts'
+import { type MessageRecord, readMessage, stateSchema } from './message-records.ts'
 import type { Redis } from './redis.ts'
-import { endedBadlyKey, laneJobKey, laneSetAsideKey } from './redis-keys.ts'
-import { listSenders } from './senders.ts'
+import { campaignPrefix, endedBadlyKey, messageKey, queuedAgainKey, requeueProgressKey } from './redis-keys.ts'
 
-export const REQUEUE_STATES = ['failed', 'unknown', 'expired', 'cancelled'] as const
-
-/** Which messages; what is left out matches all. */
-export interface RequeueFilter {
-  account: number | undefined
-  state?: (typeof REQUEUE_STATES)[number] | undefined
-  campaign?: string | undefined
-  /** Ended at or after this, epoch ms. */
-  sinceMs?: number | undefined
-  /** Code of the problem, as `131026` or `timeout`. */
-  code?: string | undefined
+export interface RequeueDeps {
+  redis: Redis
+  queues: LaneQueues
+  config: { retentionMs: number; validityMs: Readonly<Record<MessageRecord['class'], number>> }
 }
 
-export interface RequeueReport {
-  matched: number
-  queued: number
-  /** Matched, but their content is not kept any more (they had been sent before they failed). */
-  without_content: number
+/** `campaign_over`: its campaign is cancelled or not kept any more. `without_content`: what it said is not stored. */
+export type RequeueVerdict = 'done' | 'ignored' | 'missing' | 'campaign_over' | 'without_content'
+
+/** A message and its record as it was read a moment ago. */
+export interface Found {
+  ulid: string
+  record: MessageRecord
 }
 
-/**
- * Queues every matching message again, or with `dryRun` only counts. An unknown message that is sent again is flagged
- * possible_duplicate. Each gets a new validity of its class. The workers' sweep adds the jobs within seconds, so that
- * dying in the middle leaves no message half requeued.
- */
-export async function requeueMessages(
+/** Why a matching message cannot be sent again; undefined when it can. For counting only: the step looks again. */
+export async function obstacles(
   redis: Redis,
-  queues: LaneQueues,
-  filter: RequeueFilter,
-  how: { dryRun: boolean; nowMs: number; validityMs: Readonly<Record<MessageRecord['class'], number>> },
-): Promise<RequeueReport> {
-  const report: RequeueReport = { matched: 0, queued: 0, without_content: 0 }
-  for (const sender of await listSenders(redis, filter.account)) {
-    for (const ulid of await redis.zrangebyscore(endedBadlyKey(sender.id), filter.sinceMs ?? '-inf', '+inf')) {
-      const id = { lane: sender.id, ulid }
-      const record = await readMessage(redis, id)
-      if (!record || !matches(record, sender.id, filter)) continue
-      report.matched += 1
-      if (record.payload === undefined) report.without_content += 1
-      else if (!how.dryRun) {
-        await forgetDeadJob(redis, queues, id)
-        await requeue(redis, id, how.nowMs + how.validityMs[record.class])
-        report.queued += 1
-      }
-    }
-    for (const { job, payload } of await deadLetters(redis, queues, sender.id, filter)) {
-      report.matched += 1
-      if (how.dryRun) continue
-      // Dying between the two is harmless: the job is still set aside, with another validity.
-      await job.updateData({ ...payload, until: how.nowMs + how.validityMs[payload.class] })
-      await job.retry('failed')
-      report.queued += 1
-    }
-    if (!how.dryRun && report.queued > 0) queues.wake(sender.id)
-  }
-  return report
-}
-
-function matches(record: MessageRecord, lane: number, filter: RequeueFilter): boolean {
-  const states: readonly string[] = filter.state === undefined ? REQUEUE_STATES : [filter.state]
-  return (
-    states.includes(record.state) &&
-    (filter.campaign === undefined || isOfCampaign(record, lane, filter.campaign)) &&
-    (filter.code === undefined || record.problem?.code === filter.code)
+  lane: number,
+  found: readonly Found[],
+): Promise<('campaign_over' | 'without_content' | undefined)[]> {
+  const campaigns = createCampaignContent(redis, lane)
+  return Promise.all(
+    found.map(async ({ record }) => {
+      const { run } = record
+      if (run !== undefined && (await campaigns.isOver(run))) return 'campaign_over'
+      if (record.payload !== undefined) return undefined
+      const made = run === undefined ? undefined : await campaigns.payloadOf({ ...record, run })
+      return made === undefined ? 'without_content' : undefined
+    }),
   )
 }
 
+/** The sweep looks so soon after whether a message has got its job. */
+const JOB_WITHIN_MS = 10_000
+/** The same where a job was there already: mostly that of the attempt that has just failed, which is about to go. */
+const OLD_JOB_GONE_MS = 2_000
+
 /**
- * The matching jobs of a lane that were set aside and never claimed: there is no record of them. What cannot be read as
- * a message is passed over, for it could not be sent.
+ * Queues messages of one lane again and adds their jobs. Each gets a new validity of its class and lives as long as a
+ * new one; an unknown one is flagged possible_duplicate. With `job`, only what ended at `untilMs` or before is, which
+ * keeps a job that runs twice from sending anything twice, and each is counted for the job in the same step.
  */
-async function deadLetters(
-  redis: Redis,
-  queues: LaneQueues,
+export async function putBack(
+  deps: RequeueDeps,
   lane: number,
-  filter: RequeueFilter,
-): Promise<{ job: Job; payload: SendPayload }[]> {
-  const found: { job: Job; payload: SendPayload }[] = []
-  if ((filter.state ?? 'failed') !== 'failed' || (filter.code ?? DEAD_LETTER) !== DEAD_LETTER) return found
-  const names = await redis.zrangebyscore(laneSetAsideKey(lane, laneQueue(lane)), filter.sinceMs ?? '-inf', '+inf')
-  for (const name of names) {
-    const id = parseMessageId(name)
-    if (!id || (await readMessage(redis, id))) continue
-    // BullMQ cannot make a job of data that is not JSON.
-    const job: Job | undefined = await queues
-      .queueOf(lane)
-      .getJob(name)
-      .catch(() => undefined)
-    const payload = sendPayloadSchema.safeParse(job?.data)
-    if (!job || !payload.success) continue
-    if (filter.campaign === undefined || isOfCampaign(payload.data, lane, filter.campaign)) {
-      found.push({ job, payload: payload.data })
-    }
+  found: readonly Found[],
+  job?: { id: string; untilMs: number },
+): Promise<RequeueVerdict[]> {
+  const { redis, queues, config } = deps
+  const nowMs = Date.now()
+  const ulids = found.map(({ ulid }) => ulid)
+  const [contents, jobs] = await Promise.all([contentsOf(redis, lane, found), jobStates(redis, lane, ulids)])
+  await forgetDeadLetters(
+    queues,
+    lane,
+    ulids.filter((_ulid, i) => jobs[i] === 'dead_letter'),
+  )
+  const steps = await Promise.all(
+    found.map(async ({ ulid, record }, i): Promise<[RequeueVerdict, State | undefined]> => {
+      const content = contents[i]
+      if (typeof content === 'string' && isRequeueable(record.state)) return [content, record.state]
+      const until = nowMs + config.validityMs[record.class]
+      const made = typeof content === 'object' && record.payload === undefined ? JSON.stringify(content) : ''
+      return requeueStep(redis, { lane, ulid }, { until, retentionMs: config.retentionMs, content: made, job })
+    }),
+  )
+  const added: LaneMessage[] = []
+  const late: string[] = []
+  for (const [i, { ulid, record }] of found.entries()) {
+    const content = contents[i]
+    if (steps[i]?.[0] !== 'done' || typeof content !== 'object') continue
+    const until = nowMs + config.validityMs[record.class]
+    added.push({ id: messageId(lane, ulid), payload: { ...content, until } })
+    if (jobs[i] === 'waits') late.push(ulid)
   }
-  return found
+  if (added.length > 0) await queues.addMany(added)
+  await lookAgain(redis, lane, late, nowMs + OLD_JOB_GONE_MS)
+  return steps.map(([verdict]) => verdict)
 }
 
-/** By the grouping text of its request, or by the id of the campaign that it belongs to. */
-const isOfCampaign = (
-  record: { campaign?: string | undefined; run?: number | undefined },
+/** Queues one message again, whenever it ended. `state` is what forbids it, when the verdict is `ignored`. */
+export async function requeueMessage(
+  deps: RequeueDeps,
+  id: MessageId,
+): Promise<{ verdict: RequeueVerdict; state: State | undefined }> {
+  const record = await readMessage(deps.redis, id)
+  if (record === undefined) {
+    const [letter] = await matchingDeadLetters(deps, id.lane, [messageId(id.lane, id.ulid)], {})
+    const isBack = letter && (await retryDeadLetter(letter, Date.now() + deps.config.validityMs[letter.payload.class]))
+    if (isBack) deps.queues.wake(id.lane)
+    return { verdict: isBack ? 'done' : 'missing', state: undefined }
+  }
+  const [verdict = 'missing'] = await putBack(deps, id.lane, [{ ulid: id.ulid, record }])
+  return { verdict, state: record.state }
+}
+
+const isRequeueable = (state: State): boolean => REQUEUE_STATES.some((each) => each === state)
+
+const storedPayload = jsonText.pipe(sendPayloadSchema)
+
+/** What each says, from its record or its campaign, or why it cannot be sent again. */
+async function contentsOf(
+  redis: Redis,
   lane: number,
-  campaign: string,
-): boolean =>
-  record.campaign === campaign || (record.run !== undefined && campaignId({ lane, number: record.run }) === campaign)
+  found: readonly Found[],
+): Promise<(SendPayload | 'campaign_over' | 'without_content')[]> {
+  const campaigns = createCampaignContent(redis, lane)
+  return Promise.all(
+    found.map(async ({ record }) => {
+      const { run } = record
+      if (run !== undefined && (await campaigns.isOver(run))) return 'campaign_over'
+      const kept = storedPayload.safeParse(record.payload)
+      if (kept.success) return kept.data
+      return (run === undefined ? undefined : await campaigns.payloadOf({ ...record, run })) ?? 'without_content'
+    }),
+  )
+}
 
-/** The code that a lookup tells for a job that was set aside. */
-const DEAD_LETTER = 'dead_letter'
+const requeueScript = defineScript('message-requeue', 4)
+const requeueReply = z.union([
+  z.tuple([z.literal('missing')]),
+  z.tuple([z.enum(['done', 'ignored', 'campaign_over', 'without_content']), stateSchema]),
+])
 
-/** A job that was set aside still holds the message's id and would keep a new one from being added. */
-async function forgetDeadJob(redis: Redis, queues: LaneQueues, id: MessageId): Promise<void> {
-  const name = messageId(id.lane, id.ulid)
-  if ((await redis.hexists(laneJobKey(id.lane, laneQueue(id.lane), name), 'failedReason')) === 0) return
-  await queues.queueOf(id.lane).remove(name)
+/** The step alone. `content` is written where the record has none. */
+export async function requeueStep(
+  redis: Redis,
+  { lane, ulid }: MessageId,
+  how: {
+    until: number
+    retentionMs: number
+    content?: string
+    job?: { id: string; untilMs: number } | undefined
+  },
+): Promise<[RequeueVerdict, State | undefined]> {
+  const { job } = how
+  const [verdict, state] = requeueReply.parse(
+    await requeueScript(
+      redis,
+      [messageKey(lane, ulid), queuedAgainKey(lane), endedBadlyKey(lane), requeueProgressKey(lane, job?.id ?? '-')],
+      [
+        ulid,
+        acceptedAtMs(ulid),
+        how.until,
+        how.retentionMs,
+        campaignPrefix(lane),
+        job?.untilMs ?? '',
+        how.content ?? '',
+        job === undefined ? '' : '1',
+        JOB_WITHIN_MS,
+      ],
+    ),
+  )
+  return [verdict, state]
 }

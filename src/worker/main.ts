@@ -7,6 +7,7 @@ import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-call.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { partnerApi } from '../providers/partner-api.ts'
+import { trimEndedBadly } from '../store/ended-badly.ts'
 import { openLaneQueues } from '../store/lane-queues.ts'
 import { connectPatient } from '../store/redis.ts'
 import { rootKeys } from '../store/redis-keys.ts'
@@ -24,6 +25,7 @@ import { createLanes } from './lanes.ts'
 import { startMoves } from './move-files.ts'
 import { createRedisClock } from './redis-clock.ts'
 import { repeatedly } from './repeatedly.ts'
+import { startRequeues } from './requeue.ts'
 import { sendMessage } from './send-message.ts'
 import { createSenderDirectory } from './sender-directory.ts'
 import { startStatusPolls } from './status-polls.ts'
@@ -38,6 +40,8 @@ const DRAIN_MS = 16_000
 const DRAIN_WITHOUT_REDIS_MS = 1_000
 /** A Redis that does not answer within this is taken to be away. */
 const ANSWER_MS = 1_000
+/** How often the lists of what ended badly are trimmed. */
+const TRIM_MS = 3_600_000
 /** Redis gets this long for anything else that a stop asks of it: a connection that waits would wait for ever. */
 const LAST_WORDS_MS = 500
 
@@ -87,6 +91,7 @@ export async function startWorker(
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config, log, queues })
   const campaigns = startCampaignJobs({ redis, config, log, queues })
+  const requeues = startRequeues({ redis, config, log, queues })
 
   const reopen = (lane: number): void => {
     if (!lanes.reopen(lane)) return
@@ -108,6 +113,8 @@ export async function startWorker(
     log,
   )
   const closingIdle = repeatedly(CLOSE_IDLE_MS, () => lanes.closeIdle(), log)
+  const trimNow = () => ({ nowMs: Date.now(), retentionMs: config.retentionMs, everyMs: TRIM_MS })
+  const trimming = repeatedly(TRIM_MS, () => trimEndedBadly(redis, trimNow()), log)
   log.info({ worker: name }, 'worker.started')
 
   return {
@@ -120,6 +127,7 @@ export async function startWorker(
       sweeping.stop()
       clearing.stop()
       closingIdle.stop()
+      trimming.stop()
       const answers = await within(ANSWER_MS, redis.ping()).catch(() => undefined)
       const limitMs = answers === undefined && lanes.inHand() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS
       await Promise.all([
@@ -127,6 +135,7 @@ export async function startWorker(
         polls.stop(limitMs),
         moves.stop(limitMs),
         campaigns.stop(limitMs),
+        requeues.stop(limitMs),
         intake.stop(limitMs),
       ])
       beating.stop()

@@ -146,17 +146,17 @@ async function ensureJob(
   const backlogWaitMs = isThere && isLocked === 0 ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0
   const againAt = nowMs + LOOK_AGAIN_MS + backlogWaitMs
   if (isThere) {
-    if (reason === null || reason === undefined) return lookAgain(deps.redis, id.lane, id.ulid, againAt)
+    if (reason === null || reason === undefined) return lookAgain(deps.redis, id.lane, [id.ulid], againAt)
     await giveEvidence(deps.redis, id, record?.attempt ?? '', 'failed', { problem: deadLetter })
     return
   }
   const payload = storedPayload.safeParse(record?.payload)
   if (!payload.success) {
-    const problem = { code: 'content_lost', sentence: 'Its content is not there any more, so it cannot be sent again.' }
+    const problem = { code: 'content_lost', sentence: 'Its content is no longer stored, so it cannot be sent again.' }
     await giveEvidence(deps.redis, id, record?.attempt ?? '', 'failed', { problem })
     return
   }
   // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.
   await deps.queues.add(name, { ...payload.data, until: record?.validUntil ?? payload.data.until })
-  await lookAgain(deps.redis, id.lane, id.ulid, againAt)
+  await lookAgain(deps.redis, id.lane, [id.ulid], againAt)
 }

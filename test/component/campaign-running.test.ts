@@ -9,9 +9,9 @@ import { takeOver } from '../../src/store/campaigns.ts'
 import { setLaneRate } from '../../src/store/lane-control.ts'
 import { openLaneQueues } from '../../src/store/lane-queues.ts'
 import { campaignKey, laneBacklogKeys, lanePrefix } from '../../src/store/redis-keys.ts'
-import { requeueMessages } from '../../src/store/requeue.ts'
 import { importTemplate } from '../../src/store/templates.ts'
 import { type CampaignService, SPRING, startCampaigns, sumOf } from '../support/campaigns.ts'
+import { requeueAll } from '../support/requeue.ts'
 import { eventually } from '../support/wait.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.
@@ -332,11 +332,35 @@ test('a message that failed can be queued again by hand after the campaign is do
   const id = await service.ready({ tags: [tag] })
   await service.steer(id, 'start')
   expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 1 })
-  const queues = openLaneQueues(service.redis)
-  const filter = { account: service.tenant.account, state: 'failed' as const, sinceMs: Date.now() - 60_000 }
-  const how = { dryRun: false, nowMs: Date.now(), validityMs: service.config.validityMs }
-  await requeueMessages(service.redis, queues, filter, how)
-  await queues.close()
+  await requeueAll(service, service.tenant, { campaign: id, state: 'failed' })
   await eventually(async () => (await service.show(id)).progress.read === 5, 'all are read')
   expect((await service.show(id)).progress).toMatchObject({ failed: 0, queued: 0, total: 5 })
+})
+
+test('a message that failed after it was sent is sent again with what was filled in for its recipient', async () => {
+  const { tag, phones } = await service.addPeople(3)
+  await service.misbehave({ match: { to: phones[1] }, behaviour: 'media-failed', count: 1 })
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  await service.reaches(id, 'done')
+  await eventually(async () => (await service.show(id)).progress.failed === 1, 'one has failed')
+  const done = await requeueAll(service, service.tenant, { campaign: id })
+  expect(done).toMatchObject({ matched: 1, requeued: 1, without_content: 0 })
+  await eventually(async () => (await service.show(id)).progress.read === 3, 'all are read')
+  const lines = (await service.ledger()).slice(before).filter((to) => to === phones[1])
+  expect(lines).toHaveLength(2)
+})
+
+test('nothing of a cancelled campaign is requeued, and that is counted', async () => {
+  const { tag, phones } = await service.addPeople(3)
+  await rate(5)
+  await service.misbehave({ match: { to: phones[0] }, behaviour: 'invalid-parameter', count: 1 })
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  await eventually(async () => (await service.show(id)).progress.failed === 1, 'one has failed')
+  await service.steer(id, 'cancel')
+  await rate(100_000)
+  const done = await requeueAll(service, service.tenant, { campaign: id, state: 'failed' })
+  expect(done).toMatchObject({ matched: 1, requeued: 0, campaign_over: 1 })
 })

@@ -91,16 +91,15 @@ test('a message that waits is shown from its job', async () => {
     account,
     sender: '14155550100',
     to: '4915123456789',
-    type: 'image',
+    kind: 'image',
     class: 'transactional',
     campaign_id: null,
     text: 'Hello there',
     state: 'queued',
     possible_duplicate: false,
     problem: null,
-    sent_at: null,
     valid_until: new Date(until).toISOString(),
-    history: [{ what: 'accepted' }],
+    history: [{ event: 'accepted' }],
   })
 })
 
@@ -111,9 +110,13 @@ test('a delivered message is told as a story, oldest first, with what each step 
   await giveEvidence(redis, id, 'AAAAAA', 'delivered')
   const shown = await document(text)
   expect(shown).toMatchObject({ state: 'delivered', campaign_id: 'spring', class: 'campaign', provider_id: 'wamid.X' })
-  expect(shown.history.map(({ what }: { what: string }) => what)).toEqual(['accepted', 'claimed', 'sent', 'delivered'])
-  expect(shown.history[1]).toMatchObject({ detail: 'AAAAAA' })
-  expect(shown.sent_at).toBe(shown.history[2].at)
+  expect(shown.history.map(({ event }: { event: string }) => event)).toEqual([
+    'accepted',
+    'claimed',
+    'sent',
+    'delivered',
+  ])
+  expect(shown.history[1]).toMatchObject({ attempt: 'AAAAAA', detail: null })
 
   const { stdout } = await show(text)
   expect(stdout).toContain('From         14155550100 (desk)\n')
@@ -131,7 +134,7 @@ test('a message that may have been sent twice says so, and why', async () => {
   await loseAttempt(redis, id, 'BBBBBB', { problem: { code: 'timeout', sentence: 'No answer came.' }, waitMs: 0 })
   expect(await document(text)).toMatchObject({
     state: 'unconfirmed',
-    problem: { code: 'timeout', message: 'No answer came.' },
+    problem: { code: 'timeout', sentence: 'No answer came.' },
   })
   await decide(redis, id, 'once', 5)
   expect(await document(text)).toMatchObject({ state: 'queued', possible_duplicate: true })
@@ -148,15 +151,15 @@ test("a received message is found by the chat product's id, and cannot move the 
     received_at: 1_790_000_000_000,
   }
   await storeInbound(redis, account, message, HOUR_MS)
-  expect(await document('wamid.in')).toEqual({
+  expect(await document('wamid.in')).toMatchObject({
     id: 'wamid.in',
     direction: 'inbound',
     account,
     sender: '14155550100',
     from: '4915123456789',
-    type: 'text',
+    kind: 'text',
     text: 'Hi\u001b[2J',
-    received_at: '2026-09-21T14:13:20.000Z',
+    accepted_at: '2026-09-21T14:13:20.000Z',
   })
   expect((await show('wamid.in')).stdout).toContain('Text      Hi\\u001b[2J\n')
 })

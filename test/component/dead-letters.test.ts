@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SEND_JOB } from '../../src/jobs/send.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
-import { type RequeueFilter, requeueMessages } from '../../src/store/requeue.ts'
 import { deliveryOf, infoOf, reaches, sendTo } from '../support/messages.ts'
+import { requeueAll, requeueRequest } from '../support/requeue.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
 import { eventually } from '../support/wait.ts'
@@ -112,23 +112,23 @@ test('such a message can be queued again by hand; what cannot be read stays wher
   await service.stopWorker()
   const id = await sendTo(service, tenant, '+491700005301', { campaign_id: 'spring' })
   await giveUp(id)
-  const requeue = async (filter: Partial<RequeueFilter>, dryRun = false) => {
-    const how = { dryRun, nowMs: Date.now(), validityMs: service.config.validityMs }
-    return requeueMessages(service.redis, queues, { account: tenant.account, sinceMs: before, ...filter }, how)
+  const since = new Date(before).toISOString()
+  const count = async (filter: object) => {
+    const answer = await requeueRequest(service, tenant, { since, ...filter, dry_run: true })
+    return answer.body.data?.matched
   }
-  const none = { matched: 0, queued: 0, without_content: 0 }
-  expect(await requeue({ state: 'unknown' })).toEqual(none)
-  expect(await requeue({ code: '131026' })).toEqual(none)
-  expect(await requeue({ campaign: 'summer' })).toEqual(none)
-  expect(await requeue({ sinceMs: Date.now() + 60_000 })).toEqual(none)
-  expect(await requeue({}, true)).toEqual({ ...none, matched: 1 })
+  expect(await count({ state: 'unknown' })).toBe(0)
+  expect(await count({ code: '131026' })).toBe(0)
+  expect(await count({ campaign_id: 'summer' })).toBe(0)
+  expect(await count({ since: new Date(Date.now() + 60_000).toISOString() })).toBe(0)
+  expect(await count({})).toBe(1)
   expect((await deliveryOf(service, tenant, id)).status).toBe('failed')
 
-  expect(await requeue({ state: 'failed', code: 'dead_letter' })).toEqual({ ...none, matched: 1, queued: 1 })
-  expect((await deliveryOf(service, tenant, id)).status).toBe('queued')
-  expect(await requeue({})).toEqual(none)
   await service.startWorker()
+  const done = await requeueAll(service, tenant, { since, state: 'failed', code: 'dead_letter' })
+  expect(done).toMatchObject({ state: 'done', matched: 1, requeued: 1 })
   await reaches(service, tenant, id, 'read')
+  expect(await count({})).toBe(0)
   expect((await readLedger(service.simulator.url)).filter(({ to }) => to === '491700005301')).toHaveLength(1)
   expect((await queues.queueOf(tenant.partnerLane).getJob(unreadable.id))?.failedReason).toBeTruthy()
 })

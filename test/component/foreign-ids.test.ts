@@ -31,6 +31,8 @@ interface Ids {
   campaign: string
   lane: number
   sender: string
+  /** A job that sends messages again. */
+  requeue: string
 }
 
 let service: Service
@@ -56,6 +58,7 @@ const nobodys: Ids = {
   tag: 999_005,
   campaign: 'cmp_999006_1',
   lane: 999_007,
+  requeue: 'rq_01JD3V5T9GZQ4XNB8M2K6R0WCY',
   sender: '+49 171 9990007',
 }
 
@@ -86,12 +89,14 @@ async function everything(name: string): Promise<Ids & { key: string; tenant: Te
   })
   const move = await request(key, 'POST', `${GALLERY}/files/bulk-move`, { file_ids: [moved], folder_id: folder })
   expect(move.status).toBe(200)
+  const again = await request(key, 'POST', '/messages/requeue', { state: 'unknown' })
   const [job = ''] = Object.keys(await stored(redis, `${galleryKeys(account).move('*')}`))
   return {
     ...{ key, tenant, folder, file, trashed, tag, message, inbound },
     job: job.slice(galleryKeys(account).move('').length),
     campaign: z.object({ data: z.object({ id: z.string() }) }).parse(campaign.json).data.id,
     lane: tenant.cloudLane,
+    requeue: z.object({ data: z.object({ job_id: z.string() }) }).parse(again.json).data.job_id,
     sender: `+${tenant.cloudNumber}`,
   }
 }
@@ -135,6 +140,12 @@ const asking: Readonly<Record<string, (of: Ids) => Promise<Inspected>>> = {
     }
     return request(ours.key, 'POST', '/messages/batch', { messages: [body] })
   },
+  'GET /messages/:id': ({ message }) => request(ours.key, 'GET', `/messages/${message}`),
+  'GET /messages/:id of a received one': ({ inbound }) => request(ours.key, 'GET', `/messages/${inbound}`),
+  'POST /messages/:id/cancel': ({ message }) => request(ours.key, 'POST', `/messages/${message}/cancel`),
+  'POST /messages/:id/requeue': ({ message }) => request(ours.key, 'POST', `/messages/${message}/requeue`),
+  'POST /messages/requeue': ({ sender }) => request(ours.key, 'POST', '/messages/requeue', { sender, dry_run: true }),
+  'GET /jobs/:id': ({ requeue }) => request(ours.key, 'GET', `/jobs/${requeue}`),
   'POST /api/betav3/tagmanage/tag/fetchContactsTagWise': ({ tag }) =>
     withKey('/api/betav3/tagmanage/tag/fetchContactsTagWise', { tags: [tag] }),
   'POST /campaigns': ({ sender }) =>
@@ -211,7 +222,11 @@ test('what is theirs answers as what does not exist, and nothing of theirs chang
     expect(said(ofTheirs, theirs), name).toEqual(said(ofNobody, nobodys))
     const mayBeEmpty = name.endsWith('/fetchContactsTagWise') || name.endsWith('/batch')
     expect(ofTheirs.status, name).toBe(
-      mayBeEmpty ? 200 : name.includes('send-templated') || name === 'POST /campaigns' ? 400 : 404,
+      mayBeEmpty
+        ? 200
+        : ['send-templated', 'messages/requeue'].some((part) => name.includes(part)) || name === 'POST /campaigns'
+          ? 400
+          : 404,
     )
   }
   expect(await allOfTheirs()).toEqual(before)

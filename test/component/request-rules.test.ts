@@ -401,7 +401,7 @@ describe('the short way', () => {
 describe('a client that breaks off', () => {
   test.each([
     '/chatappbusiness/fetchmessageinfo',
-    '/admin/requeue',
+    '/messages/requeue',
     '/webhooks/cloud-api',
     '/partners/wp-gallery/manage/files',
   ])('in the middle of its body at %s leaves the producer as it was', async (path) => {

@@ -1,5 +1,4 @@
-// Pins: lanes are listed, paused, resumed and re-paced, and messages are sent again by hand, by command line and by
-// admin endpoint alike. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Pins: lanes are listed, paused, resumed and re-paced, by command line and by admin endpoint alike. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { coolLane } from '../../src/store/lane-cooldown.ts'
@@ -10,11 +9,6 @@ import { eventually } from '../support/wait.ts'
 const acknowledgement = z.object({ messages: z.tuple([z.object({ id: z.string() })]) })
 const delivery = z.object({ message: z.object({ status: z.string() }) })
 const laneList = z.array(z.looseObject({ lane: z.number(), account: z.number(), rate: z.number() }))
-const shown = z.object({
-  state: z.string(),
-  possible_duplicate: z.boolean(),
-  history: z.array(z.object({ what: z.string() })),
-})
 
 let service: Service
 let tenant: Tenant
@@ -125,33 +119,6 @@ test('a new pace is what lanes list shows, and a rate out of range is refused by
   expect(wrong.status).toBe(400)
   expect(wrong.body).toMatchObject({ error: { details: [{ path: 'rate' }] } })
   expect((await cli('lanes', 'rate', String(tenant.cloudLane), '0')).code).toBe(2)
-})
-
-test('failed messages are counted by a dry run, then sent again by hand', async () => {
-  const id = await send('+15550100104')
-  await reaches(id, 'failed')
-  const dry = await service.post('/admin/requeue', { state: 'failed', code: '131051', dry_run: true }, bearer())
-  expect(dry.body).toMatchObject({ data: { matched: 1, queued: 0, without_content: 0 } })
-  expect(await statusOf(id)).toBe('failed')
-  expect((await cli('messages', 'requeue', '--code', '999')).json).toMatchObject({ matched: 0 })
-  const done = await cli('messages', 'requeue', '--state', 'failed', '--code', '131051')
-  expect(done.json).toMatchObject({ matched: 1, queued: 1 })
-  await eventually(async () => {
-    const { state, history } = shown.parse((await cli('messages', 'show', id)).json)
-    return state === 'failed' && history.filter(({ what }) => what === 'claimed').length === 2
-  }, 'it was tried once more and refused again')
-})
-
-test('an unknown message that is sent again by hand is flagged as a possible duplicate', async () => {
-  await cli('accounts', 'set', String(tenant.account), 'policy.transactional', 'at_most_once')
-  const id = await send('+15550100307')
-  await reaches(id, 'unknown')
-  const answer = await service.post('/admin/requeue', { state: 'unknown' }, bearer())
-  expect(answer.body).toMatchObject({ data: { queued: 1 } })
-  await eventually(async () => {
-    const { state, possible_duplicate } = shown.parse((await cli('messages', 'show', id)).json)
-    return possible_duplicate && state === 'unknown'
-  }, 'it was sent again and is unknown again, flagged')
 })
 
 test('a sender whose token has expired is paused, given a new one, and sends what waited', async () => {

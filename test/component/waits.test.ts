@@ -10,7 +10,6 @@ import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
 import { claim, proveUnsent } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
 import { laneRestKey } from '../../src/store/redis-keys.ts'
-
 import { waitsOf } from '../../src/store/waits.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 

@@ -27,12 +27,14 @@ import {
   NOW,
   takeOver,
 } from '../../src/store/campaigns.ts'
+import { cancelStep } from '../../src/store/cancel-message.ts'
 import { openLaneQueues } from '../../src/store/lane-queues.ts'
 import { conclude } from '../../src/store/message-conclude.ts'
 import { readMessage } from '../../src/store/message-records.ts'
-import { cancel, claim, decide, giveEvidence, loseAttempt, proveUnsent, requeue } from '../../src/store/messages.ts'
+import { claim, decide, giveEvidence, loseAttempt, proveUnsent } from '../../src/store/messages.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
 import { endedBadlyKey, lanePrefix, messageKey, openKey } from '../../src/store/redis-keys.ts'
+import { requeueMessage } from '../../src/store/requeue.ts'
 import { importTemplate } from '../../src/store/templates.ts'
 import { fanOut } from '../../src/worker/campaigns/fan-out.ts'
 import { silentLog } from './app.ts'
@@ -268,7 +270,7 @@ async function createLife(world: World, lane: number, total: number) {
     /** A person cancels the message at this place; what is not waiting stays as it is. */
     async cancel(place: number): Promise<void> {
       const message = messages[place]
-      if (message) await cancel(redis, message)
+      if (message) await cancelStep(redis, message, RETENTION_MS)
     },
 
     /** A late webhook says that the message at this place was delivered, if the provider took it. */
@@ -288,10 +290,8 @@ async function createLife(world: World, lane: number, total: number) {
     /** What ended badly is queued again by a person. */
     async requeueAll(): Promise<void> {
       for (const ulid of await redis.zrange(endedBadlyKey(lane), 0, '-1')) {
-        const found = await readMessage(redis, { lane, ulid })
-        if (found?.payload === undefined) continue
-        await queues.queueOf(lane).remove(messageId(lane, ulid))
-        await requeue(redis, { lane, ulid }, Date.now() + VALIDITY_MS)
+        const config = { retentionMs: RETENTION_MS, validityMs: { campaign: VALIDITY_MS, transactional: VALIDITY_MS } }
+        await requeueMessage({ redis, queues, config }, { lane, ulid })
       }
     },
 

@@ -24,6 +24,11 @@ GET    /readyz                                         none     -               
 POST   /sendservicemessages/sendmessages               api_key  messages:send   object
 POST   /chatappbusiness/send-templated-message         api_key  messages:send   object
 POST   /messages/batch                                 bearer   messages:send   object  4096
+GET    /messages/:id                                   bearer   messages:read   other
+POST   /messages/:id/cancel                            bearer   messages:send   other
+POST   /messages/:id/requeue                           bearer   messages:send   other
+POST   /messages/requeue                               bearer   messages:send   object
+GET    /jobs/:id                                       bearer   messages:send   other
 POST   /chatappbusiness/fetchmessageinfo               api_key  messages:read   object
 POST   /chatappbusiness/getmessgageinfobyid            api_key  messages:read   object
 GET    ${GALLERY}/folders                              bearer   gallery         other
@@ -57,7 +62,6 @@ GET    /admin/lanes                                    bearer   admin           
 POST   /admin/lanes/:lane/pause                        bearer   admin           object
 POST   /admin/lanes/:lane/resume                       bearer   admin           other
 POST   /admin/lanes/:lane/rate                         bearer   admin           object
-POST   /admin/requeue                                  bearer   admin           object
 GET    /webhooks/cloud-api                             none     -               other
 POST   /webhooks/cloud-api                             none     -               other
 `

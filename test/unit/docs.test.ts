@@ -73,7 +73,9 @@ function faultOfValues(verb: Command, words: readonly string[], whole: boolean):
   const missing = verb.options.find(({ mandatory, long }) => mandatory && !given.has(long ?? ''))
   if (missing) return `${verb.name()} lacks ${missing.long}`
   const { length } = verb.registeredArguments
-  return values === length ? undefined : `${verb.name()} takes ${length} arguments, got ${values}`
+  const least = verb.registeredArguments.filter(({ required }) => required).length
+  if (values >= least && values <= length) return undefined
+  return `${verb.name()} takes ${length} arguments, got ${values}`
 }
 
 test('every command of the command line that is named exists, and takes what it is given', () => {

@@ -1,27 +1,22 @@
-// Running the service: lanes and sending again by hand. An admin key sees and moves what belongs to its account.
+// Running the service: lanes. An admin key sees and moves what belongs to its account.
 //
 //   GET  /admin/lanes                  how every lane stands
 //   POST /admin/lanes/{lane}/pause     { reason? }: nothing more leaves it but what is in flight
 //   POST /admin/lanes/{lane}/resume    ends its pause and its cooldown
 //   POST /admin/lanes/{lane}/rate      { rate }: messages per second
-//   POST /admin/requeue                { state?, campaign?, since?, code?, dry_run? }: send again what ended badly
 import { z } from 'zod'
-import type { Config } from '../../config.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
-import { instantSchema } from '../../messages/instant.ts'
 import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../../store/lane-control.ts'
 import type { LaneQueues } from '../../store/lane-queues.ts'
 import type { Redis } from '../../store/redis.ts'
-import { REQUEUE_STATES, requeueMessages } from '../../store/requeue.ts'
 import { MAX_RATE, MIN_RATE } from '../../store/senders.ts'
 import { notFound } from '../errors.ts'
 import { fieldsOf, textIdField } from '../fields.ts'
-import type { Access, Answer, Call, Route } from '../route.ts'
+import type { Access, Call, Route } from '../route.ts'
 
 interface AdminDeps {
   redis: Redis
   queues: LaneQueues
-  config: Pick<Config, 'validityMs'>
 }
 
 const access: Access = { in: 'bearer', permission: 'admin' }
@@ -29,16 +24,8 @@ const lanePath = z.object({ lane: textIdField })
 const pauseBody = z.strictObject({ reason: textUpTo(200).default('by hand') })
 const noFields = z.strictObject({})
 const rateBody = z.strictObject({ rate: z.number().min(MIN_RATE).max(MAX_RATE) })
-const requeueBody = z.strictObject({
-  state: z.enum(REQUEUE_STATES).optional(),
-  campaign: textUpTo(255).optional(),
-  since: instantSchema.optional(),
-  code: textUpTo(100).optional(),
-  dry_run: z.boolean().default(false),
-})
 
-export function adminRoutes(deps: AdminDeps): Route[] {
-  const { redis, queues } = deps
+export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
   const onLane = (
     verb: string,
     act: (lane: number, call: Call) => Promise<string>,
@@ -78,17 +65,7 @@ export function adminRoutes(deps: AdminDeps): Route[] {
       await setLaneRate(redis, queues, lane, rate)
       return `${rate} messages per second`
     }),
-    { method: 'post', path: '/admin/requeue', access, body: { as: 'json' }, handle: (call) => sendAgain(deps, call) },
   ]
-}
-
-async function sendAgain(deps: AdminDeps, call: Call): Promise<Answer> {
-  const { state, campaign, since, code, dry_run } = fieldsOf(requeueBody, call.body)
-  const filter = { account: call.caller.account, state, campaign, sinceMs: since, code }
-  const how = { dryRun: dry_run, nowMs: Date.now(), validityMs: deps.config.validityMs }
-  const report = await requeueMessages(deps.redis, deps.queues, filter, how)
-  const message = dry_run ? `${report.matched} would be queued again` : `${report.queued} queued again`
-  return { body: { status: true, message, data: report } }
 }
 
 /** The lane of the path, when it is the caller's. */

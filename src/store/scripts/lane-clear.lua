@@ -6,6 +6,7 @@
 -- KEYS[1] waiting jobs (LIST, the next one last) or prioritized jobs (ZSET)
 -- KEYS[2] open messages of the lane (ZSET)      KEYS[3] messages that ended badly (ZSET)
 -- KEYS[4] who clears this list (STRING): two at once would only look for what the other has taken off
+-- KEYS[5] messages queued again (ZSET)
 -- ARGV[1] who asks            ARGV[2] retention (ms)      ARGV[3] what the keys of the lane's campaigns begin with
 -- ARGV[4], ARGV[5] what the keys of records and of jobs begin with
 -- ARGV[6…] of each message: job id, ulid, accepted at (ms), valid until (ms), number of its campaign ('' = none), how
@@ -28,7 +29,7 @@ while at <= #ARGV do
   local m = {
     record = ARGV[4] .. ARGV[at + 1],
     open = KEYS[2],
-    queuedAgain = KEYS[2] .. '-queued',
+    queuedAgain = KEYS[5],
     badly = KEYS[3],
     job = ARGV[5] .. id,
     ulid = ARGV[at + 1],

@@ -7,6 +7,7 @@
 -- KEYS[2] open messages of the lane (ZSET)      KEYS[3] messages that ended badly (ZSET)
 -- KEYS[4] the message's job in BullMQ (HASH)    KEYS[5] rest of the lane, KEYS[6] rest of the recipient (STRING)
 -- KEYS[7] last slot of the lane (STRING)         KEYS[8] there while the message waits (STRING)
+-- KEYS[9] messages queued again (ZSET)
 -- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
 -- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
 -- ARGV[7] number of the campaign ('' = none)     ARGV[8] what the keys of the lane's campaigns begin with
@@ -20,7 +21,6 @@
 -- be sent, nothing was written; message-conclude.lua ends it.
 -- {'lane_rests', 'recipient_rests', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
 -- nothing was written. `too_early`: its slot would be too far ahead.
--- What is queued again is on the list KEYS[2] .. '-queued' until it is claimed.
 -- include message-states
 -- include message-unsendable
 -- include message-rests
@@ -34,7 +34,7 @@ local gapUs = tonumber(ARGV[11])
 local m = {
   record = KEYS[1],
   open = KEYS[2],
-  queuedAgain = KEYS[2] .. '-queued',
+  queuedAgain = KEYS[9],
   badly = KEYS[3],
   job = KEYS[4],
   ulid = ARGV[1],

@@ -230,3 +230,10 @@ local function keepCampaign(prefix, run, ms)
     redis.call('PEXPIRE', prefix .. run .. suffix, ms, 'GT')
   end
 end
+
+-- The counts of a campaign live as long as the campaign: they are made by the first message that is counted, which may
+-- be after the campaign has ended.
+local function keepCounts(campaign)
+  local ttl = redis.call('PTTL', campaign)
+  if ttl > 0 then redis.call('PEXPIRE', campaign .. ':counts', ttl) end
+end

@@ -1,16 +1,17 @@
 #!lua flags=allow-oom
--- Takes any step but a claim. Allowed when Redis is full: what happened to a message must be written down, or a full
+-- Takes any step but a claim, a cancel and a requeue, which have scripts of their own. Allowed when Redis is full: what happened to a message must be written down, or a full
 -- Redis would turn sent messages into doubled ones. Every step is fenced by the attempt and harmless when repeated.
 --
 -- KEYS[1] record of the message (HASH)
 -- KEYS[2] open messages of the lane (ZSET)      KEYS[3] messages to poll (ZSET)
 -- KEYS[4] messages that ended badly (ZSET)      KEYS[5] the message's job in BullMQ (HASH)
+-- KEYS[6] messages queued again (ZSET)
 -- ARGV[1] ulid         ARGV[2] kind of step     ARGV[3] attempt id        ARGV[4] accepted at (ms)
 -- ARGV[5] evidence: status letter; unsent: '1' when it counts; decide: never, once or safe
 -- ARGV[6] most tries   ARGV[7] detail for the history    ARGV[8] provider's id of the message ('' = none)
 -- ARGV[9] error, `code|sentence` ('' = none)    ARGV[10] ms to wait for evidence once unconfirmed
 -- ARGV[11] ms until the first status poll ('' = no polling)      ARGV[12] when it happened (ms; '' = now)
--- ARGV[13] requeue: new validity (ms; '' = as it was)    ARGV[14] what the keys of the lane's campaigns begin with
+-- ARGV[13] not used    ARGV[14] what the keys of the lane's campaigns begin with
 -- ARGV[15] unsent: who rests now, `lane`, `recipient` or ''        ARGV[16] key of that rest       ARGV[17] ms, at least
 -- Output: {verdict, state letter, ms that a message to a resting recipient must wait}; {'missing'} without a record
 -- include message-states
@@ -77,10 +78,11 @@ if ARGV[9] ~= '' then
 elseif RANK[p.state] or p.state == QUEUED then
   drop('e')
 end
-if kind == 'requeue' and ARGV[13] ~= '' then write('u', ARGV[13]) end
 
--- The content is needed for another try and lives in the job, which goes away once it is done.
-if RANK[p.state] then
+-- The content is needed for another try and lives in the job, which goes away once it is done. What is only `sent` can
+-- still fail, and is sent again by hand then; of a campaign's message the content can be made once more.
+local contentNow = p.has.p
+if p.state == DELIVERED or p.state == READ or (p.state == SENT and p.run ~= '') then
   drop('p')
 elseif not p.has.p then
   local data = redis.call('HGET', KEYS[5], 'data')
@@ -88,11 +90,16 @@ elseif not p.has.p then
 end
 redis.call('HSET', KEYS[1], unpack(set))
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
+-- Redis never takes a hash back to its compact encoding once a long value was in it: it is written once more.
+if RANK[p.state] and p.state ~= SENT and contentNow and #contentNow > 1024 then
+  local all, ttl = redis.call('HGETALL', KEYS[1]), redis.call('PTTL', KEYS[1])
+  redis.call('DEL', KEYS[1])
+  redis.call('HSET', KEYS[1], unpack(all))
+  if ttl > 0 then redis.call('PEXPIRE', KEYS[1], ttl) end
+end
 count(ARGV[14], p.run, ARGV[1], before, p.state, isLost)
-if kind == 'requeue' then keepCampaign(ARGV[14], p.run, redis.call('PTTL', KEYS[1])) end
 
 -- Two lists, so that attempts in doubt never wait behind a hundred thousand messages that only need a job.
-local queuedAgain = KEYS[2] .. '-queued'
 if p.state == UNCONFIRMED then
   redis.call('ZADD', KEYS[2], now + tonumber(ARGV[10]), ARGV[1])
 else
@@ -100,9 +107,9 @@ else
 end
 if p.state == QUEUED then
   -- Its job may be gone: the sweep makes sure that there is one.
-  redis.call('ZADD', queuedAgain, kind == 'unsent' and now + 60000 or now, ARGV[1])
+  redis.call('ZADD', KEYS[6], kind == 'unsent' and now + 60000 or now, ARGV[1])
 elseif before == QUEUED then
-  redis.call('ZREM', queuedAgain, ARGV[1])
+  redis.call('ZREM', KEYS[6], ARGV[1])
 end
 
 -- Only what was sent is polled, and only what ended badly is listed as such: nothing else need be taken off.

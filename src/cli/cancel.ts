@@ -1,0 +1,27 @@
+// messages cancel: stop one message that waits.
+import { z } from 'zod'
+import { parseMessageId } from '../messages/message-id.ts'
+import { cancelMessage } from '../store/cancel-message.ts'
+import { CliFailure } from './failure.ts'
+import { withQueues } from './lanes.ts'
+import { verb } from './verb.ts'
+
+export const cancelVerb = verb({
+  usage: 'cancel <id>',
+  summary: 'stop a message that waits; it is never sent, unless it is requeued',
+  example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
+  options: {},
+  values: z.strictObject({ id: z.string() }),
+  run: ({ id: text }, { redis, config }) =>
+    withQueues(redis, async (queues) => {
+      const id = parseMessageId(text)
+      const result = id && (await cancelMessage({ redis, queues }, id, config.retentionMs))
+      if (result === undefined || result.verdict === 'missing') {
+        throw new CliFailure(`There is no message ${text}, or it is older than the retention.`)
+      }
+      if (result.verdict === 'ignored') {
+        throw new CliFailure(`The message is ${result.state}; only one that is queued can be cancelled.`)
+      }
+      return { json: { id: text, state: 'cancelled' }, text: `Cancelled ${text}.` }
+    }),
+})

@@ -1,0 +1,138 @@
+// The job `requeue`: goes through the lists of what ended badly, lane by lane and page by page, and queues again what
+// the filter finds.
+//
+// Where the process may die: within a page, another worker does the page again. What was queued again has left the list
+// and is not met a second time, even should it have failed once more; what was not is met now. Between a page and the
+// cursor: the same. Nobody is counted twice, because the counts are written with the steps.
+import { type Job, Worker } from 'bullmq'
+import type { Config } from '../config.ts'
+import { REQUEUE_QUEUE, requeuePayloadSchema } from '../jobs/requeue.ts'
+import type { Log } from '../log.ts'
+import { retryDeadLetter } from '../store/dead-letters.ts'
+import { LISTS } from '../store/ended-badly.ts'
+import type { LaneQueues } from '../store/lane-queues.ts'
+import type { Redis } from '../store/redis.ts'
+import { isRedisAway } from '../store/redis-errors.ts'
+import { sharedQueuePrefix } from '../store/redis-keys.ts'
+import { putBack } from '../store/requeue.ts'
+import {
+  advance,
+  findRequeueJob,
+  noCounts,
+  progressOf,
+  type RequeueJob,
+  setRequeueState,
+  totalOf,
+} from '../store/requeue-jobs.ts'
+import { beginning, type Cursor, type Page, readPage } from '../store/requeue-search.ts'
+import { endOwn, type OwnEnd } from './bullmq.ts'
+
+/** Each does one page at a time; more at once would keep Redis from sending messages. */
+const CONCURRENCY = 2
+/** A job waits this long when Redis is away or full. */
+const REDIS_AWAY_MS = 1_000
+const DAY_SECONDS = 86_400
+
+export interface RequeueDeps {
+  redis: Redis
+  config: Pick<Config, 'retentionMs' | 'validityMs'>
+  log: Log
+  queues: LaneQueues
+}
+
+export function startRequeues(deps: RequeueDeps) {
+  const stopping = new AbortController()
+  const worker = new Worker(
+    REQUEUE_QUEUE,
+    async (job: Job, token) => endOwn(await workOn(deps, job, stopping.signal), job, token),
+    {
+      connection: deps.redis,
+      prefix: sharedQueuePrefix(REQUEUE_QUEUE),
+      concurrency: CONCURRENCY,
+      // One whose worker died is taken up by another within 5 s. That a worker loses its lock in a moment of stillness
+      // harms nothing: two may work on one job.
+      lockDuration: 3_000,
+      stalledInterval: 1_000,
+      maxStalledCount: 100,
+      // The job has a record of its own; finished ones are kept for the dashboard only.
+      removeOnComplete: { age: DAY_SECONDS, count: 1_000, limit: 100 },
+      removeOnFail: { age: 7 * DAY_SECONDS, count: 1_000, limit: 100 },
+    },
+  )
+  worker.on('error', (error) => deps.log.debug({ err: error }, 'requeues.error'))
+  worker.on('failed', (job, error) => deps.log.error({ job: job?.id, err: error }, 'requeue.failed'))
+  return {
+    /** Jobs go on elsewhere after the page they are at; waits for that at most `limitMs`. */
+    async stop(limitMs: number): Promise<void> {
+      stopping.abort()
+      await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+    },
+  }
+}
+
+async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promise<OwnEnd> {
+  const payload = requeuePayloadSchema.safeParse(job.data)
+  if (!payload.success) return { kind: 'unusable', reason: 'not a requeue job' }
+  const id = payload.data.job
+  try {
+    const asked = await findRequeueJob(deps.redis, id)
+    // Done before, or so old that it is not kept any more.
+    if (asked === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
+    await setRequeueState(deps.redis, id, 'running', Date.now())
+    for (const lane of asked.order.lanes) {
+      if (!(await workOnLane(deps, lane, id, asked, stopped))) return { kind: 'waits', ms: 1 }
+    }
+    await setRequeueState(deps.redis, id, 'done', Date.now())
+    deps.log.info({ job: id, ...(await totalOf(deps.redis, id, asked)) }, 'requeue.done')
+    return { kind: 'done' }
+  } catch (error) {
+    if (isRedisAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
+    deps.log.error({ job: id, err: error }, 'requeue.broken')
+    await setRequeueState(deps.redis, id, 'failed', Date.now())
+    return { kind: 'unusable', reason: 'it could not go on; the log of the worker has the cause' }
+  }
+}
+
+/** False when the process is being stopped before the lane is done. */
+async function workOnLane(
+  deps: RequeueDeps,
+  lane: number,
+  id: string,
+  { order }: RequeueJob,
+  stopped: AbortSignal,
+): Promise<boolean> {
+  for (;;) {
+    // Read each time: should two workers be at it, each goes on from where the other has come to.
+    const { cursor: from } = await progressOf(deps.redis, lane, id)
+    if (from === END) return true
+    if (stopped.aborted) return false
+    const page = await readPage(deps, lane, order, from === '' ? beginning(order) : readCursor(from))
+    const counts = await workOnPage(deps, lane, id, order.untilMs, page)
+    await advance(deps.redis, lane, id, { from, to: page.next ? writeCursor(page.next) : END, counts })
+  }
+}
+
+async function workOnPage(deps: RequeueDeps, lane: number, id: string, untilMs: number, page: Page) {
+  const counts = { ...noCounts(), failed: page.unreadable }
+  for (const verdict of await putBack(deps, lane, page.found, { id, untilMs })) {
+    // The step itself counts what it has queued; what is otherwise by now does not match any more.
+    if (verdict === 'campaign_over' || verdict === 'without_content') counts[verdict] += 1
+  }
+  for (const letter of page.deadLetters) {
+    if (await retryDeadLetter(letter, Date.now() + deps.config.validityMs[letter.payload.class])) counts.requeued += 1
+  }
+  if (counts.requeued > 0) deps.queues.wake(lane)
+  return counts
+}
+
+/** Stands for a lane that is done. */
+const END = 'end'
+
+const writeCursor = ({ list, after }: Cursor): string => `${list} ${after.score} ${after.member}`
+
+function readCursor(text: string): Cursor {
+  const [name, score, member = ''] = text.split(' ')
+  const list = LISTS.find((each) => each === name)
+  if (list === undefined) throw new Error(`not a cursor: ${text}`)
+  return { list, after: { score: Number(score), member } }
+}

@@ -1,0 +1,116 @@
+// Pins: `messages cancel` and `messages requeue` say in plain words what they did, and refuse what nobody meant. Real:
+// Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
+import { readMessage } from '../../src/store/message-records.ts'
+import { messageKey } from '../../src/store/redis-keys.ts'
+import { runCli } from '../support/cli.ts'
+import { failMessages } from '../support/ended-badly.ts'
+import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: Service
+let queues: LaneQueues
+let tenant: Tenant
+beforeAll(async () => {
+  service = await startService()
+  queues = openLaneQueues(service.redis)
+  tenant = await service.addTenant()
+})
+afterAll(async () => {
+  await queues?.close()
+  await service?.close()
+})
+
+const cli = (...args: string[]) =>
+  runCli(['messages', ...args], { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+const fail = (count: number, first: number) =>
+  failMessages({ redis: service.redis, queues }, tenant.partnerLane, { count, first })
+const stateOf = async (id: { lane: number; ulid: string }) => (await readMessage(service.redis, id))?.state
+
+test('one message is cancelled by its id, once', async () => {
+  await queues.pause(tenant.partnerLane)
+  const id = await sendTo(service, tenant, '+491700007001')
+  expect(await cli('cancel', id)).toMatchObject({ code: 0, stdout: `Cancelled ${id}.\n` })
+  expect((await deliveryOf(service, tenant, id)).status).toBe('cancelled')
+  expect(await cli('cancel', id)).toMatchObject({
+    code: 1,
+    stderr: 'error: The message is cancelled; only one that is queued can be cancelled.\n',
+  })
+  expect((await cli('cancel', 'msg_1_nothing')).stderr).toContain('There is no message msg_1_nothing')
+  expect(await cli('requeue', id)).toMatchObject({ code: 0, stdout: `Requeued ${id}.\n` })
+  await queues.resume(tenant.partnerLane)
+  await reaches(service, tenant, id, 'read')
+  expect((await cli('requeue', id)).stderr).toContain('The message is read; only one that is failed')
+})
+
+test('a message that waits is shown with the reason', async () => {
+  await queues.pause(tenant.partnerLane)
+  const id = await sendTo(service, tenant, '+491700007002')
+  const { stdout } = await cli('show', id)
+  expect(stdout).toMatch(/^State +queued$/m)
+  expect(stdout).toMatch(/^Waits +Its sender is paused/m)
+  await queues.resume(tenant.partnerLane)
+  await reaches(service, tenant, id, 'read')
+})
+
+test('without a filter nothing is requeued, nor with an id and a filter', async () => {
+  const [failed] = await fail(1, 491_721_000_000)
+  if (!failed) throw new Error('none')
+  const bare = await cli('requeue')
+  expect(bare).toMatchObject({ code: 2, stdout: '' })
+  expect(bare.stderr).toContain('--all requeues every message of all accounts')
+  expect((await cli('requeue', '--account', String(tenant.account))).stderr).toContain('every message of account')
+  expect((await cli('requeue', failed.name, '--state', 'failed')).code).toBe(2)
+  expect(await stateOf(failed)).toBe('failed')
+  expect(await cli('requeue', '--all', '--dry-run')).toMatchObject({
+    code: 0,
+    stdout: '1 message matches; nothing was changed.\n',
+  })
+  expect(await cli('requeue', '--all')).toMatchObject({ code: 0, stdout: 'Requeued 1 of 1 matching message.\n' })
+  await eventually(async () => (await stateOf(failed)) === 'read', 'it is sent')
+})
+
+test('many are requeued by a filter, and it is said which cannot be', async () => {
+  const failed = await fail(5, 491_722_000_000)
+  for (const { lane, ulid } of failed.slice(0, 2)) await service.redis.hdel(messageKey(lane, ulid), 'p')
+  const dry = await cli('requeue', '--code', '131051', '--dry-run')
+  const lost = ' 2 of them cannot be sent again: the content is no longer stored.'
+  expect(dry.stdout).toBe(`5 messages match; nothing was changed.${lost}\n`)
+  const { code, stdout } = await cli('requeue', '--code', '131051')
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `Requeued 3 of 5 matching messages.${lost}\n` })
+  for (const { lane, ulid } of failed) await service.redis.del(messageKey(lane, ulid))
+})
+
+test('over several accounts it needs --yes, and --detach only names the job', async () => {
+  await service.addTenant()
+  const [failed] = await fail(1, 491_723_000_000)
+  if (!failed) throw new Error('none')
+  const refused = await cli('requeue', '--state', 'failed')
+  expect(refused).toMatchObject({ code: 2, stdout: '' })
+  expect(refused.stderr).toContain('Name one with --account, or confirm with --yes.')
+  expect(await stateOf(failed)).toBe('failed')
+  const detached = await cli('requeue', '--state', 'failed', '--yes', '--detach')
+  expect(detached.stdout).toMatch(/^A worker does it as the job rq_[0-9A-Z]{26}\.\n$/)
+  await eventually(async () => (await stateOf(failed)) === 'read', 'it is sent')
+})
+
+test('a sender that does not exist is an error, and so is a time without a zone', async () => {
+  expect(await cli('requeue', '--sender', 'nobody', '--dry-run')).toMatchObject({
+    code: 1,
+    stderr: 'error: sender: there is no sender of this number or name.\n',
+  })
+  expect((await cli('requeue', '--since', 'yesterday')).code).toBe(2)
+})
+
+test('without a worker the command says so and leaves the job to the next one', async () => {
+  const [failed] = await fail(1, 491_724_000_000)
+  if (!failed) throw new Error('none')
+  await service.stopWorker()
+  const { code, stderr } = await cli('requeue', '--state', 'failed', '--account', String(tenant.account))
+  expect(code).toBe(1)
+  expect(stderr).toContain('No worker is running.')
+  await service.startWorker()
+  await eventually(async () => (await stateOf(failed)) === 'read', 'it is sent')
+})

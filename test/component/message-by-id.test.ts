@@ -1,0 +1,249 @@
+// Pins: one message is shown, cancelled and sent again by its id. Real: Redis, HTTP, producer, worker. Stood in for: the
+// chat product.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
+import { cancelMessage } from '../../src/store/cancel-message.ts'
+import { storeInbound } from '../../src/store/inbound.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
+import { claim } from '../../src/store/messages.ts'
+import { endedBadlyKey, messageKey } from '../../src/store/redis-keys.ts'
+import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { readLedger } from '../support/simulator-wires.ts'
+
+const answered = z.object({ data: z.looseObject({ id: z.string(), state: z.string() }) })
+const refused = z.object({ message: z.string(), error: z.object({ code: z.string() }) })
+
+let service: Service
+let tenant: Tenant
+let other: Tenant
+let queues: LaneQueues
+beforeAll(async () => {
+  service = await startService({ env: { LANEWAY_SEND_TIMEOUT_SECONDS: '1' } })
+  tenant = await service.addTenant()
+  other = await service.addTenant()
+  queues = openLaneQueues(service.redis)
+})
+afterAll(async () => {
+  await queues?.close()
+  await service?.close()
+})
+
+async function call(method: string, path: string, key = tenant.apiKey) {
+  const answer = await fetch(`${service.url}${path}`, { method, headers: { authorization: `Bearer ${key}` } })
+  return { status: answer.status, body: await answer.json() }
+}
+async function show(id: string) {
+  const { status, body } = await call('GET', `/messages/${id}`)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return answered.parse(body).data
+}
+const cancel = (id: string, key?: string) => call('POST', `/messages/${id}/cancel`, key)
+const requeue = (id: string, key?: string) => call('POST', `/messages/${id}/requeue`, key)
+const sentTo = async (to: string) => (await readLedger(service.simulator.url)).filter((line) => line.to === to).length
+
+/** The parts of an id that was acknowledged. */
+function partsOf(id: string) {
+  const parts = parseMessageId(id)
+  if (!parts) throw new Error(`not an id: ${id}`)
+  return parts
+}
+
+describe('GET /messages/{id}', () => {
+  test('shows a delivered message with all its fields and its history', async () => {
+    const id = await sendTo(service, tenant, '+491700006001')
+    await reaches(service, tenant, id, 'read')
+    const shown = await show(id)
+    expect(shown).toMatchObject({
+      id,
+      direction: 'outbound',
+      state: 'read',
+      possible_duplicate: false,
+      class: 'transactional',
+      kind: 'audio',
+      sender: tenant.partnerNumber,
+      to: '491700006001',
+      text: 'https://example.com/hello.ogg',
+      campaign_id: null,
+      campaign: null,
+      send_at: null,
+      problem: null,
+      waits: null,
+      provider_id: expect.any(String),
+      accepted_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      valid_until: expect.stringMatching(/^\d{4}-.*Z$/),
+    })
+    const history = z
+      .array(z.strictObject({ at: z.string(), event: z.string(), attempt: z.string().nullable(), detail: z.null() }))
+      .parse(shown.history)
+    expect(history.slice(0, 3).map(({ event }) => event)).toEqual(['accepted', 'claimed', 'sent'])
+    expect(history[1]?.attempt).toMatch(/^[0-9A-Z]{6}$/)
+  })
+
+  test('says why a message waits', async () => {
+    await queues.pause(tenant.partnerLane)
+    const id = await sendTo(service, tenant, '+491700006002')
+    expect(await show(id)).toMatchObject({ state: 'queued', waits: { why: 'lane_paused', until: null } })
+    await queues.resume(tenant.partnerLane)
+    await reaches(service, tenant, id, 'read')
+  })
+
+  test("shows a received message by the chat product's id", async () => {
+    const message = { id: 'wamid.in', lane: tenant.cloudLane, from: '491700006003', type: 'text', text: 'Hi' }
+    await storeInbound(service.redis, tenant.account, { ...message, received_at: 1_790_000_000_000 }, 60_000)
+    const shown = await show('wamid.in')
+    expect(shown).toMatchObject({ direction: 'inbound', from: '491700006003', text: 'Hi', kind: 'text' })
+    expect(shown).not.toHaveProperty('to')
+  })
+
+  test("answers alike for another account's message and for one that does not exist", async () => {
+    const id = await sendTo(service, other, '+491700006004')
+    const missing = messageId(other.partnerLane, newUlid(Date.now()))
+    for (const each of [() => call('GET', `/messages/${id}`), () => cancel(id), () => requeue(id)]) {
+      expect((await each()).status).toBe(404)
+    }
+    const sentence = async (name: string) => refused.parse((await call('GET', `/messages/${name}`)).body).message
+    expect(await sentence(id)).toBe(await sentence(missing))
+    await reaches(service, other, id, 'read')
+  })
+})
+
+describe('POST /messages/{id}/cancel', () => {
+  beforeEach(() => queues.resume(tenant.partnerLane))
+
+  test('of a message that waits for its first claim keeps it from ever being sent, and a record of it', async () => {
+    await queues.pause(tenant.partnerLane)
+    const id = await sendTo(service, tenant, '+491700006101')
+    const neighbour = await sendTo(service, tenant, '+491700006102')
+    const { status, body } = await cancel(id)
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(answered.parse(body).data).toMatchObject({ id, state: 'cancelled', to: '491700006101', kind: 'audio' })
+    expect(await queues.queueOf(tenant.partnerLane).getJob(id)).toBeUndefined()
+    await queues.resume(tenant.partnerLane)
+    await reaches(service, tenant, neighbour, 'read')
+    expect(await sentTo('491700006101')).toBe(0)
+    expect(await show(id)).toMatchObject({ state: 'cancelled', text: 'https://example.com/hello.ogg' })
+    const { lane, ulid } = partsOf(id)
+    const ttl = await service.redis.pttl(messageKey(lane, ulid))
+    expect(ttl).toBeGreaterThan(service.config.retentionMs - 60_000)
+    expect(await service.redis.zscore(endedBadlyKey(lane), ulid)).not.toBeNull()
+  })
+
+  test('of a delayed message does the same', async () => {
+    const { partnerLane: lane } = tenant
+    const id = messageId(lane, newUlid(Date.now()))
+    const content = { type: 'audio', audio: { link: 'https://example.com/a.ogg' } }
+    const payload = { v: 1, to: '491700006103', class: 'transactional', content, until: Date.now() + 60_000 }
+    await queues.queueOf(lane).add('send', payload, { jobId: id, delay: 1_000 })
+    expect((await cancel(id)).status).toBe(200)
+    expect(await queues.counts(lane)).toMatchObject({ delayed: 0 })
+    expect(await sentTo('491700006103')).toBe(0)
+  })
+
+  test('is refused with the state once the message was sent, and when it is cancelled already', async () => {
+    const id = await sendTo(service, tenant, '+491700006104')
+    await reaches(service, tenant, id, 'read')
+    const { status, body } = await cancel(id)
+    expect(status).toBe(409)
+    expect(refused.parse(body)).toMatchObject({ error: { code: 'wrong_state' } })
+    expect(refused.parse(body).message).toContain('read')
+    await queues.pause(tenant.partnerLane)
+    const waiting = await sendTo(service, tenant, '+491700006105')
+    expect((await cancel(waiting)).status).toBe(200)
+    expect(refused.parse((await cancel(waiting)).body).message).toContain('cancelled')
+  })
+
+  test('races claims of the same messages: what is cancelled is never sent, what is sent is never cancelled', async () => {
+    const content = { type: 'audio' as const, audio: { link: 'https://example.com/a.ogg' } }
+    const until = Date.now() + 60_000
+    const ids = Array.from({ length: 200 }, () => ({ lane: 9_001, ulid: newUlid(Date.now()) }))
+    const payload = { v: 1 as const, to: '491700006106', class: 'transactional' as const, content, until }
+    await queues.addMany(ids.map(({ ulid }) => ({ id: messageId(9_001, ulid), payload })))
+    const message = { to: payload.to, type: 'audio', text: 'x', class: 'transactional', validUntil: until } as const
+    const times = { lostAfterMs: 60_000, evidenceWaitMs: 0, retentionMs: 60_000 }
+    const claimed = (id: { lane: number; ulid: string }) =>
+      claim(service.redis, id, 'AAAAAA', { ...message, campaign: undefined, run: undefined }, times)
+    const ends = await Promise.all(
+      ids.map(async (id, i) => {
+        const both = [() => claimed(id), () => cancelMessage({ redis: service.redis, queues }, id, 60_000)]
+        if (i % 2 === 0) both.reverse()
+        const [first, second] = await Promise.all(both.map((each) => each()))
+        return [first, second].filter((each) => each?.verdict === 'done').length
+      }),
+    )
+    expect(ends).toEqual(ids.map(() => 1))
+  })
+})
+
+describe('POST /messages/{id}/requeue', () => {
+  test('sends a failed message once more, and refuses while it waits or was sent', async () => {
+    const to = '15550100104'
+    const id = await sendTo(service, tenant, `+${to}`)
+    await reaches(service, tenant, id, 'failed')
+    await queues.pause(tenant.partnerLane)
+    const { status, body } = await requeue(id)
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(answered.parse(body).data).toMatchObject({ id, state: 'queued', possible_duplicate: false, problem: null })
+    const again = await requeue(id)
+    expect(again.status).toBe(409)
+    expect(refused.parse(again.body)).toMatchObject({ error: { code: 'wrong_state' } })
+    expect(refused.parse(again.body).message).toContain('queued')
+    await queues.resume(tenant.partnerLane)
+    await reaches(service, tenant, id, 'failed')
+    expect(await sentTo(to)).toBe(0)
+    const fresh = await sendTo(service, tenant, '+491700006201')
+    await reaches(service, tenant, fresh, 'read')
+    expect((await requeue(fresh)).status).toBe(409)
+  })
+
+  test('is refused for a message that was never claimed and waits', async () => {
+    await queues.pause(tenant.partnerLane)
+    const id = await sendTo(service, tenant, '+491700006202')
+    expect(refused.parse((await requeue(id)).body)).toMatchObject({ error: { code: 'wrong_state' } })
+    await queues.resume(tenant.partnerLane)
+    await reaches(service, tenant, id, 'read')
+  })
+
+  test('sends a cancelled message after all', async () => {
+    await queues.pause(tenant.partnerLane)
+    const id = await sendTo(service, tenant, '+491700006203')
+    await cancel(id)
+    await queues.resume(tenant.partnerLane)
+    expect((await requeue(id)).status).toBe(200)
+    await reaches(service, tenant, id, 'read')
+    expect(await sentTo('491700006203')).toBe(1)
+  })
+
+  test('flags a message that may have gone out', async () => {
+    await service.redis.hset(`lw:account:${tenant.account}`, 'policy.transactional', 'never_repeat')
+    const id = await sendTo(service, tenant, '+15550100307')
+    await reaches(service, tenant, id, 'unknown')
+    expect(answered.parse((await requeue(id)).body).data).toMatchObject({ possible_duplicate: true })
+    await reaches(service, tenant, id, 'unknown')
+  })
+
+  test('sends again what failed after it was sent, with its content', async () => {
+    await fetch(`${service.simulator.url}/_control`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ match: { to: '491700006204' }, behaviour: 'media-failed', count: 1 }),
+    })
+    const id = await sendTo(service, tenant, '+491700006204')
+    await reaches(service, tenant, id, 'failed')
+    expect((await deliveryOf(service, tenant, id)).error_message).toBeTruthy()
+    expect((await requeue(id)).status).toBe(200)
+    await reaches(service, tenant, id, 'read')
+    expect(await sentTo('491700006204')).toBe(2)
+  })
+
+  test('lets the record live as long from then on as a new one', async () => {
+    const id = await sendTo(service, tenant, '+15550100104')
+    await reaches(service, tenant, id, 'failed')
+    const { lane, ulid } = partsOf(id)
+    await service.redis.pexpire(messageKey(lane, ulid), 60_000)
+    expect((await requeue(id)).status).toBe(200)
+    expect(await service.redis.pttl(messageKey(lane, ulid))).toBeGreaterThan(service.config.retentionMs - 60_000)
+    await reaches(service, tenant, id, 'failed')
+  })
+})
