@@ -1,8 +1,15 @@
 // A campaign as its owner runs and reads it: over HTTP.
 import { z } from 'zod'
 import { STATES } from '../src/messages/states.ts'
+import { createTag } from '../src/store/contact-tags.ts'
+import { importContacts } from '../src/store/contacts.ts'
+import { findSender } from '../src/store/senders.ts'
+import { type Judgement, judge } from './checker.ts'
 import { getJson, postJson } from './http.ts'
 import type { Rig } from './rig.ts'
+import type { Run } from './scenario.ts'
+import { TEMPLATE } from './tenant.ts'
+import { eventually } from './wait.ts'
 
 const described = z.object({
   data: z.object({
@@ -52,4 +59,49 @@ export async function exportCampaign(rig: Rig, id: string): Promise<ExportedLine
   const answer = await fetch(addressOf(rig, `/${id}/export?format=ndjson`), { headers: authorization(rig) })
   const lines = (await answer.text()).split('\n').filter((line) => line !== '')
   return lines.map((line) => lineSchema.parse(JSON.parse(line)))
+}
+
+/** A campaign to these people that has just been started. */
+export async function startCampaign(rig: Rig, people: readonly string[]): Promise<string> {
+  const account = (await findSender(rig.store, rig.tenant.lane))?.account ?? 0
+  const tag = await createTag(rig.store, account, 'everybody')
+  for (let at = 0; at < people.length; at += 1_000) {
+    const chunk = people.slice(at, at + 1_000).map((phone) => ({ phone, name: '', email: '' }))
+    await importContacts(rig.store, account, tag.id, chunk)
+  }
+  const template = { name: TEMPLATE, language: { code: 'en_US' }, components: [] }
+  const id = await steerCampaign(rig, '', { sender: 'main', template, recipients: { tags: [tag.id] } })
+  await steerCampaign(rig, `/${id}/preflight`)
+  const isReady = async () => (await describeCampaign(rig, id)).state === 'ready'
+  if (!(await eventually(isReady, 60_000))) throw new Error('the campaign does not get ready')
+  await steerCampaign(rig, `/${id}/start`)
+  return id
+}
+
+/** Waits until all is said about a campaign, and judges it by its export and the ledger; adds what it finds to `violations`. */
+export async function judgeCampaign(
+  rig: Rig,
+  run: Pick<Run, 'restLimitMs'>,
+  id: string,
+  people: readonly string[],
+  { flagsEarned, violations }: { flagsEarned: number; violations: string[] },
+): Promise<Judgement> {
+  // Updates that are still under way would change records between one reading and the next.
+  await eventually(async () => (await rig.chatProduct.updatesWaiting()) === 0, run.restLimitMs, 250)
+  const { shares, sum } = await describeCampaign(rig, id)
+  if (sum !== people.length) violations.push(`the figures add up to ${sum} instead of ${people.length}`)
+  const lines = await exportCampaign(rig, id)
+  for (const [state, counted] of shares) {
+    const found = lines.filter((line) => line.state === state).length
+    if (found !== counted) violations.push(`${counted} are counted as ${state}, and ${found} recipients are`)
+  }
+  const idOf = new Map(lines.map(({ recipient, message_id }) => [recipient, message_id]))
+  return judge({
+    requests: people.map((to) => ({ to, ids: [idOf.get(to) ?? []].flat() })),
+    ledger: await rig.chatProduct.ledger(),
+    states: new Map(lines.map(({ message_id, state }) => [message_id, state])),
+    possibleDuplicates: new Set(lines.flatMap((line) => (line.possible_duplicate ? [line.message_id] : []))),
+    refusedLater: new Set(),
+    flagsEarned,
+  })
 }

@@ -2,6 +2,8 @@
 import type { Scenario } from '../scenario.ts'
 import { backlogResumes } from './backlog-resumes.ts'
 import { campaignKills } from './campaign-kill.ts'
+import { campaignsOutliveRecords } from './campaign-outlives-records.ts'
+import { deadLetterInCampaign } from './dead-letter-in-campaign.ts'
 import { frozenWorker } from './frozen-worker.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
 import { idempotencyRace } from './idempotency-race.ts'
@@ -28,6 +30,8 @@ export const SCENARIOS: readonly Scenario[] = [
   poisonJobs,
   powerLoss,
   ...campaignKills,
+  ...campaignsOutliveRecords,
+  deadLetterInCampaign,
   frozenWorker,
   redisKill,
   ...workerKills,

@@ -25,8 +25,10 @@ export interface CsvRecord {
 
 /** A record is a few cells; one that grows past this has an open quote somewhere, and memory must stay flat. */
 const MAX_RECORD_BYTES = 64 * 1024
-/** What is parsed at once. */
-const PIECE_BYTES = 64 * 1024
+/** A piece counts as much as the characters of a whole turn. */
+const PIECES_WEIGH = Number.POSITIVE_INFINITY
+/** What is parsed at once: a record may have two bytes, and 500 of them take some 10 ms. */
+const PIECE_BYTES = 1_024
 
 /**
  * The records, the header among them; empty lines are left out. The event loop gets a turn every few hundred of them. Throws an UnclosedQuoteError after all records before
@@ -74,8 +76,8 @@ export async function* csvRecords(source: AsyncIterable<Buffer>): AsyncGenerator
 
   let goesOn = true
   for await (const piece of source) {
-    // Pieces of 64 KB are parsed at once, in some milliseconds: whoever brings larger ones must not stop the process.
     for (let at = 0; goesOn && at < piece.length; at += PIECE_BYTES) {
+      await taken(PIECES_WEIGH)
       goesOn = await feed(piece.subarray(at, at + PIECE_BYTES))
       yield* inTurns()
     }
