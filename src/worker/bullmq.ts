@@ -30,12 +30,18 @@ export type JobEnd =
   /** Finished, and the whole lane waits. */
   | { kind: 'done_lane_waits'; ms: number }
 
+/** Longest that a lane fetches nothing; after that one job asks whether the cooldown is over. */
+const MOST_LIMITED_MS = 30_000
+
 /** Carries an end out. Resolves to the answer when the job is done and throws BullMQ's own signal otherwise. */
 export async function endJob(end: JobEnd, job: Job, token: string | undefined, queue: Queue): Promise<unknown> {
   if (end.kind !== 'lane_waits' && end.kind !== 'done_lane_waits') return endOwn(end, job, token)
+  // The cooldown itself is in Redis and asked by every claim; this keeps the lane from fetching jobs meanwhile. A person
+  // may end the cooldown between the claim and this line: then it must not last for an hour.
+  const ms = Math.min(end.ms, MOST_LIMITED_MS)
   // rateLimit overwrites a longer wait that another message of the lane has set a moment ago, and any window.
   const running = await queue.getRateLimitTtl(Number.MAX_SAFE_INTEGER)
-  if (running < end.ms) await queue.rateLimit(end.ms)
+  if (running < ms) await queue.rateLimit(ms)
   if (end.kind === 'lane_waits') throw new RateLimitError()
   return undefined
 }

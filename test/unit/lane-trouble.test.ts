@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { createLaneTrouble } from '../../src/worker/lane-trouble.ts'
 import { silentLog } from '../support/app.ts'
@@ -29,4 +30,14 @@ describe('Answers that prove nothing', () => {
     for (let n = 0; n < 5; n += 1) trouble.unprovenMs(1, problem)
     expect(trouble.unprovenMs(2, problem)).toBe(0)
   })
+})
+
+test('a lane that waits as its provider asks is in the log once for that wait, with its code and a masked sentence', () => {
+  const lines: unknown[] = []
+  const log = pino({ level: 'info' }, { write: (text) => lines.push(JSON.parse(text)) })
+  const trouble = createLaneTrouble(log)
+  const asked = { code: '130429', sentence: 'Too many for 491700000001.' }
+  for (let n = 0; n < 50; n += 1) trouble.waitMs(1, { laneMs: 120_000, backoff: false, problem: asked })
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toMatchObject({ msg: 'lane.throttled', lane: 1, sentence: 'Too many for ….', wait_ms: 120_000 })
 })
