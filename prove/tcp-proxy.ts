@@ -13,10 +13,12 @@ interface Link {
   lastReply: Promise<void>
 }
 
-/** What passes a proxy, as text, each piece as it comes. */
+/** What passes a proxy, as text, each piece as it comes; `link` is the connection that it comes on. */
 export interface Observer {
-  request(piece: string): void
-  reply(piece: string): void
+  request(piece: string, link: object): void
+  reply(piece: string, link: object): void
+  /** The connection has ended. */
+  closed?(link: object): void
 }
 
 export interface TcpProxy {
@@ -65,7 +67,7 @@ export async function startProxy(upstream: () => number | undefined, random: Ran
     let swallowNext = false
     link.client.on('data', (bytes) => {
       if (link.frozen) return
-      observer?.request(bytes.toString('latin1'))
+      observer?.request(bytes.toString('latin1'), link)
       if (swallowChance > 0 && random.next() < swallowChance) swallowNext = true
       if (!link.upstream.write(bytes)) {
         link.client.pause()
@@ -74,7 +76,7 @@ export async function startProxy(upstream: () => number | undefined, random: Ran
     })
     link.upstream.on('data', (bytes) => {
       if (link.frozen) return
-      observer?.reply(bytes.toString('latin1'))
+      observer?.reply(bytes.toString('latin1'), link)
       if (swallowNext) {
         swallowed += 1
         return cut(link)
@@ -97,6 +99,7 @@ export async function startProxy(upstream: () => number | undefined, random: Ran
         // What the other end still has coming is delivered first; a frozen link tells nobody that anything ended.
         if (link.frozen) return
         links.delete(link)
+        observer?.closed?.(link)
         void link.lastReply.then(() => other.destroySoon())
       })
     }

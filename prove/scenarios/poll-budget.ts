@@ -6,6 +6,7 @@ import { busiest } from '../departures.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'
 import { type Figure, onRig, type Scenario } from '../scenario.ts'
+import type { TcpProxy } from '../tcp-proxy.ts'
 import { eventually, pause } from '../wait.ts'
 
 const UPSTREAM_MS = 1_000
@@ -70,23 +71,23 @@ export const pollBudget: Scenario = {
   },
 }
 
-function watch(line: { observe(observer: { request(piece: string): void; reply(piece: string): void }): void }) {
+function watch(line: TcpProxy) {
   const times: number[] = []
   const perMessage = new Map<string, number>()
-  let atOnce = 0
+  /** Connections on which a poll waits for its answer; a worker gives one up by closing it. */
+  const asking = new Set<object>()
   let most = 0
   line.observe({
-    request(piece) {
+    request(piece, link) {
       if (!piece.startsWith(`POST ${PATH}`)) return
       times.push(performance.now())
-      atOnce += 1
-      most = Math.max(most, atOnce)
+      asking.add(link)
+      most = Math.max(most, asking.size)
       const id = /"message_id":"([^"]+)"/.exec(piece)?.[1] ?? ''
       perMessage.set(id, (perMessage.get(id) ?? 0) + 1)
     },
-    reply(piece) {
-      if (piece.includes('"error_message"')) atOnce -= 1
-    },
+    reply: (_piece, link) => void asking.delete(link),
+    closed: (link) => void asking.delete(link),
   })
   return { times, perMessage, mostAtOnce: () => most }
 }

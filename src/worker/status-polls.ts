@@ -89,6 +89,12 @@ export function startStatusPolls(deps: PollDeps) {
     })
   }
 
+  /** A job that is on none of BullMQ's lists never runs, and keeps another of its id from being added. */
+  async function removeStray(lane: number): Promise<void> {
+    const job = await queue.getJob(pollJobId(lane))
+    if ((await job?.getState()) === 'unknown') await job?.remove()
+  }
+
   return {
     /** A message of the lane was sent: its first poll is a second away. Never rejects; the sweep asks again. */
     follow(lane: number): void {
@@ -105,7 +111,10 @@ export function startStatusPolls(deps: PollDeps) {
      * for a second job would not make them faster. Never rejects.
      */
     pickUp(lane: number): void {
-      inBackground(lane, comesIn(lane, 0))
+      inBackground(
+        lane,
+        removeStray(lane).then(() => comesIn(lane, 0)),
+      )
     },
 
     /** Takes no more lanes, finishes the polls under way, at most for `limitMs`; other workers go on. */

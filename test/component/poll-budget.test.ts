@@ -3,11 +3,11 @@
 // workers. Stood in for: the partner upstream.
 import { Queue } from 'bullmq'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
+import { POLL_JOB, POLL_QUEUE, pollJobId } from '../../src/jobs/poll-status.ts'
 import { POLL_FOR_MS, POLLS_AT_ONCE } from '../../src/messages/backoff.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { connectPatient, type Redis } from '../../src/store/redis.ts'
-import { pollKey, pollRestKey, sharedQueuePrefix } from '../../src/store/redis-keys.ts'
+import { pollKey, pollRestKey, sharedDelayedKey, sharedQueuePrefix } from '../../src/store/redis-keys.ts'
 import { takePolls } from '../../src/store/status-polls.ts'
 import { type Partner, startPartner, statusAnswer } from '../support/partner.ts'
 import { sentOn, startPoller } from '../support/polls.ts'
@@ -194,6 +194,15 @@ test('a message that was not asked about within its day is given up without a po
   const taken = await takePolls(redis, lane, 80, 10_000)
   expect(taken).toEqual({ ulids: [], waitMs: undefined, isFull: false })
   expect(await redis.exists(pollKey(lane), pollRestKey(lane))).toBe(0)
+})
+
+test('a lane whose job is on no list of the queue any more is polled again', async () => {
+  const upstream = await start(1)
+  const [message] = await sentOn(redis, lane, 1)
+  await queue.add(POLL_JOB, { v: 1, lane }, { jobId: pollJobId(lane), delay: 3_600_000 })
+  await redis.del(sharedDelayedKey(POLL_QUEUE))
+  workers[0]?.pickUp(lane)
+  await eventually(async () => upstream.polls.includes(message?.to ?? ''), 'it is polled')
 })
 
 test('a message that is sent while the next poll is far away is polled in time', async () => {

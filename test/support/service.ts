@@ -100,7 +100,9 @@ export async function startService(
     },
     async addTenant({ defaultProvider = 'partner-api', rate = 1_000 } = {}) {
       tenants += 1
-      const account = await createAccount(redis, `tenant ${tenants}`)
+      // Tests that run side by side add theirs at the same time.
+      const place = tenants
+      const account = await createAccount(redis, `tenant ${place}`)
       const common = {
         account,
         baseUrl: simulator.url,
@@ -113,15 +115,15 @@ export async function startService(
         await queues.setPace(lane, rate)
         return lane
       }
-      const partnerNumber = `49170000${1000 + tenants}`
-      const cloudNumber = `49171000${1000 + tenants}`
+      const partnerNumber = `49170000${1000 + place}`
+      const cloudNumber = `49171000${1000 + place}`
       const partnerLane = await add({
         number: partnerNumber,
         name: 'partner',
         provider: 'partner-api',
         phoneNumberId: '',
       })
-      const phoneNumberId = `${PHONE_NUMBER_ID}${tenants}`
+      const phoneNumberId = `${PHONE_NUMBER_ID}${place}`
       const cloudLane = await add({ number: cloudNumber, name: 'cloud', provider: 'cloud-api', phoneNumberId })
       for (const template of options.templates ?? []) {
         await importTemplate(redis, account, templateSchema.parse(template))
