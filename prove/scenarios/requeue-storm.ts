@@ -41,6 +41,8 @@ export const requeueStorm: Scenario = {
       }
       await allFailed(rig, run, recipients.length)
       await rig.chatProduct.control({ clear: true })
+      // So that every kill meets messages in flight.
+      rig.providerLine.delayReplies(50, 150)
 
       const askedAt = performance.now()
       const answer = await ask(rig, { state: 'failed' })
