@@ -47,7 +47,7 @@ function scenario(
     promise,
     run(run) {
       const rate = run.full ? 1_000 : SLOW
-      const tenant = { wire: 'cloud-api', policy: 'never_repeat', campaign: true, rate } as const
+      const tenant = { wire: 'cloud-api', policy: 'at_most_once', campaign: true, rate } as const
       return onRig(run, { tenants: [tenant] }, (rig) => play(rig, run, trouble))
     },
   }

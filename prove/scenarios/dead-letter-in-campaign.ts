@@ -19,7 +19,7 @@ export const deadLetterInCampaign: Scenario = {
   promise: 'A campaign with dead letters ends: they count as failed, everybody else is sent to once.',
   run(run) {
     const rate = run.full ? FULL_RATE : RATE
-    const tenant = { wire: 'cloud-api', policy: 'never_repeat', campaign: true, rate } as const
+    const tenant = { wire: 'cloud-api', policy: 'at_most_once', campaign: true, rate } as const
     return onRig(run, { tenants: [tenant] }, (rig) => play(rig, run))
   },
 }
