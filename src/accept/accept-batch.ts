@@ -4,9 +4,10 @@
 // under the key before the first job is added, and the id of each message is derived from the plan. So if the process
 // dies between two jobs, or Redis goes away, the repeat makes the messages that are missing, under the ids that they
 // were to have, and no other.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { wrongKind } from '../messages/fault.ts'
 import { derivedUlid, messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
-import { bodyDigest, recallKey, rememberKey } from '../store/idempotency.ts'
+import { largeBodyDigest, recallKey, rememberKey } from '../store/idempotency.ts'
 import { messageExists } from '../store/lookup.ts'
 import type { AcceptDeps } from './accept-message.ts'
 import { type BatchPlan, readPlan, writePlan } from './batch-plan.ts'
@@ -44,7 +45,7 @@ export async function acceptBatch(deps: AcceptDeps, request: BatchRequest): Prom
   }
 
   const where = { account, route: 'batch', key }
-  const digest = bodyDigest(body)
+  const digest = await largeBodyDigest(body)
   const earlier = await recallKey(deps.redis, where)
   if (earlier) return repeat(deps, account, items, earlier, digest)
   const judged = await judgeAll(deps, account, items, nowMs)
@@ -66,8 +67,23 @@ function itemsOf({ messages }: Record<string, unknown>): readonly unknown[] {
 /** An item that can be queued, or why it cannot. */
 type Judged = PreparedMessage | Refusal
 
-const judgeAll = (deps: AcceptDeps, account: number, items: readonly unknown[], nowMs: number): Promise<Judged[]> =>
-  Promise.all(items.map((item) => judge(deps, account, item, nowMs)))
+/** Items that are judged in one turn of the event loop; all of them at once would be 50 ms of it. */
+const ITEMS_A_TURN = 50
+
+async function judgeAll(
+  deps: AcceptDeps,
+  account: number,
+  items: readonly unknown[],
+  nowMs: number,
+): Promise<Judged[]> {
+  const judged: Judged[] = []
+  for (let at = 0; at < items.length; at += ITEMS_A_TURN) {
+    const some = items.slice(at, at + ITEMS_A_TURN)
+    judged.push(...(await Promise.all(some.map((item) => judge(deps, account, item, nowMs)))))
+    await nextTurn()
+  }
+  return judged
+}
 
 /** A Refusal is data here: it is one item's and must not end the request. */
 async function judge(deps: AcceptDeps, account: number, item: unknown, nowMs: number): Promise<Judged> {

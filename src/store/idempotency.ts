@@ -1,5 +1,6 @@
 // Idempotency keys: which message a client's key stands for, and which body it came with.
 import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Redis } from './redis.ts'
 import { idempotencyKey } from './redis-keys.ts'
 
@@ -11,6 +12,24 @@ export function bodyDigest(body: Record<string, unknown>): string {
   const { api_key: _credential, ...rest } = body
   return createHash('sha256').update(canonical(rest)).digest('base64url').slice(0, 27)
 }
+
+/** The same digest of a body of some MB, with turns for others in between: 200,000 values take 300 ms. */
+export async function largeBodyDigest(body: Record<string, unknown>): Promise<string> {
+  const { api_key: _credential, ...rest } = body
+  const hash = createHash('sha256')
+  let text = ''
+  for (const piece of canonicalPieces(rest)) {
+    text += piece
+    if (text.length < PIECE_LENGTH) continue
+    hash.update(text)
+    text = ''
+    await nextTurn()
+  }
+  return hash.update(text).digest('base64url').slice(0, 27)
+}
+
+/** Characters that are put together in one turn: some 3 ms. */
+const PIECE_LENGTH = 32 * 1_024
 
 /**
  * Maps the key to `proposed` unless it stands for something already, and returns what it stands for. One atomic SET,
@@ -44,6 +63,24 @@ export async function recallKey(
   if (stored === null) return undefined
   const [id = '', digest = ''] = stored.split(' ')
   return { id, digest }
+}
+
+/** What `canonical` gives, piece by piece. */
+function* canonicalPieces(value: unknown): Generator<string> {
+  if (typeof value !== 'object' || value === null) {
+    yield JSON.stringify(value) ?? 'null'
+    return
+  }
+  const isList = Array.isArray(value)
+  yield isList ? '[' : '{'
+  let comma = ''
+  const entries = isList ? value.entries() : Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  for (const [key, each] of entries) {
+    yield isList ? comma : `${comma}${JSON.stringify(key)}:`
+    yield* canonicalPieces(each)
+    comma = ','
+  }
+  yield isList ? ']' : '}'
 }
 
 function canonical(value: unknown): string {
