@@ -1,5 +1,6 @@
 // Reads the bytes of a body, bounded in size, in time, in what they hold, and in how many of them the process holds.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { stopReading } from './cut.ts'
 import { ApiError, overloaded } from './errors.ts'
 import type { HeldBytes, Holding } from './held-bytes.ts'
 import type { JsonCount } from './json-count.ts'
@@ -16,7 +17,7 @@ const CRUMB_BYTES = 4_096
  * More pieces than this must have so many bytes each on the average: a piece is 2 µs of work whatever its size, so those
  * of one byte that fit into 256 KB are half a second.
  */
-const PIECES_MAX = 4_096
+const PIECES_MAX = 512
 const PIECE_BYTES = 64
 
 /**
@@ -67,9 +68,14 @@ export function readBytes(
     const take = (chunk: Buffer): void => {
       size += chunk.length
       pieces?.add(chunk)
-      const fault = size > limit ? tooLarge() : pieces?.areTooSmall() ? inCrumbs() : count?.add(chunk)
+      const isInCrumbs = pieces?.areTooSmall() ?? false
+      const fault = size > limit ? tooLarge() : isInCrumbs ? inCrumbs() : count?.add(chunk)
       if (fault) giveUp(fault)
-      else if (size > SMALL_BYTES) hold(holding === undefined ? size : chunk.length)
+      if (isInCrumbs) {
+        response.shouldKeepAlive = false
+        stopReading(request.socket)
+      }
+      if (!fault && size > SMALL_BYTES) hold(holding === undefined ? size : chunk.length)
     }
     const finish = (): void => {
       stop()
