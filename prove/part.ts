@@ -23,6 +23,8 @@ export interface Part {
   name: string
   /** Where it listens; empty for workers. */
   url: string
+  /** Its process id; 0 before it is started. */
+  pid(): number
   isRunning(): boolean
   /** Whether it runs and has said that it is ready. */
   isReady(): boolean
@@ -53,6 +55,7 @@ export function createPart(options: {
   const part: Part = {
     name: options.name,
     url: '',
+    pid: () => child?.pid ?? 0,
     isRunning: () => child !== undefined && !hasEnded(child),
     isReady: () => isReady,
     async start() {

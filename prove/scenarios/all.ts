@@ -6,6 +6,7 @@ import { campaignsOutliveRecords } from './campaign-outlives-records.ts'
 import { deadLetterInCampaign } from './dead-letter-in-campaign.ts'
 import { frozenWorker } from './frozen-worker.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
+import { hostileClients } from './hostile-clients.ts'
 import { idempotencyRace } from './idempotency-race.ts'
 import { lostReplies } from './lost-replies.ts'
 import { manyLanes } from './many-lanes.ts'
@@ -27,6 +28,7 @@ import { webhooks } from './webhooks.ts'
 import { workerKills } from './worker-kill.ts'
 
 export const SCENARIOS: readonly Scenario[] = [
+  hostileClients,
   poisonJobs,
   powerLoss,
   ...campaignKills,

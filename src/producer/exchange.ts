@@ -1,6 +1,7 @@
 // From a request to what its handler makes of it, the same for both ways that requests take (Express and direct.ts). A
 // key in the header is checked before the body is read, one in the body after it was parsed, bounded.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'
 import type { Redis } from '../store/redis.ts'
 import { authorise } from './authorise.ts'
 import { bodyBytes, jsonObject } from './body.ts'
@@ -11,20 +12,22 @@ import { createTurns, type Turns } from './turns.ts'
 
 /** Bytes of bodies that the process holds at once, besides the small ones: 250 of the usual limit, 16 of a batch's. */
 const HELD_MAX_BYTES = 64 * 1024 * 1024
-/** Large bodies that are worked on at once: enough to be busy while some wait for Redis, few enough to be let go soon. */
+/** Large bodies that are worked on at once: enough to be busy while some wait for Redis. */
 const LARGE_AT_ONCE = 4
+/** And of those above the usual limit, whose values can be 30 MB; in a queue of their own, so that they hold up no other. */
+const HUGE_AT_ONCE = 2
 
 /** What all requests of a process share. */
 export interface Edge {
   redis: Redis
   held: HeldBytes
-  turns: Turns
+  turns: { large: Turns; huge: Turns }
 }
 
 export const createEdge = (redis: Redis): Edge => ({
   redis,
   held: createHeldBytes(HELD_MAX_BYTES),
-  turns: createTurns(LARGE_AT_ONCE),
+  turns: { large: createTurns(LARGE_AT_ONCE), huge: createTurns(HUGE_AT_ONCE) },
 })
 
 /** What of a call the request brings by itself. */
@@ -49,7 +52,9 @@ export async function exchange<A>(
     const caller = early ?? (await authorise(redis, access, request, body, Date.now()))
     return handle({ body, raw: rule.as === 'raw' ? bytes : NOTHING, caller })
   }
-  return bytes.length > SMALL_BYTES ? turns.run(work, () => !response.destroyed) : work()
+  if (bytes.length <= SMALL_BYTES) return work()
+  const queue = bytes.length <= JSON_LIMIT_BYTES ? turns.large : turns.huge
+  return queue.run(work, () => !response.destroyed)
 }
 
 const NOTHING = Buffer.alloc(0)

@@ -5,6 +5,7 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Duplex } from 'node:stream'
 import type { Log } from '../log.ts'
 import { refuse, requestIdOf } from './answer.ts'
+import { stopReading } from './cut.ts'
 import { ApiError, errorBody } from './errors.ts'
 import { HEADERS_MAX } from './listener.ts'
 
@@ -59,7 +60,10 @@ export function limit(server: Server, log: Log): void {
     const { socket } = request
     const waiting = unanswered.get(socket) ?? new Set()
     unanswered.set(socket, waiting.add(response))
-    if (waiting.size > PIPELINED_MAX) socket.destroy()
+    if (waiting.size > PIPELINED_MAX) {
+      stopReading(socket)
+      socket.destroy()
+    }
     if (!server.listening) response.shouldKeepAlive = false
     response.once('close', () => waiting.delete(response))
     response.once('finish', () => request.complete || linger(request))

@@ -1,5 +1,6 @@
 // Reads the bytes of a body, bounded in size, in time, in what they hold, and in how many of them the process holds.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { stopReading } from './cut.ts'
 import { ApiError, overloaded } from './errors.ts'
 import type { HeldBytes, Holding } from './held-bytes.ts'
 import type { JsonCount } from './json-count.ts'
@@ -9,6 +10,15 @@ const BODY_SECONDS = 30
 
 /** Bodies up to here are neither counted as held nor wait for a turn: as many as there may be connections are 32 MB. */
 export const SMALL_BYTES = 16 * 1_024
+
+/** Pieces below this are put together at once: kept as they come, a byte on its own takes 100. */
+const CRUMB_BYTES = 4_096
+/**
+ * More pieces than this must have so many bytes each on the average: a piece is 2 µs of work whatever its size, so those
+ * of one byte that fit into 256 KB are half a second.
+ */
+const PIECES_MAX = 512
+const PIECE_BYTES = 64
 
 /**
  * Reads the whole body. Rejects with an ApiError as soon as more than `limit` bytes are announced or come, or they hold
@@ -29,7 +39,7 @@ export function readBytes(
       reject(tooLarge())
       return
     }
-    let bytes: Buffer = NOTHING
+    let pieces: Pieces | undefined = createPieces()
     let size = 0
     let holding: Holding | undefined
     const stop = (): void => {
@@ -39,7 +49,7 @@ export function readBytes(
     const giveUp = (error: ApiError): void => {
       stop()
       holding?.release()
-      bytes = NOTHING
+      pieces = undefined
       request.resume()
       reject(error)
     }
@@ -56,34 +66,71 @@ export function readBytes(
       holding.add(more)
     }
     const take = (chunk: Buffer): void => {
-      const before = size
       size += chunk.length
-      const fault = size > limit ? tooLarge() : count?.add(chunk)
-      if (fault) {
-        giveUp(fault)
-        return
+      pieces?.add(chunk)
+      const isInCrumbs = pieces?.areTooSmall() ?? false
+      const fault = size > limit ? tooLarge() : isInCrumbs ? inCrumbs() : count?.add(chunk)
+      if (fault) giveUp(fault)
+      if (isInCrumbs) {
+        response.shouldKeepAlive = false
+        stopReading(request.socket)
       }
-      // A body that comes in one piece is taken as it is. Pieces are copied together at once: kept as they come, a body
-      // sent byte by byte would take a hundred times its size.
-      if (before === 0) bytes = chunk
-      else {
-        if (size > bytes.length) {
-          const larger = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(SMALL_BYTES, 2 * size)))
-          bytes.copy(larger, 0, 0, before)
-          bytes = larger
-        }
-        chunk.copy(bytes, before)
-      }
-      if (size > SMALL_BYTES) hold(holding === undefined ? size : chunk.length)
+      if (!fault && size > SMALL_BYTES) hold(holding === undefined ? size : chunk.length)
     }
     const finish = (): void => {
       stop()
       holding?.keep()
-      resolve(bytes.subarray(0, size))
+      if (pieces) resolve(pieces.all())
     }
     const timer = setTimeout(() => giveUp(tooSlow()), BODY_SECONDS * 1_000)
     request.on('data', take).on('end', finish).on('close', hungUp)
   })
+}
+
+type Pieces = ReturnType<typeof createPieces>
+
+/** The pieces of a body, in about as much memory as they have bytes. */
+function createPieces() {
+  const whole: Buffer[] = []
+  let crumbs: Buffer | undefined
+  let used = 0
+  let count = 0
+  let size = 0
+
+  function sweepUp(): void {
+    if (crumbs && used > 0) whole.push(Buffer.from(crumbs.subarray(0, used)))
+    used = 0
+  }
+  function keep(piece: Buffer): void {
+    if (piece.length >= CRUMB_BYTES) {
+      sweepUp()
+      whole.push(piece)
+      return
+    }
+    crumbs ??= Buffer.allocUnsafeSlow(SMALL_BYTES)
+    if (used + piece.length > crumbs.length) sweepUp()
+    piece.copy(crumbs, used)
+    used += piece.length
+  }
+
+  return {
+    add(piece: Buffer): void {
+      count += 1
+      size += piece.length
+      // Nearly all bodies are one piece, which is taken as it is.
+      if (count === 1) whole.push(piece)
+      else {
+        if (count === 2) keep(whole.pop() ?? piece)
+        keep(piece)
+      }
+    },
+    areTooSmall: () => count > PIECES_MAX && size < count * PIECE_BYTES,
+    all(): Buffer {
+      sweepUp()
+      const [only] = whole
+      return whole.length === 1 && only ? only : Buffer.concat(whole, size)
+    },
+  }
 }
 
 /** Calls back when the answer is out or can no longer be. A response that waits behind another one never says so. */
@@ -98,9 +145,10 @@ function whenOver(request: IncomingMessage, response: ServerResponse, over: () =
   response.on('close', once)
 }
 
-const NOTHING = Buffer.alloc(0)
-
 const tooLarge = (): ApiError => new ApiError(413, 'too_large', 'The body is too large.')
 
 const tooSlow = (): ApiError =>
   new ApiError(408, 'too_slow', `The body must be there within ${BODY_SECONDS} seconds of the request.`)
+
+const inCrumbs = (): ApiError =>
+  new ApiError(400, 'invalid_body', `The body comes in too many pieces of less than ${PIECE_BYTES} bytes each.`)

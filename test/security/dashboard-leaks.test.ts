@@ -10,7 +10,7 @@ import { CAMPAIGN_QUEUE } from '../../src/jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { laneQueue } from '../../src/jobs/lanes.ts'
 import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
-import { connectPatient } from '../../src/store/redis.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
 import { INTAKE_PREFIX, lanePrefix, sharedQueuePrefix } from '../../src/store/redis-keys.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 
@@ -19,6 +19,7 @@ const NUMBER = '447700900987'
 
 let service: Service
 let one: Tenant
+let connection: Redis
 let queues: { queue: Queue; isShared: boolean }[]
 let keyOfOne: string
 let adminOfTwo: string
@@ -41,7 +42,7 @@ beforeAll(async () => {
   const two = await service.addTenant()
   keyOfOne = await one.key('messages:send')
   adminOfTwo = await two.key('admin')
-  const connection = connectPatient(service.server.url)
+  connection = connectPatient(service.server.url)
   const open = (name: string, prefix: string, isShared = true) => ({
     queue: new Queue(name, { connection, prefix, skipMetasUpdate: true }),
     isShared,
@@ -62,6 +63,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const { queue } of queues ?? []) await queue.close()
+  connection?.disconnect()
   await service?.close()
 })
 
@@ -102,7 +104,10 @@ describe.each(routes)('GET %s', (route) => {
       for (const { queue, isShared } of queues) {
         const answer = await look(`${address}?activeQueue=${queue.name}&queueName=${queue.name}`, adminOfOne)
         const text = await answer.text()
-        if (isShared && !address.includes('lane')) expect(secretsIn(text), address).toEqual([])
+        if (isShared && !address.includes(laneQueue(one.partnerLane))) {
+          const said = text.replaceAll(address, '').replaceAll(encodeURIComponent(address), '')
+          expect(secretsIn(said), address).toEqual([])
+        }
         expect(text).not.toContain(`"caption":"${CANARY}"`)
         expect(text).not.toContain('template')
       }

@@ -1,0 +1,81 @@
+// Clients that keep none of the rules, 200 at a time: bodies made to exhaust the heap, halves that never end, answers
+// that nobody reads, floods of headers; and a thousand that hang up, over all routes and in every moment.
+import { DECLARED } from '../../test/support/route-table.ts'
+import { hangUp, STAGES, wholeRequest } from '../hostile/hang-ups.ts'
+import { sendAtOnce } from '../hostile/raw-client.ts'
+import { hostileRequests } from '../hostile/requests.ts'
+import { watchProcess } from '../hostile/watch.ts'
+import { recipientsOf } from '../recipients.ts'
+import { testimonyAtRest } from '../rest.ts'
+import { APP_SECRET } from '../rig.ts'
+import { onRig, type Scenario, timeLimit } from '../scenario.ts'
+import { eventually } from '../wait.ts'
+
+/** What the memory may be above its start a minute later: code that has been compiled, pools that have been filled. */
+const BACK_MB = 80
+
+export const hostileClients: Scenario = {
+  name: 'hostile-clients',
+  promise: 'No client ends the producer, keeps others waiting, or fills its memory, and messages of others go out.',
+  run: (run) =>
+    onRig(run, { producers: 1, workers: 1, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
+      const { tenant } = rig
+      const [producer] = rig.producers
+      if (!producer) throw new Error('no producer')
+      const watch = watchProcess(producer.url, producer.pid())
+      const atOnce = run.full ? 200 : 25
+      const victim = { apiKey: tenant.apiKey, inventedKey: UNKNOWN_KEY, appSecret: APP_SECRET, mediaPath: '/media/x/x' }
+      await rig.client.post(tenant, recipientsOf(0, 100), 10)
+      const start = await watch.look()
+      let slowestMs = 0
+      let mostMb = 0
+      let failures = 0
+      const look = async (name: string, told: object): Promise<void> => {
+        const seen = await watch.look()
+        slowestMs = Math.max(slowestMs, seen.slowestMs)
+        mostMb = Math.max(mostMb, seen.mostMb)
+        failures += seen.failures
+        run.say(`${seen.slowestMs.toFixed(0)} ms, ${seen.mostMb.toFixed(0)} MB: ${name} ${JSON.stringify(told)}`)
+      }
+      for (const request of hostileRequests(victim)) {
+        await look(request.name, await sendAtOnce(producer.url, request, atOnce))
+      }
+      const body = Buffer.from(JSON.stringify({ api_key: tenant.apiKey, x: 'y'.repeat(60_000) }))
+      const headers = ['content-type: application/json', `authorization: Bearer ${tenant.apiKey}`]
+      const hangUps = (run.full ? 1_000 : 200) / STAGES.length
+      for (const stage of STAGES) {
+        const some = Array.from({ length: hangUps }, (_, n) => DECLARED[n % DECLARED.length]).filter((route) => !!route)
+        await Promise.all(
+          some.map(({ name, method, path }) =>
+            hangUp(producer.url, wholeRequest(name, { method, path, headers, body }), stage),
+          ),
+        )
+      }
+      await look('hang-ups', {})
+      let nowMb = 0
+      const isBack = await eventually(
+        async () => {
+          nowMb = (await watch.look()).nowMb
+          return nowMb <= start.nowMb + BACK_MB
+        },
+        60_000,
+        1_000,
+      )
+      if (!isBack) run.say(`${nowMb.toFixed(0)} MB after a minute`)
+      watch.stop()
+      await rig.client.post(tenant, recipientsOf(100, 100), 10)
+      const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+      return {
+        judgement,
+        figures: [
+          { what: 'slowest answer of /healthz', value: slowestMs, unit: 'ms', atMost: timeLimit(run, 250) },
+          { what: 'answers of /healthz that did not come', value: failures, unit: 'answers', atMost: 0 },
+          { what: 'most memory of the producer', value: mostMb, unit: 'MB', atMost: 400 },
+          { what: 'memory above its start, a minute later', value: nowMb - start.nowMb, unit: 'MB', atMost: BACK_MB },
+        ],
+      }
+    }),
+}
+
+/** In the form of a key, with its checksum, and nobody's. */
+const UNKNOWN_KEY = 'lw_000000000000000000000000000000013xCZeQ'

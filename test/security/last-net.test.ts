@@ -1,0 +1,94 @@
+// Pins the last net under a process: an error that nobody caught is logged with its cause, requests that are under way
+// are answered, every part is stopped in order, and the process ends with 1.
+import { connect } from 'node:net'
+import { expect, test, vi } from 'vitest'
+import { spawnCli } from '../support/cli.ts'
+import { startHostileGround } from '../support/hostile-producer.ts'
+import { launchLaneway, newDataDir, readyDemo } from '../support/laneway.ts'
+import { eventually } from '../support/wait.ts'
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
+
+/** Makes a process throw on SIGUSR2, where no promise and no handler is around it. */
+const THROWS = "process.on('SIGUSR2', () => setImmediate(() => { throw new Error('out of nowhere') }))"
+const REJECTS = "process.on('SIGUSR2', () => void Promise.reject(new Error('out of nowhere')))"
+
+test.each([
+  ['an exception', THROWS],
+  ['a rejection', REJECTS],
+])('%s that nobody caught lets a producer finish its requests, and ends it in order', async (_what, preload) => {
+  const ground = await startHostileGround({ preload })
+  const { hostname, port } = new URL(ground.url)
+  const body = JSON.stringify({ api_key: ground.key, message_id: 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV' })
+  const socket = connect(Number(port), hostname)
+  let received = ''
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    received += text
+  })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  const begun = new Promise((resolve) => socket.once('data', resolve))
+  socket.write(
+    'POST /chatappbusiness/getmessgageinfobyid HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n' +
+      `expect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
+  )
+  await begun
+  ground.process.kill('SIGUSR2')
+  await eventually(async () => ground.process.stdout().includes('stop.began'), 'the stop begins')
+  socket.write(body.slice(10))
+  await closed
+  expect(received).toContain('HTTP/1.1 404 Not Found')
+  expect(await ground.process.ended).toEqual({ code: 1, signal: null })
+  const log = ground.process.stdout()
+  expect(log.match(/process\.fault/g)).toHaveLength(1)
+  expect(log).toContain('out of nowhere')
+  expect(log.indexOf('process.fault')).toBeLessThan(log.indexOf('producer.stopped'))
+  await ground.stop()
+})
+
+test('npm start ends all its parts and says why, when it has only just begun', async () => {
+  const { dataDir, remove } = newDataDir()
+  const started = launchLaneway(dataDir, {}, [
+    process.execPath,
+    '--import',
+    `data:text/javascript,${encodeURIComponent(THROWS)}`,
+    'scripts/start.mjs',
+  ])
+  await readyDemo(dataDir, started)
+  started.kill('SIGUSR2')
+  expect(await started.ended).toEqual({ code: 1, signal: null })
+  expect(started.stderr()).toContain('start it with npm start')
+  expect(started.stdout()).toContain('out of nowhere')
+  await remove()
+})
+
+test('npm start that has lived a while starts again with the same data, and ends when it is told to', async () => {
+  const { dataDir, remove } = newDataDir()
+  // A minute is not waited for.
+  const preload = `${THROWS}; process.uptime = () => 61`
+  const started = launchLaneway(dataDir, {}, [
+    process.execPath,
+    '--import',
+    `data:text/javascript,${encodeURIComponent(preload)}`,
+    'scripts/start.mjs',
+  ])
+  const before = await readyDemo(dataDir, started)
+  started.kill('SIGUSR2')
+  await eventually(async () => started.stderr().includes('starts again'), 'it says so', 60_000)
+  const after = await readyDemo(dataDir, started)
+  expect(after.api_key).toBe(before.api_key)
+  expect((await fetch(`${after.base_url}/readyz`)).status).toBe(200)
+  started.kill('SIGTERM')
+  expect((await started.ended).code).toBe(0)
+  await remove()
+})
+
+test('the command line says what it did not expect, and ends with 1', async () => {
+  const onceWatched = `process.on('newListener', (event) => {
+    if (event === 'uncaughtException') setImmediate(() => { throw new Error('out of nowhere') })
+  })`
+  const done = await spawnCli(['--help'], {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(onceWatched)}`,
+  })
+  expect(done.code).toBe(1)
+  expect(done.stderr).toMatch(/^error: this was not expected: Error: out of nowhere/)
+})

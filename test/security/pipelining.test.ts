@@ -1,0 +1,87 @@
+// Pins: of the requests that one read of a connection holds, no more than a few are begun; the rest cost nothing.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { expect, test, vi } from 'vitest'
+import { ApiError } from '../../src/producer/errors.ts'
+import { createHeldBytes } from '../../src/producer/held-bytes.ts'
+import { limit } from '../../src/producer/limits.ts'
+import { readBytes } from '../../src/producer/read-bytes.ts'
+import { silentLog } from '../support/app.ts'
+
+test('a flood of pipelined requests is cut after 16 that wait for their answers', async () => {
+  let begun = 0
+  const server = createServer(() => {})
+  limit(server, silentLog)
+  server.on('request', () => {
+    begun += 1
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const socket = connect(address.port, '127.0.0.1')
+  socket.on('error', () => {})
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2_000))
+  await closed
+  expect(begun).toBe(17)
+  server.close()
+})
+
+test('some requests in one go are all answered, in their order', async () => {
+  const server = createServer((request, response) => void response.end(request.url))
+  limit(server, silentLog)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const socket = connect(address.port, '127.0.0.1')
+  let received = ''
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    received += text
+  })
+  const paths = Array.from({ length: 10 }, (_, n) => `/${n}`)
+  const last = 'connection: close\r\n'
+  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n${path === '/9' ? last : ''}\r\n`).join(''))
+  await once(socket, 'close')
+  expect([...received.matchAll(/^(\/\d)/gm)].map(([path]) => path)).toEqual(paths)
+  server.close()
+})
+
+test('of a body that comes in chunks of one byte, no more than some hundred are taken', async () => {
+  let taken = 0
+  const held = createHeldBytes(1_000_000)
+  let code = ''
+  const server = createServer((request, response) => {
+    request.on('data', () => {
+      taken += 1
+    })
+    readBytes(request, response, { limit: 300_000, count: undefined, held }).catch((error: unknown) => {
+      code = error instanceof ApiError ? error.code : String(error)
+      response.end()
+    })
+  })
+  limit(server, silentLog)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const socket = connect(address.port, '127.0.0.1')
+  socket.on('error', () => {})
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  socket.resume()
+  socket.write(`POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(20_000)}`)
+  await closed
+  expect(code).toBe('invalid_body')
+  expect(taken).toBe(513)
+  // The connections after it are read as ever: parsers are used again.
+  for (let n = 0; n < 5; n += 1) {
+    taken = 0
+    const url = `http://127.0.0.1:${address.port}`
+    void fetch(url, { method: 'POST', body: 'x'.repeat(1_000) }).catch(() => {})
+    await vi.waitFor(() => expect(taken).toBeGreaterThan(0))
+  }
+  server.closeAllConnections()
+  server.close()
+})
