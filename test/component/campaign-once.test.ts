@@ -178,10 +178,7 @@ describe('the list of campaigns', () => {
     const junk = JSON.stringify(Array.from({ length: 80_000 }, () => ({})))
     for (let i = 0; i < count; i += 1) {
       const id = await service.create({ tags: [1] })
-      const definition = z
-        .object({ template: z.object({}) })
-        .loose()
-        .parse(service.definition({ tags: [1] }))
+      const definition = service.definition({ tags: [1] })
       const text = JSON.stringify({ ...definition, template: { ...definition.template, components: [] } })
       await service.redis.hset(keyOf(id), 'definition', text.replace('"components":[]', `"components":${junk}`))
     }
