@@ -18,7 +18,7 @@ export const hostileClients: Scenario = {
   name: 'hostile-clients',
   promise: 'No client ends the producer, keeps others waiting, or fills its memory, and messages of others go out.',
   run: (run) =>
-    onRig(run, { producers: 1, workers: 1, tenants: [{ wire: 'cloud-api', policy: 'must_arrive' }] }, async (rig) => {
+    onRig(run, { producers: 1, workers: 1, tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }] }, async (rig) => {
       const { tenant } = rig
       const [producer] = rig.producers
       if (!producer) throw new Error('no producer')

@@ -2,15 +2,9 @@
 import { secondsLeft, sharesOf } from '../messages/campaign-progress.ts'
 import { hasEnded } from '../messages/campaign-states.ts'
 import { readCounts } from '../store/campaign-counts.ts'
+import { type CampaignPage, type ListedCampaign, listCampaigns } from '../store/campaign-list.ts'
 import { lateOf } from '../store/campaign-preflight.ts'
-import {
-  type Campaign,
-  type CampaignPage,
-  idOf,
-  type ListedCampaign,
-  listCampaigns,
-  runningOn,
-} from '../store/campaigns.ts'
+import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
 import type { Redis } from '../store/redis.ts'
 import { findSender } from '../store/senders.ts'
 

@@ -42,9 +42,6 @@ export interface SteerDeps {
  */
 const REWIND = 2 * WIDEST_WINDOW
 
-/** Furthest a campaign can be put off. */
-const SCHEDULE_MAX_MS = 366 * 86_400_000
-
 /** Reads the recipients and freezes them, in the background; `preflight` of the campaign tells what came of it. */
 export async function checkCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
   if ('rows' in campaign.definition.recipients && campaign.rows_file === '') {
@@ -57,9 +54,7 @@ export async function checkCampaign(deps: SteerDeps, campaign: Campaign): Promis
 /** Sends at that time. It must be ready; another time may be set while it waits. */
 export async function scheduleCampaign(deps: SteerDeps, campaign: Campaign, atMs: number): Promise<void> {
   const { valid_until } = campaign.definition
-  const sentence = atMs <= Date.now() ? 'must be in the future' : 'at most 366 days ahead'
-  if (atMs <= Date.now() || atMs > Date.now() + SCHEDULE_MAX_MS)
-    throw invalidFields([{ path: 'at', message: sentence }])
+  if (atMs <= Date.now()) throw invalidFields([{ path: 'at', message: 'must be in the future' }])
   if (valid_until !== undefined && atMs >= Date.parse(valid_until)) {
     throw invalidFields([{ path: 'at', message: `must be before ${valid_until}, until which it is valid` }])
   }

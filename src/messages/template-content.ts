@@ -26,7 +26,8 @@ const parameterSchema = z.custom<Parameter>().transform((given: unknown, context
     return z.NEVER
   }
   const type = wordOf(given, 'type', LIMITS.word, context)?.toLowerCase()
-  const named = 'parameter_name' in given && given.parameter_name !== undefined
+  // Null is what some clients write for no name.
+  const named = 'parameter_name' in given && given.parameter_name !== undefined && given.parameter_name !== null
   const name = named ? wordOf(given, 'parameter_name', LIMITS.parameterName, context) : undefined
   if (type === undefined) return z.NEVER
   const head = { type, ...(name !== undefined && { parameter_name: name }) }

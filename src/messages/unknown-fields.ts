@@ -21,7 +21,8 @@ function compare(given: object, read: object, at: string, found: string[], elsew
   for (const name in given) {
     if (found.length >= UNKNOWN_NAMED_MAX) return
     const value: unknown = Reflect.get(given, name)
-    if (value === undefined) continue
+    // With null nothing is lost.
+    if (value === undefined || value === null) continue
     const path = at === '' ? name : `${at}.${name}`
     if (Object.hasOwn(read, name)) descend(value, Reflect.get(read, name), path, found)
     else if (!elsewhere?.has(name)) found.push(path.slice(0, PATH_MAX))

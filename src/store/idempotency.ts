@@ -69,24 +69,6 @@ export async function recallKey(
   return { id, digest }
 }
 
-/** What `canonical` gives, piece by piece. */
-function* canonicalPieces(value: unknown): Generator<string> {
-  if (typeof value !== 'object' || value === null) {
-    yield JSON.stringify(value) ?? 'null'
-    return
-  }
-  const isList = Array.isArray(value)
-  yield isList ? '[' : '{'
-  let comma = ''
-  const entries = isList ? value.entries() : Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  for (const [key, each] of entries) {
-    yield isList ? comma : `${comma}${JSON.stringify(key)}:`
-    yield* canonicalPieces(each)
-    comma = ','
-  }
-  yield isList ? ']' : '}'
-}
-
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value === 'object' && value !== null) {

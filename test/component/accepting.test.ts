@@ -424,6 +424,35 @@ describe('the sender', () => {
   }
 })
 
+test('one answer names an unknown sender, a template in another language and a validity that is over', async () => {
+  const template = { name: 'plain_hello', language: { code: 'en' } }
+  const faults = [
+    {
+      path: 'template.name',
+      message: 'no approved template of this name in the language "en", but in en_US',
+    },
+    { path: 'sender', message: 'not a sender of the account' },
+  ]
+  const past = { path: 'valid_until', message: 'must be in the future' }
+  const more = { sender: 'nobody', valid_until: '2001-01-01T00:00:00Z' }
+  const answer = await send(templateTo(more, template), {}, TEMPLATE)
+  expect(errorOf({ json: answer.body })).toMatchObject({ code: 'invalid_request', details: [...faults, past] })
+  const shapeless = await send(templateTo({ ...more, to: 'x' }, template), {}, TEMPLATE)
+  expect(errorOf({ json: shapeless.body }).details).toMatchObject([{ path: 'to' }, ...faults])
+})
+
+test('a parameter_name that names nothing is neither refused nor kept', async () => {
+  const text = { type: 'text', text: 'a', parameter_name: 'idle' }
+  const components = [
+    { type: 'HEADER', parameters: [text] },
+    { type: 'BODY', parameters: [text, { ...text, parameter_name: null }] },
+    { type: 'BUTTON', sub_type: 'URL', index: 0, parameters: [text] },
+  ]
+  const order = { name: 'order_update', components }
+  const id = acknowledgedId(await send(templateTo({}, order), {}, TEMPLATE))
+  expect(JSON.stringify((await payloadOf(id)).content)).not.toContain('idle')
+})
+
 const detail = z.object({ path: z.string(), message: z.string() })
 
 test('a refusal names the first fault in its sentence and all of them in its details', async () => {

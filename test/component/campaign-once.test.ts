@@ -178,10 +178,7 @@ describe('the list of campaigns', () => {
     const junk = JSON.stringify(Array.from({ length: 80_000 }, () => ({})))
     for (let i = 0; i < count; i += 1) {
       const id = await service.create({ tags: [1] })
-      const definition = z
-        .object({ template: z.object({}) })
-        .loose()
-        .parse(service.definition({ tags: [1] }))
+      const definition = service.definition({ tags: [1] })
       const text = JSON.stringify({ ...definition, template: { ...definition.template, components: [] } })
       await service.redis.hset(keyOf(id), 'definition', text.replace('"components":[]', `"components":${junk}`))
     }
@@ -198,7 +195,7 @@ describe('the list of campaigns', () => {
     expect(one.tookMs).toBeLessThan(all.tookMs / 4)
     expect((await page('limit=7&offset=5')).ids).toEqual(all.ids.slice(5, 12))
     expect((await page('limit=3&offset=2&state=draft')).ids).toHaveLength(3)
-    expect((await page('limit=1000&state=running')).ids).toEqual([])
+    expect((await page('limit=1000&state=scheduled')).ids).toEqual([])
   })
 
   test('goes back ten thousand and no further', async () => {

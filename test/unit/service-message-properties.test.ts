@@ -68,11 +68,10 @@ test('a field left out is a fault of that field, unless it is one of the optiona
 })
 
 test('a text that is far too long is a fault of exactly that place', () => {
-  const unlimited = /filename$/
   fc.assert(
     fc.property(goodServiceBody, (body) => {
       for (const { path, value } of placesOf(body)) {
-        if (typeof value !== 'string' || unlimited.test(written(path))) continue
+        if (typeof value !== 'string') continue
         expect(faultPaths(changed(body, path, 'x'.repeat(5000)))).toContain(written(path))
       }
     }),

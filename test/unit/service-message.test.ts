@@ -386,6 +386,13 @@ describe('a list', () => {
   })
 })
 
+test('the file name of a document has at most 240 characters', () => {
+  const document = { link: 'https://files.example/a.pdf', filename: 'x'.repeat(241) }
+  expect(faultsOf(buttonsBody({ header: { type: 'document', document } }))).toEqual([
+    { path: 'interactive.header.document.filename', message: 'at most 240 characters, got 241' },
+  ])
+})
+
 test('a content that was stored is read back the same', () => {
   for (const body of [buttonsBody(), listBody(), imageBody(), audioBody()]) {
     const { content } = messageOf(body)

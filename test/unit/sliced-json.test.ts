@@ -4,7 +4,6 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createJsonCount } from '../../src/producer/json-count.ts'
 import { parseSliced } from '../../src/producer/sliced-json.ts'
-import { bodyDigest, largeBodyDigest } from '../../src/store/idempotency.ts'
 
 const parsed = (text: string): Promise<unknown> => parseSliced(Buffer.from(text))
 const plain = (text: string): unknown => {
@@ -105,13 +104,4 @@ describe('a count', () => {
       }),
     )
   })
-})
-
-test('a digest that is made in pieces is the same digest', async () => {
-  const property = fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), async (body) => {
-    expect(await largeBodyDigest(body)).toBe(bodyDigest(body))
-  })
-  await fc.assert(property)
-  const large = { api_key: 'x', messages: Array.from({ length: 5_000 }, (_, n) => ({ b: n, a: [n, { c: null }] })) }
-  expect(await largeBodyDigest(large)).toBe(bodyDigest(large))
 })

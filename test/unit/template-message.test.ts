@@ -178,3 +178,58 @@ test('a content that was stored is read back the same', () => {
   const { content } = messageOf(templateBody({ components }))
   expect(contentSchema.parse(JSON.parse(JSON.stringify(content)))).toEqual(content)
 })
+
+describe('a limit of its own has', () => {
+  const inBody = (parameter: object) => ({ components: [{ type: 'BODY', parameters: [parameter] }] })
+  const text = { type: 'text', text: 'a' }
+  const parameter = 'template.components[0].parameters[0]'
+  test.each<[string, object, object, string]>([
+    ['sender', {}, { sender: 'x'.repeat(256) }, 'at most 255 characters, got 256'],
+    ['template.language.code', { language: { code: 'x'.repeat(21) } }, {}, 'at most 20 characters, got 21'],
+    ['template.components[0].type', { components: [{ type: 'x'.repeat(41) }] }, {}, 'at most 40 characters, got 41'],
+    [
+      `${parameter}.parameter_name`,
+      inBody({ ...text, parameter_name: 'x'.repeat(61) }),
+      {},
+      'at most 60 characters, got 61',
+    ],
+    [
+      `${parameter}.parameter_name`,
+      inBody({ ...text, parameter_name: { a: [] } }),
+      {},
+      'expected a string, got an object',
+    ],
+    [`${parameter}.type`, inBody({ type: 'x'.repeat(41) }), {}, 'at most 40 characters, got 41'],
+    [
+      `${parameter}.text`,
+      inBody({ type: 'text', text: 'x'.repeat(4_097) }),
+      {},
+      'at most 4096 characters and 50 values, got more',
+    ],
+    [
+      'template.components',
+      { components: Array.from({ length: 21 }, () => ({ type: 'BODY' })) },
+      {},
+      'at most 20 items, got 21',
+    ],
+    [
+      'template.components[0].parameters',
+      { components: [{ type: 'BODY', parameters: Array.from({ length: 201 }, () => text) }] },
+      {},
+      'at most 200 items, got 201',
+    ],
+    [
+      'template.components',
+      { components: Array.from({ length: 8 }, () => ({ parameters: Array.from({ length: 200 }, () => text) })) },
+      {},
+      'at most 2000 values in all, got more',
+    ],
+  ])('%s', (path, template, fields, message) => {
+    expect(faultsOf(templateBody(template, fields))).toEqual([{ path, message }])
+  })
+
+  test('a valid_until, of as many characters as a time can have', () => {
+    const faults = faultsOf(templateBody({}, { valid_until: `2026-01-31T12:00:00.${'1'.repeat(40)}Z` }))
+    expect(faults).toEqual([{ path: 'valid_until', message: 'at most 40 characters, got 61' }])
+  })
+})

@@ -46,7 +46,7 @@ export interface CampaignDeps {
 export const mayChange: Access = { in: 'bearer', permission: 'messages:send' }
 export const mayLook: Access = { in: 'bearer', permission: 'messages:read' }
 
-const scheduleBody = z.strictObject({ at: instantSchema })
+const scheduleBody = z.strictObject({ at: instantSchema.refine((at) => at > Date.now(), 'must be in the future') })
 const listQuery = z.strictObject({
   ...offsetPageFields,
   /** One or several, separated by commas. */
