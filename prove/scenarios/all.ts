@@ -2,6 +2,8 @@
 import type { Scenario } from '../scenario.ts'
 import { backlogResumes } from './backlog-resumes.ts'
 import { campaignKills } from './campaign-kill.ts'
+import { clockSkew } from './clock-skew.ts'
+import { expiredBacklog } from './expired-backlog.ts'
 import { frozenWorker } from './frozen-worker.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
 import { idempotencyRace } from './idempotency-race.ts'
@@ -41,6 +43,8 @@ export const SCENARIOS: readonly Scenario[] = [
   refusedRepeat,
   producerKill,
   rollingRestarts,
+  clockSkew,
+  expiredBacklog,
   idempotencyRace,
   pace,
   stall,
