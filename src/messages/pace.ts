@@ -16,13 +16,18 @@ export interface Pace {
    * campaign has ahead is what a transactional message waits for, so campaign messages are claimed later.
    */
   aheadUs: { transactional: number; campaign: number }
-  /** A request that is later than this needs another slot. */
+  /** A request that is later than this needs another slot; infinite on a lane that is too fast for it to matter. */
   lateMs: number
 }
 
 /** Below this rate a second holds so few slots that a tenth of a second of leeway would let one too many in. */
 const SLOW_A_SECOND = 20
 const FAST_A_SECOND = 500
+/**
+ * From this rate on, all that workers can have in hand is less than a tenth of a second's worth, so that no stall can
+ * bunch up more; and a machine that is busy with so many is always late.
+ */
+const NEVER_LATE_A_SECOND = 5_000
 
 /** The slots of a lane of so many messages per second. */
 export function paceOf(ratePerSecond: number): Pace {
@@ -34,7 +39,7 @@ export function paceOf(ratePerSecond: number): Pace {
     gapUs: ((windowMs + graceMs + lateMs) / windowMs) * (1_000_000 / ratePerSecond),
     graceUs: graceMs * 1_000,
     aheadUs: { transactional: 100_000, campaign: campaignMs * 1_000 },
-    lateMs,
+    lateMs: ratePerSecond < NEVER_LATE_A_SECOND ? lateMs : Number.POSITIVE_INFINITY,
   }
 }
 
