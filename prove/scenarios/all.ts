@@ -3,7 +3,9 @@ import type { Scenario } from '../scenario.ts'
 import { backlogResumes } from './backlog-resumes.ts'
 import { campaignKills } from './campaign-kill.ts'
 import { campaignsOutliveRecords } from './campaign-outlives-records.ts'
+import { clockSkew } from './clock-skew.ts'
 import { deadLetterInCampaign } from './dead-letter-in-campaign.ts'
+import { expiredBacklog } from './expired-backlog.ts'
 import { frozenWorker } from './frozen-worker.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
 import { hostileClients } from './hostile-clients.ts'
@@ -50,6 +52,8 @@ export const SCENARIOS: readonly Scenario[] = [
   refusedRepeat,
   producerKill,
   rollingRestarts,
+  clockSkew,
+  expiredBacklog,
   idempotencyRace,
   pace,
   stall,

@@ -16,13 +16,18 @@ export interface Pace {
    * campaign has ahead is what a transactional message waits for, so campaign messages are claimed later.
    */
   aheadUs: { transactional: number; campaign: number }
-  /** A request that is later than this needs another slot. */
+  /** A request that is later than this needs another slot; infinite on a lane that is too fast for it to matter. */
   lateMs: number
 }
 
 /** Below this rate a second holds so few slots that a tenth of a second of leeway would let one too many in. */
 const SLOW_A_SECOND = 20
 const FAST_A_SECOND = 500
+/**
+ * From this rate on, all that workers can have in hand is less than a tenth of a second's worth, so that no stall can
+ * bunch up more; and a machine that is busy with so many is always late.
+ */
+const NEVER_LATE_A_SECOND = 5_000
 
 /** The slots of a lane of so many messages per second. */
 export function paceOf(ratePerSecond: number): Pace {
@@ -34,19 +39,20 @@ export function paceOf(ratePerSecond: number): Pace {
     gapUs: ((windowMs + graceMs + lateMs) / windowMs) * (1_000_000 / ratePerSecond),
     graceUs: graceMs * 1_000,
     aheadUs: { transactional: 100_000, campaign: campaignMs * 1_000 },
-    lateMs,
+    lateMs: ratePerSecond < NEVER_LATE_A_SECOND ? lateMs : Number.POSITIVE_INFINITY,
   }
 }
 
 /**
  * So much faster than the slots jobs are fetched, so that claims stay ahead of them although BullMQ begins each window
- * late, by a millisecond at the least. What is fetched too early goes back.
+ * late: by a millisecond on an idle machine, by as long as a window on a crowded one. What is fetched too early goes
+ * back, which on a fast lane is the dearer of the two.
  */
-const AHEAD_OF_PACE = 1.25
+const aheadOfPace = (ratePerSecond: number): number => (ratePerSecond < FAST_A_SECOND ? 1.6 : 1.25)
 const WINDOW_SECONDS = 0.03
 
 /** A rate as BullMQ's global limit: windows of about 30 ms, the longest that a transactional message waits to be fetched. */
 export function flowOf(ratePerSecond: number): { max: number; durationMs: number } {
   const max = Math.max(1, Math.ceil(ratePerSecond * WINDOW_SECONDS))
-  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * AHEAD_OF_PACE)) * 1_000)) }
+  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * aheadOfPace(ratePerSecond))) * 1_000)) }
 }

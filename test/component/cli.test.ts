@@ -315,7 +315,7 @@ describe('senders', () => {
     const key = secretKeyOf({ secretKey: undefined, dataDir })
     expect(createSeal(key).open(stored?.token ?? '')).toBe('hush-hush')
     const lanes = openLaneQueues(redis)
-    expect(await lanes.queueOf(sender.id).getGlobalRateLimit()).toEqual({ max: 2, duration: 99 })
+    expect(await lanes.queueOf(sender.id).getGlobalRateLimit()).toEqual({ max: 1, duration: 31 })
     await lanes.close()
     const list = await cli('senders', 'list', '--account', String(account), '--json')
     expect(JSON.parse(list.stdout)).toEqual([sender])

@@ -9,7 +9,7 @@ import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
 const RATE = 80
-const MESSAGES = 120
+const MESSAGES = 300
 const TOGETHER_MS = 40
 
 let server: TestRedis

@@ -61,10 +61,11 @@ if p.state == QUEUED then
   if found[1] and tonumber(found[1]) > now then return { 'lane_rests', p.state, tonumber(found[1]) - now } end
   if gapUs then
     slotUs = slotAfter(found[3], nowUs, gapUs, tonumber(ARGV[12]))
-    local aheadUs = slotUs - nowUs - tonumber(ARGV[13])
-    -- Half of that time is let pass, so that it is not asked again for every slot.
-    if aheadUs > 0 then
-      return { 'too_early', p.state, math.ceil((aheadUs + tonumber(ARGV[13]) / 2) / 1000) }
+    local aheadUs, graceUs = tonumber(ARGV[13]), tonumber(ARGV[12])
+    local earlyUs = slotUs - nowUs - aheadUs
+    -- More than one slot is let pass, so that it is not asked again for each; a little late is still in grace.
+    if earlyUs > 0 then
+      return { 'too_early', p.state, math.ceil((earlyUs + math.min(0.8 * aheadUs, graceUs)) / 1000) }
     end
   end
   -- Last: a recipient's turn is used up by asking.

@@ -1,0 +1,199 @@
+// Pins: claims give out slots a gap apart, to what leaves and to nothing else, and a request that missed its slot gets
+// another one. Real: Redis. The clock is Redis' own, so that times are compared with room for a busy machine.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type MessageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { type Pace, paceOf } from '../../src/messages/pace.ts'
+import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/store/messages.ts'
+import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { laneRestKey, laneSlotKey } from '../../src/store/redis-keys.ts'
+import { redisNowMs } from '../../src/store/worker-beats.ts'
+import { departure } from '../../src/worker/departure.ts'
+import { createRedisClock } from '../../src/worker/redis-clock.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+const HOUR = 3_600_000
+/** A lane so slow that the machine cannot blur it: a slot every half second, which may be claimed a minute ahead. */
+const SLOW: Pace = {
+  gapUs: 500_000,
+  graceUs: 0,
+  aheadUs: { transactional: 60_000_000, campaign: 1_000_000 },
+  lateMs: 50,
+}
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+let lanes = 0
+const newLane = () => (lanes += 1)
+const newId = (lane: number): MessageId => ({ lane, ulid: newUlid(Date.now()) })
+const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
+
+async function claimOn(
+  lane: number,
+  more: { pace?: Pace; id?: MessageId; validMs?: number; class?: 'transactional' | 'campaign' } = {},
+): Promise<ClaimResult> {
+  const { pace = SLOW, id = newId(lane), validMs = HOUR, class: of = 'transactional' } = more
+  const about = {
+    to: '491700000001',
+    type: 'audio',
+    text: 'x',
+    class: of,
+    campaign: undefined,
+    run: undefined,
+  } as const
+  return claim(redis, id, newAttemptId(), { ...about, validUntil: (await redisNowMs(redis)) + validMs }, times, pace)
+}
+
+async function slotOn(lane: number): Promise<Slot> {
+  const claimed = await claimOn(lane)
+  if (!('slot' in claimed) || claimed.slot === undefined) throw new Error(`no slot: ${JSON.stringify(claimed)}`)
+  return claimed.slot
+}
+
+describe('a claim', () => {
+  test('gives out slots a gap apart, the first of them now', async () => {
+    const lane = newLane()
+    const slots = [await slotOn(lane), await slotOn(lane), await slotOn(lane), await slotOn(newLane())]
+    const [first, ...others] = slots.map(({ atMs }) => atMs)
+    expect((first ?? 0) - (slots[0]?.nowMs ?? 0)).toBeLessThanOrEqual(0)
+    expect((others[0] ?? 0) - (first ?? 0)).toBeCloseTo(500, 0)
+    expect((others[1] ?? 0) - (others[0] ?? 0)).toBeCloseTo(500, 0)
+    // Another lane has slots of its own.
+    expect((others[2] ?? 0) - (slots[3]?.nowMs ?? 0)).toBeLessThanOrEqual(0)
+  })
+
+  test('is refused when its slot is too far ahead, without a trace; a transactional message may claim it', async () => {
+    const lane = newLane()
+    for (let i = 0; i < 3; i += 1) await slotOn(lane)
+    const last = await redis.get(laneSlotKey(lane))
+    const id = newId(lane)
+    const refused = await claimOn(lane, {
+      id,
+      class: 'campaign',
+      pace: { ...SLOW, aheadUs: { transactional: HOUR, campaign: 1_000 } },
+    })
+    expect(refused).toMatchObject({ verdict: 'too_early', state: 'queued' })
+    if (refused.verdict === 'too_early') expect(refused.waitMs).toBeGreaterThan(0)
+    expect(await redis.get(laneSlotKey(lane))).toBe(last)
+    expect(await claimOn(lane, { id })).toMatchObject({ verdict: 'done', state: 'sending' })
+  })
+
+  test('of what does not leave uses no slot', async () => {
+    const lane = newLane()
+    await slotOn(lane)
+    const last = await redis.get(laneSlotKey(lane))
+    expect(await claimOn(lane, { validMs: -1 })).toEqual({ verdict: 'done', state: 'expired' })
+    const waiting = newId(lane)
+    await putOff(redis, waiting, HOUR)
+    expect(await claimOn(lane, { id: waiting })).toMatchObject({ verdict: 'message_waits', state: 'queued' })
+    await redis.set(laneRestKey(lane), (await redisNowMs(redis)) + HOUR)
+    expect(await claimOn(lane)).toMatchObject({ verdict: 'lane_rests' })
+    expect(await redis.get(laneSlotKey(lane))).toBe(last)
+  })
+
+  test('goes on at once when the clock of Redis was set back', async () => {
+    const lane = newLane()
+    await redis.set(laneSlotKey(lane), String(((await redisNowMs(redis)) + HOUR) * 1_000))
+    const slot = await slotOn(lane)
+    expect(slot.atMs).toBeLessThanOrEqual(slot.nowMs)
+  })
+
+  test('of a lane whose rate has changed goes by the new one', async () => {
+    const lane = newLane()
+    const slow = { ...SLOW, gapUs: 60_000_000 }
+    await claimOn(lane, { pace: slow })
+    const claimed = await claimOn(lane, { pace: { ...SLOW, gapUs: 1_000 } })
+    const slot = 'slot' in claimed ? claimed.slot : undefined
+    expect((slot?.atMs ?? HOUR) - (slot?.nowMs ?? 0)).toBeLessThanOrEqual(1)
+  })
+
+  test('leaves no state behind on a lane at rest', async () => {
+    const lane = newLane()
+    await slotOn(lane)
+    expect(await redis.pttl(laneSlotKey(lane))).toBeLessThanOrEqual(1_500)
+  })
+})
+
+describe('a request that missed its slot', () => {
+  test('leaves at once when nobody has the next one, and all that follow move', async () => {
+    const lane = newLane()
+    const missed = await slotOn(lane)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const again = await reserveSlot(redis, lane, missed, { pace: SLOW, mostAheadMs: 2_000 })
+    expect((again?.atMs ?? HOUR) - (again?.nowMs ?? 0)).toBeLessThanOrEqual(0)
+    expect((await slotOn(lane)).atMs - (again?.atMs ?? 0)).toBeCloseTo(500, 0)
+  })
+
+  test('gets the one after all that are given out, and none that is too far ahead', async () => {
+    const lane = newLane()
+    const [missed, , last] = [await slotOn(lane), await slotOn(lane), await slotOn(lane)]
+    const again = await reserveSlot(redis, lane, missed, { pace: SLOW, mostAheadMs: 60_000 })
+    expect((again?.atMs ?? 0) - last.atMs).toBeCloseTo(500, 0)
+    const before = await redis.get(laneSlotKey(lane))
+    expect(await reserveSlot(redis, lane, missed, { pace: SLOW, mostAheadMs: 10 })).toBeUndefined()
+    expect(await redis.get(laneSlotKey(lane))).toBe(before)
+  })
+})
+
+describe('a worker', () => {
+  const soon: Pace = { ...paceOf(80), gapUs: 100_000 }
+
+  async function claimsOf(lane: number, count: number) {
+    const clock = createRedisClock()
+    const claims: { slot: Slot; askedAt: number }[] = []
+    for (let i = 0; i < count; i += 1) {
+      const askedAt = performance.now()
+      const claimed = await claimOn(lane, { pace: { ...soon, aheadUs: SLOW.aheadUs } })
+      const slot = 'slot' in claimed ? claimed.slot : undefined
+      if (slot === undefined) throw new Error('no slot')
+      clock.heard(askedAt, slot.nowMs, performance.now())
+      claims.push({ slot, askedAt })
+    }
+    return { clock, claims }
+  }
+
+  test('lets requests leave in their slots, not before', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 4)
+    const until = performance.now() + 10_000
+    await Promise.all(
+      claims.map(async ({ slot }) => {
+        const leavesAt = clock.ours(slot.atMs)
+        expect(await departure({ redis, clock }, lane, { slot, pace: { ...soon, lateMs: 5_000 }, until })).toBe(true)
+        expect(performance.now()).toBeGreaterThanOrEqual(leavesAt)
+      }),
+    )
+  })
+
+  test('that stood still spreads what it had claimed over new slots', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 4)
+    const until = performance.now() + 60_000
+    const left: number[] = []
+    const leaving = claims.map(async ({ slot }) => {
+      expect(await departure({ redis, clock }, lane, { slot, pace: soon, until })).toBe(true)
+      left.push(performance.now())
+    })
+    // The whole process stands still, as under SIGSTOP.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+    await Promise.all(leaving)
+    left.sort((a, b) => a - b)
+    // Slots are 100 ms apart and a request may be 50 ms late: together they would all be within 10 ms.
+    expect((left[3] ?? 0) - (left[0] ?? 0)).toBeGreaterThan(200)
+  })
+
+  test('that stood still for longer than its claim is good for sends nothing', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 1)
+    const slot = claims[0]?.slot
+    expect(await departure({ redis, clock }, lane, { slot, pace: soon, until: performance.now() - 1 })).toBe(false)
+  })
+})
