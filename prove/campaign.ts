@@ -1,9 +1,9 @@
 // A campaign as its owner runs and reads it: over HTTP.
 import { z } from 'zod'
-import { STATES } from '../src/messages/states.ts'
-import { createTag } from '../src/store/contact-tags.ts'
-import { importContacts } from '../src/store/contacts.ts'
-import { findSender } from '../src/store/senders.ts'
+import { STATES } from '../src/messages/lifecycle.ts'
+import { createTag } from '../src/contacts/store/tags.ts'
+import { importContacts } from '../src/contacts/store/contacts.ts'
+import { findSender } from '../src/accounts/store/senders.ts'
 import { type Judgement, judge } from './checker.ts'
 import { getJson, postJson } from './http.ts'
 import type { Rig } from './rig.ts'

@@ -2,9 +2,9 @@
 // record that only `messages show` prints.
 import { z } from 'zod'
 import { acceptedAtMs, parseMessageId } from '../src/messages/message-id.ts'
-import { type Happening, readStory } from '../src/messages/story.ts'
-import { readMessage } from '../src/store/message-records.ts'
-import type { Redis } from '../src/store/redis.ts'
+import { type Happening, readStory } from '../src/messages/history.ts'
+import { readMessage } from '../src/messages/store/records.ts'
+import type { Redis } from '../src/redis/connect.ts'
 import { getJson, postJson } from './http.ts'
 import type { Tenant } from './tenant.ts'
 

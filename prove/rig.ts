@@ -6,7 +6,7 @@
 //                  └──────────────────── front (a live producer) <── webhooks ────┘
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { connectPatient, type Redis } from '../src/store/redis.ts'
+import { connectPatient, type Redis } from '../src/redis/connect.ts'
 import { type ChatProduct, createChatProduct } from './chat-product.ts'
 import { type Client, createClient } from './client.ts'
 import { freePort } from './free-port.ts'

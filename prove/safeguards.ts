@@ -37,7 +37,7 @@ const ALL: readonly Safeguard[] = [
     is: 'a message that another attempt has claimed is not claimed again',
     guardedBy: backlogResumes,
     removedBy: {
-      file: 'store/scripts/message-states.lua',
+      file: 'messages/store/scripts/message-lifecycle.lua',
       find: "if p.attempt == e.attempt then return 'done' end",
       replace: "do return 'done' end",
     },
@@ -58,7 +58,7 @@ const ALL: readonly Safeguard[] = [
     name: 'without-allow-oom',
     is: 'what became of a message is written down even when Redis is full',
     guardedBy: redisFull,
-    removedBy: { file: 'store/scripts/message-step.lua', find: '#!lua flags=allow-oom', replace: '#!lua' },
+    removedBy: { file: 'messages/store/scripts/message-step.lua', find: '#!lua flags=allow-oom', replace: '#!lua' },
   },
   {
     name: 'without-resend',

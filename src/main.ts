@@ -27,7 +27,7 @@ import { sentenceOf } from './start/sentence.ts'
 import { startSimulatorChild } from './start/simulator-child.ts'
 import { takeFolder } from './start/takeover.ts'
 import { warnOfUnknownSettings } from './start/unknown-settings.ts'
-import { checkRedis } from './store/redis-safety.ts'
+import { checkRedis } from './redis/safety.ts'
 import { startWorker } from './worker/main.ts'
 
 const CLOUD_WEBHOOK_PATH = '/webhooks/cloud-api'

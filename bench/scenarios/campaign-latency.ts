@@ -1,7 +1,7 @@
 // How long a transactional message takes, from the moment its request was due until the provider has it, while a
 // campaign keeps a lane of 80 per second full: on that lane, and on another one.
-import { setLaneRate } from '../../src/store/lane-control.ts'
-import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { setLaneRate } from '../../src/lanes/control.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import type { Bench } from '../bench.ts'
 import { cancel, createCampaign, fillTag, show, start, takenOf } from '../campaign.ts'
 import { send, sinkGets, sinkHas, watchSink } from '../contender.ts'

@@ -1,9 +1,9 @@
 // What a large installation costs while nothing happens: a thousand lanes that have had messages and campaigns, four
 // workers; and how long it takes until work is found that no worker was woken for.
 import { newUlid } from '../../src/messages/message-id.ts'
-import { markLane } from '../../src/store/due-lanes.ts'
-import type { Redis } from '../../src/store/redis.ts'
-import { rootKeys } from '../../src/store/redis-keys.ts'
+import { markLane } from '../../src/lanes/due-lanes.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { rootKeys } from '../../src/redis/keys.ts'
 import type { Bench } from '../bench.ts'
 import { type Laneway, startLaneway } from '../laneway.ts'
 import { until } from '../part.ts'

@@ -2,7 +2,7 @@
 // They must be set aside after a bounded number of crashes, and no other message with them.
 import { join } from 'node:path'
 import { newUlid } from '../../src/messages/message-id.ts'
-import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { alteredBuild } from '../altered-build.ts'
 import { laneOf } from '../lookup.ts'
 import { recipientsOf } from '../recipients.ts'

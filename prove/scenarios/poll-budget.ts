@@ -1,7 +1,7 @@
 // Lanes of the partner wire whose upstream takes a second for each status poll: three workers
 // together keep to the budget of a lane. What polls there are is read off the line between workers and upstream.
 
-import { pollKey } from '../../src/store/redis-keys.ts'
+import { pollKey } from '../../src/redis/keys.ts'
 import { busiest } from '../departures.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'

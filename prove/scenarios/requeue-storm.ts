@@ -2,7 +2,7 @@
 // do it are killed. The job must be answered at once and go on under another worker, and must not keep claims that were
 // lost with a killed one waiting.
 import { z } from 'zod'
-import { endedBadlyKey } from '../../src/store/redis-keys.ts'
+import { endedBadlyKey } from '../../src/redis/keys.ts'
 import { getJson, postJson } from '../http.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'

@@ -1,7 +1,7 @@
 // May this key do that? The same answer over HTTP, through the intake queue and for the client library.
-import { type Credential, type Permission, recentCredential } from '../store/credentials.ts'
-import { noteKeyUse } from '../store/key-uses.ts'
-import type { Redis } from '../store/redis.ts'
+import { type Credential, type Permission, recentCredential } from '../accounts/store/credentials.ts'
+import { noteKeyUse } from '../accounts/store/key-uses.ts'
+import type { Redis } from '../redis/connect.ts'
 import { Refusal } from './refusal.ts'
 
 /**

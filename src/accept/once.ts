@@ -6,8 +6,8 @@
 // - after that: the repeat finds the name, finds nothing of that name, and makes it then;
 // - after it was made: the repeat finds it.
 // Of many requests at once all get the name of the one that came first.
-import { recallKey, rememberKey } from '../store/idempotency.ts'
-import type { Redis } from '../store/redis.ts'
+import { recallKey, rememberKey } from '../messages/store/idempotency.ts'
+import type { Redis } from '../redis/connect.ts'
 import { checkedKey, refuseOtherBody } from './idempotency-key.ts'
 
 /** What a key stands for: the account's, on one route. `digest` is asked for only where there is a key. */

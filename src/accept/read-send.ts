@@ -3,7 +3,7 @@
 import type { TemplateMessageContent } from '../messages/content.ts'
 import { type Fault, unknownFault } from '../messages/fault.ts'
 import { parseServiceMessage, type ServiceMessage } from '../messages/service-message.ts'
-import { parseTemplateMessage, type TemplateMessage } from '../messages/template-message.ts'
+import { parseTemplateMessage, type TemplateMessage } from '../messages/templates/template-message.ts'
 import { unknownFields } from '../messages/unknown-fields.ts'
 
 /** The two requests that send: a service message from the default sender, a template message from a named one. */

@@ -9,8 +9,8 @@ import {
   findAccount,
   listAccounts,
   setAccountSetting,
-} from '../store/accounts.ts'
-import type { Redis } from '../store/redis.ts'
+} from '../accounts/store/accounts.ts'
+import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
 import { accountId, nameUpTo, typed } from './typed.ts'

@@ -1,6 +1,6 @@
 // The CSV files that people name on the command line.
 import { createReadStream } from 'node:fs'
-import { type CsvRecord, csvRecords, UnclosedQuoteError } from '../store/csv.ts'
+import { type CsvRecord, csvRecords, UnclosedQuoteError } from '../files/csv.ts'
 import { CliFailure, fileFailure } from './failure.ts'
 
 /**

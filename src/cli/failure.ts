@@ -1,8 +1,8 @@
 // How a command ends when it cannot do what was asked: one sentence for the person who typed it and an exit code.
 import { ConfigError } from '../config.ts'
-import { BrokenRecordError } from '../store/broken-record.ts'
-import { isRedisAway } from '../store/redis-errors.ts'
-import { SealError } from '../store/seal.ts'
+import { BrokenRecordError } from '../redis/corrupt-record.ts'
+import { isRedisAway } from '../redis/errors.ts'
+import { SealError } from '../accounts/seal.ts'
 
 /** Exit codes: 1 for what could not be done, 2 for what was typed wrongly. */
 export type ExitCode = 1 | 2

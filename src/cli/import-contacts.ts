@@ -1,8 +1,8 @@
 // Imports a CSV file of contacts in flat memory: rows are read and checked, and stored a thousand at a time while the next
 // thousand are read. Doing it again is harmless: a contact is known by its phone number.
 
-import { createNumberSet } from '../messages/number-set.ts'
-import type { CsvRecord } from '../store/csv.ts'
+import { createNumberSet } from '../campaigns/number-set.ts'
+import type { CsvRecord } from '../files/csv.ts'
 import { type ContactCells, type ContactColumns, cellsOf, checkContact } from './contact-rows.ts'
 import type { RefusedReport } from './refused-report.ts'
 

@@ -6,8 +6,8 @@ import {
   listCredentials,
   PERMISSIONS,
   revokeCredential,
-} from '../store/credentials.ts'
-import { readKeyUses } from '../store/key-uses.ts'
+} from '../accounts/store/credentials.ts'
+import { readKeyUses } from '../accounts/store/key-uses.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { clockTime, table } from './table.ts'

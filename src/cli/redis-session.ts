@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Config } from '../config.ts'
-import { connectFailFast, type Redis } from '../store/redis.ts'
+import { connectFailFast, type Redis } from '../redis/connect.ts'
 import { CliFailure, reasonOf } from './failure.ts'
 
 /** Runs `work` on a connection that answers, and closes it afterwards. */

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { createWriteStream, rmSync, type WriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
-import { csvLine } from '../store/csv.ts'
+import { csvLine } from '../files/csv.ts'
 import type { ContactCells } from './contact-rows.ts'
 import { fileFailure } from './failure.ts'
 

@@ -2,15 +2,15 @@
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
-import { CAMPAIGN_STATES, hasEnded } from '../messages/campaign-states.ts'
-import { addSender, type NewSender, removeSender, SenderTakenError } from '../store/add-sender.ts'
-import { listCampaigns } from '../store/campaign-list.ts'
-import { idOf } from '../store/campaigns.ts'
-import type { LaneQueues } from '../store/lane-queues.ts'
-import { undecided } from '../store/lane-survey.ts'
-import type { Redis } from '../store/redis.ts'
-import { createSeal, type Seal } from '../store/seal.ts'
-import { secretKeyOf } from '../store/secret-key.ts'
+import { CAMPAIGN_STATES, hasEnded } from '../campaigns/states.ts'
+import { addSender, type NewSender, removeSender, SenderTakenError } from '../accounts/store/add-sender.ts'
+import { listCampaigns } from '../campaigns/store/list.ts'
+import { idOf } from '../campaigns/store/campaigns.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
+import { undecided } from '../lanes/survey.ts'
+import type { Redis } from '../redis/connect.ts'
+import { createSeal, type Seal } from '../accounts/seal.ts'
+import { secretKeyOf } from '../accounts/secret-key.ts'
 import {
   DEFAULT_RATE,
   defaultSender,
@@ -19,7 +19,7 @@ import {
   providerNameSchema,
   type Sender,
   setSenderAccess,
-} from '../store/senders.ts'
+} from '../accounts/store/senders.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
@@ -144,7 +144,7 @@ export const senders: Noun = {
         const sender = await findSender(redis, id)
         if (sender === undefined || sender.removed_at !== undefined) throw noSuchSender(id)
         // Loaded only here: BullMQ takes longer to load than all that the other commands need.
-        const { openLaneQueues } = await import('../store/lane-queues.ts')
+        const { openLaneQueues } = await import('../lanes/queues.ts')
         const lanes = openLaneQueues(redis)
         const busy = await removeSender(redis, sender, config.retentionMs, () => whyBusy(redis, lanes, sender))
         if (busy !== undefined) throw new CliFailure(`Sender ${id} cannot be removed: ${busy}`)
@@ -208,7 +208,7 @@ async function refuseOtherSeal(redis: Redis, seal: Seal): Promise<void> {
 
 async function setPace(redis: Redis, lane: number, rate: number): Promise<void> {
   // Loaded only here: BullMQ takes longer to load than all that the other commands need.
-  const { openLaneQueues } = await import('../store/lane-queues.ts')
+  const { openLaneQueues } = await import('../lanes/queues.ts')
   const lanes = openLaneQueues(redis)
   await lanes.setPace(lane, rate)
   await lanes.close()

@@ -1,5 +1,5 @@
 // A template as lines for a terminal: what people read, and what a message must fill in.
-import { type BlockShape, shapeOf, type Template } from '../messages/template.ts'
+import { type BlockShape, shapeOf, type Template } from '../messages/templates/template.ts'
 import { facts } from './table.ts'
 
 export function templateFacts(template: Template): string {

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { quoted } from '../messages/fault.ts'
 import { parsePhone } from '../messages/phone.ts'
-import { PERMISSIONS, type Permission, permissionSchema } from '../store/credentials.ts'
-import { MAX_RATE, MIN_RATE } from '../store/senders.ts'
+import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/store/credentials.ts'
+import { MAX_RATE, MIN_RATE } from '../accounts/store/senders.ts'
 import { parseDuration } from './duration.ts'
 
 /** A typed value: `expected` in words, and how to read it; whoever reads undefined refuses it. */

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { z } from 'zod'
 import type { Config } from '../config.ts'
 import { faultsOf } from '../messages/fault.ts'
-import type { Redis } from '../store/redis.ts'
+import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 
 /** What a verb answers: one document for scripts (`--json`), or lines for people. */

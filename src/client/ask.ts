@@ -5,7 +5,7 @@
 import type { z } from 'zod'
 import { INTAKE_VERSION, type IntakeJob } from '../jobs/intake.ts'
 import { newUlid } from '../messages/message-id.ts'
-import { type IntakeJobState, openIntakeQueue } from '../store/intake-queue.ts'
+import { type IntakeJobState, openIntakeQueue } from './intake-queue.ts'
 import type { Connection } from './connection.ts'
 import { type LanewayError, LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'
 

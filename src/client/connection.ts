@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkKey } from '../accept/check-key.ts'
 import { Refusal } from '../accept/refusal.ts'
-import type { Credential, Permission } from '../store/credentials.ts'
-import { connectFailFast, type Redis } from '../store/redis.ts'
-import { isRedisAway } from '../store/redis-errors.ts'
+import type { Credential, Permission } from '../accounts/store/credentials.ts'
+import { connectFailFast, type Redis } from '../redis/connect.ts'
+import { isRedisAway } from '../redis/errors.ts'
 import { LanewayRefused, LanewayUnavailable } from './errors.ts'
 
 export interface Connection {

@@ -1,7 +1,7 @@
 // `import { connectLaneway } from 'laneway/client'`: everything that another service may use.
 
-export type { CampaignDescription } from '../campaigns/describe-campaign.ts'
-export type { CampaignState } from '../messages/campaign-states.ts'
+export type { CampaignDescription } from '../campaigns/commands/describe.ts'
+export type { CampaignState } from '../campaigns/states.ts'
 export type { CampaignDefinition, Campaigns, CreateOptions } from './campaigns.ts'
 export type { ConnectOptions, Laneway, SendItem, SendOptions, SendResult } from './connect.ts'
 export { connectLaneway } from './connect.ts'

@@ -2,7 +2,7 @@
 // messages on the lane, a few seconds' worth at a time, until all are done. Both name the epoch that they work for, and
 // stop when the campaign is in another one by then.
 import { z } from 'zod'
-import type { CampaignId } from '../messages/campaign-id.ts'
+import type { CampaignId } from '../campaigns/campaign-id.ts'
 
 export const CAMPAIGN_QUEUE = 'campaigns'
 export const campaignJobSchema = z.enum(['preflight', 'fan-out'])

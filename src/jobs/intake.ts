@@ -9,10 +9,10 @@
 //   campaign-preflight, campaign-start, campaign-resume, campaign-cancel, campaign-show    { v: 1, api_key, campaign_id }
 import { z } from 'zod'
 import { textUpTo } from '../messages/bounded-text.ts'
-import { CAMPAIGN_STATES } from '../messages/campaign-states.ts'
+import { CAMPAIGN_STATES } from '../campaigns/states.ts'
 import { type Fault, notOneOf, wrongKind } from '../messages/fault.ts'
 import { instantSchema } from '../messages/instant.ts'
-import { STATES } from '../messages/states.ts'
+import { STATES } from '../messages/lifecycle.ts'
 
 export const INTAKE_QUEUE = 'laneway-intake'
 export const INTAKE_VERSION = 1

@@ -21,9 +21,9 @@ export const sendPayloadSchema = z.object({
   until: z.number().int().positive(),
   /** Grouping id of the request. */
   campaign: textUpTo(LIMITS.campaignId).optional(),
-  /** Number of the campaign of ours that it belongs to; see src/messages/campaign-id.ts. */
+  /** Number of the campaign of ours that it belongs to; see src/campaigns/campaign-id.ts. */
   run: z.number().int().positive().optional(),
-  /** Of a campaign's message: what was filled in for this recipient. It stands for the text, see store/campaign-text.ts. */
+  /** Of a campaign's message: what was filled in for this recipient. It stands for the text, see campaigns/store/text.ts. */
   filled: z.array(z.string()).optional(),
   /** A person wished it sent although an earlier message to the recipient may have gone out: it is flagged. */
   again: z.literal(true).optional(),

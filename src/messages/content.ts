@@ -4,7 +4,7 @@ import { textUpTo } from './bounded-text.ts'
 import { interactiveSchema } from './interactive.ts'
 import { LIMITS } from './limits.ts'
 import { linkSchema } from './link.ts'
-import { templateContentSchema } from './template-content.ts'
+import { templateContentSchema } from './templates/template-content.ts'
 
 const interactiveContent = z.object({ type: z.literal('interactive'), interactive: interactiveSchema })
 

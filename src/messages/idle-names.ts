@@ -1,8 +1,8 @@
 // `parameter_name` where it names nothing: many clients send it always. The chat product refuses some of them, so it is
 // neither kept nor forwarded there.
 import type { TemplateMessageContent } from './content.ts'
-import type { TemplateShape } from './template.ts'
-import type { Component } from './template-content.ts'
+import type { TemplateShape } from './templates/template.ts'
+import type { Component } from './templates/template-content.ts'
 
 /** The content without the names of parameters that are found by their place; the content itself when it has none. */
 export function withoutIdleNames(content: TemplateMessageContent, { named }: TemplateShape): TemplateMessageContent {

@@ -1,7 +1,7 @@
 // Which of the two classes a single message belongs to. The class decides its turn in the lane, how long it stays
 // valid and what happens when its outcome stays unproven.
 import type { Content } from './content.ts'
-import type { TemplateCategory } from './template.ts'
+import type { TemplateCategory } from './templates/template.ts'
 
 /** `transactional` goes first and must arrive; `campaign` waits its turn and is never repeated without proof. */
 export type MessageClass = 'transactional' | 'campaign'

@@ -1,5 +1,5 @@
 // The pace of a lane in numbers. Every request leaves in a slot of its own, which the claim reserves in Redis
-// (scripts/message-pace.lua); BullMQ's limit only keeps workers from fetching much more than may leave.
+// (messages/store/scripts/message-pace.lua); BullMQ's limit only keeps workers from fetching much more than may leave.
 //
 // Slots are `gapUs` apart. One that was missed may be used up to `graceUs` later, and a request may leave up to `lateMs`
 // after its slot. So a span of W ms holds at most (W + grace + late) / gap + 1 requests, whatever stalls, and the gap is

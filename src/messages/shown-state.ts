@@ -1,5 +1,5 @@
 // The state that people are shown, which is not always the stored one. Pure.
-import type { State } from './states.ts'
+import type { State } from './lifecycle.ts'
 
 const UNSENT: ReadonlySet<State> = new Set(['failed', 'expired', 'cancelled'])
 

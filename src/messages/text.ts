@@ -1,8 +1,8 @@
 // What the person reads: the `message_text` of a lookup.
 import type { Content } from './content.ts'
-import type { Template } from './template.ts'
-import type { TemplateContent } from './template-content.ts'
-import { fillIn, valuesOf, variablesOf } from './template-variables.ts'
+import type { Template } from './templates/template.ts'
+import type { TemplateContent } from './templates/template-content.ts'
+import { fillIn, valuesOf, variablesOf } from './templates/template-variables.ts'
 
 /**
  * The body of an interactive message, the caption (without one the link) of an image, the link of an audio file, the

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../accept/refusal.ts'
 import type { Log } from '../log.ts'
-import { isRedisAway } from '../store/redis-errors.ts'
+import { isRedisAway } from '../redis/errors.ts'
 import { ApiError, errorBody, internal, redisAway, refused } from './errors.ts'
 import { createHeldBytes } from './held-bytes.ts'
 

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import { checkKey, unauthorized } from '../accept/check-key.ts'
 import { Refusal } from '../accept/refusal.ts'
-import type { Redis } from '../store/redis.ts'
+import type { Redis } from '../redis/connect.ts'
 import { ApiError, refused } from './errors.ts'
 import type { Access, Call } from './route.ts'
 

@@ -2,7 +2,7 @@
 // key in the header is checked before the body is read, one in the body after it was parsed, bounded.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'
-import type { Redis } from '../store/redis.ts'
+import type { Redis } from '../redis/connect.ts'
 import { authorise } from './authorise.ts'
 import { bodyBytes, jsonObject } from './body.ts'
 import { createHeldBytes, type HeldBytes } from './held-bytes.ts'

@@ -1,9 +1,9 @@
 // What the HTTP server calls for each request: the short way when it takes the request, else Express.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { Redis } from '../store/redis.ts'
+import type { Redis } from '../redis/connect.ts'
 import { refuse, requestIdOf } from './answer.ts'
 import { buildApp } from './app.ts'
-import { createDirect } from './direct.ts'
+import { createDirect } from './fast-path.ts'
 import { ApiError } from './errors.ts'
 import { createEdge } from './exchange.ts'
 

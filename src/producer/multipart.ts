@@ -2,7 +2,7 @@
 import busboy from 'busboy'
 import type { Request } from 'express'
 import { counted } from '../messages/fault.ts'
-import { type Draft, receiveContent } from '../store/gallery-content.ts'
+import { type Draft, receiveContent } from '../gallery/store/content.ts'
 import { ApiError, invalid } from './errors.ts'
 import { watchFlow } from './flowing.ts'
 

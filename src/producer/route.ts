@@ -2,7 +2,7 @@
 // that no route can exist without saying who may call it.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Request, Response } from 'express'
-import type { Credential, Permission } from '../store/credentials.ts'
+import type { Credential, Permission } from '../accounts/store/credentials.ts'
 
 /**
  * Where the credential travels and what it must permit. `open` routes check what they need themselves: health, the

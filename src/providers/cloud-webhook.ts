@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Problem } from '../messages/outcome.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
-import type { Evidence } from '../messages/states.ts'
+import type { Evidence } from '../messages/lifecycle.ts'
 
 export interface StatusUpdate {
   /** The chat product's id of the message. */

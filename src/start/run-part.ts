@@ -1,7 +1,7 @@
 // One part as a process of its own, any number of each: `npm run producer`, `npm run worker`, docker compose.
 import { type Config, ConfigError, loadConfig, startedByNpm } from '../config.ts'
 import { createLog, type Log } from '../log.ts'
-import { checkRedis } from '../store/redis-safety.ts'
+import { checkRedis } from '../redis/safety.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
 import { sentenceOf } from './sentence.ts'

@@ -1,6 +1,6 @@
 // Which errors of a start are a sentence for the person at the terminal, and which are ours and need their stack.
 import { ConfigError } from '../config.ts'
-import { UnsafeRedisError } from '../store/redis-safety.ts'
+import { UnsafeRedisError } from '../redis/safety.ts'
 import { StartError } from './start-error.ts'
 
 /** The sentence to print, or undefined for an unexpected error. */

@@ -2,8 +2,8 @@
 // had claimed at once: it reserves another slot for each. Dying here is dying after the claim, see send-message.ts.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pace } from '../messages/pace.ts'
-import { reserveSlot, type Slot } from '../store/messages.ts'
-import type { Redis } from '../store/redis.ts'
+import { reserveSlot, type Slot } from '../messages/store/steps.ts'
+import type { Redis } from '../redis/connect.ts'
 import type { RedisClock } from './redis-clock.ts'
 
 /** Another slot that is further ahead than this is not waited for; the message goes back to its lane. */

@@ -4,10 +4,10 @@
 import { type Job, Worker } from 'bullmq'
 import { MOVE_QUEUE, movePayloadSchema } from '../jobs/bulk-move.ts'
 import type { Log } from '../log.ts'
-import { failMove, moveFiles } from '../store/gallery-moves.ts'
-import type { Redis } from '../store/redis.ts'
-import { isRedisAway } from '../store/redis-errors.ts'
-import { sharedQueuePrefix } from '../store/redis-keys.ts'
+import { failMove, moveFiles } from '../gallery/store/moves.ts'
+import type { Redis } from '../redis/connect.ts'
+import { isRedisAway } from '../redis/errors.ts'
+import { sharedQueuePrefix } from '../redis/keys.ts'
 import { beyondRepair } from './bullmq.ts'
 
 /** Moves of different accounts side by side; Redis does them one after the other anyway. */

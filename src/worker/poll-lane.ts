@@ -1,9 +1,9 @@
 // Polls what is due on one lane. When other lanes may be waiting it does so for a few seconds only and then gives its
-// place up, so that none is kept waiting by those that always have something due. How many polls leave, and when, is the budget's to say (store/status-polls.ts).
+// place up, so that none is kept waiting by those that always have something due. How many polls leave, and when, is the budget's to say (messages/store/status-polls.ts).
 import { laneBackoffMs } from '../messages/backoff.ts'
 import { MAX_RETRY_AFTER_MS } from '../messages/outcome.ts'
-import { isRedisAway } from '../store/redis-errors.ts'
-import { restPolls, takePolls } from '../store/status-polls.ts'
+import { isRedisAway } from '../redis/errors.ts'
+import { restPolls, takePolls } from '../messages/store/status-polls.ts'
 import { type PollDeps, pollOrPutOff } from './poll-message.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 

@@ -8,13 +8,13 @@ import { type Job, Worker } from 'bullmq'
 import type { Config } from '../config.ts'
 import { REQUEUE_QUEUE, requeuePayloadSchema } from '../jobs/requeue.ts'
 import type { Log } from '../log.ts'
-import { retryDeadLetter } from '../store/dead-letters.ts'
-import { LISTS } from '../store/ended-badly.ts'
-import type { LaneQueues } from '../store/lane-queues.ts'
-import type { Redis } from '../store/redis.ts'
-import { isRedisAway } from '../store/redis-errors.ts'
-import { sharedQueuePrefix } from '../store/redis-keys.ts'
-import { putBack } from '../store/requeue.ts'
+import { retryDeadLetter } from '../requeue/dead-letters.ts'
+import { LISTS } from '../requeue/ended-badly.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
+import type { Redis } from '../redis/connect.ts'
+import { isRedisAway } from '../redis/errors.ts'
+import { sharedQueuePrefix } from '../redis/keys.ts'
+import { putBack } from '../requeue/requeue.ts'
 import {
   advance,
   findRequeueJob,
@@ -23,8 +23,8 @@ import {
   type RequeueJob,
   setRequeueState,
   totalOf,
-} from '../store/requeue-jobs.ts'
-import { beginning, type Cursor, type Page, readPage } from '../store/requeue-search.ts'
+} from '../requeue/jobs.ts'
+import { beginning, type Cursor, type Page, readPage } from '../requeue/search.ts'
 import { endOwn, type OwnEnd } from './bullmq.ts'
 
 /** Each does one page at a time; more at once would keep Redis from sending messages. */

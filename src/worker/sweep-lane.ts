@@ -3,13 +3,13 @@
 // between two of them, changes nothing.
 
 import type { Config } from '../config.ts'
-import { laneQueue } from '../jobs/lanes.ts'
+import { laneQueue } from '../lanes/lanes.ts'
 import { sendPayloadSchema } from '../jobs/send.ts'
 import type { Log } from '../log.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { deadLetter, workerLost } from '../messages/outcome.ts'
-import { jsonText } from '../store/broken-record.ts'
-import type { LaneQueues } from '../store/lane-queues.ts'
+import { jsonText } from '../redis/corrupt-record.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
 import {
   dropMessage,
   fileMessage,
@@ -18,13 +18,13 @@ import {
   overdueMessages,
   putOff,
   type SweepList,
-} from '../store/lane-survey.ts'
-import { type MessageRecord, readMessage } from '../store/message-records.ts'
-import { decide, giveEvidence, keepRecord, loseAttempt } from '../store/messages.ts'
-import type { Redis } from '../store/redis.ts'
-import { isRedisAway } from '../store/redis-errors.ts'
-import { laneJobKey, laneJobLockKey } from '../store/redis-keys.ts'
-import { redisNowMs } from '../store/worker-beats.ts'
+} from '../lanes/survey.ts'
+import { type MessageRecord, readMessage } from '../messages/store/records.ts'
+import { decide, giveEvidence, keepRecord, loseAttempt } from '../messages/store/steps.ts'
+import type { Redis } from '../redis/connect.ts'
+import { isRedisAway } from '../redis/errors.ts'
+import { laneJobKey, laneJobLockKey } from '../redis/keys.ts'
+import { redisNowMs } from '../redis/heartbeats.ts'
 import { inParallel } from './in-parallel.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 

@@ -1,13 +1,13 @@
 // The sweep looks for what nobody else will notice: lanes with work that no worker was woken for, attempts whose worker
 // died, unconfirmed messages whose wait is over, messages queued again whose job is gone, polls that are late, lanes that
-// nothing leaves. One worker sweeps, over the lanes that are due (store/due-lanes.ts), and wakes all the others.
+// nothing leaves. One worker sweeps, over the lanes that are due (lanes/due-lanes.ts), and wakes all the others.
 //
 // Waking comes first and never waits for decisions: an outage on hundreds of lanes leaves thousands of messages to
 // decide, and a lane that came to work meanwhile must not wait for them.
-import { addCampaignLane } from '../store/campaigns.ts'
-import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../store/due-lanes.ts'
-import { allLanes, earliest, type LaneSurvey, surveyLanes } from '../store/lane-survey.ts'
-import { wakeLanes } from '../store/wake.ts'
+import { addCampaignLane } from '../campaigns/store/campaigns.ts'
+import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../lanes/due-lanes.ts'
+import { allLanes, earliest, type LaneSurvey, surveyLanes } from '../lanes/survey.ts'
+import { wakeLanes } from '../lanes/wake.ts'
 import { type DecideDeps, decideOnLane } from './sweep-lane.ts'
 import { createWatchdog } from './watchdog.ts'
 

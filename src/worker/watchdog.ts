@@ -3,10 +3,10 @@
 // ours or of BullMQ's. Whatever it is, opening the lane again ends it.
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
-import type { LaneSurvey } from '../store/lane-survey.ts'
-import type { Redis } from '../store/redis.ts'
-import { recentSender } from '../store/senders.ts'
-import { askToReopen } from '../store/wake.ts'
+import type { LaneSurvey } from '../lanes/survey.ts'
+import type { Redis } from '../redis/connect.ts'
+import { recentSender } from '../accounts/store/senders.ts'
+import { askToReopen } from '../lanes/wake.ts'
 
 const SILENT_MS = 30_000
 /** A lane that sends less than once in this many seconds may be silent for so many of its turns. */

@@ -7,16 +7,16 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { loadConfig } from '../../src/config.ts'
-import { laneQueue } from '../../src/jobs/lanes.ts'
+import { laneQueue } from '../../src/lanes/lanes.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { startProducer } from '../../src/producer/main.ts'
-import { createTag } from '../../src/store/contact-tags.ts'
-import { importContacts } from '../../src/store/contacts.ts'
-import { createCredential, PERMISSIONS } from '../../src/store/credentials.ts'
-import { receiveContent } from '../../src/store/gallery-content.ts'
-import { addFile } from '../../src/store/gallery-files.ts'
-import { createFolder } from '../../src/store/gallery-folders.ts'
-import { storeInbound } from '../../src/store/inbound.ts'
+import { createTag } from '../../src/contacts/store/tags.ts'
+import { importContacts } from '../../src/contacts/store/contacts.ts'
+import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
+import { receiveContent } from '../../src/gallery/store/content.ts'
+import { addFile } from '../../src/gallery/store/files.ts'
+import { createFolder } from '../../src/gallery/store/folders.ts'
+import { storeInbound } from '../../src/messages/store/inbound.ts'
 import {
   accountKey,
   contactKeys,
@@ -29,7 +29,7 @@ import {
   rootKeys,
   senderKey,
   templatesKey,
-} from '../../src/store/redis-keys.ts'
+} from '../../src/redis/keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { type Inspected, inspect } from '../support/declared-routes.ts'
 import { plainHello } from '../support/example-templates.ts'

@@ -2,10 +2,10 @@
 // add up; a dead letter ends as failed, and a message whose record is gone as unknown.
 // Real: Redis, the fan-out, the steps of messages. The test is the worker and the provider.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { exportCampaign } from '../../src/campaigns/export-campaign.ts'
-import { STATES } from '../../src/messages/states.ts'
-import { readMessage } from '../../src/store/message-records.ts'
-import { campaignCountsKey, campaignKey, campaignMarksKey, messageKey } from '../../src/store/redis-keys.ts'
+import { exportCampaign } from '../../src/campaigns/commands/export.ts'
+import { STATES } from '../../src/messages/lifecycle.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { campaignCountsKey, campaignKey, campaignMarksKey, messageKey } from '../../src/redis/keys.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.

@@ -2,10 +2,10 @@
 // Real: Redis, HTTP, producer, files.
 import { existsSync, mkdirSync, utimesSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseCampaignId } from '../../src/messages/campaign-id.ts'
-import { campaignFolder } from '../../src/store/campaign-files.ts'
-import { campaignKey } from '../../src/store/redis-keys.ts'
-import { forgetCampaigns } from '../../src/worker/campaigns/forget.ts'
+import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { campaignFolder } from '../../src/campaigns/store/files.ts'
+import { campaignKey } from '../../src/redis/keys.ts'
+import { forgetCampaigns } from '../../src/campaigns/fan-out/purge-files.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 

@@ -1,9 +1,9 @@
 // Pins: `messages cancel` and `messages requeue` say in plain words what they did, and refuse what nobody meant. Real:
 // Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
-import { readMessage } from '../../src/store/message-records.ts'
-import { messageKey } from '../../src/store/redis-keys.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { messageKey } from '../../src/redis/keys.ts'
 import { runCli } from '../support/cli.ts'
 import { failMessages } from '../support/ended-badly.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'

@@ -1,6 +1,6 @@
 // Pins: listing, trashing and restoring files over HTTP, and every rule of refusal. Real: Redis, Express, the disk.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { galleryKeys } from '../../src/store/redis-keys.ts'
+import { galleryKeys } from '../../src/redis/keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { startGallery, type TestGallery } from '../support/gallery.ts'
 

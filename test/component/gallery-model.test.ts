@@ -3,10 +3,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newMoveId } from '../../src/jobs/bulk-move.ts'
-import { createFile, findFile, listFilesIn, listTrash, restoreFile, trashFile } from '../../src/store/gallery-files.ts'
-import { createFolder, findFolders } from '../../src/store/gallery-folders.ts'
-import { findMoveOutcome, moveFiles } from '../../src/store/gallery-moves.ts'
-import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { createFile, findFile, listFilesIn, listTrash, restoreFile, trashFile } from '../../src/gallery/store/files.ts'
+import { createFolder, findFolders } from '../../src/gallery/store/folders.ts'
+import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
+import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis

@@ -1,16 +1,16 @@
 // Pins: what waits on a lane but must not be sent is cleared in bulk, leaves what its claim would have left, and holds
 // nobody up. Real: Redis, BullMQ, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { laneQueue } from '../../src/jobs/lanes.ts'
+import { laneQueue } from '../../src/lanes/lanes.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
 import { acceptedAtMs, messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
-import { readStory } from '../../src/messages/story.ts'
-import { readCounts } from '../../src/store/campaign-counts.ts'
-import { createCampaign, moveCampaign } from '../../src/store/campaigns.ts'
-import { clearPage } from '../../src/store/lane-clear.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
-import { readMessage } from '../../src/store/message-records.ts'
-import { claim, newMessageOf, proveUnsent } from '../../src/store/messages.ts'
+import { readStory } from '../../src/messages/history.ts'
+import { readCounts } from '../../src/campaigns/store/counts.ts'
+import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
+import { clearPage } from '../../src/lanes/clear.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { claim, newMessageOf, proveUnsent } from '../../src/messages/store/steps.ts'
 import {
   endedBadlyKey,
   laneBacklogKeys,
@@ -18,8 +18,8 @@ import {
   lanePrefix,
   messageKey,
   openKey,
-} from '../../src/store/redis-keys.ts'
-import { redisNowMs } from '../../src/store/worker-beats.ts'
+} from '../../src/redis/keys.ts'
+import { redisNowMs } from '../../src/redis/heartbeats.ts'
 import { createClearing } from '../../src/worker/clear-lanes.ts'
 import { silentLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'

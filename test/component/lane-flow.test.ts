@@ -1,8 +1,8 @@
 // Pins: a lane that its pace has stopped for a moment goes on after it, however its messages end. Real: Redis, BullMQ.
 import { afterAll, beforeAll, test } from 'vitest'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
-import { connectPatient, type Redis, readyOrLate } from '../../src/store/redis.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { connectPatient, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { createLanes } from '../../src/worker/lanes.ts'
 import { silentLog } from '../support/app.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'

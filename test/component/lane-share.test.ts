@@ -2,8 +2,8 @@
 // of them, and a lane that is alone again gets back what it had. Real: Redis, BullMQ.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
-import { connectPatient, type Redis, readyOrLate } from '../../src/store/redis.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { connectPatient, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { createLanes } from '../../src/worker/lanes.ts'
 import { silentLog } from '../support/app.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'

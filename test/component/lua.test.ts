@@ -1,7 +1,7 @@
 // Pins: a script runs on a server that knows it, on one that has forgotten it, and never with shifted arguments.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { defineScript } from '../../src/store/lua.ts'
-import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { defineScript } from '../../src/redis/lua.ts'
+import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis

@@ -12,7 +12,7 @@ import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { codeIn, partnerApi } from '../../src/providers/partner-api.ts'
 import type { PollEnd, Provider, ProviderSender } from '../../src/providers/provider.ts'
-import { CHAT_ERRORS } from '../../src/simulator/chat-errors.ts'
+import { CHAT_ERRORS } from '../../simulator/chat-errors.ts'
 
 interface Got {
   method: string

@@ -2,7 +2,7 @@
 // never success and never nothing; and everything works again by itself afterwards, with nothing lost and nothing
 // doubled. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createCredential, PERMISSIONS } from '../../src/store/credentials.ts'
+import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
 import { errorOf } from '../support/api-error.ts'
 import { callDeclared, DECLARED, type DeclaredRoute, type Inspected, inspect } from '../support/declared-routes.ts'
 import { plainHello } from '../support/example-templates.ts'

@@ -3,8 +3,8 @@
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PERMISSIONS, type Permission } from '../../src/store/credentials.ts'
-import { createFolder } from '../../src/store/gallery-folders.ts'
+import { PERMISSIONS, type Permission } from '../../src/accounts/store/credentials.ts'
+import { createFolder } from '../../src/gallery/store/folders.ts'
 import { errorOf } from '../support/api-error.ts'
 import {
   callDeclared,

@@ -2,12 +2,12 @@
 // twice. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { requeueOrder } from '../../src/accept/accept-requeue.ts'
-import { trimEndedBadly, trimLane } from '../../src/store/ended-badly.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
-import { readMessage } from '../../src/store/message-records.ts'
-import { readStates } from '../../src/store/message-states.ts'
-import { claim, giveEvidence } from '../../src/store/messages.ts'
+import { requeueOrder } from '../../src/requeue/accept-requeue.ts'
+import { trimEndedBadly, trimLane } from '../../src/requeue/ended-badly.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { readStates } from '../../src/messages/store/states.ts'
+import { claim, giveEvidence } from '../../src/messages/store/steps.ts'
 import {
   endedBadlyKey,
   messageKey,
@@ -15,10 +15,10 @@ import {
   queuedAgainKey,
   requeueJobKey,
   rootKeys,
-} from '../../src/store/redis-keys.ts'
-import { requeueStep } from '../../src/store/requeue.ts'
-import { createRequeueJob, newRequeueJobId } from '../../src/store/requeue-jobs.ts'
-import { openRequeueQueue } from '../../src/store/requeue-queue.ts'
+} from '../../src/redis/keys.ts'
+import { requeueStep } from '../../src/requeue/requeue.ts'
+import { createRequeueJob, newRequeueJobId } from '../../src/requeue/jobs.ts'
+import { openRequeueQueue } from '../../src/requeue/queue.ts'
 import { startRequeues } from '../../src/worker/requeue.ts'
 import { silentLog } from '../support/app.ts'
 import { failMessages } from '../support/ended-badly.ts'

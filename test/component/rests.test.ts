@@ -2,10 +2,10 @@
 // them; one message at a time is let through after it; and nothing else notices. Real: Redis.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type MessageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
-import { readMessage } from '../../src/store/message-records.ts'
-import { claim, proveUnsent } from '../../src/store/messages.ts'
-import { connectPatient, type Redis } from '../../src/store/redis.ts'
-import { lanePrefix, laneRestKey, recipientRestKey } from '../../src/store/redis-keys.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { claim, proveUnsent } from '../../src/messages/store/steps.ts'
+import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { lanePrefix, laneRestKey, recipientRestKey } from '../../src/redis/keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 const SECOND = 1_000

@@ -1,7 +1,7 @@
 // Pins: lanes are listed, paused, resumed and re-paced, by command line and by admin endpoint alike. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { coolLane } from '../../src/store/lane-cooldown.ts'
+import { coolLane } from '../../src/lanes/cooldown.ts'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'

@@ -2,10 +2,10 @@
 // found and set aside, and no other. Real: Redis. A process that dies is one that begins and never ends.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
-import { loneDeaths } from '../../src/store/lone-runs.ts'
-import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { loneDeaths } from '../../src/lanes/isolated-retries.ts'
+import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import type { JobEnd } from '../../src/worker/bullmq.ts'
-import { createSuspects, type Suspects } from '../../src/worker/suspects.ts'
+import { createSuspects, type Suspects } from '../../src/worker/crash-quarantine.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 

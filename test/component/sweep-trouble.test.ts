@@ -2,10 +2,10 @@
 // producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newUlid } from '../../src/messages/message-id.ts'
-import { markLane } from '../../src/store/due-lanes.ts'
-import { readMessage } from '../../src/store/message-records.ts'
-import { claim } from '../../src/store/messages.ts'
-import { messageKey, openKey } from '../../src/store/redis-keys.ts'
+import { markLane } from '../../src/lanes/due-lanes.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { claim } from '../../src/messages/store/steps.ts'
+import { messageKey, openKey } from '../../src/redis/keys.ts'
 import { type Service, startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 

@@ -4,19 +4,19 @@
 import { Queue } from 'bullmq'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
-import { laneQueue } from '../../src/jobs/lanes.ts'
+import { laneQueue } from '../../src/lanes/lanes.ts'
 import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
-import { createAccount } from '../../src/store/accounts.ts'
-import { addSender } from '../../src/store/add-sender.ts'
-import { awakeCampaigns } from '../../src/store/campaigns.ts'
-import { markLane, settleDueLanes, takeDueLanes } from '../../src/store/due-lanes.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/store/lane-queues.ts'
-import { surveyLanes } from '../../src/store/lane-survey.ts'
-import { LETTERS, readMessage } from '../../src/store/message-records.ts'
-import { claim } from '../../src/store/messages.ts'
-import { connectPatient, type Redis } from '../../src/store/redis.ts'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { addSender } from '../../src/accounts/store/add-sender.ts'
+import { awakeCampaigns } from '../../src/campaigns/store/campaigns.ts'
+import { markLane, settleDueLanes, takeDueLanes } from '../../src/lanes/due-lanes.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { surveyLanes } from '../../src/lanes/survey.ts'
+import { LETTERS, readMessage } from '../../src/messages/store/records.ts'
+import { claim } from '../../src/messages/store/steps.ts'
+import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import {
   awakeCampaignsKey,
   lanePrefix,
@@ -24,11 +24,11 @@ import {
   openKey,
   queuedAgainKey,
   rootKeys,
-} from '../../src/store/redis-keys.ts'
-import { createSeal } from '../../src/store/seal.ts'
+} from '../../src/redis/keys.ts'
+import { createSeal } from '../../src/accounts/seal.ts'
 
-import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../src/store/sweeper.ts'
-import { lanesToWake } from '../../src/store/wake.ts'
+import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../src/lanes/sweeper.ts'
+import { lanesToWake } from '../../src/lanes/wake.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { createSweep } from '../../src/worker/sweep.ts'
 import { silentLog } from '../support/app.ts'

@@ -2,8 +2,8 @@
 // a header, on the fast path and through Express alike; at the addresses of our own it is refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig, unknownSettings } from '../../src/config.ts'
-import { createTag } from '../../src/store/contact-tags.ts'
-import { createFolder } from '../../src/store/gallery-folders.ts'
+import { createTag } from '../../src/contacts/store/tags.ts'
+import { createFolder } from '../../src/gallery/store/folders.ts'
 import { imageBody, templateBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 

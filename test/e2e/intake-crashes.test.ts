@@ -4,7 +4,7 @@
 import { Queue } from 'bullmq'
 import { expect, test } from 'vitest'
 import { endedIntakeSchema, intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
-import { openLaneQueues } from '../../src/store/lane-queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 import { startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'

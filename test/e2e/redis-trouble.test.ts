@@ -1,7 +1,7 @@
 // A Redis that is away, hangs or is full when a process starts or is told to stop. Real processes, real Redis servers.
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { connectPatient } from '../../src/store/redis.ts'
+import { connectPatient } from '../../src/redis/connect.ts'
 import { becomes, call, sendImage, statusOf } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
 import { newDataDir } from '../support/laneway.ts'

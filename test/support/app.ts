@@ -5,7 +5,7 @@ import type { Log } from '../../src/log.ts'
 import { createLog } from '../../src/log.ts'
 import { createListener } from '../../src/producer/listener.ts'
 import type { DirectRoute, Route } from '../../src/producer/route.ts'
-import type { Redis } from '../../src/store/redis.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 
 /** A log that writes nothing. */
 export const silentLog: Log = createLog({ logLevel: 'silent' }, 'test')

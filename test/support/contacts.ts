@@ -1,9 +1,9 @@
 // Contact lists of two accounts, behind real HTTP, on a private Redis.
 import { z } from 'zod'
 import { contactRoutes } from '../../src/producer/routes/contacts.ts'
-import { createAccount, setAccountSetting } from '../../src/store/accounts.ts'
-import { createCredential, type Permission } from '../../src/store/credentials.ts'
-import { connectFailFast } from '../../src/store/redis.ts'
+import { createAccount, setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
+import { connectFailFast } from '../../src/redis/connect.ts'
 import { startApp } from './app.ts'
 import { startRedis } from './redis.ts'
 

@@ -1,8 +1,8 @@
 // Messages that have failed, in numbers, put into Redis as the steps of a life leave them.
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import type { LaneQueues } from '../../src/store/lane-queues.ts'
-import { claim, giveEvidence } from '../../src/store/messages.ts'
-import type { Redis } from '../../src/store/redis.ts'
+import type { LaneQueues } from '../../src/lanes/queues.ts'
+import { claim, giveEvidence } from '../../src/messages/store/steps.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 
 const HOUR_MS = 3_600_000
 const problem = { code: '131051', sentence: 'It was refused.' }

@@ -1,5 +1,5 @@
 // The table of all routes, as data: what the tests hold the application to, and what the proof hangs up on.
-import type { Permission } from '../../src/store/credentials.ts'
+import type { Permission } from '../../src/accounts/store/credentials.ts'
 
 export interface DeclaredRoute {
   /** `POST /folders/:id` */

@@ -1,5 +1,5 @@
 // What stands in a Redis, as text: for tests of what must not be there, and of what must not have changed.
-import type { Redis } from '../../src/store/redis.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 
 /** Every key that matches and what it holds, as JSON. */
 export async function stored(redis: Redis, pattern = '*'): Promise<Record<string, string>> {

@@ -4,7 +4,7 @@ import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { acceptedAtMs, newUlid } from '../../src/messages/message-id.ts'
-import type { Redis } from '../../src/store/redis.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 
 const FOLDER = 'test/fixtures/upgrade'
 /** Times within this span of the fixture's own moment are times; other numbers of their length are not. */

@@ -1,15 +1,15 @@
 // Pins: what a campaign's figures say, how much it may put on its lane, when it slows down and when it stops.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createFailureBrake, templateBrake } from '../../src/messages/campaign-brake.ts'
-import { createFeeding, type Seen } from '../../src/messages/campaign-feeding.ts'
-import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/messages/campaign-message-id.ts'
-import { createMeter } from '../../src/messages/campaign-meter.ts'
-import { nextPace, WIDEST_WINDOW, windowOf } from '../../src/messages/campaign-pace.ts'
-import { secondsLeft, sharesOf, unsettled } from '../../src/messages/campaign-progress.ts'
-import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/messages/campaign-states.ts'
+import { createFailureBrake, templateBrake } from '../../src/campaigns/circuit-breaker.ts'
+import { createFeeding, type Seen } from '../../src/campaigns/feeding.ts'
+import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/campaigns/message-ids.ts'
+import { createMeter } from '../../src/campaigns/meter.ts'
+import { nextPace, WIDEST_WINDOW, windowOf } from '../../src/campaigns/pace.ts'
+import { secondsLeft, sharesOf, unsettled } from '../../src/campaigns/progress.ts'
+import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/campaigns/states.ts'
 import { acceptedAtMs, messageId, parseMessageId } from '../../src/messages/message-id.ts'
-import { STATES } from '../../src/messages/states.ts'
+import { STATES } from '../../src/messages/lifecycle.ts'
 
 describe('shares', () => {
   test('add up to the recipients, whatever is counted and whatever the state', () => {

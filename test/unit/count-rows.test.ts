@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countingRows } from '../../src/campaigns/count-rows.ts'
+import { countingRows } from '../../src/campaigns/commands/count-rows.ts'
 
 /** The count of a text that arrives in pieces of so many bytes, and the bytes that passed. */
 async function count(format: 'csv' | 'ndjson', text: string, pieceBytes: number) {

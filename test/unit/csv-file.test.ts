@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readCsv } from '../../src/cli/csv-file.ts'
-import { type CsvRecord, csvLine } from '../../src/store/csv.ts'
+import { type CsvRecord, csvLine } from '../../src/files/csv.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'laneway-csv-'))
 const file = join(folder, 'x.csv')

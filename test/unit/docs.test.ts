@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { SCENARIOS } from '../../prove/scenarios/all.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { loadConfig, settings } from '../../src/config.ts'
-import { environment } from '../../src/simulator/config.ts'
+import { environment } from '../../simulator/config.ts'
 import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
 
 const pages = readPages()
@@ -114,7 +114,7 @@ test('every path that is named exists', () => {
     ...[...page.code, ...page.shell].flatMap((code) => code.match(/\bdist\/[\w/-]+\.js\b/g) ?? []),
   ]
   expect(faultsOf((page) => named(page).filter((path) => !isThere(path)))).toEqual([])
-  expect(named(readPage('README.md'))).toContain('src/messages/states.ts')
+  expect(named(readPage('README.md'))).toContain('src/messages/lifecycle.ts')
 })
 
 test('every link leads to a file, and to a heading in it', () => {

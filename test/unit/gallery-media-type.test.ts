@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { mediaTypeOf } from '../../src/store/gallery-media-type.ts'
+import { mediaTypeOf } from '../../src/gallery/media-type.ts'
 
 let dir: string
 beforeAll(() => {

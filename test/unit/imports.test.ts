@@ -125,12 +125,12 @@ test('what a message is, is pure: no clock, no chance, no network', () => {
 
 test.each<[string, RegExp, readonly string[]]>([
   ['the environment', /\bprocess\.env\b/, ['config.ts', 'simulator/config.ts']],
-  ['Redis keys', /['"`]lw:/, ['store/redis-keys.ts']],
+  ['Redis keys', /['"`]lw:/, ['redis/keys.ts']],
   [
     'how to connect to Redis',
     /from 'ioredis'/,
     // The last one is for all that run on it; the others ask a Redis whether it is there at all.
-    ['start/private-redis.ts', 'start/reach-redis.ts', 'store/redis.ts'],
+    ['start/private-redis.ts', 'start/reach-redis.ts', 'redis/connect.ts'],
   ],
   [
     "BullMQ's errors",

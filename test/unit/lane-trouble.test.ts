@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { createLaneTrouble } from '../../src/worker/lane-trouble.ts'
+import { createLaneTrouble } from '../../src/worker/lane-backoff.ts'
 import { silentLog } from '../support/app.ts'
 
 const problem = { code: 'http_500', sentence: 'It answered 500.' }

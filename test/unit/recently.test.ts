@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { recently } from '../../src/store/recently.ts'
+import { recently } from '../../src/redis/cached.ts'
 
 // Connections that never connect: what is kept belongs to one of them.
 const [here, there] = [new Redis({ lazyConnect: true }), new Redis({ lazyConnect: true })]

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { BEHAVIOURS, RESERVED_PREFIX } from '../../src/simulator/behaviours.ts'
-import { environment } from '../../src/simulator/config.ts'
-import { controlSchema } from '../../src/simulator/control.ts'
+import { BEHAVIOURS, RESERVED_PREFIX } from '../../simulator/behaviours.ts'
+import { environment } from '../../simulator/config.ts'
+import { controlSchema } from '../../simulator/control.ts'
 
 const page = readFileSync(new URL('../../docs/simulator.md', import.meta.url), 'utf8')
 

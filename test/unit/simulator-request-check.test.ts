@@ -2,14 +2,14 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Refusal } from '../../src/simulator/chat-errors.ts'
+import type { Refusal } from '../../simulator/chat-errors.ts'
 import {
   cloudMessage,
   type PartnerMessage,
   partnerServiceMessage,
   partnerTemplateMessage,
-} from '../../src/simulator/message-schema.ts'
-import { checkMessage } from '../../src/simulator/request-check.ts'
+} from '../../simulator/message-schema.ts'
+import { checkMessage } from '../../simulator/request-check.ts'
 import { cloudText, partnerImage, partnerTemplate } from '../support/simulator-wires.ts'
 
 type Body = Record<string, unknown>

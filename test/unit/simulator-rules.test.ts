@@ -1,9 +1,9 @@
 // Pins: which behaviours a request draws, from its number and from the rules of the control endpoint.
 
 import { describe, expect, test } from 'vitest'
-import { type Behaviour, behaviourNamed } from '../../src/simulator/behaviours.ts'
-import { type Rule, Rules } from '../../src/simulator/rules.ts'
-import type { Submission } from '../../src/simulator/submission.ts'
+import { type Behaviour, behaviourNamed } from '../../simulator/behaviours.ts'
+import { type Rule, Rules } from '../../simulator/rules.ts'
+import type { Submission } from '../../simulator/submission.ts'
 
 const GOOD = '491701234567'
 

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BEHAVIOURS } from '../../src/simulator/behaviours.ts'
-import { inboundId, outboundId, readOutboundId } from '../../src/simulator/wamid.ts'
+import { BEHAVIOURS } from '../../simulator/behaviours.ts'
+import { inboundId, outboundId, readOutboundId } from '../../simulator/wamid.ts'
 
 const facts = fc.record({
   wire: fc.constantFrom('partner' as const, 'cloud' as const),

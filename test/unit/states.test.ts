@@ -1,7 +1,7 @@
 // Pins: the life of a message goes along the arrows only, proof is never undone, and nothing is sent under two attempts.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { FRESH, type Progress, type State, type Step, step as take } from '../../src/messages/states.ts'
+import { FRESH, type Progress, type State, type Step, step as take } from '../../src/messages/lifecycle.ts'
 import { evidence, evidenceStep, progress, step } from '../support/step-arbitraries.ts'
 
 const ARROWS: Readonly<Record<State, readonly State[]>> = {

@@ -1,7 +1,7 @@
 // Pins: the packed history of a message is unpacked as it was written, and what cannot be read drops nothing else.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { HAPPENINGS, readStory } from '../../src/messages/story.ts'
+import { HAPPENINGS, readStory } from '../../src/messages/history.ts'
 
 const entry = fc.record({
   code: fc.constantFrom(...Object.keys(HAPPENINGS)),

@@ -1,7 +1,7 @@
 // A campaign as lines for a terminal.
-import type { CampaignDescription } from '../../campaigns/describe-campaign.ts'
+import type { CampaignDescription } from '../../campaigns/commands/describe.ts'
 import { counted } from '../../messages/fault.ts'
-import { STATES } from '../../messages/states.ts'
+import { STATES } from '../../messages/lifecycle.ts'
 import { facts } from '../table.ts'
 
 export function campaignFacts(campaign: CampaignDescription): string {

@@ -9,10 +9,10 @@ import {
   type SteerDeps,
   scheduleCampaign,
   startCampaign,
-} from '../../campaigns/steer-campaign.ts'
-import { RESUME_CLASSES } from '../../messages/campaign-definition.ts'
-import type { Campaign } from '../../store/campaigns.ts'
-import { workersAlive } from '../../store/worker-beats.ts'
+} from '../../campaigns/commands/lifecycle.ts'
+import { RESUME_CLASSES } from '../../campaigns/definition.ts'
+import type { Campaign } from '../../campaigns/store/campaigns.ts'
+import { workersAlive } from '../../redis/heartbeats.ts'
 import { CliFailure } from '../failure.ts'
 import { instant, nameUpTo, oneOf } from '../typed.ts'
 import { type Verb, verb } from '../verb.ts'

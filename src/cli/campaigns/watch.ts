@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
-import { type CampaignDescription, describeCampaign } from '../../campaigns/describe-campaign.ts'
+import { type CampaignDescription, describeCampaign } from '../../campaigns/commands/describe.ts'
 import { verb } from '../verb.ts'
 import { campaignArgument, existing, shown } from './campaign-desk.ts'
 import { spoken } from './campaign-facts.ts'

@@ -11,8 +11,8 @@
 //   POST /campaigns/{id}/cancel
 //   GET  /campaigns/{id}/export, /refused                           (campaign-files.ts)
 import { z } from 'zod'
-import { defineCampaign } from '../../campaigns/create-campaign.ts'
-import { describeCampaign, describeCampaigns } from '../../campaigns/describe-campaign.ts'
+import { defineCampaign } from '../../campaigns/commands/create.ts'
+import { describeCampaign, describeCampaigns } from '../../campaigns/commands/describe.ts'
 import {
   cancelCampaign,
   checkCampaign,
@@ -22,17 +22,17 @@ import {
   type SteerDeps,
   scheduleCampaign,
   startCampaign,
-} from '../../campaigns/steer-campaign.ts'
+} from '../../campaigns/commands/lifecycle.ts'
 import type { Config } from '../../config.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
-import { RESUME_CLASSES } from '../../messages/campaign-definition.ts'
-import type { CampaignId } from '../../messages/campaign-id.ts'
-import { CAMPAIGN_STATES } from '../../messages/campaign-states.ts'
+import { RESUME_CLASSES } from '../../campaigns/definition.ts'
+import type { CampaignId } from '../../campaigns/campaign-id.ts'
+import { CAMPAIGN_STATES } from '../../campaigns/states.ts'
 import { notOneOf } from '../../messages/fault.ts'
 import { instantSchema } from '../../messages/instant.ts'
-import type { CampaignQueue } from '../../store/campaign-queue.ts'
-import { type Campaign, findCampaign, findOwnCampaign } from '../../store/campaigns.ts'
-import type { Redis } from '../../store/redis.ts'
+import type { CampaignQueue } from '../../campaigns/store/queue.ts'
+import { type Campaign, findCampaign, findOwnCampaign } from '../../campaigns/store/campaigns.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { notFound } from '../errors.ts'
 import { fieldsOf, offsetPageFields } from '../fields.ts'
 import type { Access, Answer, Call, Route } from '../route.ts'

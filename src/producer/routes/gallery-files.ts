@@ -1,7 +1,7 @@
 // Files: list them by folder or trash, put one into the trash, restore one.
 import { z } from 'zod'
-import { type GalleryFile, listFilesIn, listTrash, restoreFile, trashFile } from '../../store/gallery-files.ts'
-import { findFolder, findFolders } from '../../store/gallery-folders.ts'
+import { type GalleryFile, listFilesIn, listTrash, restoreFile, trashFile } from '../../gallery/store/files.ts'
+import { findFolder, findFolders } from '../../gallery/store/folders.ts'
 import { baseUrlOf } from '../base-url.ts'
 import { invalid, notFound } from '../errors.ts'
 import { fieldsOf, pageFields, pageOf, textIdField } from '../fields.ts'

@@ -1,8 +1,8 @@
 // Folders: list, create, rename.
 import { z } from 'zod'
 import { once } from '../../accept/once.ts'
-import { createFolder, findFolder, listFolders, newFolderId, renameFolder } from '../../store/gallery-folders.ts'
-import { bodyDigest } from '../../store/idempotency.ts'
+import { createFolder, findFolder, listFolders, newFolderId, renameFolder } from '../../gallery/store/folders.ts'
+import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { ApiError, notFound } from '../errors.ts'
 import { fieldsOf, galleryNameField, idField, pageFields, pageOf, textIdField } from '../fields.ts'
 import { ignoredIn } from '../ignored.ts'

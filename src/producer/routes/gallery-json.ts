@@ -1,8 +1,8 @@
 // Folders and files as the gallery answers them.
-import { compatibilityOf } from '../../messages/media-compatibility.ts'
-import { contentPath } from '../../store/gallery-content.ts'
-import type { GalleryFile } from '../../store/gallery-files.ts'
-import type { Folder } from '../../store/gallery-folders.ts'
+import { compatibilityOf } from '../../gallery/media-compatibility.ts'
+import { contentPath } from '../../gallery/store/content.ts'
+import type { GalleryFile } from '../../gallery/store/files.ts'
+import type { Folder } from '../../gallery/store/folders.ts'
 
 export function folderJson(folder: Folder) {
   return {

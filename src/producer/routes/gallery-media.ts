@@ -1,8 +1,8 @@
 // The public address of a gallery file: whoever has the link gets the bytes, as the chat product does when it sends it.
 // People upload what they like and browsers open it under our name, so nothing that can run a script is shown inline.
 import type { Response } from 'express'
-import { contentPath } from '../../store/gallery-content.ts'
-import { findFileByToken, type GalleryFile } from '../../store/gallery-files.ts'
+import { contentPath } from '../../gallery/store/content.ts'
+import { findFileByToken, type GalleryFile } from '../../gallery/store/files.ts'
 import { ApiError, internal, notFound } from '../errors.ts'
 import type { Answer, Call, Route } from '../route.ts'
 import type { GalleryDeps } from './gallery-route.ts'

@@ -1,8 +1,8 @@
 // Upload of a file into a folder of the gallery.
 import { z } from 'zod'
-import { removeOldDrafts } from '../../store/gallery-content.ts'
-import { addFile } from '../../store/gallery-files.ts'
-import { findFolder } from '../../store/gallery-folders.ts'
+import { removeOldDrafts } from '../../gallery/store/content.ts'
+import { addFile } from '../../gallery/store/files.ts'
+import { findFolder } from '../../gallery/store/folders.ts'
 import { baseUrlOf } from '../base-url.ts'
 import { invalid, notFound } from '../errors.ts'
 import { fieldsOf, galleryNameField, textIdField } from '../fields.ts'

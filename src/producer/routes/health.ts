@@ -1,7 +1,7 @@
 // Whether the process lives (GET /healthz) and whether the service works (GET /readyz: Redis answers and at least one
 // worker is alive).
-import type { Redis } from '../../store/redis.ts'
-import { workersAlive } from '../../store/worker-beats.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { workersAlive } from '../../redis/heartbeats.ts'
 import { ApiError } from '../errors.ts'
 import type { Route } from '../route.ts'
 

@@ -3,15 +3,15 @@
 //   POST /messages/requeue    filters, or all; dry_run counts only; else the id of a job
 //   GET  /jobs/{id}           how far it is
 import { z } from 'zod'
-import { hasFilter, requeueOrder } from '../../accept/accept-requeue.ts'
+import { hasFilter, requeueOrder } from '../../requeue/accept-requeue.ts'
 import { checkedKey, refuseOtherBody } from '../../accept/idempotency-key.ts'
 import { messageClassSchema } from '../../jobs/send.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
-import { REQUEUE_STATES } from '../../messages/requeue-filter.ts'
-import { bodyDigest, rememberKey } from '../../store/idempotency.ts'
-import type { LaneQueues } from '../../store/lane-queues.ts'
-import { iso } from '../../store/message-document.ts'
-import type { Redis } from '../../store/redis.ts'
+import { REQUEUE_STATES } from '../../requeue/filter.ts'
+import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
+import type { LaneQueues } from '../../lanes/queues.ts'
+import { iso } from '../../lookup/message-document.ts'
+import type { Redis } from '../../redis/connect.ts'
 import {
   findRequeueJob,
   matchedOf,
@@ -20,9 +20,9 @@ import {
   type RequeueJob,
   type RequeueOrder,
   totalOf,
-} from '../../store/requeue-jobs.ts'
-import type { RequeueQueue } from '../../store/requeue-queue.ts'
-import { countMatching } from '../../store/requeue-search.ts'
+} from '../../requeue/jobs.ts'
+import type { RequeueQueue } from '../../requeue/queue.ts'
+import { countMatching } from '../../requeue/search.ts'
 import { invalid, notFound } from '../errors.ts'
 import { fieldsOf } from '../fields.ts'
 import type { Access, Answer, Call, Route } from '../route.ts'

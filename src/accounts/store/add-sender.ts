@@ -1,0 +1,142 @@
+// Adding a sender and removing one. A sender is found through four pointers (number, name, phone number id, default of
+// its account), each a key of its own that may be on another node of a cluster; they count only when the record that
+// they point to is there. So the record is written last and in one command: whoever dies before that has added nothing,
+// and what is left behind is overwritten by the next try.
+import { withLock } from '../../redis/lock.ts'
+import type { Redis } from '../../redis/connect.ts'
+import {
+  accountKey,
+  phoneNumberIdKey,
+  rootKeys,
+  senderKey,
+  senderNumberKey,
+  sendersOfAccountKey,
+} from '../../redis/keys.ts'
+import {
+  defaultSender,
+  findSender,
+  type ProviderName,
+  type Sender,
+  senderNamed,
+  senderOfPhoneNumberId,
+} from './senders.ts'
+import { nextId } from '../../redis/sequence.ts'
+
+export interface NewSender {
+  account: number
+  number: string
+  name: string
+  provider: ProviderName
+  baseUrl: string
+  sealedToken: string
+  phoneNumberId: string
+  rate: number
+  honoursIdempotency: boolean
+  isDefault: boolean
+}
+
+/** Something that only one sender may have belongs to another one. */
+export class SenderTakenError extends Error {
+  override name = 'SenderTakenError'
+  readonly what: 'number' | 'name' | 'phoneNumberId'
+  readonly holder: Sender
+
+  constructor(what: SenderTakenError['what'], holder: Sender) {
+    super(`the ${what} belongs to sender ${holder.id} of account ${holder.account}`)
+    this.what = what
+    this.holder = holder
+  }
+}
+
+/**
+ * Adds a sender and returns its id; the account's first one becomes its default. Throws a SenderTakenError when its
+ * number or phone number id belongs to a sender of any account, or its name to another one of the account: the limits
+ * of the chat product are those of the number, so two lanes for one number would send at twice its pace.
+ */
+export function addSender(redis: Redis, sender: NewSender): Promise<number> {
+  return withLock(redis, rootKeys.sendersLock, async (assertHeld) => {
+    const { account, number, name, phoneNumberId } = sender
+    await refuseTaken(redis, sender)
+    const id = await nextId(redis, 'lane')
+    await redis.hset(rootKeys.lanes, id, account)
+    await redis.hset(sendersOfAccountKey(account), { [number]: id, ...(name === '' ? {} : { [`name:${name}`]: id }) })
+    await redis.set(senderNumberKey(number), id)
+    if (phoneNumberId !== '') await redis.set(phoneNumberIdKey(phoneNumberId), id)
+    const hasDefault = (await defaultSender(redis, account)) !== undefined
+    if (!hasDefault) await redis.hset(accountKey(account), 'default_sender', id)
+    await assertHeld()
+    await redis.hset(senderKey(id), {
+      id,
+      account,
+      number,
+      name,
+      provider: sender.provider,
+      base_url: sender.baseUrl.replace(/\/+$/, ''),
+      token: sender.sealedToken,
+      phone_number_id: phoneNumberId,
+      rate: sender.rate,
+      honours_idempotency: sender.honoursIdempotency ? '1' : '0',
+    })
+    // Dies before this: the sender is there, and the account keeps the default that it had.
+    if (sender.isDefault && hasDefault) await redis.hset(accountKey(account), 'default_sender', id)
+    return id
+  })
+}
+
+async function refuseTaken(redis: Redis, sender: NewSender): Promise<void> {
+  const { account, number, name, phoneNumberId } = sender
+  const holderId = await redis.get(senderNumberKey(number))
+  const byNumber =
+    (await senderNamed(redis, account, { digits: number })) ??
+    (holderId === null ? undefined : await findSender(redis, Number(holderId)))
+  if (byNumber && isThere(byNumber)) throw new SenderTakenError('number', byNumber)
+  const byName = name === '' ? undefined : await senderNamed(redis, account, { name })
+  if (byName && isThere(byName)) throw new SenderTakenError('name', byName)
+  const byId = phoneNumberId === '' ? undefined : await senderOfPhoneNumberId(redis, phoneNumberId)
+  if (byId && isThere(byId)) throw new SenderTakenError('phoneNumberId', byId)
+}
+
+const isThere = (sender: Sender): boolean => sender.removed_at === undefined
+
+/** Processes keep what they read of a sender for up to a second, see recently.ts. */
+const READ_AGAIN_MS = 1_500
+
+/**
+ * Takes a sender out of use and frees its number, name and phone number id; returns why not when it still has something
+ * to do, and then leaves it as it was. `whyBusy` says what that is, and is asked again once no process knows the sender
+ * any more. Its record stays for `keepMs`, as long as its messages can be looked up. Dying in between leaves a sender
+ * that takes no new messages and can be removed again.
+ */
+export function removeSender(
+  redis: Redis,
+  sender: Sender,
+  keepMs: number,
+  whyBusy: () => Promise<string | undefined>,
+): Promise<string | undefined> {
+  return withLock(redis, rootKeys.sendersLock, async (assertHeld) => {
+    const before = await whyBusy()
+    if (before !== undefined) return before
+    const { id, account, number, name, phone_number_id: phoneNumberId } = sender
+    const ofAccount = sendersOfAccountKey(account)
+    const fields = [number, ...(name === '' ? [] : [`name:${name}`])]
+    const isDefault = (await redis.hget(accountKey(account), 'default_sender')) === String(id)
+    if (isDefault) await redis.hdel(accountKey(account), 'default_sender')
+    await redis.hdel(ofAccount, ...fields)
+    await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS))
+    const since = await whyBusy()
+    await assertHeld()
+    if (since !== undefined) {
+      await redis.hset(ofAccount, Object.fromEntries(fields.map((field) => [field, id])))
+      if (isDefault) await redis.hset(accountKey(account), 'default_sender', id)
+      return since
+    }
+    for (const key of [senderNumberKey(number), ...(phoneNumberId === '' ? [] : [phoneNumberIdKey(phoneNumberId)])]) {
+      // A number that two accounts have, from before that was refused, stays the other one's.
+      if ((await redis.get(key)) === String(id)) await redis.del(key)
+    }
+    await redis.hset(senderKey(id), 'removed_at', Date.now())
+    await redis.pexpire(senderKey(id), keepMs)
+    await redis.hdel(rootKeys.lanes, String(id))
+    return undefined
+  })
+}

@@ -1,0 +1,114 @@
+// Senders: the business numbers of an account. A sender and its lane share one id.
+import { z } from 'zod'
+import { readRecord } from '../../redis/corrupt-record.ts'
+import { recently } from '../../redis/cached.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
+
+export const providerNameSchema = z.enum(['partner-api', 'cloud-api'])
+export type ProviderName = z.infer<typeof providerNameSchema>
+
+/** Messages per second of a new sender: the chat product's default for one number. */
+export const DEFAULT_RATE = 80
+/** A message a minute at least; at most what one lane could hold anyway. */
+export const MIN_RATE = 1 / 60
+export const MAX_RATE = 100_000
+
+const flag = z.enum(['0', '1']).transform((value) => value === '1')
+
+const senderSchema = z.object({
+  /** Lane id. */
+  id: z.coerce.number().int().positive(),
+  account: z.coerce.number().int().positive(),
+  /** Digits with country code. */
+  number: z.string().regex(/^\d{5,15}$/),
+  /** A second name to call it by; may be empty. */
+  name: z.string(),
+  provider: providerNameSchema,
+  base_url: z.url(),
+  /** Sealed, see seal.ts. */
+  token: z.string(),
+  /** The chat product's id of the number; empty on partner-api. */
+  phone_number_id: z.string(),
+  /** Messages per second. */
+  rate: z.coerce.number().positive(),
+  /** Whether the upstream keeps our Idempotency-Key, so that a repeat is safe (partner-api only). */
+  honours_idempotency: flag.default(false),
+  /** Why the lane was paused; empty while it runs. */
+  paused_for: z.string().default(''),
+  /** When the chat product last said that it can send nothing (epoch ms, clock of Redis); 0: never. */
+  blocked_at: z.coerce.number().default(0),
+  /** The latest such time after which a message of it was claimed and sent all the same; 0: none. */
+  sent_after_block: z.coerce.number().default(0),
+  /** When it was removed (epoch ms); its messages can be looked up for as long as they are kept. */
+  removed_at: z.coerce.number().int().optional(),
+})
+export type Sender = z.infer<typeof senderSchema>
+
+export async function findSender(redis: Redis, id: number): Promise<Sender | undefined> {
+  const raw = await redis.hgetall(senderKey(id))
+  if (Object.keys(raw).length === 0) return undefined
+  return readRecord(senderSchema, `sender ${id}`, raw)
+}
+
+/** The same as it was within the last second, for every message and lookup. */
+export const recentSender = recently(1_000, findSender)
+
+/** The account's default sender. */
+export async function defaultSender(redis: Redis, account: number): Promise<Sender | undefined> {
+  const id = await redis.hget(accountKey(account), 'default_sender')
+  return id === null ? undefined : findSender(redis, Number(id))
+}
+
+/** One of the account's senders, by digits or by name. */
+export async function senderNamed(
+  redis: Redis,
+  account: number,
+  by: { digits: string } | { name: string },
+): Promise<Sender | undefined> {
+  const field = 'digits' in by ? by.digits : `name:${by.name}`
+  const id = await redis.hget(sendersOfAccountKey(account), field)
+  return id === null ? undefined : findSender(redis, Number(id))
+}
+
+/** The sender behind the chat product's phone number id, whoever owns it. */
+export async function senderOfPhoneNumberId(redis: Redis, phoneNumberId: string): Promise<Sender | undefined> {
+  const id = await redis.get(phoneNumberIdKey(phoneNumberId))
+  return id === null ? undefined : findSender(redis, Number(id))
+}
+
+/** The account's senders; without an account, those of all. */
+export async function listSenders(redis: Redis, account?: number): Promise<Sender[]> {
+  const lanes = Object.entries(await redis.hgetall(rootKeys.lanes))
+  const ids = lanes.filter(([, owner]) => account === undefined || Number(owner) === account).map(([id]) => Number(id))
+  const senders = await Promise.all(ids.sort((a, b) => a - b).map((id) => findSender(redis, id)))
+  return senders.filter((sender) => sender !== undefined)
+}
+
+export async function setSenderRate(redis: Redis, id: number, rate: number): Promise<void> {
+  await redis.hset(senderKey(id), 'rate', rate)
+}
+
+/** Writes down why the lane is paused, or with an empty reason that it runs. The pause itself is the queue's. */
+export async function setPausedFor(redis: Redis, id: number, reason: string): Promise<void> {
+  await redis.hset(senderKey(id), 'paused_for', reason)
+}
+
+/** Writes down that the chat product said at this time that the sender can send nothing, and why it is paused. */
+export async function setBlocked(redis: Redis, id: number, reason: string, atMs: number): Promise<void> {
+  await redis.hset(senderKey(id), { paused_for: reason, blocked_at: atMs })
+}
+
+/** A message that was claimed after the sender was blocked at this time was sent: whatever blocked it is over. */
+export async function setSentAfterBlock(redis: Redis, id: number, blockedAtMs: number): Promise<void> {
+  await redis.hset(senderKey(id), 'sent_after_block', blockedAtMs)
+}
+
+/** Points a sender at another address of its provider, with another token. */
+export async function setSenderAccess(
+  redis: Redis,
+  id: number,
+  access: { baseUrl: string; sealedToken: string },
+): Promise<void> {
+  await redis.hset(senderKey(id), { base_url: access.baseUrl.replace(/\/+$/, ''), token: access.sealedToken })
+}

@@ -1,0 +1,50 @@
+// The registry of approved templates of an account, in the chat product's own definition format.
+import { shapeOf, type Template, templateSchema } from '../../messages/templates/template.ts'
+import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
+import { recently } from '../../redis/cached.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { templatesKey } from '../../redis/keys.ts'
+
+const stored = jsonText.pipe(templateSchema)
+
+const fieldOf = (name: string, language: string): string => `${name}/${language}`
+
+/** Adds a template, or replaces the one of the same name and language. */
+export async function importTemplate(redis: Redis, account: number, template: Template): Promise<void> {
+  await redis.hset(templatesKey(account), fieldOf(template.name, template.language), JSON.stringify(template))
+}
+
+export async function findTemplate(
+  redis: Redis,
+  account: number,
+  name: string,
+  language: string,
+): Promise<Template | undefined> {
+  const raw = await redis.hget(templatesKey(account), fieldOf(name, language))
+  return raw === null ? undefined : readRecord(stored, `template ${fieldOf(name, language)}`, raw)
+}
+
+/** The same as it was within the last second, with the shape that messages are held against. */
+export const recentTemplate = recently(1_000, async (redis, account: number, name: string, language: string) => {
+  const template = await findTemplate(redis, account, name, language)
+  return template && { template, shape: shapeOf(template) }
+})
+
+const recentNames = recently(1_000, (redis, account: number) => redis.hkeys(templatesKey(account)))
+
+/** The end of a sentence that says that a template is not there in one language: in which others it is, if in any. */
+export async function otherLanguages(redis: Redis, account: number, name: string): Promise<string> {
+  const begins = fieldOf(name, '')
+  const fields = (await recentNames(redis, account)) ?? []
+  const languages = fields.flatMap((field) => (field.startsWith(begins) ? [field.slice(begins.length)] : []))
+  return languages.length === 0 ? '' : `, but in ${languages.sort().slice(0, LANGUAGES_NAMED_MAX).join(', ')}`
+}
+
+const LANGUAGES_NAMED_MAX = 10
+
+export async function listTemplates(redis: Redis, account: number): Promise<Template[]> {
+  const raw = await redis.hgetall(templatesKey(account))
+  return Object.entries(raw)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([field, text]) => readRecord(stored, `template ${field}`, text))
+}

@@ -1,0 +1,89 @@
+// Creating a campaign: what a person says is held against itself and against the account; whether it can be sent, the
+// preflight tells later, all at once.
+import { z } from 'zod'
+import { once } from '../../accept/once.ts'
+import { senderOf } from '../../accept/prepare-message.ts'
+import { invalidFields } from '../../accept/refusal.ts'
+import { holdsMoreThan } from '../../messages/bounded-value.ts'
+import { DEFINITION_MOST, type Definition, definitionSchema, offerOf } from '../definition.ts'
+import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
+import { compileComponents } from '../parameters.ts'
+import { type Fault, faultsOf, unknownFault } from '../../messages/fault.ts'
+import { validityFault } from '../../messages/instant.ts'
+import { createCampaign, findOwnCampaign, idOf, listCampaign, newCampaignId } from '../store/campaigns.ts'
+import { bodyDigest } from '../../messages/store/idempotency.ts'
+import type { Redis } from '../../redis/connect.ts'
+
+export interface CreateRequest {
+  account: number
+  body: Record<string, unknown>
+  /** The client's own key for this request; a repeat with it creates no second campaign. */
+  idempotencyKey: string | undefined
+}
+
+/** Enough of a body to judge its components even when something else in it is wrong. */
+const partsSchema = z.object({
+  template: z.object({ components: definitionSchema.shape.template.shape.components }),
+  recipients: definitionSchema.shape.recipients,
+})
+
+/** Creates a draft for the account, or throws a Refusal with every fault of the body. */
+export async function defineCampaign(
+  deps: { redis: Redis; retentionMs: number },
+  { account, body, idempotencyKey }: CreateRequest,
+): Promise<CampaignId> {
+  const { redis } = deps
+  const use = { account, route: 'campaign', key: idempotencyKey, digest: () => bodyDigest(body) }
+  const name = await once(redis, use, {
+    async prepare() {
+      const definition = definitionOf(body, deps.retentionMs)
+      const sender = await senderOf({ redis }, account, definition.sender)
+      return { name: idOf(await newCampaignId(redis, sender.id)), work: definition }
+    },
+    async make(id, definition) {
+      await createCampaign(redis, { ...existingId(id), account, definition }, Date.now())
+      return id
+    },
+    async find(id) {
+      const campaign = await findOwnCampaign(redis, account, id)
+      // The process may have died before it was listed.
+      if (campaign) await listCampaign(redis, campaign)
+      return campaign && id
+    },
+  })
+  return existingId(name)
+}
+
+/** The parts of an id that was made here. */
+export function existingId(name: string): CampaignId {
+  const id = parseCampaignId(name)
+  if (!id) throw new Error('an idempotency key of a campaign stands for something else')
+  return id
+}
+
+/** What is stored of a body: everything that was read of it and nothing else. Throws a Refusal with every fault. */
+function definitionOf(body: unknown, retentionMs: number): Definition {
+  if (holdsMoreThan(body, DEFINITION_MOST)) {
+    const { characters, values } = DEFINITION_MOST
+    const message = `a campaign has at most ${characters} characters and ${values} values in all, got more`
+    throw invalidFields([{ path: '', message }])
+  }
+  const parsed = definitionSchema.safeParse(body)
+  const components = componentsOf(body)
+  const faults = [...(parsed.success ? [] : faultsOf(parsed.error, body)), ...components.faults]
+  if (parsed.success && parsed.data.valid_until !== undefined) {
+    const message = validityFault(Date.parse(parsed.data.valid_until), Date.now(), retentionMs)
+    if (message !== undefined) faults.push({ path: 'valid_until', message })
+  }
+  if (!parsed.success || !components.stored || faults.length > 0) throw invalidFields(faults)
+  const { template } = parsed.data
+  return { ...parsed.data, template: { ...template, components: components.stored() } }
+}
+
+function componentsOf(body: unknown): { stored?: () => unknown[]; faults: readonly Fault[] } {
+  const parts = partsSchema.safeParse(body)
+  if (!parts.success) return { faults: [] }
+  const result = compileComponents(parts.data.template.components, offerOf(parts.data.recipients))
+  if (!result.ok) return { faults: result.faults }
+  return { stored: result.stored, faults: result.unknown.map(unknownFault) }
+}

@@ -1,0 +1,80 @@
+// A campaign as people see it, the same over HTTP, on the command line and in the client.
+import { secondsLeft, sharesOf } from '../progress.ts'
+import { hasEnded } from '../states.ts'
+import { readCounts } from '../store/counts.ts'
+import { type CampaignPage, type ListedCampaign, listCampaigns } from '../store/list.ts'
+import { lateOf } from '../store/preflight-report.ts'
+import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { findSender } from '../../accounts/store/senders.ts'
+
+/** A rate that is older than this says nothing of now. */
+const RATE_GOOD_FOR_MS = 10_000
+
+/** Counts are read in one step, so that they add up to `total` in every description. */
+export async function describeCampaign(redis: Redis, campaign: Campaign | ListedCampaign, nowMs: number) {
+  const [counts, running, sender] = await Promise.all([
+    readCounts(redis, campaign),
+    runningOn(redis, campaign.lane),
+    findSender(redis, campaign.lane),
+  ])
+  const { definition, state } = campaign
+  const shares = sharesOf(counts, campaign.total, state)
+  const measured = state === 'running' && nowMs - campaign.beat < RATE_GOOD_FOR_MS ? campaign.rate : 0
+  const left = secondsLeft(shares, state, { measured, laneRate: sender?.rate ?? 1, running })
+  const { template, recipients, valid_until } = definition
+  return {
+    id: idOf(campaign),
+    name: definition.name ?? null,
+    state,
+    /** Why it is paused. */
+    reason: campaign.reason === '' ? null : campaign.reason,
+    sender: sender?.number ?? null,
+    template: {
+      name: template.name,
+      language: template.language.code,
+      /** As they were given, with where each value comes from; a list of campaigns leaves them out. */
+      ...('components' in template && { components: template.components }),
+    },
+    recipients,
+    has_rows: campaign.rows_file !== '',
+    created_at: iso(campaign.created_at),
+    scheduled_at: iso(campaign.scheduled_at),
+    started_at: iso(campaign.started_at),
+    ended_at: iso(campaign.ended_at),
+    valid_until: valid_until ?? null,
+    preflight: campaign.preflight && describePreflight(campaign, nowMs),
+    progress: {
+      total: campaign.total,
+      ...shares,
+      rate_per_second: measured,
+      /** Throttled by the provider: held to so many per second. */
+      held_to: (state === 'running' && campaign.pace) || null,
+      seconds_left: hasEnded(state) ? 0 : (left ?? null),
+    },
+  }
+}
+
+/** A page of the account's campaigns, the latest first, described a few at a time. */
+export async function describeCampaigns(redis: Redis, account: number, page: CampaignPage) {
+  const described: CampaignDescription[] = []
+  for await (const campaigns of listCampaigns(redis, account, page)) {
+    const nowMs = Date.now()
+    described.push(...(await Promise.all(campaigns.map((campaign) => describeCampaign(redis, campaign, nowMs)))))
+  }
+  return described
+}
+
+export type CampaignDescription = Awaited<ReturnType<typeof describeCampaign>>
+
+function describePreflight({ definition, preflight, scheduled_at, started_at }: ListedCampaign, nowMs: number) {
+  if (preflight === undefined) return undefined
+  const { checked_at, seconds, ...found } = preflight
+  const begins = started_at ?? Math.max(scheduled_at ?? 0, nowMs)
+  // Until a fixed time, the later it begins the fewer come to their turn.
+  const validMs = definition.valid_until === undefined ? undefined : Date.parse(definition.valid_until) - begins
+  const would_expire = validMs === undefined ? found.would_expire : lateOf(found, validMs)
+  return { checked_at: iso(checked_at), ...found, would_expire, seconds, estimated_end: iso(begins + seconds * 1_000) }
+}
+
+const iso = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())

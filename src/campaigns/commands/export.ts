@@ -1,0 +1,97 @@
+// What became of every recipient of a campaign, streamed: the frozen list joined with the messages' records.
+import { campaignMessageUlid } from '../message-ids.ts'
+import { hasEnded } from '../states.ts'
+import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
+import { type Happening, readStory } from '../../messages/history.ts'
+import { campaignFolder } from '../store/files.ts'
+import { type Mark, readMarks } from '../store/marks.ts'
+import { openSnapshot } from '../store/snapshot.ts'
+import { type Campaign, idOf } from '../store/campaigns.ts'
+import { csvLine } from '../../files/csv.ts'
+import { type MessageRecord, readMessages } from '../../messages/store/records.ts'
+import type { Redis } from '../../redis/connect.ts'
+
+export const EXPORT_FORMATS = ['csv', 'ndjson'] as const
+export type ExportFormat = (typeof EXPORT_FORMATS)[number]
+
+/** Read at a time: some 3 ms of Redis. */
+const AT_ONCE = 500
+
+/** The file of the export in pieces, in the order of the recipients; the header alone before preflight. */
+export async function* exportCampaign(
+  deps: { redis: Redis; dataDir: string },
+  campaign: Campaign,
+  format: ExportFormat,
+): AsyncGenerator<string> {
+  if (format === 'csv') yield csvLine(COLUMNS)
+  if (campaign.snapshot === '' || campaign.total === 0) return
+  const snapshot = await openSnapshot(campaignFolder(deps.dataDir, campaign), campaign.snapshot)
+  try {
+    for (let index = 0; index < campaign.total; ) {
+      const people = await snapshot.read(index, AT_ONCE)
+      if (people.length === 0) return
+      const first = index
+      const ulids = people.map(({ to }, i) =>
+        campaignMessageUlid(idOf(campaign), campaign.started_at ?? 0, first + i, to),
+      )
+      const records = campaign.started_at === undefined ? [] : await readMessages(deps.redis, campaign.lane, ulids)
+      const marks = await readMarks(deps.redis, campaign, first, people.length)
+      const lines = people.map(({ to }, i) => lineOf(campaign, to, ulids[i] ?? '', records[i], marks[i]))
+      yield lines
+        .map((line) =>
+          format === 'csv' ? csvLine(Object.values(line).map((cell) => cell ?? '')) : `${JSON.stringify(line)}\n`,
+        )
+        .join('')
+      index += people.length
+    }
+  } finally {
+    await snapshot.close()
+  }
+}
+
+const COLUMNS = [
+  'recipient',
+  'message_id',
+  'state',
+  'claimed_at',
+  'sent_at',
+  'delivered_at',
+  'read_at',
+  'ended_at',
+  'possible_duplicate',
+  'error_code',
+  'error',
+]
+
+/**
+ * In the order of COLUMNS. Of a recipient whose record is older than the retention the campaign still knows the state;
+ * one without either was not taken up yet, or never will be. `not_kept` is for campaigns of older versions, which kept no
+ * states.
+ */
+function lineOf(
+  campaign: Campaign,
+  to: string,
+  ulid: string,
+  record: MessageRecord | undefined,
+  mark: Mark | undefined,
+) {
+  const story = record ? readStory(record.history, acceptedAtMs(ulid)) : []
+  const at = (code: Happening['code']): string | null => {
+    const happening = story.findLast((each) => each.code === code)
+    return happening === undefined ? null : new Date(happening.atMs).toISOString()
+  }
+  const untouched = campaign.state === 'cancelled' ? 'cancelled' : hasEnded(campaign.state) ? 'not_kept' : 'queued'
+  return {
+    recipient: to,
+    message_id: campaign.started_at === undefined ? null : messageId(campaign.lane, ulid),
+    state: record?.state ?? mark ?? untouched,
+    claimed_at: at('c'),
+    sent_at: at('s'),
+    delivered_at: at('d'),
+    read_at: at('r'),
+    ended_at: at('f') ?? at('x') ?? at('k') ?? at('n'),
+    possible_duplicate: record !== undefined && record.repeats > 0 ? 'yes' : null,
+    error_code: record?.problem?.code ?? null,
+    error: record?.problem?.sentence ?? null,
+  }
+}

@@ -1,0 +1,193 @@
+// Steering a campaign: what the routes, the command line and the client do alike. Each move is one step in Redis; the
+// job that it calls for is added after it. Should the process die in between, the workers' watch adds the job.
+import { once } from '../../accept/once.ts'
+import { invalidFields, Refusal } from '../../accept/refusal.ts'
+import { offerOf, type ResumeClass, STATES_OF_CLASS } from '../definition.ts'
+import type { CampaignId } from '../campaign-id.ts'
+import { WIDEST_WINDOW } from '../pace.ts'
+import { CAMPAIGN_MOVES, type CampaignMove } from '../states.ts'
+import { findAccount } from '../../accounts/store/accounts.ts'
+import { readCounts } from '../store/counts.ts'
+import type { CampaignQueue } from '../store/queue.ts'
+import { queuedMessagesOf } from '../store/queued.ts'
+import {
+  type Campaign,
+  createCampaign,
+  findOwnCampaign,
+  idOf,
+  listCampaign,
+  type MoveOptions,
+  moveCampaign,
+  NOW,
+  newCampaignId,
+} from '../store/campaigns.ts'
+import { cancelStep } from '../../lanes/cancel-message.ts'
+import { markLane } from '../../lanes/due-lanes.ts'
+import { bodyDigest } from '../../messages/store/idempotency.ts'
+import { lookAgain } from '../../lanes/survey.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { findTemplate, otherLanguages } from '../../accounts/store/templates.ts'
+import { existingId } from './create.ts'
+
+export interface SteerDeps {
+  redis: Redis
+  queue: CampaignQueue
+  /** How long an ended campaign can be looked at: as long as its messages. */
+  retentionMs: number
+}
+
+/**
+ * A resumed campaign goes back so far in its list. What stood on the lane when it paused was dropped there, at most one
+ * window of it; recipients that had their message taken up are passed over, so that going back too far costs a reading.
+ */
+const REWIND = 2 * WIDEST_WINDOW
+
+/** Reads the recipients and freezes them, in the background; `preflight` of the campaign tells what came of it. */
+export async function checkCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+  if ('rows' in campaign.definition.recipients && campaign.rows_file === '') {
+    throw new Refusal('invalid', 'no_rows', 'Upload the rows before the preflight.')
+  }
+  const epoch = await move(deps, campaign, 'check', { begins: true, fields: { preflight_starts: 0 } })
+  if (epoch !== undefined) await deps.queue.add('preflight', campaign, epoch)
+}
+
+/** Sends at that time. It must be ready; another time may be set while it waits. */
+export async function scheduleCampaign(deps: SteerDeps, campaign: Campaign, atMs: number): Promise<void> {
+  const { valid_until } = campaign.definition
+  if (atMs <= Date.now()) throw invalidFields([{ path: 'at', message: 'must be in the future' }])
+  if (valid_until !== undefined && atMs >= Date.parse(valid_until)) {
+    throw invalidFields([{ path: 'at', message: `must be before ${valid_until}, until which it is valid` }])
+  }
+  await move(deps, campaign, 'schedule', { fields: { scheduled_at: atMs } })
+}
+
+export async function startCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+  await requireTemplate(deps, campaign, 'start')
+  const fields = { started_at: NOW, resumed_at: NOW, keeps_marks: 1 }
+  const epoch = await move(deps, campaign, 'start', { begins: true, fields })
+  if (epoch !== undefined) await deps.queue.add('fan-out', campaign, epoch)
+}
+
+/** Nothing is claimed any more from this moment on; what is in flight ends as it ends. */
+export async function pauseCampaign(deps: SteerDeps, campaign: CampaignId, reason: string): Promise<void> {
+  await move(deps, campaign, 'pause', { fields: { reason } })
+}
+
+/** Goes on where it was. */
+export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+  await requireTemplate(deps, campaign, 'resume')
+  const fields = { resumed_at: NOW, reason: '' }
+  const epoch = await move(deps, campaign, 'resume', { begins: true, rewind: REWIND, fields })
+  if (epoch === undefined) return
+  await deps.queue.add('fan-out', campaign, epoch)
+  // Those that wait for another try lost their job to the pause: the sweep is told to give them one now.
+  for await (const ulids of queuedMessagesOf(deps.redis, campaign)) await lookAgain(deps.redis, campaign.lane, ulids, 0)
+  await markLane(deps.redis, campaign.lane)
+}
+
+/** Nothing more is sent, for good. */
+export async function cancelCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+  await move(deps, campaign, 'cancel', { begins: true, fields: { ended_at: NOW, reason: '' } })
+  // Recipients without a record need no writing: they count as cancelled with the campaign.
+  for await (const ulids of queuedMessagesOf(deps.redis, campaign)) {
+    for (const ulid of ulids) await cancelStep(deps.redis, { lane: campaign.lane, ulid }, deps.retentionMs)
+  }
+}
+
+/**
+ * A new campaign for those recipients of this one whose message is in the class, with the parameters frozen then. It
+ * starts by itself once they are counted. The campaign itself stays as it is. The same key creates no second one.
+ */
+export async function resumeClass(
+  deps: SteerDeps,
+  campaign: Campaign,
+  resumeFor: ResumeClass,
+  idempotencyKey: string | undefined,
+): Promise<CampaignId> {
+  const { redis } = deps
+  const { account, lane, definition } = campaign
+  const digest = () => bodyDigest({ class: resumeFor })
+  const use = { account, route: `campaign-resume ${idOf(campaign)}`, key: idempotencyKey, digest }
+  const name = await once(redis, use, {
+    async prepare() {
+      await requireSomebody(redis, campaign, resumeFor)
+      return { name: idOf(await newCampaignId(redis, lane)), work: undefined }
+    },
+    async make(id) {
+      const recipients = { campaign: idOf(campaign), class: resumeFor, offer: offerOf(definition.recipients) }
+      const { valid_until: _over, ...frozen } = definition
+      const run = { ...existingId(id), account, definition: { ...frozen, recipients }, starts_itself: true }
+      await createCampaign(redis, run, Date.now())
+      return begun(deps, account, id)
+    },
+    find: (id) => begun(deps, account, id),
+  })
+  if (name === undefined) throw wrongState('The campaign does not exist any more.')
+  return existingId(name)
+}
+
+/** Begins to check a new run that nobody has begun with yet, as when the process died after it had created it. */
+async function begun(deps: SteerDeps, account: number, name: string): Promise<string | undefined> {
+  const run = await findOwnCampaign(deps.redis, account, name)
+  if (run?.state === 'draft') {
+    await listCampaign(deps.redis, run)
+    await checkCampaign(deps, run)
+  }
+  return run && name
+}
+
+/** Without anybody in the class the new run would be blocked for good. */
+async function requireSomebody(redis: Redis, campaign: Campaign, resumeFor: ResumeClass): Promise<void> {
+  if (!['paused', 'done', 'cancelled'].includes(campaign.state) || campaign.snapshot === '') {
+    throw wrongState(
+      `A class can be resumed of a campaign that is paused, done or cancelled; this one is ${campaign.state}.`,
+    )
+  }
+  const counts = await readCounts(redis, campaign)
+  if (STATES_OF_CLASS[resumeFor].some((state) => (counts[state] ?? 0) > 0)) return
+  const sentence = `No recipient of this campaign is ${resumeFor.replace('_', ' ')}, so that there is nobody to send to.`
+  throw new Refusal('conflict', 'nobody_in_class', sentence)
+}
+
+/** A campaign that is in no state for the move is refused for that, whatever its template. */
+async function requireTemplate({ redis }: SteerDeps, campaign: Campaign, kind: CampaignMove): Promise<void> {
+  if (!CAMPAIGN_MOVES[kind].from.includes(campaign.state)) return
+  const problem = await templateProblem(redis, campaign)
+  if (problem !== undefined) throw new Refusal('invalid', 'template_not_approved', problem)
+}
+
+/** Why the campaign's template cannot be sent now; undefined when it can. */
+export async function templateProblem(redis: Redis, campaign: Pick<Campaign, 'account' | 'definition'>) {
+  const { name, language } = campaign.definition.template
+  const [account, template] = await Promise.all([
+    findAccount(redis, campaign.account),
+    findTemplate(redis, campaign.account, name, language.code),
+  ])
+  if (account?.template_check === 'off') return undefined
+  if (!template) {
+    const others = await otherLanguages(redis, campaign.account, name)
+    return `There is no approved template ${name} in the language ${language.code}${others}.`
+  }
+  return template.status === 'APPROVED' ? undefined : `The template ${name} is ${template.status}, not APPROVED.`
+}
+
+/**
+ * Takes the move and returns the epoch it is in then; undefined when the campaign was already so. Throws a Refusal that
+ * says what would be allowed.
+ */
+async function move(
+  deps: SteerDeps,
+  id: CampaignId,
+  kind: CampaignMove,
+  options: MoveOptions,
+): Promise<number | undefined> {
+  const result = await moveCampaign(deps.redis, id, kind, deps.retentionMs, options)
+  if (result.kind === 'moved') return result.epoch
+  if (result.kind === 'missing') throw wrongState('The campaign does not exist any more.')
+  const { from: allowed, already } = CAMPAIGN_MOVES[kind]
+  if (already?.includes(result.state)) return undefined
+  const states = allowed.length === 1 ? allowed[0] : `${allowed.slice(0, -1).join(', ')} or ${allowed.at(-1)}`
+  throw wrongState(`This needs a campaign that is ${states}; it is ${result.state}.`)
+}
+
+const wrongState = (sentence: string): Refusal => new Refusal('conflict', 'wrong_state', sentence)

@@ -1,0 +1,38 @@
+// Takes a file of rows for a campaign. It counts once the campaign's record names it; a crash before that leaves a file
+// that the workers remove after a day. Of two uploads at once the one that is whole first wins, and the other is told so.
+import { Refusal } from '../../accept/refusal.ts'
+import { CAMPAIGN_MOVES } from '../states.ts'
+import { campaignFolder, type RowFormat, receiveRows, removeFiles } from '../store/files.ts'
+import { type Campaign, moveCampaign } from '../store/campaigns.ts'
+import type { Redis } from '../../redis/connect.ts'
+
+/**
+ * Throws a TooLargeError, or a Refusal: `no_rows_expected`; `wrong_state` when the campaign takes no rows (any more);
+ * `rows_replaced` when another upload or a preflight came in between.
+ */
+export async function takeRows(
+  deps: { redis: Redis; dataDir: string; retentionMs: number },
+  campaign: Campaign,
+  format: RowFormat,
+  source: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<void> {
+  if (!('rows' in campaign.definition.recipients)) {
+    throw new Refusal('invalid', 'no_rows_expected', 'The recipients of this campaign are contacts, not uploaded rows.')
+  }
+  const folder = campaignFolder(deps.dataDir, campaign)
+  const file = await receiveRows(folder, format, source, maxBytes)
+  const fields = { rows_file: file, snapshot: '', total: 0, next: 0 }
+  // Both begin a new epoch, an upload and a preflight: in the same one, the record still names what was read before.
+  const options = { epoch: campaign.epoch, begins: true, fields }
+  const moved = await moveCampaign(deps.redis, campaign, 'upload', deps.retentionMs, options)
+  if (moved.kind === 'moved') return removeFiles(folder, [campaign.rows_file, campaign.snapshot])
+  await removeFiles(folder, [file])
+  if (moved.kind === 'refused' && CAMPAIGN_MOVES.upload.from.includes(moved.state)) {
+    const sentence =
+      'Other rows were uploaded, or a preflight was begun, while these were; upload them again to replace those.'
+    throw new Refusal('overtaken', 'rows_replaced', sentence)
+  }
+  const state = moved.kind === 'missing' ? 'gone' : moved.state
+  throw new Refusal('conflict', 'wrong_state', `Rows can be uploaded before a campaign starts; this one is ${state}.`)
+}

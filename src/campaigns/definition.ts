@@ -1,0 +1,93 @@
+// What a person says about a campaign when it is created: from whom, what, to whom, until when.
+import { z } from 'zod'
+import { listUpTo } from '../messages/bounded-list.ts'
+import { filledTextUpTo, textUpTo } from '../messages/bounded-text.ts'
+import type { Offer } from './parameters.ts'
+import { instantSchema } from '../messages/instant.ts'
+import { LIMITS } from '../messages/limits.ts'
+import type { State } from '../messages/lifecycle.ts'
+
+const TAGS_MAX = 100
+const tagId = z.int().min(1)
+
+/** Contacts by tag, minus those that carry another one of the tags in `except`. */
+const contactsSchema = z.strictObject({
+  tags: listUpTo(TAGS_MAX, tagId, { min: 1 }),
+  except: listUpTo(TAGS_MAX, tagId).default([]),
+})
+
+/** Rows of a file that is uploaded; `phone` names the column with the recipient's number. */
+const rowsSchema = z.strictObject({
+  rows: z.strictObject({ phone: filledTextUpTo(255).default('phone') }),
+})
+
+/** Recipients of an earlier campaign whose message is in one state; only Laneway itself writes this. */
+const earlierSchema = z.object({
+  campaign: z.string(),
+  class: z.enum(['failed', 'unknown', 'not_delivered']),
+  /** What the recipients of the earlier one offered; the values themselves were frozen then. */
+  offer: z.enum(['contact', 'row']),
+})
+
+const templateSchema = z.object({
+  name: z.string(),
+  language: z.object({ code: z.string() }),
+})
+
+/** A campaign as a person defines it. Fields that nobody knows are faults: a typo would go out to everybody. */
+export const definitionSchema = z.strictObject({
+  /** What people call it. */
+  name: z.string().trim().min(1).pipe(textUpTo(255)).optional(),
+  /** One of the account's senders, by number in any spelling or by name. */
+  sender: filledTextUpTo(LIMITS.sender),
+  template: z.strictObject({
+    name: filledTextUpTo(LIMITS.templateName),
+    language: z.strictObject({ code: filledTextUpTo(LIMITS.languageCode) }),
+    /** Those of a template message, with `{"from": "contact.name"}` where a value differs; see campaign-parameters.ts. */
+    components: z.array(z.unknown()).default([]),
+  }),
+  recipients: z.union([contactsSchema, rowsSchema], 'expected { "tags": [1, 2] } or { "rows": {} }'),
+  /** Never sent later than this. Without it, the validity of campaign messages counts from start and from each resume. */
+  valid_until: instantSchema.transform((time) => new Date(time).toISOString()).optional(),
+})
+
+/** What a definition may hold: 16 KB of text. The list of campaigns reads it, a page of up to 1,000 at a time. */
+export const DEFINITION_MOST = { values: LIMITS.componentValues, characters: 16_384 }
+
+/** What a list of campaigns shows of a definition, however it was once accepted. */
+export const listedDefinitionSchema = z.object({
+  name: z.string().optional(),
+  sender: z.string(),
+  template: templateSchema,
+  recipients: z.union([
+    z.object({ tags: z.array(tagId), except: z.array(tagId).default([]) }),
+    z.object({ rows: z.object({ phone: z.string() }) }),
+    earlierSchema,
+  ]),
+  valid_until: z.string().optional(),
+})
+
+/**
+ * As it is stored: the campaign may also be a new run for some recipients of an earlier one. It vouches for the shape
+ * only, so that what an older version accepted can be read.
+ */
+export const storedDefinitionSchema = listedDefinitionSchema.extend({
+  template: templateSchema.extend({ components: z.array(z.unknown()).default([]) }),
+})
+export type Definition = z.infer<typeof storedDefinitionSchema>
+export type ResumeClass = z.infer<typeof earlierSchema>['class']
+export const RESUME_CLASSES = earlierSchema.shape.class.options
+
+/** States of an earlier campaign's messages by the class that a person names. */
+export const STATES_OF_CLASS: Readonly<Record<ResumeClass, readonly State[]>> = {
+  failed: ['failed'],
+  unknown: ['unknown'],
+  // Sent, and nothing has been heard of a delivery since.
+  not_delivered: ['sent'],
+}
+
+/** What values can be filled in for each recipient. */
+export function offerOf(recipients: Definition['recipients']): Offer {
+  if ('offer' in recipients) return recipients.offer
+  return 'tags' in recipients ? 'contact' : 'row'
+}

@@ -1,0 +1,35 @@
+// Adopting a campaign that was begun by a version of Laneway that did not keep the states of its recipients: they are
+// taken from the records, once, before anybody is fed. Dying in the middle, it is begun again and changes nothing twice.
+import { WIDEST_WINDOW } from '../pace.ts'
+import { adoptMarks, endAdopting } from '../store/marks.ts'
+import type { Snapshot } from '../store/snapshot.ts'
+import type { Campaign } from '../store/campaigns.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { redisNowMs } from '../../redis/heartbeats.ts'
+import { type Mould, messageOf } from './feed.ts'
+
+/** How far beyond the cursor somebody may have been fed: a resume went back so far. */
+const REWOUND = 2 * WIDEST_WINDOW
+const AT_ONCE = 500
+
+/** Does nothing for a campaign that keeps marks already. */
+export async function adopt(
+  deps: { redis: Redis; config: { retentionMs: number } },
+  campaign: Campaign,
+  mould: Mould,
+  snapshot: Snapshot,
+): Promise<void> {
+  if (campaign.keeps_marks) return
+  const { redis, config } = deps
+  const isOld = (await redisNowMs(redis)) - mould.startedAtMs >= config.retentionMs
+  const until = Math.min(campaign.total, campaign.next + REWOUND)
+  for (let place = 0; place < until; ) {
+    const recipients = await snapshot.read(place, Math.min(AT_ONCE, until - place))
+    if (recipients.length === 0) break
+    const from = place
+    const ulids = recipients.map((recipient, i) => messageOf(mould, recipient, from + i).ulid)
+    await adoptMarks(redis, campaign, from, ulids, isOld)
+    place += recipients.length
+  }
+  await endAdopting(redis, campaign, campaign.total)
+}

@@ -1,0 +1,87 @@
+// What a campaign that was fed to its end and still does not end is looked through for: messages that were lost between
+// the list and a claim, and messages whose record is gone before they were settled.
+import type { Log } from '../../log.ts'
+import { firstUnclaimed, unsettledPlaces } from '../store/marks.ts'
+import type { Snapshot } from '../store/snapshot.ts'
+import { idOf } from '../store/campaigns.ts'
+import { conclude } from '../../messages/store/conclude.ts'
+import { readStates } from '../../messages/store/states.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { type Mould, messageOf } from './feed.ts'
+
+/** Nothing has moved for so long: the campaign is looked through. It costs half a byte per recipient. */
+const STILL_MS = 2_000
+/** Two looks are so far apart at least; each look in vain doubles it, up to the second figure. */
+const LEAST_APART_MS = 1_000
+const MOST_APART_MS = 30_000
+/** Records asked for in one round trip. */
+const AT_ONCE = 500
+
+export interface Stillness {
+  /** Recipients whose message was never claimed. */
+  unclaimed: number
+  /** Those and the messages that are not settled. */
+  unsettled: number
+  /** Jobs on the lane, of whatever origin. */
+  backlog: number
+}
+
+/**
+ * Says when to look through a campaign that was fed to its end: at once when fewer jobs stand on the lane than recipients
+ * are unclaimed, which only a loss explains, else when nothing has moved for 2 s. Looking in vain makes it wait longer,
+ * so that a message that nobody can help costs next to nothing.
+ */
+export function createStuckCheck(now: () => number = () => performance.now()) {
+  let last = { figures: '', since: now() }
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let inVain = 0
+  return ({ unclaimed, unsettled, backlog }: Stillness): boolean => {
+    const figures = `${unclaimed} ${unsettled}`
+    if (figures !== last.figures) {
+      last = { figures, since: now() }
+      inVain = 0
+    }
+    if (unsettled <= 0) return false
+    const isCertain = unclaimed > 0 && backlog < unclaimed
+    if (!isCertain && now() - last.since < STILL_MS) return false
+    if (now() - lookedAt < Math.min(MOST_APART_MS, LEAST_APART_MS * 2 ** inVain)) return false
+    lookedAt = now()
+    inVain += 1
+    return true
+  }
+}
+
+/**
+ * Ends every message of the campaign as unknown that was claimed and whose record is gone. Returns the place of the first
+ * recipient whose message was never claimed, from which the list is to be fed once more; undefined when there is none.
+ */
+export async function unstick(
+  deps: { redis: Redis; log: Log; config: { retentionMs: number } },
+  mould: Mould,
+  total: number,
+  snapshot: Snapshot,
+): Promise<number | undefined> {
+  const { redis, log, config } = deps
+  const { lane } = mould.id
+  for await (const places of unsettledPlaces(redis, mould.id, total)) {
+    for (let from = 0; from < places.length; from += AT_ONCE) {
+      const messages = []
+      for (const place of places.slice(from, from + AT_ONCE)) {
+        const [recipient] = await snapshot.read(place, 1)
+        if (recipient !== undefined) messages.push(messageOf(mould, recipient, place))
+      }
+      const states = await readStates(
+        redis,
+        lane,
+        messages.map(({ ulid }) => ulid),
+      )
+      for (const [i, { ulid, payload }] of messages.entries()) {
+        if (states[i] !== undefined) continue
+        const ended = await conclude(redis, { lane, ulid }, 'gone', payload, config.retentionMs)
+        if (ended) log.warn({ campaign: idOf(mould.id), message: ulid }, 'campaign.record_lost')
+      }
+    }
+  }
+  const place = await firstUnclaimed(redis, mould.id, 0, total)
+  return place < total ? place : undefined
+}

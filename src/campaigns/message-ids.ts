@@ -1,0 +1,27 @@
+// Ids of a campaign's messages. They are derived, not drawn: whoever feeds a recipient again, after a crash or at the
+// same time, makes the same id, and what has a job or a record of that id is not made a second time.
+import { createHash } from 'node:crypto'
+import { newUlid } from '../messages/message-id.ts'
+
+/** Most recipients of one campaign: what five characters of base 32 can count. */
+export const MAX_RECIPIENTS = 32 ** 5
+
+const INDEX_CHARACTERS = 5
+const DIGEST_BYTES = 11
+
+/**
+ * The ULID of one recipient's message: the campaign's start, the recipient's place in the list, a digest of both that
+ * keeps campaigns apart. Ids of one campaign sort in the order of its list.
+ */
+export function campaignMessageUlid(campaign: string, startedAtMs: number, index: number, to: string): string {
+  const random = new Uint8Array(INDEX_CHARACTERS + DIGEST_BYTES)
+  let rest = index
+  for (let place = INDEX_CHARACTERS - 1; place >= 0; place -= 1) {
+    random[place] = rest % 32
+    rest = Math.floor(rest / 32)
+  }
+  if (rest > 0) throw new RangeError(`a campaign has at most ${MAX_RECIPIENTS} recipients, this one is at ${index}`)
+  const digest = createHash('sha256').update(`${campaign} ${to}`).digest()
+  random.set(digest.subarray(0, DIGEST_BYTES), INDEX_CHARACTERS)
+  return newUlid(startedAtMs, random)
+}

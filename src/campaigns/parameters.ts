@@ -1,0 +1,128 @@
+// A campaign's components: those of a template message, in which any string may be `{"from": "contact.name"}` instead
+// and is then filled in for each recipient. Compiled once per campaign, filled in per recipient.
+import { type Fault, faultsOf, quoted } from '../messages/fault.ts'
+import { matchTemplate } from '../messages/templates/match-template.ts'
+import type { TemplateShape } from '../messages/templates/template.ts'
+import { type Component, type Parameter, templateContentSchema } from '../messages/templates/template-content.ts'
+import { unknownFields } from '../messages/unknown-fields.ts'
+
+/** Where a value comes from: a field of the contact, or `row.` and the name of a column. */
+export type ValueSource = `contact.${'name' | 'phone' | 'email'}` | `row.${string}`
+
+export interface CompiledComponents {
+  /** What is taken from each recipient, each source once: the order of a recipient's values. */
+  sources: ValueSource[]
+  /** The components with these values, which stand in the order of `sources`. */
+  fill(values: readonly string[]): Component[]
+}
+
+const componentsSchema = templateContentSchema.shape.components
+
+/** Stands for source n while the components are read. Nothing from outside can be taken for it: NUL is removed first. */
+const marker = (n: number): string => `\u0000${n}\u0000`
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that no text has it is what makes it a marker
+const MARKER = /^\u0000(\d+)\u0000$/
+const SOURCE = /^(contact\.(name|phone|email)|row\..{1,255})$/s
+const isSource = (text: unknown): text is ValueSource => typeof text === 'string' && SOURCE.test(text)
+
+/** What the recipients of a campaign offer: contacts have fields, the rows of an uploaded file have columns. */
+export type Offer = 'contact' | 'row'
+
+/** Components that were read. `stored` gives them with their placeholders, `unknown` the paths of fields nobody knows. */
+export interface ReadComponents {
+  ok: true
+  compiled: CompiledComponents
+  stored: () => unknown[]
+  unknown: readonly string[]
+}
+
+/** Reads components with placeholders, or tells every fault of them. */
+export function compileComponents(components: unknown, offer: Offer): ReadComponents | { ok: false; faults: Fault[] } {
+  const faults: Fault[] = []
+  const sources: ValueSource[] = []
+  const marked = mark(components, 'template.components', (from, path) => {
+    const known = isSource(from) ? sources.indexOf(from) : -1
+    if (known !== -1) return marker(known)
+    if (isSource(from) && from.startsWith(`${offer}.`)) return marker(sources.push(from) - 1)
+    faults.push({ path: `${path}.from`, message: `expected ${EXPECTED[offer]}, got ${quoted(from)}` })
+    return ''
+  })
+  const parsed = componentsSchema.safeParse(marked)
+  if (!parsed.success) {
+    return { ok: false, faults: [...faults, ...faultsOf(parsed.error, marked, 'template.components')] }
+  }
+  const read = parsed.data ?? []
+  if (JSON.stringify(fillAll(read, [])).includes('\\u0000')) {
+    faults.push({ path: 'template.components', message: 'a value can be filled in only where a parameter holds one' })
+  }
+  if (faults.length > 0) return { ok: false, faults }
+  const unknown = unknownFields({ template: { components: marked } }, { template: { components: read } })
+  const compiled = { sources, fill: (values: readonly string[]) => fillAll(read, values) }
+  return { ok: true, compiled, stored: () => unmarked(read, sources), unknown }
+}
+
+/** A copy in which the placeholders stand again. */
+function unmarked(components: readonly Component[], sources: readonly ValueSource[]): unknown[] {
+  const text = JSON.stringify(components)
+  return JSON.parse(text, (_name, value: unknown) => {
+    const n = typeof value === 'string' ? MARKER.exec(value)?.[1] : undefined
+    return n === undefined ? value : { from: sources[Number(n)] }
+  })
+}
+
+const EXPECTED: Readonly<Record<Offer, string>> = {
+  contact: 'contact.name, contact.phone or contact.email, as the recipients are contacts',
+  row: 'row.<column>, as the recipients are rows of a file',
+}
+
+/**
+ * Faults that every recipient would have, whatever is filled in. The values themselves are held against the template
+ * recipient by recipient, with matchTemplate.
+ */
+export function structuralFaults(shape: TemplateShape, { sources, fill }: CompiledComponents): Fault[] {
+  // A sample that is good as a text is no link, and the other way round: a fault that one of them mends is no structural one.
+  const [asText = [], asLink = []] = ['1', 'https://example.com/1'].map((sample) =>
+    matchTemplate(shape, fill(sources.map(() => sample))),
+  )
+  return asText.filter((fault) => asLink.some(({ path, message }) => path === fault.path && message === fault.message))
+}
+
+/** A copy of the value in which `replace` has answered for every placeholder. */
+function mark(value: unknown, path: string, replace: (from: unknown, path: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((each, i) => mark(each, `${path}[${i}]`, replace))
+  if (typeof value === 'string') return value.replaceAll('\u0000', '')
+  if (typeof value !== 'object' || value === null) return value
+  if ('from' in value && Object.keys(value).length === 1) return replace(value.from, path)
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, mark(each, `${path}.${key}`, replace)]))
+}
+
+function fillAll(components: readonly Component[], values: readonly string[]): Component[] {
+  return components.map((component) => ({
+    ...component,
+    ...(component.parameters && { parameters: fillParameters(component.parameters, values) }),
+    ...(component.cards && {
+      cards: component.cards.map((card) => ({
+        ...card,
+        ...(card.components && {
+          components: card.components.map((part) => ({
+            ...part,
+            ...(part.parameters && { parameters: fillParameters(part.parameters, values) }),
+          })),
+        }),
+      })),
+    }),
+  }))
+}
+
+const fillParameters = (parameters: readonly Parameter[], values: readonly string[]): Parameter[] =>
+  parameters.map((parameter) => ({ ...parameter, [parameter.type]: fillHeld(parameter[parameter.type], values) }))
+
+/** What a parameter holds: a text, or an object of texts such as a link and a file name. */
+function fillHeld(held: unknown, values: readonly string[]): unknown {
+  if (typeof held === 'string') {
+    const n = MARKER.exec(held)?.[1]
+    return n === undefined ? held : (values[Number(n)] ?? '')
+  }
+  if (typeof held !== 'object' || held === null) return held
+  return Object.fromEntries(Object.entries(held).map(([key, each]) => [key, fillHeld(each, values)]))
+}

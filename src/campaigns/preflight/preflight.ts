@@ -1,0 +1,232 @@
+// The job `preflight`: reads the recipients once, freezes those who will get a message, and tells all that stands in
+// the way. Dies in the middle: the job is taken up again and starts from the beginning in a folder of its own; the
+// campaign's record names a folder only once it is whole. A file that kills its worker each time is not tried for ever:
+// the starts are counted in Redis before the reading begins, and after three that did not end the campaign is blocked.
+
+import { templateProblem } from '../commands/lifecycle.ts'
+import type { Config } from '../../config.ts'
+import type { Log } from '../../log.ts'
+import { offerOf } from '../definition.ts'
+import type { CampaignId } from '../campaign-id.ts'
+import { MAX_RECIPIENTS } from '../message-ids.ts'
+import { type CompiledComponents, compileComponents, structuralFaults } from '../parameters.ts'
+import type { Fault } from '../../messages/fault.ts'
+import { matchTemplate } from '../../messages/templates/match-template.ts'
+import { createNumberSet } from '../number-set.ts'
+import { shapeOf, type Template, type TemplateShape } from '../../messages/templates/template.ts'
+import { findAccount } from '../../accounts/store/accounts.ts'
+import { campaignFolder, removeFiles } from '../store/files.ts'
+import { lateOf, type Preflight } from '../store/preflight-report.ts'
+import { writeSnapshot } from '../store/snapshot.ts'
+import { type Campaign, countPreflight, findCampaign, idOf, moveCampaign } from '../store/campaigns.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { findSender } from '../../accounts/store/senders.ts'
+import { findTemplate } from '../../accounts/store/templates.ts'
+import { within } from '../../redis/with-timeout.ts'
+import { redisNowMs } from '../../redis/heartbeats.ts'
+import { blockChecked } from '../fan-out/block.ts'
+import { candidatesOf, SourceProblem, unknownTags } from './recipient-sources.ts'
+
+export interface PreflightDeps {
+  redis: Redis
+  config: Pick<Config, 'dataDir' | 'retentionMs' | 'validityMs'>
+  log: Log
+}
+
+type Tally = Pick<Preflight, 'recipients' | 'refused' | 'excluded'>
+
+/** So many starts may end with the death of their worker; then the campaign is blocked. */
+const MOST_STARTS = 3
+/** A Redis that is away gets this long to take the start back. */
+const LAST_WORDS_MS = 1_000
+
+/**
+ * Checks the campaign, if it still is in this epoch. `again`: it was told to stop, and the job is to be put back. Rejects
+ * only while Redis is away.
+ */
+export async function preflight(
+  deps: PreflightDeps,
+  id: CampaignId,
+  epoch: number,
+  stopped: AbortSignal,
+): Promise<'again' | 'over'> {
+  const { redis, config, log } = deps
+  try {
+    const campaign = await findCampaign(redis, id)
+    if (campaign?.state !== 'checking' || campaign.epoch !== epoch) return 'over'
+    if ((await countPreflight(redis, id, 1)) > MOST_STARTS) {
+      log.error({ campaign: idOf(id) }, 'preflight.blocked')
+      const message = `the preflight was started ${MOST_STARTS} times and never came to its end; the log of the workers has the reason`
+      await blockChecked({ redis, ...config }, id, epoch, [{ path: 'recipients', message }])
+      return 'over'
+    }
+    await check(deps, campaign, stopped)
+    return 'over'
+  } catch (error) {
+    // Neither is the fault of the file. Should this not be written, it has one start less.
+    const isStopped = error instanceof StoppedError
+    if (isStopped || isRedisAway(error)) await within(LAST_WORDS_MS, countPreflight(redis, id, -1)).catch(() => {})
+    if (isStopped) return 'again'
+    if (isRedisAway(error)) throw error
+    log.error({ campaign: idOf(id), err: error }, 'preflight.failed')
+    await blockChecked({ redis, ...config }, id, epoch, [{ path: 'recipients', message: unreadable(error) }])
+    return 'over'
+  }
+}
+
+/** The worker was told to stop while it read. */
+class StoppedError extends Error {
+  override name = 'StoppedError'
+}
+
+async function check(deps: PreflightDeps, campaign: Campaign, stopped: AbortSignal): Promise<void> {
+  const folder = campaignFolder(deps.config.dataDir, campaign)
+  const template = await templateOf(deps.redis, campaign)
+  const problems = [...template.problems, ...(await unknownTags(deps.redis, campaign))]
+  const snapshot = await writeSnapshot(folder).catch((error: unknown) => {
+    problems.push({ path: 'recipients', message: unreadable(error) })
+    return undefined
+  })
+  if (snapshot === undefined) return void (await report(deps, campaign, nobody(), problems, undefined, folder))
+  try {
+    const tally = await readAll(deps, campaign, template, snapshot, problems, stopped)
+    await snapshot.close()
+    const frozen = { name: snapshot.name, template: template.template }
+    // Cancelled meanwhile, or checked by another worker that took this one for dead.
+    if (!(await report(deps, campaign, tally, problems, frozen, folder))) await snapshot.discard()
+  } catch (error) {
+    await snapshot.discard()
+    if (isRedisAway(error) || error instanceof StoppedError) throw error
+    deps.log.error({ campaign: idOf(campaign), err: error }, 'preflight.failed')
+    problems.push({ path: 'recipients', message: unreadable(error) })
+    await report(deps, campaign, nobody(), problems, undefined, folder)
+  }
+}
+
+interface CampaignTemplate {
+  template: Template | undefined
+  /** What each recipient's values are held against; undefined when there is nothing to hold or no sense in it. */
+  shape: TemplateShape | undefined
+  compiled: CompiledComponents
+  problems: Fault[]
+}
+
+async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTemplate> {
+  const { template: wanted, recipients } = campaign.definition
+  const [account, template, problem] = await Promise.all([
+    findAccount(redis, campaign.account),
+    findTemplate(redis, campaign.account, wanted.name, wanted.language.code),
+    templateProblem(redis, campaign),
+  ])
+  const result = compileComponents(wanted.components, offerOf(recipients))
+  const compiled = result.ok ? result.compiled : { sources: [], fill: () => [] }
+  const problems = [...(problem === undefined ? [] : [{ path: 'template.name', message: problem }])]
+  if (!result.ok) problems.push(...result.faults)
+  if (!template || account?.template_check === 'off') return { template, shape: undefined, compiled, problems }
+  const shape = shapeOf(template)
+  const faults = structuralFaults(shape, compiled)
+  const isFilledIn = compiled.sources.length > 0 && faults.length === 0
+  return { template, shape: isFilledIn ? shape : undefined, compiled, problems: [...problems, ...faults] }
+}
+
+type SnapshotWriter = Awaited<ReturnType<typeof writeSnapshot>>
+
+async function readAll(
+  deps: PreflightDeps,
+  campaign: Campaign,
+  { shape, compiled }: CampaignTemplate,
+  snapshot: SnapshotWriter,
+  problems: Fault[],
+  stopped: AbortSignal,
+): Promise<Tally> {
+  const tally = nobody()
+  const refuse = (where: string, phone: string, reason: keyof Tally['refused'], explanation: string) => {
+    tally.refused[reason] += 1
+    return snapshot.refuse(where, phone, reason, explanation)
+  }
+  const seen = createNumberSet()
+  try {
+    for await (const candidate of candidatesOf({ ...deps, dataDir: deps.config.dataDir }, campaign, compiled.sources)) {
+      if (stopped.aborted) throw new StoppedError()
+      if (candidate.kind === 'excluded') {
+        tally.excluded += 1
+        continue
+      }
+      const { where } = candidate
+      if (candidate.kind === 'refused') {
+        await refuse(where, candidate.phone, candidate.reason, candidate.explanation)
+        continue
+      }
+      const { to, values } = candidate
+      const [fault] = shape === undefined ? [] : matchTemplate(shape, compiled.fill(values))
+      if (fault !== undefined) {
+        await refuse(where, to, 'parameter', `${fault.path}: ${fault.message}`)
+        continue
+      }
+      if (!seen.add(Number(to))) {
+        await refuse(where, to, 'duplicate', 'the number stands further up')
+        continue
+      }
+      if (seen.size() > MAX_RECIPIENTS) throw new SourceProblem('recipients', `more than ${MAX_RECIPIENTS} recipients`)
+      await snapshot.add({ to, values })
+    }
+  } catch (error) {
+    if (!(error instanceof SourceProblem)) throw error
+    problems.push({ path: error.path, message: error.message })
+  }
+  return { ...tally, recipients: seen.size() }
+}
+
+/** Writes down what was found; false when the campaign is not the one any more that was checked. */
+async function report(
+  deps: PreflightDeps,
+  campaign: Campaign,
+  tally: Tally,
+  problems: Fault[],
+  frozen: { name: string; template: Template | undefined } | undefined,
+  folder: string,
+): Promise<boolean> {
+  const { redis, config, log } = deps
+  const [sender, checked_at] = await Promise.all([findSender(redis, campaign.lane), redisNowMs(redis)])
+  const rate = sender?.rate ?? 1
+  if (tally.recipients === 0 && !problems.some(({ path }) => path.startsWith('recipients'))) {
+    problems.push({ path: 'recipients', message: 'nobody is left to send to' })
+  }
+  const { valid_until } = campaign.definition
+  const validMs = valid_until === undefined ? config.validityMs.campaign : Date.parse(valid_until) - checked_at
+  const found: Preflight = {
+    ...tally,
+    checked_at,
+    problems,
+    rate,
+    seconds: Math.ceil(tally.recipients / rate),
+    would_expire: lateOf({ recipients: tally.recipients, rate }, validMs),
+  }
+  const fields = {
+    preflight: JSON.stringify(found),
+    total: tally.recipients,
+    next: 0,
+    snapshot: frozen?.name ?? '',
+    ...(frozen?.template && { template: JSON.stringify(frozen.template) }),
+  }
+  const move = problems.length === 0 ? 'pass' : 'block'
+  const moved = await moveCampaign(redis, campaign, move, config.retentionMs, { epoch: campaign.epoch, fields })
+  log.info({ campaign: idOf(campaign), state: moved.kind === 'missing' ? 'missing' : moved.state }, 'preflight.ended')
+  if (moved.kind !== 'moved') return false
+  // Only what the record named before: an upload that is under way, or another preflight, may be writing beside it.
+  await removeFiles(folder, [campaign.snapshot])
+  return true
+}
+
+const nobody = (): Tally => ({
+  recipients: 0,
+  refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0 },
+  excluded: 0,
+})
+
+/** Trouble with the files, told without their place on the server. */
+function unreadable(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+  return `the recipients could not be read or written down on the server${code}; its log tells more`
+}

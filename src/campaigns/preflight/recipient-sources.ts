@@ -1,0 +1,175 @@
+// Where the recipients of a campaign come from, each source as a stream of candidates: contacts by tag, rows of an
+// uploaded file, or those of an earlier campaign whose message is in one state.
+import { type Definition, STATES_OF_CLASS } from '../definition.ts'
+import { parseCampaignId } from '../campaign-id.ts'
+import { campaignMessageUlid } from '../message-ids.ts'
+import type { ValueSource } from '../parameters.ts'
+import type { Fault } from '../../messages/fault.ts'
+import { parsePhone } from '../../messages/phone.ts'
+import type { State } from '../../messages/lifecycle.ts'
+import { campaignFolder } from '../store/files.ts'
+import { readMarks } from '../store/marks.ts'
+import { type Row, RowsError, readRows } from '../store/rows.ts'
+import { openSnapshot } from '../store/snapshot.ts'
+import { type Campaign, findCampaign, idOf } from '../store/campaigns.ts'
+import { findTag } from '../../contacts/store/tags.ts'
+import { type Member, readMembers } from '../../contacts/store/contacts.ts'
+import { readStates } from '../../messages/store/states.ts'
+import type { Redis } from '../../redis/connect.ts'
+
+/** Somebody who may become a recipient. `where` says to a person where in the source they stand. */
+export type Candidate =
+  | { kind: 'found'; where: string; to: string; values: string[] }
+  | {
+      kind: 'refused'
+      where: string
+      phone: string
+      reason: 'number' | 'parameter' | 'unreadable'
+      explanation: string
+    }
+  | { kind: 'excluded' }
+
+/** Something about the source as a whole that stands in the way. */
+export class SourceProblem extends Error {
+  override name = 'SourceProblem'
+  readonly path: string
+
+  constructor(path: string, message: string) {
+    super(message)
+    this.path = path
+  }
+}
+
+/** All candidates in their order. `sources` says which values each needs. */
+export function candidatesOf(
+  deps: { redis: Redis; dataDir: string },
+  campaign: Campaign,
+  sources: readonly ValueSource[],
+): AsyncGenerator<Candidate> {
+  const { recipients } = campaign.definition
+  if ('tags' in recipients) return contacts(deps.redis, campaign.account, recipients, sources)
+  if ('rows' in recipients)
+    return rows(campaignFolder(deps.dataDir, campaign), campaign, recipients.rows.phone, sources)
+  return earlier(deps, recipients)
+}
+
+/** Tags that the account does not have. One in `except` would let people through who must get nothing. */
+export async function unknownTags(redis: Redis, { account, definition }: Campaign): Promise<Fault[]> {
+  const { recipients } = definition
+  if (!('tags' in recipients)) return []
+  const named = [
+    ...recipients.tags.map((tag, i) => ({ tag, path: `recipients.tags[${i}]` })),
+    ...recipients.except.map((tag, i) => ({ tag, path: `recipients.except[${i}]` })),
+  ]
+  const found = await Promise.all(named.map(({ tag }) => findTag(redis, account, tag)))
+  return named
+    .filter((_each, i) => found[i] === undefined)
+    .map(({ tag, path }) => ({ path, message: `there is no tag ${tag}` }))
+}
+
+/** Members read at a time: about 1 ms of Redis. */
+const MEMBERS_AT_ONCE = 1_000
+
+async function* contacts(
+  redis: Redis,
+  account: number,
+  { tags, except }: Extract<Definition['recipients'], { tags: unknown }>,
+  sources: readonly ValueSource[],
+): AsyncGenerator<Candidate> {
+  const excluded = new Set(except)
+  for (const tag of new Set(tags)) {
+    for (let after = 0, more = true; more; ) {
+      const members = await readMembers(redis, account, tag, after, MEMBERS_AT_ONCE)
+      for (const member of members) {
+        if (member.tags.some((each) => excluded.has(each))) yield { kind: 'excluded' }
+        else yield withValues(`contact ${member.id}`, member.phone, sources, (source) => valueOfMember(member, source))
+      }
+      after = members.at(-1)?.membership ?? after
+      more = members.length === MEMBERS_AT_ONCE
+    }
+  }
+}
+
+function valueOfMember(member: Member, source: ValueSource): string | null {
+  if (source === 'contact.name') return member.name
+  if (source === 'contact.email') return member.email
+  return source === 'contact.phone' ? member.phone : null
+}
+
+async function* rows(
+  folder: string,
+  { rows_file }: Campaign,
+  phoneColumn: string,
+  sources: readonly ValueSource[],
+): AsyncGenerator<Candidate> {
+  const needed = [phoneColumn, ...sources.map((source) => source.slice('row.'.length))]
+  const rowsOfFile = readRows(folder, rows_file, needed)
+  for await (const row of withProblem('recipients.rows', rowsOfFile)) {
+    const where = `line ${row.line}`
+    if (row.kind === 'broken') {
+      yield { kind: 'refused', where, phone: '', reason: 'unreadable', explanation: row.explanation }
+      continue
+    }
+    const typed = row.cells.get(phoneColumn) ?? ''
+    const phone = parsePhone(typed)
+    if (!phone.ok) yield { kind: 'refused', where, phone: typed, reason: 'number', explanation: phone.message }
+    else yield withValues(where, phone.digits, sources, (source) => row.cells.get(source.slice('row.'.length)) ?? null)
+  }
+}
+
+/** The rows; a fault of the file as a whole is thrown as a SourceProblem at `path`. */
+async function* withProblem(path: string, rowsOfFile: AsyncGenerator<Row>): AsyncGenerator<Row> {
+  try {
+    yield* rowsOfFile
+  } catch (error) {
+    throw error instanceof RowsError ? new SourceProblem(path, error.message) : error
+  }
+}
+
+function withValues(
+  where: string,
+  to: string,
+  sources: readonly ValueSource[],
+  valueFor: (source: ValueSource) => string | null,
+): Candidate {
+  const values: string[] = []
+  for (const source of sources) {
+    const value = valueFor(source)
+    if (value === null || value === '') {
+      return { kind: 'refused', where, phone: to, reason: 'parameter', explanation: `${source} is empty` }
+    }
+    values.push(value)
+  }
+  return { kind: 'found', where, to, values }
+}
+
+const EARLIER_AT_ONCE = 500
+
+async function* earlier(
+  { redis, dataDir }: { redis: Redis; dataDir: string },
+  recipients: Extract<Definition['recipients'], { campaign: string }>,
+): AsyncGenerator<Candidate> {
+  const id = parseCampaignId(recipients.campaign)
+  const before = id && (await findCampaign(redis, id))
+  if (!before) throw new SourceProblem('recipients', `the campaign ${recipients.campaign} is not kept any more`)
+  const snapshot = await openSnapshot(campaignFolder(dataDir, before), before.snapshot)
+  const wanted: readonly State[] = STATES_OF_CLASS[recipients.class]
+  try {
+    for (let index = 0; index < before.total; ) {
+      const people = await snapshot.read(index, EARLIER_AT_ONCE)
+      const ulids = people.map(({ to }, i) => campaignMessageUlid(idOf(before), before.started_at ?? 0, index + i, to))
+      const states = await readStates(redis, before.lane, ulids)
+      // What became of those whose record has expired, the campaign knows.
+      const marks = await readMarks(redis, before, index, people.length)
+      for (const [i, { to, values }] of people.entries()) {
+        const state = states[i] ?? marks[i]
+        if (state !== undefined && state !== 'not_kept' && wanted.includes(state)) {
+          yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
+        }
+      }
+      index += people.length
+    }
+  } finally {
+    await snapshot.close()
+  }
+}

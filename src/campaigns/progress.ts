@@ -1,0 +1,45 @@
+// How far a campaign is. The counts in Redis change in the same step as each message, and what nobody has taken up yet
+// is what is left of the total: so the figures add up to the number of recipients at every moment, by construction.
+import { type CampaignState, hasEnded } from './states.ts'
+import { STATES, type State } from '../messages/lifecycle.ts'
+
+/** How many recipients are in each state; the sum is the number of recipients. */
+export type Shares = Record<State, number>
+
+const NONE: Shares = {
+  queued: 0,
+  sending: 0,
+  unconfirmed: 0,
+  sent: 0,
+  delivered: 0,
+  read: 0,
+  failed: 0,
+  expired: 0,
+  cancelled: 0,
+  unknown: 0,
+}
+
+/** `counts` of the messages that have a record, by state. Recipients without one wait, or were never taken up. */
+export function sharesOf(counts: Partial<Shares>, total: number, state: CampaignState): Shares {
+  const shares: Shares = { ...NONE, ...counts }
+  const untouched = Math.max(0, total - STATES.reduce((sum, each) => sum + shares[each], 0))
+  shares[state === 'cancelled' ? 'cancelled' : 'queued'] += untouched
+  return shares
+}
+
+/** Recipients whose message can still change by our own doing. */
+export const unsettled = (shares: Shares): number => shares.queued + shares.sending + shares.unconfirmed
+
+/**
+ * Seconds until the last message leaves: at the rate measured lately, else at the pace of the lane shared with
+ * `running` campaigns; undefined when nothing is on its way.
+ */
+export function secondsLeft(
+  shares: Shares,
+  state: CampaignState,
+  pace: { measured: number; laneRate: number; running: number },
+): number | undefined {
+  if (hasEnded(state) || state === 'paused') return undefined
+  const rate = pace.measured > 0 ? pace.measured : pace.laneRate / Math.max(1, pace.running)
+  return Math.ceil(shares.queued / rate)
+}

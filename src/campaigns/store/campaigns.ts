@@ -1,0 +1,259 @@
+// Campaign records: one hash each, beside the lane's messages, so that a message is claimed and counted in one step
+// with it. Every change of state goes through one Lua step that knows from which states it is allowed.
+import { z } from 'zod'
+import { storedDefinitionSchema } from '../definition.ts'
+import { type CampaignId, campaignId, parseCampaignId } from '../campaign-id.ts'
+import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove } from '../states.ts'
+import { templateSchema } from '../../messages/templates/template.ts'
+import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
+import { preflightSchema } from './preflight-report.ts'
+import { defineScript } from '../../redis/lua.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { createHash, isThere } from '../../redis/hashes.ts'
+import {
+  awakeCampaignsKey,
+  campaignCountsKey,
+  campaignKey,
+  campaignMarksKey,
+  campaignsOfAccountKey,
+  rootKeys,
+} from '../../redis/keys.ts'
+import { nextId } from '../../redis/sequence.ts'
+
+const optionalTime = z.coerce.number().int().optional()
+const rate = z.coerce.number().nonnegative()
+
+export const campaignSchema = z.object({
+  account: z.coerce.number().int().positive(),
+  lane: z.coerce.number().int().positive(),
+  number: z.coerce.number().int().positive(),
+  state: z.enum(CAMPAIGN_STATES),
+  /** Counts the pieces of work begun for it; whoever works for an earlier one stops. */
+  epoch: z.coerce.number().int().default(0),
+  definition: jsonText.pipe(storedDefinitionSchema),
+  /** Why it is paused; empty unless it is. */
+  reason: z.string().default(''),
+  /** Times are epoch ms, on the clock of Redis. */
+  created_at: z.coerce.number().int(),
+  scheduled_at: optionalTime,
+  started_at: optionalTime,
+  resumed_at: optionalTime,
+  ended_at: optionalTime,
+  /** Starts as soon as it is ready: a new run for some recipients of an earlier campaign. */
+  starts_itself: z
+    .enum(['0', '1'])
+    .default('0')
+    .transform((flag) => flag === '1'),
+  /** Whether it keeps the states of its recipients; one that was started by an older version adopts them first. */
+  keeps_marks: z
+    .enum(['0', '1'])
+    .default('0')
+    .transform((flag) => flag === '1'),
+  /** Times that its latest preflight was begun; those that ended in order, unfinished, are taken off again. */
+  preflight_starts: z.coerce.number().int().default(0),
+  /** File of uploaded rows and folder of frozen recipients, names inside the campaign's folder. */
+  rows_file: z.string().default(''),
+  snapshot: z.string().default(''),
+  /** What the latest preflight found. */
+  preflight: jsonText.pipe(preflightSchema).optional(),
+  /** The approved template as it was at preflight. */
+  template: jsonText.pipe(templateSchema).optional(),
+  /** Recipients; 0 before preflight. */
+  total: z.coerce.number().int().nonnegative().default(0),
+  /** Place of the recipient that is fed next. */
+  next: z.coerce.number().int().nonnegative().default(0),
+  /** When the fan-out last gave a sign of life. */
+  beat: z.coerce.number().int().default(0),
+  /** Messages taken up per second lately. */
+  rate: rate.default(0),
+  /** Messages per second that throttling holds it to. */
+  pace: z.union([z.literal('').transform(() => undefined), rate]).optional(),
+})
+export type Campaign = z.infer<typeof campaignSchema>
+
+export const idOf = ({ lane, number }: CampaignId): string => campaignId({ lane, number })
+
+/** An id for a new campaign of the lane; one that nobody uses leaves a gap. */
+export async function newCampaignId(redis: Redis, lane: number): Promise<CampaignId> {
+  return { lane, number: await nextId(redis, 'campaign') }
+}
+
+/**
+ * Creates a draft and returns its id, a new one unless it brings its number. A campaign that is there already stays as it
+ * is, in whatever state it is by now.
+ */
+export async function createCampaign(
+  redis: Redis,
+  campaign: Pick<Campaign, 'account' | 'lane' | 'definition'> & Partial<Pick<Campaign, 'number' | 'starts_itself'>>,
+  nowMs: number,
+): Promise<CampaignId> {
+  const { account, lane, definition } = campaign
+  const number = campaign.number ?? (await newCampaignId(redis, lane)).number
+  const record = {
+    ...{ account, lane, number, state: 'draft', created_at: nowMs, definition: JSON.stringify(definition) },
+    starts_itself: campaign.starts_itself ? '1' : '0',
+  }
+  // Before anything that a worker must look after can happen to it.
+  await redis.sadd(rootKeys.campaignLanes, lane)
+  await createHash(redis, campaignKey(lane, number), record)
+  // Dies before this: nobody was told of it, and a repeat of the request lists it.
+  await listCampaign(redis, { lane, number, account, created_at: nowMs })
+  return { lane, number }
+}
+
+/** Puts a campaign on its account's list. Doing it twice changes nothing. */
+export async function listCampaign(
+  redis: Redis,
+  campaign: Pick<Campaign, 'account' | 'lane' | 'number' | 'created_at'>,
+): Promise<void> {
+  await redis.zadd(campaignsOfAccountKey(campaign.account), 'NX', campaign.created_at, idOf(campaign))
+}
+
+export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campaign | undefined> {
+  const raw = await redis.hgetall(campaignKey(id.lane, id.number))
+  return isThere(raw) ? readRecord(campaignSchema, `campaign ${idOf(id)}`, raw) : undefined
+}
+
+/** The account's campaign by its id; undefined as well for one of another account. */
+export async function findOwnCampaign(redis: Redis, account: number, name: string): Promise<Campaign | undefined> {
+  const id = parseCampaignId(name)
+  const campaign = id && (await findCampaign(redis, id))
+  return campaign?.account === account ? campaign : undefined
+}
+
+const moveScript = defineScript('campaign-move', 4)
+const takeoverScript = defineScript('campaign-takeover', 1)
+const moveReply = z.union([
+  z.tuple([z.literal('missing')]),
+  z.tuple([z.enum(['moved', 'refused']), z.enum(CAMPAIGN_STATES), z.coerce.number()]),
+])
+
+/** Stands for the time on the clock of Redis in a field that a move writes. */
+export const NOW = '@now'
+
+export interface MoveOptions {
+  /** Only in this epoch. */
+  epoch?: number
+  /** A new epoch begins. */
+  begins?: boolean
+  /** So many recipients before the cursor are fed once more. */
+  rewind?: number
+  fields?: Record<string, string | number>
+}
+
+export type MoveResult =
+  | { kind: 'missing' }
+  /** `state` and `epoch` are those it has now. */
+  | { kind: 'moved' | 'refused'; state: Campaign['state']; epoch: number }
+
+/** Moves the campaign as the table of states says; an ended one is kept for `keepMs` from then on. */
+export async function moveCampaign(
+  redis: Redis,
+  { lane, number }: CampaignId,
+  move: CampaignMove,
+  keepMs: number,
+  { epoch, begins = false, rewind = 0, fields = {} }: MoveOptions = {},
+): Promise<MoveResult> {
+  const { from, to } = CAMPAIGN_MOVES[move]
+  const reply = moveReply.parse(
+    await moveScript(
+      redis,
+      [
+        ...[campaignKey(lane, number), awakeCampaignsKey(lane)],
+        ...[campaignCountsKey(lane, number), campaignMarksKey(lane, number)],
+      ],
+      [
+        number,
+        to,
+        `,${from.join(',')},`,
+        epoch ?? '',
+        begins ? '1' : '0',
+        rewind,
+        keepMs,
+        ...Object.entries(fields).flat(),
+      ],
+    ),
+  )
+  const [kind, state, now] = reply
+  // After the move, so that a worker that finds the lane without a campaign in between is corrected by this.
+  if (kind === 'moved') await addCampaignLane(redis, lane)
+  return kind === 'missing' || state === undefined || now === undefined
+    ? { kind: 'missing' }
+    : { kind, state, epoch: now }
+}
+
+export type TakeOver =
+  | { kind: 'taken'; epoch: number }
+  /** Somebody works on it, or may do so; `beat` is the latest heartbeat. */
+  | { kind: 'on'; beat: string }
+  /** It does not run. */
+  | { kind: 'over' }
+
+const takeoverReply = z.union([
+  z.tuple([z.literal('taken'), z.number()]),
+  z.tuple([z.literal('on'), z.string()]),
+  z.tuple([z.literal('over')]),
+])
+
+/**
+ * Begins a new epoch of a running campaign that nobody has worked on for `silentMs`. `seenBeat` is the heartbeat that the
+ * caller saw when it looked before: unless it is still the same, somebody is at work and was only slow to write it.
+ */
+export async function takeOver(redis: Redis, id: CampaignId, silentMs: number, seenBeat?: string): Promise<TakeOver> {
+  const args = [silentMs, seenBeat ?? '']
+  const reply = takeoverReply.parse(await takeoverScript(redis, [campaignKey(id.lane, id.number)], args))
+  if (reply[0] === 'taken') return { kind: 'taken', epoch: reply[1] }
+  return reply[0] === 'on' ? { kind: 'on', beat: reply[1] } : { kind: 'over' }
+}
+
+const beatScript = defineScript('campaign-beat', 1)
+
+/** Whoever works on the campaign in this epoch is there, although its round takes long. */
+export async function beatCampaign(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
+  await beatScript(redis, [campaignKey(lane, number)], [epoch])
+}
+
+/**
+ * Counts that a preflight of the campaign begins (1), or that one was given up in order (-1), and returns how many have
+ * begun without an end. A move that begins a check sets them to 0.
+ */
+export const countPreflight = (redis: Redis, { lane, number }: CampaignId, by: 1 | -1): Promise<number> =>
+  redis.hincrby(campaignKey(lane, number), 'preflight_starts', by)
+
+/** How many campaigns run on the lane. */
+export async function runningOn(redis: Redis, lane: number): Promise<number> {
+  return (await redis.hvals(awakeCampaignsKey(lane))).filter((state) => state === 'running').length
+}
+
+/** A campaign that a worker has to look after. */
+export interface AwakeCampaign {
+  id: CampaignId
+  state: string
+}
+
+/** Campaigns of all lanes that move by themselves, with their states. */
+export async function awakeCampaigns(redis: Redis): Promise<AwakeCampaign[]> {
+  const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
+  const awake = await Promise.all(
+    lanes.map(async (lane) => {
+      const states = Object.entries(await redis.hgetall(awakeCampaignsKey(lane)))
+      if (states.length === 0) await forgetCampaignLane(redis, lane)
+      return states.map(([number, state]) => ({ id: { lane, number: Number(number) }, state }))
+    }),
+  )
+  return awake.flat()
+}
+
+/** The lane has a campaign that moves by itself: workers look after it. */
+export async function addCampaignLane(redis: Redis, lane: number): Promise<void> {
+  await redis.sadd(rootKeys.campaignLanes, lane)
+}
+
+/**
+ * Takes a lane off the list of those with campaigns, and puts it back when one has come meanwhile. Should this process
+ * die in between, the sweep's slow round over all lanes finds the campaign.
+ */
+async function forgetCampaignLane(redis: Redis, lane: number): Promise<void> {
+  await redis.srem(rootKeys.campaignLanes, lane)
+  if ((await redis.hlen(awakeCampaignsKey(lane))) > 0) await addCampaignLane(redis, lane)
+}

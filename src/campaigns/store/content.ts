@@ -1,0 +1,46 @@
+// The content of a campaign's messages, made once more from what the campaign defines and what was filled in for the
+// recipient: kept with every message it would take as much room as all else together.
+import type { SendPayload } from '../../jobs/send.ts'
+import { offerOf } from '../definition.ts'
+import { compileComponents } from '../parameters.ts'
+import { type Campaign, findCampaign } from './campaigns.ts'
+import type { MessageRecord } from '../../messages/store/records.ts'
+import type { Redis } from '../../redis/connect.ts'
+
+/** Reads each campaign of one lane once. Open it for a page of messages, no longer: campaigns change. */
+export function createCampaignContent(redis: Redis, lane: number) {
+  const known = new Map<number, Promise<Campaign | undefined>>()
+
+  const campaignOf = (run: number): Promise<Campaign | undefined> => {
+    const reading = known.get(run) ?? findCampaign(redis, { lane, number: run })
+    known.set(run, reading)
+    return reading
+  }
+
+  return {
+    /** Whether messages of the campaign can still be sent: a cancelled one sends none, nor one that is not kept any more. */
+    async isOver(run: number): Promise<boolean> {
+      const campaign = await campaignOf(run)
+      return campaign === undefined || campaign.state === 'cancelled'
+    },
+
+    /** The payload of a message, or undefined when the record does not hold what was filled in. */
+    async payloadOf(message: MessageRecord & { run: number }): Promise<SendPayload | undefined> {
+      const campaign = await campaignOf(message.run)
+      if (campaign === undefined || message.filled === undefined) return undefined
+      const { template, recipients } = campaign.definition
+      const compiled = compileComponents(template.components, offerOf(recipients))
+      if (!compiled.ok) return undefined
+      const components = compiled.compiled.fill(message.filled)
+      return {
+        v: 1,
+        to: message.to,
+        class: 'campaign',
+        content: { type: 'template', template: { name: template.name, language: template.language, components } },
+        filled: [...message.filled],
+        until: message.validUntil,
+        run: message.run,
+      }
+    },
+  }
+}

@@ -1,0 +1,85 @@
+// The list of an account's campaigns. Up to a page only states are looked at, and of those on it neither what they send nor
+// their template is kept: an older version took definitions of up to 256 KB, and a page has up to 1,000 of them.
+import { z } from 'zod'
+import { listedDefinitionSchema } from '../definition.ts'
+import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
+import { CAMPAIGN_STATES, type CampaignState } from '../states.ts'
+import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
+import { campaignSchema, idOf } from './campaigns.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isThere } from '../../redis/hashes.ts'
+import { campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
+
+/** Which of an account's campaigns are listed: those in one of the states, and of those a page. */
+export interface CampaignPage {
+  offset: number
+  limit: number
+  /** Undefined: in whatever state. */
+  states?: readonly CampaignState[] | undefined
+}
+
+/** What is read of a campaign to list it: neither what it sends nor its template. */
+const listedSchema = campaignSchema.extend({ definition: jsonText.pipe(listedDefinitionSchema) }).omit({
+  template: true,
+})
+export type ListedCampaign = z.infer<typeof listedSchema>
+const LISTED_FIELDS = Object.keys(listedSchema.shape)
+
+/** Names looked through at a time, and campaigns read at a time: an older version took definitions of up to 256 KB. */
+const NAMES_AT_ONCE = 200
+const READ_AT_ONCE = 10
+
+/**
+ * The account's campaigns, the latest first. Those that are not kept any more are taken off the list. Up to the page only
+ * their states are looked at, in slices: an account has hundreds of campaigns, not millions, and an index by state would
+ * be one more thing that can go wrong. The page comes a few at a time.
+ */
+export async function* listCampaigns(
+  redis: Redis,
+  account: number,
+  { offset, limit, states }: CampaignPage,
+): AsyncGenerator<ListedCampaign[]> {
+  const key = campaignsOfAccountKey(account)
+  let passed = 0
+  for (let at = 0; passed < offset + limit; ) {
+    // Without a condition whoever comes before the page need not be looked at.
+    const skips = states === undefined ? offset - passed : 0
+    if (skips > 0) {
+      at += skips
+      passed += skips
+    }
+    const most = states === undefined ? Math.min(NAMES_AT_ONCE, offset + limit - passed) : NAMES_AT_ONCE
+    const names = await redis.zrevrange(key, at, at + most - 1)
+    if (names.length === 0) return
+    const found = await statesOf(redis, names)
+    const gone = names.filter((_name, i) => found[i] === undefined)
+    if (gone.length > 0) await redis.zrem(key, ...gone)
+    at += names.length - gone.length
+    const wanted = found.flatMap((each) =>
+      each && (states === undefined || states.includes(each.state)) ? [each.id] : [],
+    )
+    const shown = wanted.slice(Math.max(0, offset - passed), offset + limit - passed)
+    passed += wanted.length
+    for (let from = 0; from < shown.length; from += READ_AT_ONCE) {
+      const read = await Promise.all(shown.slice(from, from + READ_AT_ONCE).map((id) => findListed(redis, id)))
+      yield read.flatMap((campaign) => campaign ?? [])
+    }
+  }
+}
+
+/** The states of campaigns by their names, in one round trip; undefined for one that is not kept any more. */
+async function statesOf(redis: Redis, names: readonly string[]) {
+  return Promise.all(
+    names.map(async (name) => {
+      const id = parseCampaignId(name)
+      const state = id && (await redis.hget(campaignKey(id.lane, id.number), 'state'))
+      return id && state ? { id, state: readRecord(z.enum(CAMPAIGN_STATES), `campaign ${name}`, state) } : undefined
+    }),
+  )
+}
+
+async function findListed(redis: Redis, { lane, number }: CampaignId): Promise<ListedCampaign | undefined> {
+  const values = await redis.hmget(campaignKey(lane, number), ...LISTED_FIELDS)
+  const raw = Object.fromEntries(LISTED_FIELDS.flatMap((field, i) => (values[i] === null ? [] : [[field, values[i]]])))
+  return isThere(raw) ? readRecord(listedSchema, `campaign ${idOf({ lane, number })}`, raw) : undefined
+}

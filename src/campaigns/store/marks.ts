@@ -1,0 +1,102 @@
+// What a campaign knows of each of its recipients beyond the records of their messages: the state, half a byte each, in
+// the order of its list. The Lua step that changes a message writes it (messages/store/scripts/message-lifecycle.lua), so it is as true as
+// the record and outlives it: whoever has a mark was claimed once and is never fed again, however old the record.
+import { z } from 'zod'
+import type { CampaignId } from '../campaign-id.ts'
+import { STATES, type State } from '../../messages/lifecycle.ts'
+import { countsOf } from './counts.ts'
+import { defineScript } from '../../redis/lua.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { campaignCountsKey, campaignKey, campaignMarksKey, messageKey } from '../../redis/keys.ts'
+
+/** `not_kept`: of a campaign that began before campaigns kept this; what became of the message cannot be known any more. */
+export type Mark = State | 'not_kept'
+
+const NOT_KEPT = 15
+/** Recipients whose marks are read at a time: 16 KB. */
+const AT_ONCE = 32_768
+
+/** The mark at a place of the piece that begins with an even place; undefined for a message that was never claimed. */
+function markAt(bytes: Uint8Array, place: number): Mark | undefined {
+  const byte = bytes[place >> 1] ?? 0
+  const mark = place % 2 === 0 ? byte >> 4 : byte & 15
+  return mark === NOT_KEPT ? 'not_kept' : STATES[mark - 1]
+}
+
+/** The marks of `count` recipients from the one at place `from`, in their order. */
+export async function readMarks(
+  redis: Redis,
+  { lane, number }: CampaignId,
+  from: number,
+  count: number,
+): Promise<(Mark | undefined)[]> {
+  if (count <= 0) return []
+  const first = from >> 1
+  const bytes = await redis.getrangeBuffer(campaignMarksKey(lane, number), first, (from + count - 1) >> 1)
+  return Array.from({ length: count }, (_, i) => markAt(bytes, from + i - 2 * first))
+}
+
+/** All recipients with their marks, from the one at place `from` to the end of the list, a piece at a time. */
+async function* pieces(redis: Redis, id: CampaignId, from: number, total: number) {
+  for (let at = from; at < total; at += AT_ONCE) {
+    yield { at, marks: await readMarks(redis, id, at, Math.min(AT_ONCE, total - at)) }
+  }
+}
+
+/** Place of the first recipient from `from` on whose message was never claimed; `total` when there is none. */
+export async function firstUnclaimed(redis: Redis, id: CampaignId, from: number, total: number): Promise<number> {
+  for await (const { at, marks } of pieces(redis, id, from, total)) {
+    const found = marks.indexOf(undefined)
+    if (found !== -1) return at + found
+  }
+  return total
+}
+
+/** Places of the recipients whose message was claimed and is not settled, a piece of the list at a time. */
+export async function* unsettledPlaces(redis: Redis, id: CampaignId, total: number): AsyncGenerator<number[]> {
+  for await (const { at, marks } of pieces(redis, id, 0, total)) {
+    const places = marks.flatMap((mark, i) =>
+      mark === 'queued' || mark === 'sending' || mark === 'unconfirmed' ? [at + i] : [],
+    )
+    if (places.length > 0) yield places
+  }
+}
+
+const adoptScript = defineScript('campaign-adopt', 1)
+
+/**
+ * Marks recipients of a campaign that began before campaigns kept marks, from their records. `isOld`: the records of
+ * those that were fed may have expired, so whoever has none is marked `not_kept` and gets nothing more.
+ */
+export async function adoptMarks(
+  redis: Redis,
+  { lane, number }: CampaignId,
+  from: number,
+  ulids: readonly string[],
+  isOld: boolean,
+): Promise<void> {
+  const args = [messageKey(lane, ''), from, isOld ? NOT_KEPT : '', ...ulids]
+  await adoptScript(redis, [campaignMarksKey(lane, number)], args)
+}
+
+const adopted = z.tuple([
+  z.tuple([z.null(), z.record(z.string(), z.string())]),
+  z.tuple([z.null(), z.instanceof(Buffer).nullable()]),
+])
+
+/**
+ * The end of adopting: those that were marked `not_kept` and had never been claimed are counted as unknown, so that the
+ * figures add up, and the campaign says that it keeps marks.
+ */
+export async function endAdopting(redis: Redis, { lane, number }: CampaignId, total: number): Promise<void> {
+  const [counts, marks] = [campaignCountsKey(lane, number), campaignMarksKey(lane, number)]
+  const [[, hash], [, bytes]] = adopted.parse(await redis.multi().hgetall(counts).getBuffer(marks).exec())
+  const claimed = Object.values(countsOf(hash)).reduce((sum, count) => sum + count, 0)
+  let uncounted = -claimed
+  for (let place = 0; bytes !== null && place < total; place += 1) {
+    if (markAt(bytes, place) !== undefined) uncounted += 1
+  }
+  const end = redis.multi().hset(campaignKey(lane, number), 'keeps_marks', '1')
+  if (uncounted > 0) end.hincrby(counts, 'n', uncounted)
+  await end.exec()
+}

@@ -1,0 +1,58 @@
+// One round of a fan-out in Redis: the cursor moves and the picture for the next round is read, in one step.
+import { z } from 'zod'
+import { laneQueue } from '../../lanes/lanes.ts'
+import type { CampaignId } from '../campaign-id.ts'
+import { type Counts, countsOf } from './counts.ts'
+import { defineScript } from '../../redis/lua.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { awakeCampaignsKey, campaignCountsKey, campaignKey, laneBacklogKeys, throttledKey } from '../../redis/keys.ts'
+
+/** How a running campaign and its lane stand. */
+export interface RoundPicture {
+  /** Clock of Redis, epoch ms. */
+  nowMs: number
+  /** Place of the recipient that is fed next. */
+  next: number
+  counts: Counts
+  /** Of the unknown ones, those that a worker died with in hand. */
+  lost: number
+  /** Campaigns that run on the lane, this one included. */
+  running: number
+  /** Jobs of the lane, of whatever origin. */
+  backlog: number
+  /** How often the provider has thrown a message of the lane back for being too fast. */
+  throttled: number
+}
+
+const roundScript = defineScript('campaign-round', 8)
+const roundReply = z.union([
+  z.tuple([z.literal('over')]),
+  z.tuple([z.literal('on'), z.number(), z.number(), z.number(), z.number(), z.number(), z.array(z.string())]),
+])
+
+/** Moves the cursor if asked to; undefined when the campaign does not run in this epoch any more. */
+export async function takeRound(
+  redis: Redis,
+  { lane, number }: CampaignId,
+  epoch: number,
+  say: { cursor?: { from: number; to: number } | undefined; rate: number; pace: number | undefined },
+): Promise<RoundPicture | undefined> {
+  const { waiting, prioritized, delayed, active } = laneBacklogKeys(lane, laneQueue(lane))
+  const keys = [campaignKey(lane, number), campaignCountsKey(lane, number), awakeCampaignsKey(lane)]
+  const reply = roundReply.parse(
+    await roundScript(
+      redis,
+      [...keys, waiting, prioritized, delayed, active, throttledKey(lane)],
+      [epoch, say.cursor?.from ?? '', say.cursor?.to ?? '', say.rate.toFixed(2), say.pace?.toFixed(2) ?? ''],
+    ),
+  )
+  if (reply[0] === 'over') return undefined
+  const [, nowMs, next, running, backlog, throttled, flat] = reply
+  const hash = Object.fromEntries(flat.flatMap((letter, i) => (i % 2 === 0 ? [[letter, flat[i + 1] ?? '0']] : [])))
+  return { nowMs, next, running, backlog, throttled, counts: countsOf(hash), lost: Number(hash.lost ?? 0) }
+}
+
+/** The provider has thrown a message of the lane back for being too fast. */
+export async function noteThrottled(redis: Redis, lane: number): Promise<void> {
+  await redis.incr(throttledKey(lane))
+}

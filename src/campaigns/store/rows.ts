@@ -1,0 +1,112 @@
+// The rows of an uploaded file, whatever its format, in flat memory.
+import { z } from 'zod'
+import { formatOf, readRowsFile } from './files.ts'
+import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { createTurns } from '../../files/turns.ts'
+
+export type Row =
+  | { kind: 'row'; line: number; cells: ReadonlyMap<string, string> }
+  | { kind: 'broken'; line: number; explanation: string }
+
+/** The file as a whole cannot be used. The message is for the person who uploaded it. */
+export class RowsError extends Error {
+  override name = 'RowsError'
+}
+
+/** Columns of a row; a file with more is no list of people. With 65,000 of them a row took 8 ms. */
+const MOST_COLUMNS = 1_000
+
+/**
+ * The rows with the cells of the `needed` columns. `line` counts from 1. A row that cannot be read is reported as such
+ * and does not stop the others. Throws a RowsError for CSV without one of these columns, or with too many.
+ */
+export async function* readRows(folder: string, rowsFile: string, needed: readonly string[]): AsyncGenerator<Row> {
+  const bytes = readRowsFile(folder, rowsFile)
+  yield* formatOf(rowsFile) === 'csv' ? csvRows(bytes, needed) : ndjsonRows(bytes, needed)
+}
+
+async function* csvRows(bytes: AsyncIterable<Buffer>, needed: readonly string[]): AsyncGenerator<Row> {
+  let header: { count: number; at: [column: string, place: number][] } | undefined
+  try {
+    for await (const { line, cells } of csvRecords(bytes)) {
+      if (header === undefined) {
+        header = { count: cells.length, at: placesOf(cells, needed) }
+        continue
+      }
+      // Spreadsheets leave lines of empty cells behind their last row.
+      if (cells.every((cell) => cell.trim() === '')) continue
+      if (cells.length > header.count && cells.slice(header.count).some((cell) => cell.trim() !== '')) {
+        yield { kind: 'broken', line, explanation: `expected ${header.count} cells, got ${cells.length}` }
+        continue
+      }
+      const found = header.at.map(([column, place]): [string, string] => [column, cells[place]?.trim() ?? ''])
+      yield { kind: 'row', line, cells: new Map(found) }
+    }
+  } catch (error) {
+    if (!(error instanceof UnclosedQuoteError)) throw error
+    yield { kind: 'broken', line: error.line, explanation: `${error.message}, so that nothing after it can be read` }
+  }
+  if (header === undefined) placesOf([], needed)
+}
+
+/** Where each needed column stands, the last one of a name; throws a RowsError. */
+function placesOf(header: readonly string[], needed: readonly string[]): [column: string, place: number][] {
+  if (header.length > MOST_COLUMNS) {
+    throw new RowsError(`the file has ${header.length} columns, at most ${MOST_COLUMNS} are allowed`)
+  }
+  const places = new Map(header.map((cell, place) => [cell.trim(), place]))
+  const missing = needed.filter((column) => !places.has(column))
+  if (missing.length > 0) {
+    throw new RowsError(`the file has no column ${missing.map((name) => `"${name}"`).join(', ')}`)
+  }
+  return needed.map((column) => [column, places.get(column) ?? 0])
+}
+
+const rowSchema = z.record(z.string(), z.unknown())
+/** A row is a few values; one that grows past this is no row, and memory must stay flat. */
+const MAX_LINE = 64 * 1024
+
+async function* ndjsonRows(bytes: AsyncIterable<Buffer>, needed: readonly string[]): AsyncGenerator<Row> {
+  let line = 0
+  const taken = createTurns()
+  for await (const text of linesOf(bytes)) {
+    line += 1
+    await taken(text.length)
+    if (text.trim() !== '') yield ndjsonRow(line, text, needed)
+  }
+}
+
+function ndjsonRow(line: number, text: string, needed: readonly string[]): Row {
+  if (text.length > MAX_LINE) return { kind: 'broken', line, explanation: `longer than ${MAX_LINE} characters` }
+  const parsed = rowSchema.safeParse(jsonOf(text))
+  if (!parsed.success) return { kind: 'broken', line, explanation: 'not a JSON object' }
+  const cells = new Map<string, string>()
+  for (const column of needed) {
+    const value = Object.hasOwn(parsed.data, column) ? parsed.data[column] : undefined
+    if (typeof value === 'string') cells.set(column, value.trim())
+    else if (typeof value === 'number' || typeof value === 'boolean') cells.set(column, String(value))
+  }
+  return { kind: 'row', line, cells }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Lines without their ends; of one that is too long, just enough to tell. */
+async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const piece of bytes) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > 2 * MAX_LINE) rest = rest.slice(0, MAX_LINE + 1)
+    yield* lines
+  }
+  rest += decoder.decode()
+  if (rest !== '') yield rest
+}

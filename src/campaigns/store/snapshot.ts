@@ -1,0 +1,152 @@
+// The frozen recipients of a campaign: a folder with
+//   recipients.ndjson   a line per recipient, in order: ["4917012345678","Ann","Berlin"], number and values filled in
+//   places.bin          where every 500th line begins, 8 bytes each, so that any recipient is found without reading on
+//   refused.csv         who was left out, and why
+// Written once, never changed.
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
+import { csvLine } from '../../files/csv.ts'
+
+/** Lines between two known places: what is read at once. */
+const STRIDE = 500
+const PLACE_BYTES = 8
+/** Lines are written in pieces of about this many characters. */
+const WRITE_AT = 128 * 1024
+
+export interface Recipient {
+  /** Digits with country code. */
+  to: string
+  /** What is filled in, in the order of the campaign's sources. */
+  values: string[]
+}
+
+const lineSchema = jsonText
+  .pipe(z.tuple([z.string().regex(/^\d{5,15}$/)], z.string()))
+  .transform(([to, ...values]): Recipient => ({ to, values }))
+
+/** Refused recipients that are written down with an explanation; of a file of 2 MB that held nobody, all were 148 MB. */
+const MOST_REFUSED = 10_000
+/** Of what stands where a phone number should be. */
+const PHONE_SHOWN = 64
+
+/** Begins a snapshot in a folder of its own inside the campaign's. */
+export async function writeSnapshot(campaignFolder: string) {
+  const name = `recipients-${randomUUID()}`
+  const folder = join(campaignFolder, name)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const recipients = await openLines(join(folder, 'recipients.ndjson'))
+  const refused = await openLines(join(folder, 'refused.csv'))
+  await refused.add(csvLine(['where', 'phone', 'reason', 'explanation']))
+  const places: number[] = []
+  let total = 0
+  let refusedInAll = 0
+
+  return {
+    name,
+
+    async add({ to, values }: Recipient): Promise<void> {
+      if (total % STRIDE === 0) places.push(recipients.bytes())
+      total += 1
+      await recipients.add(`${JSON.stringify([to, ...values])}\n`)
+    },
+
+    /** Beyond the first 10,000 they are only counted, in the last line of the file. */
+    async refuse(where: string, phone: string, reason: string, explanation: string): Promise<void> {
+      refusedInAll += 1
+      if (refusedInAll > MOST_REFUSED) return
+      await refused.add(csvLine([where, phone.slice(0, PHONE_SHOWN), reason, explanation]))
+    },
+
+    /** Resolves once all of it is on disk. */
+    async close(): Promise<void> {
+      const more = refusedInAll - MOST_REFUSED
+      if (more > 0) await refused.add(csvLine(['', '', 'more', `${more} more were left out and are not listed`]))
+      await Promise.all([recipients.close(), refused.close()])
+      const bytes = Buffer.alloc(places.length * PLACE_BYTES)
+      for (const [i, place] of places.entries()) bytes.writeDoubleLE(place, i * PLACE_BYTES)
+      const file = await open(join(folder, 'places.bin'), 'wx', 0o600)
+      await file.writeFile(bytes)
+      await file.sync()
+      await file.close()
+    },
+
+    async discard(): Promise<void> {
+      await Promise.all([recipients.abandon(), refused.abandon()])
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export type Snapshot = Awaited<ReturnType<typeof openSnapshot>>
+
+/** Opens a snapshot for reading at any place. Close it. */
+export async function openSnapshot(campaignFolder: string, name: string) {
+  const folder = join(campaignFolder, name)
+  const bytes = await readFile(join(folder, 'places.bin'))
+  const places = Array.from({ length: bytes.length / PLACE_BYTES }, (_, i) => bytes.readDoubleLE(i * PLACE_BYTES))
+  const file = await open(join(folder, 'recipients.ndjson'), 'r')
+  const { size } = await file.stat()
+  let latest: { stride: number; recipients: Recipient[] } | undefined
+
+  /** The lines between two known places; the latest are kept, because a slow lane asks for a few at a time. */
+  async function readStride(stride: number): Promise<Recipient[]> {
+    if (latest?.stride === stride) return latest.recipients
+    const from = places[stride]
+    if (from === undefined) return []
+    const text = await readPiece(file, from, places[stride + 1] ?? size)
+    const lines = text.split('\n').filter(Boolean)
+    const what = `recipients of ${name}`
+    latest = { stride, recipients: lines.map((line) => readRecord(lineSchema, what, line)) }
+    return latest.recipients
+  }
+
+  return {
+    /** Up to `most` recipients from the one at place `index`, at least one unless the list is over. */
+    async read(index: number, most: number): Promise<Recipient[]> {
+      const recipients = await readStride(Math.floor(index / STRIDE))
+      const at = index % STRIDE
+      return recipients.slice(at, at + most)
+    },
+
+    close: (): Promise<void> => file.close(),
+  }
+}
+
+export const refusedFile = (campaignFolder: string, snapshot: string): string =>
+  join(campaignFolder, snapshot, 'refused.csv')
+
+async function readPiece(file: FileHandle, from: number, to: number): Promise<string> {
+  const bytes = Buffer.alloc(to - from)
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, from)
+  if (bytesRead !== bytes.length) throw new Error('the list of recipients is shorter than when it was written')
+  return bytes.toString('utf8')
+}
+
+/** Text that is appended in pieces; what `close` has returned from is on disk. */
+async function openLines(path: string) {
+  const file = await open(path, 'wx', 0o600)
+  let waiting = ''
+  let bytes = 0
+  const flush = async (): Promise<void> => {
+    const piece = waiting
+    waiting = ''
+    await file.appendFile(piece)
+  }
+  return {
+    bytes: () => bytes,
+    async add(text: string): Promise<void> {
+      waiting += text
+      bytes += Buffer.byteLength(text)
+      if (waiting.length >= WRITE_AT) await flush()
+    },
+    async close(): Promise<void> {
+      await flush()
+      await file.sync()
+      await file.close()
+    },
+    abandon: (): Promise<void> => file.close().catch(() => {}),
+  }
+}

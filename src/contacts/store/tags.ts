@@ -1,0 +1,54 @@
+// Tags: the contact lists of an account. A name belongs to one tag, however it is spelled in upper and lower case.
+import { z } from 'zod'
+import { readRecord } from '../../redis/corrupt-record.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { idField } from '../../redis/record-fields.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isThere, readHashes } from '../../redis/hashes.ts'
+import { contactKeys } from '../../redis/keys.ts'
+import { nextId } from '../../redis/sequence.ts'
+
+const tagSchema = z.object({ id: idField, name: z.string().min(1) })
+export type Tag = z.infer<typeof tagSchema>
+
+const createScript = defineScript('contacts-create-tag', 2)
+
+/** An id for a new tag; one that nobody uses leaves a gap. */
+export const newTagId = (redis: Redis): Promise<number> => nextId(redis, 'tag')
+
+/**
+ * Creates a tag, with a new id unless it brings one; when the account has one of this name already, returns that one's
+ * id instead.
+ */
+export async function createTag(
+  redis: Redis,
+  account: number,
+  name: string,
+  given?: number,
+): Promise<{ id: number; isNew: boolean }> {
+  const keys = contactKeys(account)
+  const fresh = given ?? (await newTagId(redis))
+  const owner = await createScript(redis, [keys.tagNames, keys.tag(fresh)], [folded(name), fresh, name])
+  const id = readRecord(idField, 'a tag name', owner)
+  return { id, isNew: id === fresh }
+}
+
+export async function findTag(redis: Redis, account: number, id: number): Promise<Tag | undefined> {
+  const hash = await redis.hgetall(contactKeys(account).tag(id))
+  return isThere(hash) ? readRecord(tagSchema, `tag ${id}`, hash) : undefined
+}
+
+/** All tags of the account, oldest first. */
+export async function listTags(redis: Redis, account: number): Promise<Tag[]> {
+  const keys = contactKeys(account)
+  const ids = readRecord(z.array(idField), 'the tag names', await redis.hvals(keys.tagNames)).sort((a, b) => a - b)
+  const hashes = await readHashes(redis, ids.map(keys.tag))
+  return hashes.map((hash, index) => readRecord(tagSchema, `tag ${ids[index]}`, hash))
+}
+
+/**
+ * Equal for names that differ in case only. There and back, because some letters meet only on the way: ß, ẞ and SS,
+ * σ and ς, İ and i̇. Composed and decomposed accents look the same, so they are the same, also those that casing takes apart.
+ */
+const folded = (name: string): string =>
+  name.normalize('NFD').toLowerCase().toUpperCase().toLowerCase().normalize('NFC')

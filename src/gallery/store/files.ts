@@ -1,0 +1,156 @@
+// Files of a gallery: their records, which folder or trash they are in, and their public tokens. The bytes are in
+// gallery-content.ts. A file is in exactly one place: its folder's set of active files, or the trash.
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { readRecord } from '../../redis/corrupt-record.ts'
+import { nowMicros } from './clock.ts'
+import type { Draft } from './content.ts'
+import { mediaTypeOf } from '../media-type.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { idField, optionalField, timeField } from '../../redis/record-fields.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isThere, readHashes } from '../../redis/hashes.ts'
+import { fileTokenKey, galleryKeys } from '../../redis/keys.ts'
+import { nextId } from '../../redis/sequence.ts'
+import { execOrThrow } from '../../redis/transaction.ts'
+
+const fileSchema = z.object({
+  id: idField,
+  /** Owner. */
+  account: idField,
+  /** Stays while the file is in the trash: that is where a restore puts it. */
+  folder_id: idField,
+  name: z.string().min(1),
+  original_name: z.string().min(1),
+  /** SHA-256 of the content, hex. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  mime_type: z.string().min(1),
+  /** Without dot. */
+  extension: z.string(),
+  /** Bytes. */
+  size: z.coerce.number().int().nonnegative(),
+  /** The secret part of the public URL. */
+  token: z.string().min(1),
+  uploaded_at: timeField,
+  created_at: timeField,
+  updated_at: timeField,
+  /** When it went into the trash; null while it is active. */
+  deleted_at: optionalField,
+})
+export type GalleryFile = z.infer<typeof fileSchema>
+
+export interface NewFile {
+  folderId: number
+  name: string
+  hash: string
+  mimeType: string
+  extension: string
+  size: number
+}
+
+const TOKEN_BYTES = 16
+
+/** Records a file whose content is stored already. The caller has checked that the folder exists. */
+export async function createFile(redis: Redis, account: number, file: NewFile): Promise<GalleryFile> {
+  const keys = galleryKeys(account)
+  const id = await nextId(redis, 'file')
+  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  const now = await nowMicros(redis)
+  // The token lives on another node of a cluster, so it cannot be part of the same step. It comes first: a crash here
+  // leaves a token that leads nowhere, the other order would leave a file without a working URL.
+  await redis.set(fileTokenKey(token), `${account} ${id}`)
+  await execOrThrow(
+    redis
+      .multi()
+      .hset(keys.file(id), {
+        id,
+        account,
+        folder_id: file.folderId,
+        name: file.name,
+        original_name: file.name,
+        hash: file.hash,
+        mime_type: file.mimeType,
+        extension: file.extension,
+        size: file.size,
+        token,
+        uploaded_at: now,
+        created_at: now,
+        updated_at: now,
+        deleted_at: '',
+      })
+      .zadd(keys.filesIn(file.folderId), id, id),
+  )
+  const [created] = await findFiles(redis, account, [id])
+  if (created === undefined) throw new Error(`file ${id} is gone although nothing removes files`)
+  return created
+}
+
+/** Puts a draft's content into place and records it as a file of the folder, which the caller has checked to exist. */
+export async function addFile(
+  redis: Redis,
+  account: number,
+  folderId: number,
+  name: string,
+  draft: Draft,
+): Promise<GalleryFile> {
+  const type = await mediaTypeOf(draft.path, name)
+  // Content first: a crash in between leaves bytes that nobody points to, not a file without bytes.
+  await draft.keep()
+  return createFile(redis, account, { folderId, name, hash: draft.hash, size: draft.size, ...type })
+}
+
+export async function findFile(redis: Redis, account: number, id: number): Promise<GalleryFile | undefined> {
+  const [file] = await findFiles(redis, account, [id])
+  return file
+}
+
+/** The file behind the token of a public URL, in the trash or not. */
+export async function findFileByToken(redis: Redis, token: string): Promise<GalleryFile | undefined> {
+  const owner = await redis.get(fileTokenKey(token))
+  if (owner === null) return undefined
+  const [account, id] = readRecord(z.tuple([idField, idField]), 'file token', owner.split(' '))
+  return findFile(redis, account, id)
+}
+
+/** Up to `limit` active files of a folder with ids above `after`, by id. */
+export async function listFilesIn(
+  redis: Redis,
+  account: number,
+  folder: number,
+  after: number,
+  limit: number,
+): Promise<GalleryFile[]> {
+  return listFiles(redis, account, galleryKeys(account).filesIn(folder), after, limit)
+}
+
+/** Up to `limit` files in the trash with ids above `after`, by id. */
+export async function listTrash(redis: Redis, account: number, after: number, limit: number): Promise<GalleryFile[]> {
+  return listFiles(redis, account, galleryKeys(account).trash, after, limit)
+}
+
+const trashScript = defineScript('gallery-trash-file', 3)
+const restoreScript = defineScript('gallery-restore-file', 3)
+
+/** Puts an active file into the trash; undefined when there is no active file of this id. */
+export async function trashFile(redis: Redis, account: number, id: number): Promise<GalleryFile | undefined> {
+  const keys = galleryKeys(account)
+  const moved = await trashScript(redis, [keys.file(id), keys.trash, keys.prefix], [id])
+  return moved === 1 ? findFile(redis, account, id) : undefined
+}
+
+/** Puts a file from the trash back into its folder; undefined when there is none of this id in the trash. */
+export async function restoreFile(redis: Redis, account: number, id: number): Promise<GalleryFile | undefined> {
+  const keys = galleryKeys(account)
+  const moved = await restoreScript(redis, [keys.file(id), keys.trash, keys.prefix], [id])
+  return moved === 1 ? findFile(redis, account, id) : undefined
+}
+
+async function listFiles(redis: Redis, account: number, set: string, after: number, limit: number) {
+  const ids = await redis.zrangebyscore(set, `(${after}`, '+inf', 'LIMIT', 0, limit)
+  return findFiles(redis, account, ids.map(Number))
+}
+
+async function findFiles(redis: Redis, account: number, ids: readonly number[]): Promise<GalleryFile[]> {
+  const hashes = await readHashes(redis, ids.map(galleryKeys(account).file))
+  return hashes.flatMap((hash, index) => (isThere(hash) ? [readRecord(fileSchema, `file ${ids[index]}`, hash)] : []))
+}

@@ -1,0 +1,66 @@
+// Bulk moves: the step that moves the files, and the record of how it ended.
+import { z } from 'zod'
+import { readRecord } from '../../redis/corrupt-record.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { idField } from '../../redis/record-fields.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isThere } from '../../redis/hashes.ts'
+import { galleryKeys, rootKeys } from '../../redis/keys.ts'
+import { execOrThrow } from '../../redis/transaction.ts'
+
+/** How long the outcome of a move can be asked for. */
+const KEEP_SECONDS = 7 * 86_400
+
+const outcomeSchema = z.discriminatedUnion('state', [
+  z.object({ state: z.literal('done'), moved: z.coerce.number().int().positive() }),
+  z.object({
+    state: z.literal('failed'),
+    /** `internal`: a record that the move needs is broken in Redis. */
+    reason: z.enum(['no_folder', 'no_files', 'internal']),
+    /** Of `no_files`: the files that do not exist or are in the trash. */
+    missing: z
+      .string()
+      .transform((list) => list.split(',').filter(Boolean))
+      .pipe(z.array(idField)),
+  }),
+])
+/** How a bulk move ended. */
+export type MoveOutcome = z.infer<typeof outcomeSchema>
+
+export interface Move {
+  account: number
+  /** Id of the move. */
+  move: string
+  file_ids: readonly number[]
+  folder_id: number
+}
+
+const moveScript = defineScript('gallery-move-files', 4)
+
+/**
+ * Moves the files into the folder, all or none, records the outcome and announces it on `rootKeys.moveEnded`, in one
+ * atomic step that changes nothing when the move has an outcome already.
+ */
+export async function moveFiles(redis: Redis, { account, move, file_ids, folder_id }: Move): Promise<void> {
+  const keys = galleryKeys(account)
+  await moveScript(
+    redis,
+    [keys.folder(folder_id), keys.filesIn(folder_id), keys.move(move), keys.prefix],
+    [folder_id, move, KEEP_SECONDS, rootKeys.moveEnded, ...new Set(file_ids)],
+  )
+}
+
+/** Records that a move can never be done, because of a broken record, and announces it. */
+export async function failMove(redis: Redis, { account, move }: Pick<Move, 'account' | 'move'>): Promise<void> {
+  const key = galleryKeys(account).move(move)
+  await execOrThrow(
+    redis.multi().hset(key, { state: 'failed', moved: 0, reason: 'internal', missing: '' }).expire(key, KEEP_SECONDS),
+  )
+  await redis.publish(rootKeys.moveEnded, move)
+}
+
+/** How the move ended; undefined when it has not, or is not one of this account. */
+export async function findMoveOutcome(redis: Redis, account: number, move: string): Promise<MoveOutcome | undefined> {
+  const raw = await redis.hgetall(galleryKeys(account).move(move))
+  return isThere(raw) ? readRecord(outcomeSchema, `move ${move}`, raw) : undefined
+}

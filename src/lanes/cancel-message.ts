@@ -1,0 +1,79 @@
+// Cancels one message that waits: for its turn, for a pause to end, or for a recipient that cools down.
+import { z } from 'zod'
+import { sendPayloadSchema } from '../jobs/send.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
+import type { State } from '../messages/lifecycle.ts'
+import { jsonText, readRecord } from '../redis/corrupt-record.ts'
+import type { LaneQueues } from './queues.ts'
+import { textOfPayload } from '../lookup/lookup.ts'
+import { defineScript } from '../redis/lua.ts'
+import { stateSchema } from '../messages/store/records.ts'
+import { jobKey, newRecordFields } from '../messages/store/steps.ts'
+import type { Redis } from '../redis/connect.ts'
+import { campaignPrefix, endedBadlyKey, messageKey, openKey, queuedAgainKey } from '../redis/keys.ts'
+
+const cancelScript = defineScript('message-cancel', 5)
+const cancelReply = z.union([z.tuple([z.literal('missing')]), z.tuple([z.enum(['done', 'ignored']), stateSchema])])
+
+/** What came of it; when it is `ignored`, `state` is what forbids it. */
+export type CancelResult = { verdict: 'done' | 'ignored'; state: State } | { verdict: 'missing' }
+
+/**
+ * Cancels the message unless it was claimed, has ended or is past its validity. The step that writes `cancelled` is the
+ * one that every claim of it meets, so that nothing leaves that was called cancelled.
+ *
+ * Dies before its job is removed: a worker takes the job up, is refused, and is done with it.
+ */
+export async function cancelMessage(
+  deps: { redis: Redis; queues: LaneQueues },
+  id: MessageId,
+  retentionMs: number,
+): Promise<CancelResult> {
+  const { redis, queues } = deps
+  const result = await cancelStep(redis, id, retentionMs)
+  if (result.verdict === 'done') {
+    // Locked by a worker that is about to be refused, or gone already.
+    await queues
+      .queueOf(id.lane)
+      .remove(messageId(id.lane, id.ulid))
+      .catch(() => {})
+  }
+  return result
+}
+
+/** The step alone, which is all that counts. */
+export async function cancelStep(redis: Redis, id: MessageId, retentionMs: number): Promise<CancelResult> {
+  const { lane, ulid } = id
+  const data = await redis.hget(jobKey(id), 'data')
+  const payload = data === null ? undefined : readRecord(waitingSchema, `job ${messageId(lane, ulid)}`, data)
+  const [verdict, state] = cancelReply.parse(
+    await cancelScript(
+      redis,
+      [messageKey(lane, ulid), openKey(lane), endedBadlyKey(lane), jobKey(id), queuedAgainKey(lane)],
+      [
+        ulid,
+        acceptedAtMs(ulid),
+        retentionMs,
+        campaignPrefix(lane),
+        payload?.run ?? '',
+        payload?.until ?? 0,
+        ...(payload === undefined ? [] : newRecordFields(recordOfPayload(payload))),
+      ],
+    ),
+  )
+  return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state }
+}
+
+const waitingSchema = jsonText.pipe(sendPayloadSchema)
+
+const recordOfPayload = (payload: z.infer<typeof sendPayloadSchema>) => ({
+  to: payload.to,
+  type: payload.content.type,
+  text: textOfPayload(payload),
+  class: payload.class,
+  validUntil: payload.until,
+  campaign: payload.campaign,
+  run: payload.run,
+  filled: payload.filled,
+  ...(payload.again && { again: true }),
+})

@@ -1,0 +1,87 @@
+// Takes jobs off a lane that wait but must not be sent, a page at a time, without a worker having to fetch each of them
+// at the pace of the lane.
+import { z } from 'zod'
+import { laneQueue } from './lanes.ts'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
+import { jsonText } from '../redis/corrupt-record.ts'
+import { defineScript } from '../redis/lua.ts'
+import { newMessageOf, newRecordFields } from '../messages/store/steps.ts'
+import type { Redis } from '../redis/connect.ts'
+import {
+  campaignPrefix,
+  endedBadlyKey,
+  laneBacklogKeys,
+  laneClearedByKey,
+  laneJobKey,
+  messageKey,
+  openKey,
+  queuedAgainKey,
+} from '../redis/keys.ts'
+
+/** Jobs that are read at a time, and of those how many are judged in one step: Redis serves nobody else for some 2 ms. */
+const PAGE = 500
+const STEP = 100
+
+const clearScript = defineScript('lane-clear', 5)
+const clearReply = z.tuple([z.number(), z.number()])
+const storedPayload = jsonText.pipe(sendPayloadSchema)
+
+export interface ClearedPage {
+  /** Jobs that were looked at; fewer than a page when there are no more. */
+  seen: number
+  expired: number
+  stopped: number
+}
+
+export const isLastPage = ({ seen }: ClearedPage): boolean => seen < PAGE
+
+/**
+ * Ends those of the next waiting jobs of a class that must not be sent, passing over the first `kept` of them. What they
+ * leave behind is what their claims would have left. `by` names the caller: undefined when another one is at it.
+ */
+export async function clearPage(
+  redis: Redis,
+  lane: number,
+  of: SendPayload['class'],
+  how: { kept: number; by: string; retentionMs: number },
+): Promise<ClearedPage | undefined> {
+  const { waiting, prioritized } = laneBacklogKeys(lane, laneQueue(lane))
+  const isCampaign = of === 'campaign'
+  const key = isCampaign ? prioritized : waiting
+  const names = isCampaign
+    ? await redis.zrange(key, String(how.kept), String(how.kept + PAGE - 1))
+    : (await redis.lrange(key, -how.kept - PAGE, -how.kept - 1)).reverse()
+  if (names.length === 0) return { seen: 0, expired: 0, stopped: 0 }
+
+  const jobs = await Promise.all(names.map((name) => redis.hget(laneJobKey(lane, laneQueue(lane), name), 'data')))
+  const total = { seen: names.length, expired: 0, stopped: 0 }
+  for (let from = 0; from < names.length; from += STEP) {
+    const messages = names.slice(from, from + STEP).flatMap((name, i) => argumentsOf(name, jobs[from + i]))
+    const [expired, stopped] = clearReply.parse(
+      await clearScript(
+        redis,
+        [key, openKey(lane), endedBadlyKey(lane), laneClearedByKey(lane, of), queuedAgainKey(lane)],
+        [
+          ...[how.by, how.retentionMs, campaignPrefix(lane)],
+          ...[messageKey(lane, ''), laneJobKey(lane, laneQueue(lane), '')],
+          ...messages,
+        ],
+      ),
+    )
+    if (expired < 0) return undefined
+    total.expired += expired
+    total.stopped += stopped
+  }
+  return total
+}
+
+/** What the script is given of a message; nothing of one that cannot be read: whoever fetches it sets it aside. */
+function argumentsOf(name: string, data: string | null | undefined): (string | number)[] {
+  const id = parseMessageId(name)
+  const payload = storedPayload.safeParse(data)
+  if (!id || !payload.success) return []
+  const fields = newRecordFields(newMessageOf(payload.data))
+  const { until, run } = payload.data
+  return [name, id.ulid, acceptedAtMs(id.ulid), until, run ?? '', fields.length, ...fields]
+}

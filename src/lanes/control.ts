@@ -1,0 +1,101 @@
+// Steering lanes by hand: list, pause, resume, change the pace. What the command line and the admin endpoints share.
+import { oldestWaitingAt } from './age.ts'
+import { endLaneCooldown, laneCooldown } from './cooldown.ts'
+import type { LaneQueues } from './queues.ts'
+import type { Redis } from '../redis/connect.ts'
+import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from '../accounts/store/senders.ts'
+import { timesReopened } from './wake.ts'
+import { redisNowMs } from '../redis/heartbeats.ts'
+
+export interface LaneStatus {
+  lane: number
+  account: number
+  /** Digits of the sender. */
+  number: string
+  name: string
+  provider: string
+  /** Messages per second. */
+  rate: number
+  paused: boolean
+  /** Why it is paused; empty while it runs. */
+  paused_for: string
+  /** When its cooldown ends (ISO 8601); null while there is none. */
+  cooldown_until: string | null
+  /** What began the cooldown: a code of the chat product or a word of ours. Empty without one, or when unknown. */
+  cooldown_code: string
+  /** The same in a sentence, without numbers. */
+  cooldown_for: string
+  waiting: number
+  /** When the message was accepted that has waited longest, ISO 8601; null when none waits. */
+  oldest_waiting_at: string | null
+  delayed: number
+  active: number
+  /** How often a worker reopened it because nothing left it, within a week of the last time. */
+  reopened: number
+  /** Jobs set aside that could not be processed. */
+  set_aside: number
+}
+
+/** How every lane of the account stands; without an account, all lanes. */
+export async function listLanes(redis: Redis, queues: LaneQueues, account?: number): Promise<LaneStatus[]> {
+  const [senders, now] = await Promise.all([listSenders(redis, account), redisNowMs(redis)])
+  return Promise.all(senders.map((sender) => laneStatus(redis, queues, sender, now)))
+}
+
+async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender, nowMs: number): Promise<LaneStatus> {
+  const [paused, counts, cooldown, reopened, oldestAt] = await Promise.all([
+    queues.isPaused(sender.id),
+    queues.counts(sender.id),
+    laneCooldown(redis, sender.id, nowMs),
+    timesReopened(redis, sender.id),
+    oldestWaitingAt(redis, sender.id),
+  ])
+  return {
+    lane: sender.id,
+    account: sender.account,
+    number: sender.number,
+    name: sender.name,
+    provider: sender.provider,
+    rate: sender.rate,
+    paused,
+    paused_for: paused ? sender.paused_for : '',
+    cooldown_until: cooldown ? new Date(cooldown.until).toISOString() : null,
+    cooldown_code: cooldown?.code ?? '',
+    cooldown_for: cooldown?.sentence ?? '',
+    waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
+    oldest_waiting_at: oldestAt === undefined ? null : new Date(oldestAt).toISOString(),
+    delayed: counts.delayed ?? 0,
+    active: counts.active ?? 0,
+    reopened,
+    set_aside: counts.failed ?? 0,
+  }
+}
+
+/** The lane's sender, when it belongs to the account (or whoever owns it, without an account). */
+export async function laneOf(redis: Redis, lane: number, account?: number): Promise<Sender | undefined> {
+  const sender = await findSender(redis, lane)
+  if (sender === undefined || sender.removed_at !== undefined) return undefined
+  return account === undefined || sender.account === account ? sender : undefined
+}
+
+/** Nothing more leaves the lane but what is in flight. */
+export async function pauseLane(redis: Redis, queues: LaneQueues, lane: number, reason: string): Promise<void> {
+  await setPausedFor(redis, lane, reason)
+  await queues.pause(lane)
+}
+
+/**
+ * Lets the lane send again: ends its pause and its cooldown. A provider that still wants the cooldown says so to the
+ * next message, which loses nothing. Dying in between leaves the lane paused; the command is run again.
+ */
+export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number): Promise<void> {
+  await endLaneCooldown(redis, lane)
+  await queues.resume(lane)
+  await setPausedFor(redis, lane, '')
+}
+
+/** Changes the pace; it holds from the next window of about 100 ms, for every worker. */
+export async function setLaneRate(redis: Redis, queues: LaneQueues, lane: number, rate: number): Promise<void> {
+  await setSenderRate(redis, lane, rate)
+  await queues.setPace(lane, rate)
+}

@@ -1,0 +1,63 @@
+// The cooldown of a lane: a time in which nothing of it is sent because its provider said so or cannot be reached. It
+// is kept twice, in the rest key that every claim asks and in BullMQ's rate limit, which keeps the lane from fetching
+// jobs at all; reading takes the later end, and ending it ends both.
+import { z } from 'zod'
+import { laneQueue } from './lanes.ts'
+import { masked } from '../messages/masked.ts'
+import type { Problem } from '../messages/outcome.ts'
+import { defineScript } from '../redis/lua.ts'
+import type { Redis } from '../redis/connect.ts'
+import { laneLimiterKey, laneRestKey, laneRestReasonKey } from '../redis/keys.ts'
+
+export interface LaneCooldown {
+  /** Epoch ms. */
+  until: number
+  /** The chat product's code or a word of ours such as `connect_failed`; empty when it is not known. */
+  code: string
+  /** For the person who looks; numbers are masked. Empty when it is not known. */
+  sentence: string
+}
+
+const restScript = defineScript('lane-rest', 1)
+
+/** BullMQ's own mark of a limit that somebody set; its count of a window never gets there. */
+const SET_BY_HAND = Number.MAX_SAFE_INTEGER
+const SAME_END_MS = 1_000
+/** A lane that is ahead of its pace sets shorter limits all the time; they are no cooldown. */
+const PACE_MS = 1_000
+const counted = z.coerce.number().nullable()
+
+/** The cooldown that the lane is in, or undefined. */
+export async function laneCooldown(redis: Redis, lane: number, nowMs: number): Promise<LaneCooldown | undefined> {
+  const limiter = laneLimiterKey(lane, laneQueue(lane))
+  const [rest, reason, limit, limitMs] = await Promise.all([
+    redis.get(laneRestKey(lane)),
+    redis.get(laneRestReasonKey(lane)),
+    redis.get(limiter),
+    redis.pttl(limiter),
+  ])
+  const isCooling = (counted.parse(limit) ?? 0) >= SET_BY_HAND && limitMs > PACE_MS
+  const limitEnd = isCooling ? nowMs + limitMs : 0
+  const restEnd = Number(rest ?? 0)
+  // The limit is set a moment after the rest that it follows: that is the same end.
+  const until = limitEnd > restEnd + SAME_END_MS ? limitEnd : restEnd
+  if (until <= nowMs) return undefined
+  const at = reason?.indexOf('|') ?? -1
+  return reason === null || at < 0
+    ? { until, code: '', sentence: '' }
+    : { until, code: reason.slice(0, at), sentence: masked(reason.slice(at + 1)) }
+}
+
+/** Begins a cooldown of `ms` from now, unless the lane is in one that ends later. Works on a full Redis. */
+export async function coolLane(redis: Redis, lane: number, ms: number, problem: Problem): Promise<void> {
+  await restScript(redis, [laneRestKey(lane)], [ms, `${problem.code}|${problem.sentence}`])
+}
+
+/** Ends the lane's cooldown: the next claim may go. Workers that wait for it notice within seconds. */
+export async function endLaneCooldown(redis: Redis, lane: number): Promise<void> {
+  const limiter = laneLimiterKey(lane, laneQueue(lane))
+  // Of the limit only what is no window of the pace: deleting that would let the lane send twice as fast for a moment.
+  const limit = counted.parse(await redis.get(limiter))
+  const isCooling = limit !== null && limit >= SET_BY_HAND
+  await redis.del(laneRestKey(lane), laneRestReasonKey(lane), ...(isCooling ? [limiter] : []))
+}

@@ -1,0 +1,48 @@
+// Which lanes the sweep must look at, and when. Whoever gives a lane work does that first and marks the lane second; the
+// sweep takes what is due and ends each look with the lane's next time, or with none when nothing is left in it. So the
+// sweep costs what the lanes with work cost, however many others there are.
+//
+// Whoever dies between giving work and marking the lane is found by the sweep's slow round over all lanes.
+import { z } from 'zod'
+import { defineScript } from '../redis/lua.ts'
+import type { Redis } from '../redis/connect.ts'
+import { rootKeys } from '../redis/keys.ts'
+
+const takeScript = defineScript('due-lanes-take', 1)
+const settleScript = defineScript('due-lanes-settle', 1)
+const takeReply = z.tuple([z.number(), z.number()], z.coerce.number().int())
+
+export interface DueLanes {
+  /** The clock of Redis when they were taken (epoch ms). */
+  nowMs: number
+  /** When they are looked at again unless the look ends otherwise (epoch ms). */
+  till: number
+  lanes: number[]
+}
+
+/** The sweep looks at the lane at once. */
+export async function markLane(redis: Redis, lane: number): Promise<void> {
+  await redis.zadd(rootKeys.dueLanes, 'LT', 0, String(lane))
+}
+
+/** The same for a lane that nobody has marked. */
+export async function markUnmarkedLane(redis: Redis, lane: number): Promise<void> {
+  await redis.zadd(rootKeys.dueLanes, 'NX', 0, String(lane))
+}
+
+/** Takes at most `most` lanes that are due; each is due again after `againMs`, should this process die over them. */
+export async function takeDueLanes(redis: Redis, againMs: number, most: number): Promise<DueLanes> {
+  const [nowMs, till, ...lanes] = takeReply.parse(await takeScript(redis, [rootKeys.dueLanes], [againMs, most]))
+  return { nowMs, till, lanes }
+}
+
+/** Ends a look: each lane with its next time (epoch ms), or undefined when nothing is left in it. */
+export async function settleDueLanes(
+  redis: Redis,
+  till: number,
+  next: readonly { lane: number; atMs: number | undefined }[],
+): Promise<void> {
+  if (next.length === 0) return
+  const pairs = next.flatMap(({ lane, atMs }) => [lane, atMs ?? ''])
+  await settleScript(redis, [rootKeys.dueLanes], [till, ...pairs])
+}

@@ -1,0 +1,144 @@
+// A look at lanes: which have work, which messages need a decision, which polls are due.
+import { z } from 'zod'
+import { laneQueue } from './lanes.ts'
+import type { MessageId } from '../messages/message-id.ts'
+import { defineScript } from '../redis/lua.ts'
+import type { Redis } from '../redis/connect.ts'
+import {
+  awakeCampaignsKey,
+  laneBacklogKeys,
+  laneLimiterKey,
+  laneMetaKey,
+  laneRestKey,
+  messageKey,
+  openKey,
+  pollKey,
+  queuedAgainKey,
+  rootKeys,
+} from '../redis/keys.ts'
+
+/** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
+const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])
+
+export interface LaneSurvey {
+  lane: number
+  /** Jobs that wait for a worker. */
+  waiting: number
+  active: number
+  /** Jobs that wait, are delayed or are being worked on. */
+  backlog: number
+  /** Campaigns that a worker has to look after. */
+  awakeCampaigns: number
+  /** The lane is paused, in a cooldown, or within a window of its pace. Only known while jobs wait. */
+  isHeld: boolean
+  /** Job that goes next; undefined when none waits. */
+  head: string | undefined
+  /** When the next message needs a decision (epoch ms); undefined when none does. */
+  nextDecisionAt: number | undefined
+  /** When the next status poll is due (epoch ms); undefined when none is. */
+  nextPollAt: number | undefined
+}
+
+const lookScript = defineScript('lane-look', 11)
+const fileScript = defineScript('message-file', 3)
+
+const maybeTime = z.union([z.literal('').transform(() => undefined), z.coerce.number()])
+const lookReply = z.tuple([
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.enum(['0', '1']),
+  z.string(),
+  maybeTime,
+  maybeTime,
+  maybeTime,
+])
+
+/** Looks at lanes in one round trip, one command each. */
+export function surveyLanes(redis: Redis, lanes: readonly number[]): Promise<LaneSurvey[]> {
+  return Promise.all(lanes.map((lane) => surveyLane(redis, lane)))
+}
+
+async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
+  const queue = laneQueue(lane)
+  const jobs = laneBacklogKeys(lane, queue)
+  const reply = await lookScript(
+    redis,
+    [
+      ...[jobs.waiting, jobs.prioritized, jobs.delayed, jobs.active],
+      ...[laneMetaKey(lane, queue), laneLimiterKey(lane, queue), laneRestKey(lane)],
+      ...[openKey(lane), queuedAgainKey(lane), pollKey(lane), awakeCampaignsKey(lane)],
+    ],
+    [],
+  )
+  const [waiting, delayed, active, awakeCampaigns, held, head, openAt, queuedAt, nextPollAt] = lookReply.parse(reply)
+  return {
+    lane,
+    waiting,
+    active,
+    backlog: waiting + delayed + active,
+    awakeCampaigns,
+    isHeld: held === '1',
+    head: head === '' ? undefined : head,
+    nextDecisionAt: earliest(openAt, queuedAt),
+    nextPollAt,
+  }
+}
+
+/** The earliest of the times that there are. */
+export function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+/** All lanes that exist. */
+export async function allLanes(redis: Redis): Promise<number[]> {
+  return (await redis.hkeys(rootKeys.lanes)).map(Number)
+}
+
+/** Which list of the sweep: attempts in doubt, or messages queued again whose job may be gone. */
+export type SweepList = 'in_doubt' | 'queued_again'
+
+const listKey = (list: SweepList, lane: number): string => (list === 'in_doubt' ? openKey(lane) : queuedAgainKey(lane))
+
+/** ULIDs of messages whose time to be looked at has come, the oldest first. */
+export async function overdueMessages(
+  redis: Redis,
+  list: SweepList,
+  lane: number,
+  nowMs: number,
+  most: number,
+): Promise<string[]> {
+  return redis.zrangebyscore(listKey(list, lane), '-inf', nowMs, 'LIMIT', 0, most)
+}
+
+/** How many messages of the lane a decision is still to be made about. */
+export const undecided = async (redis: Redis, lane: number): Promise<number> =>
+  (await redis.zcard(openKey(lane))) + (await redis.zcard(queuedAgainKey(lane)))
+
+/** Messages that are queued again are looked at at this time (epoch ms), unless they were claimed meanwhile. */
+export async function lookAgain(redis: Redis, lane: number, ulids: readonly string[], atMs: number): Promise<void> {
+  if (ulids.length > 0) await redis.zadd(queuedAgainKey(lane), 'XX', ...ulids.flatMap((ulid) => [atMs, ulid]))
+}
+
+/** A message that cannot be looked at is left until then (epoch ms). */
+export async function putOff(redis: Redis, list: SweepList, lane: number, ulid: string, atMs: number): Promise<void> {
+  await redis.zadd(listKey(list, lane), 'XX', atMs, ulid)
+}
+
+/** Puts a message on the list where its state belongs, in one step with reading it; on none when nothing is left to do. */
+export async function fileMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
+  await fileScript(redis, [messageKey(lane, ulid), openKey(lane), queuedAgainKey(lane)], [ulid])
+}
+
+/** Nothing can be decided about a message: its sender is gone. */
+export async function dropMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
+  await Promise.all([redis.zrem(openKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
+}
+
+/** When the earliest status poll of a lane is due (epoch ms). */
+export async function nextPollAt(redis: Redis, lane: number): Promise<number | undefined> {
+  const [, score] = memberAndScore.parse(await redis.call('ZRANGE', pollKey(lane), 0, 0, 'WITHSCORES'))
+  return score
+}

@@ -1,0 +1,29 @@
+// What the sweep tells all workers.
+import type { Redis } from '../redis/connect.ts'
+import { reopenedKey, rootKeys } from '../redis/keys.ts'
+
+const REOPENED_KEPT_MS = 7 * 86_400_000
+
+/** These lanes have work: workers that have not opened them do. */
+export async function wakeLanes(redis: Redis, lanes: readonly number[]): Promise<void> {
+  if (lanes.length > 0) await redis.publish(rootKeys.wakeLanes, lanes.join(' '))
+}
+
+/** The lanes of such a message. */
+export const lanesToWake = (message: string): number[] => message.split(' ').map(Number)
+
+/** Nothing leaves this lane although it could: workers that have it open open it again. */
+export async function askToReopen(redis: Redis, lane: number): Promise<void> {
+  await redis.publish(rootKeys.reopen, String(lane))
+}
+
+/** Counts that a worker has reopened the lane. */
+export async function countReopened(redis: Redis, lane: number): Promise<void> {
+  await redis.incr(reopenedKey(lane))
+  await redis.pexpire(reopenedKey(lane), REOPENED_KEPT_MS)
+}
+
+/** How often workers have reopened the lane lately. */
+export async function timesReopened(redis: Redis, lane: number): Promise<number> {
+  return Number((await redis.get(reopenedKey(lane))) ?? 0)
+}

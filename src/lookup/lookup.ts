@@ -1,0 +1,134 @@
+// Everything known about one message, wherever it stands: its record, else the job that waits to be claimed.
+import { z } from 'zod'
+import { laneQueue } from '../lanes/lanes.ts'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { campaignId } from '../campaigns/campaign-id.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
+import { shownState } from '../messages/shown-state.ts'
+import type { State } from '../messages/lifecycle.ts'
+import { readStory } from '../messages/history.ts'
+import { wordedText } from '../messages/text.ts'
+import { jsonText, readRecord } from '../redis/corrupt-record.ts'
+import { campaignText } from '../campaigns/store/text.ts'
+import { type MessageRecord, readMessage } from '../messages/store/records.ts'
+import type { Redis } from '../redis/connect.ts'
+import { laneJobKey } from '../redis/keys.ts'
+import type { Sender } from '../accounts/store/senders.ts'
+
+export interface FoundMessage {
+  id: MessageId
+  state: State
+  type: MessageRecord['type']
+  text: string
+  to: string
+  class: MessageRecord['class']
+  /** Grouping text of its request. */
+  groupedAs: string | undefined
+  /** Id of the campaign of ours that it belongs to. */
+  campaign: string | undefined
+  acceptedAtMs: number
+  /** When the provider took it; undefined before. */
+  sentAtMs: number | undefined
+  validUntil: number
+  problem: { code: string; sentence: string } | undefined
+  /** Only once it was claimed. */
+  record: MessageRecord | undefined
+}
+
+const jobSchema = z.object({
+  data: jsonText,
+  failedReason: z.string().optional(),
+})
+
+/** A message by its id. The lane must have been checked to belong to the account that asks. */
+export async function findMessage(redis: Redis, id: MessageId, nowMs: number): Promise<FoundMessage | undefined> {
+  const record = await readMessage(redis, id)
+  if (record) return ofRecord(redis, id, record, nowMs)
+  const waiting = await ofJob(redis, id, nowMs)
+  if (waiting) return waiting
+  // Claimed and finished between the two reads: then the record is there by now.
+  const later = await readMessage(redis, id)
+  return later ? ofRecord(redis, id, later, nowMs) : undefined
+}
+
+/** Whether the message exists in any form. */
+export async function messageExists(redis: Redis, id: MessageId): Promise<boolean> {
+  return (await findMessage(redis, id, Date.now())) !== undefined
+}
+
+async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowMs: number): Promise<FoundMessage> {
+  const accepted = acceptedAtMs(id.ulid)
+  const story = readStory(record.history, accepted)
+  return {
+    id,
+    state: shownState({ ...record, state: nowOf(record.state, record.validUntil, nowMs) }),
+    type: record.type,
+    text: (await campaignText(redis, id.lane, record)) ?? record.text,
+    to: record.to,
+    class: record.class,
+    groupedAs: record.campaign,
+    campaign: campaignOf(id, record.run),
+    acceptedAtMs: accepted,
+    sentAtMs: story.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
+    validUntil: record.validUntil,
+    problem: record.problem,
+    record,
+  }
+}
+
+async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundMessage | undefined> {
+  const name = messageId(id.lane, id.ulid)
+  const raw = await redis.hgetall(laneJobKey(id.lane, laneQueue(id.lane), name))
+  if (raw.data === undefined) return undefined
+  const job = readRecord(jobSchema, `job ${name}`, raw)
+  const payload = readRecord(sendPayloadSchema, `job ${name}`, job.data)
+  const isDead = job.failedReason !== undefined
+  return {
+    id,
+    state: isDead ? 'failed' : nowOf('queued', payload.until, nowMs),
+    type: payload.content.type,
+    text: (await campaignText(redis, id.lane, payload)) ?? textOfPayload(payload),
+    to: payload.to,
+    class: payload.class,
+    groupedAs: payload.campaign,
+    campaign: campaignOf(id, payload.run),
+    acceptedAtMs: acceptedAtMs(id.ulid),
+    sentAtMs: undefined,
+    validUntil: payload.until,
+    problem: isDead ? { code: 'dead_letter', sentence: 'It could not be processed and was set aside.' } : undefined,
+    record: undefined,
+  }
+}
+
+const campaignOf = ({ lane }: MessageId, run: number | undefined): string | undefined =>
+  run === undefined ? undefined : campaignId({ lane, number: run })
+
+/** What waits past its validity will never be sent, although nobody has come to say so yet. */
+const nowOf = (state: State, validUntil: number, nowMs: number): State =>
+  state === 'queued' && validUntil <= nowMs ? 'expired' : state
+
+/** What the person reads. */
+export const textOfPayload = (payload: SendPayload): string => wordedText(payload.content, payload.wording)
+
+/** The info word of interface.md for a delivery state. */
+export function infoStatus(state: State): 'success' | 'pending' | 'failed' | 'unknown' {
+  switch (state) {
+    case 'sent':
+    case 'delivered':
+    case 'read':
+      return 'success'
+    case 'queued':
+    case 'sending':
+    case 'unconfirmed':
+      return 'pending'
+    case 'failed':
+    case 'expired':
+    case 'cancelled':
+      return 'failed'
+    case 'unknown':
+      return 'unknown'
+  }
+}
+
+/** Whether a lane's sender belongs to the account. */
+export const owns = (sender: Sender | undefined, account: number): sender is Sender => sender?.account === account

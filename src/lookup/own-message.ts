@@ -1,0 +1,41 @@
+// A message of an account by the id that its client has: one that was sent, by our id, or one that was received, by the
+// chat product's.
+import { parseMessageId } from '../messages/message-id.ts'
+import type { State } from '../messages/lifecycle.ts'
+import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
+import { type FoundMessage, findMessage, owns } from './lookup.ts'
+import type { Redis } from '../redis/connect.ts'
+import { recentSender, type Sender } from '../accounts/store/senders.ts'
+
+export type OwnMessage = { message: FoundMessage; sender: Sender } | { inbound: InboundMessage }
+
+/** Undefined for one that does not exist, was forgotten after its retention, or belongs to another account. */
+export async function findOwnMessage(
+  redis: Redis,
+  account: number,
+  name: string,
+  nowMs: number,
+): Promise<OwnMessage | undefined> {
+  const id = parseMessageId(name)
+  if (!id) {
+    const inbound = await findInbound(redis, account, name)
+    return inbound && { inbound }
+  }
+  const sender = await recentSender(redis, id.lane)
+  const message = owns(sender, account) ? await findMessage(redis, id, nowMs) : undefined
+  return sender && message ? { message, sender } : undefined
+}
+
+/** How the delivery of a message stands, as every lookup tells it. */
+export interface Delivery {
+  status: State
+  /** A sentence where something went wrong or is not proven, else null. */
+  error_message: string | null
+}
+
+export function deliveryOf(found: OwnMessage): Delivery {
+  if ('inbound' in found) return { status: 'delivered', error_message: null }
+  const { state, problem } = found.message
+  const tells = ['failed', 'unconfirmed', 'unknown'].includes(state)
+  return { status: state, error_message: tells ? (problem?.sentence ?? null) : null }
+}

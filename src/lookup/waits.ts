@@ -1,0 +1,81 @@
+// Why a queued message does not leave: what a person asks first about one that is late.
+import { laneQueue } from '../lanes/lanes.ts'
+import { masked } from '../messages/masked.ts'
+import { type MessageId, messageId } from '../messages/message-id.ts'
+import { laneCooldown } from '../lanes/cooldown.ts'
+import type { Redis } from '../redis/connect.ts'
+import { laneBacklogKeys, laneMetaKey, recipientRestKey } from '../redis/keys.ts'
+import { recentSender } from '../accounts/store/senders.ts'
+import { redisNowMs } from '../redis/heartbeats.ts'
+
+export interface Waits {
+  why: 'lane_paused' | 'lane_cooldown' | 'recipient_cooldown' | 'pace'
+  /** When that ends (epoch ms); null when it is not known. */
+  until: number | null
+  /** The same for a person, in one sentence without numbers of people. */
+  sentence: string
+}
+
+/** BullMQ's score of a delayed job is its time (ms) times this, plus a counter. */
+const DELAYED_SCALE = 0x1000
+
+/**
+ * Why a message that is `queued` does not leave, the strongest reason first; null when nothing holds it back but the
+ * moment that a worker needs, or a wait of its own between two tries. Ask it of queued messages only.
+ */
+export async function waitsOf(redis: Redis, message: { id: MessageId; to: string }): Promise<Waits | null> {
+  const { lane } = message.id
+  const now = await redisNowMs(redis)
+  const [sender, isPaused, cooldown] = await Promise.all([
+    recentSender(redis, lane),
+    redis.hexists(laneMetaKey(lane, laneQueue(lane)), 'paused'),
+    laneCooldown(redis, lane, now),
+  ])
+  if (isPaused === 1) {
+    const reason = masked(sender?.paused_for ?? '')
+    const sentence = `Its sender is paused${reason === '' ? '' : `: ${reason}`}`
+    return { why: 'lane_paused', until: null, sentence: asSentence(sentence) }
+  }
+  if (cooldown) {
+    const because = cooldown.sentence === '' ? cooldown.code : cooldown.sentence
+    const sentence = `Its sender waits until ${timeOf(cooldown.until)}${because === '' ? '' : `: ${because}`}`
+    return { why: 'lane_cooldown', until: cooldown.until, sentence: asSentence(sentence) }
+  }
+  return (await recipientCooldown(redis, message, now)) ?? (await pace(redis, lane, sender?.rate))
+}
+
+async function recipientCooldown(
+  redis: Redis,
+  { id, to }: { id: MessageId; to: string },
+  now: number,
+): Promise<Waits | undefined> {
+  const rest = await redis.get(recipientRestKey(id.lane, to))
+  if (rest === null) return undefined
+  const [end = 0, next = 0] = rest.split(' ').map(Number)
+  const turn = await ownTurn(redis, id)
+  const until = turn ?? Math.max(end, next)
+  // What remains of a cooldown that is over says only how often there was one.
+  if (until <= now) return undefined
+  const sentence = `The chat product takes no more messages to this recipient for now; its turn is at ${timeOf(until)}.`
+  return { why: 'recipient_cooldown', until, sentence }
+}
+
+/** When the job of the message itself is due; undefined when it is not delayed. */
+async function ownTurn(redis: Redis, { lane, ulid }: MessageId): Promise<number | undefined> {
+  const { delayed } = laneBacklogKeys(lane, laneQueue(lane))
+  const score = await redis.zscore(delayed, messageId(lane, ulid))
+  return score === null ? undefined : Math.floor(Number(score) / DELAYED_SCALE)
+}
+
+async function pace(redis: Redis, lane: number, rate: number | undefined): Promise<Waits | null> {
+  const keys = laneBacklogKeys(lane, laneQueue(lane))
+  const [waiting, prioritized] = await Promise.all([redis.llen(keys.waiting), redis.zcard(keys.prioritized)])
+  const all = waiting + prioritized
+  if (all === 0 || rate === undefined) return null
+  const sentence = `${all} ${all === 1 ? 'message waits' : 'messages wait'} for this sender, which sends ${rate} a second.`
+  return { why: 'pace', until: null, sentence }
+}
+
+const timeOf = (ms: number): string => new Date(ms).toISOString()
+
+const asSentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`)

@@ -1,0 +1,35 @@
+// Received messages, found by the chat product's id.
+import { z } from 'zod'
+import { readRecord } from '../../redis/corrupt-record.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { inboundKey } from '../../redis/keys.ts'
+import { execOrThrow } from '../../redis/transaction.ts'
+
+const inboundSchema = z.object({
+  id: z.string(),
+  /** The lane of the sender that received it. */
+  lane: z.coerce.number().int().positive(),
+  /** Digits of who wrote; empty when the chat product does not tell the number. */
+  from: z.string(),
+  type: z.string(),
+  text: z.string(),
+  /** Epoch ms. */
+  received_at: z.coerce.number(),
+})
+export type InboundMessage = z.infer<typeof inboundSchema>
+
+/** Stores a received message; storing it again, as the chat product repeats webhooks, changes nothing. */
+export async function storeInbound(
+  redis: Redis,
+  account: number,
+  message: InboundMessage,
+  retentionMs: number,
+): Promise<void> {
+  const key = inboundKey(account, message.id)
+  await execOrThrow(redis.multi().hset(key, message).pexpire(key, retentionMs, 'NX'))
+}
+
+export async function findInbound(redis: Redis, account: number, id: string): Promise<InboundMessage | undefined> {
+  const raw = await redis.hgetall(inboundKey(account, id))
+  return Object.keys(raw).length === 0 ? undefined : readRecord(inboundSchema, 'received message', raw)
+}

@@ -1,0 +1,239 @@
+-- The life of a message, as src/messages/lifecycle.ts has it in TypeScript; a differential test proves the two equal.
+-- Included by message-claim.lua and message-step.lua. States are stored as one letter:
+local QUEUED, SENDING, UNCONFIRMED = 'q', 'c', 'l'
+local SENT, DELIVERED, READ = 's', 'd', 'r'
+local FAILED, EXPIRED, CANCELLED, UNKNOWN = 'f', 'x', 'k', 'n'
+local RANK = { [SENT] = 1, [DELIVERED] = 2, [READ] = 3 }
+
+-- What is known of attempts besides the one that counts: `sAAAAAA,fBBBBBB`.
+local function without(others, attempt)
+  local kept = {}
+  for entry in string.gmatch(others, '[^,]+') do
+    if string.sub(entry, 2) ~= attempt then kept[#kept + 1] = entry end
+  end
+  return table.concat(kept, ',')
+end
+
+local function noted(others, attempt, letter)
+  local rest = without(others, attempt)
+  return (rest == '' and '' or rest .. ',') .. letter .. attempt
+end
+
+local function knownOf(p, attempt)
+  if attempt == p.attempt and (p.state == SENT or p.state == FAILED) then return p.state end
+  for entry in string.gmatch(p.others, '[^,]+') do
+    if string.sub(entry, 2) == attempt then return string.sub(entry, 1, 1) end
+  end
+end
+
+local function firstSent(others)
+  for entry in string.gmatch(others, '[^,]+') do
+    if string.sub(entry, 1, 1) == SENT then return string.sub(entry, 2) end
+  end
+end
+
+-- Takes proof about an attempt; says whether it changed anything.
+local function heard(p, attempt, status)
+  local rank = RANK[p.state] or 0
+  if status == DELIVERED or status == READ then
+    if RANK[status] <= rank then return false end
+    p.state, p.attempt, p.others = status, attempt, ''
+    return true
+  end
+  if rank > 1 then return false end
+  local known = knownOf(p, attempt)
+  if status == SENT then
+    if known then return false end
+    if p.state == SENT then
+      p.others = noted(p.others, attempt, SENT)
+    else
+      if p.state == FAILED and attempt ~= p.attempt then p.others = noted(p.others, p.attempt, FAILED) end
+      p.state, p.attempt = SENT, attempt
+    end
+    return true
+  end
+  if known == FAILED then return false end
+  if attempt ~= p.attempt then
+    p.others = noted(p.others, attempt, FAILED)
+    return true
+  end
+  if p.state == FAILED or p.state == EXPIRED or p.state == CANCELLED then return false end
+  local standIn = firstSent(p.others)
+  if standIn then
+    p.others = noted(without(p.others, standIn), attempt, FAILED)
+    p.state, p.attempt = SENT, standIn
+  else
+    p.state = FAILED
+  end
+  return true
+end
+
+-- Takes one step: changes p {state, attempt, tries, repeats, others} and returns 'done', 'ignored' or 'held'.
+local function step(p, e)
+  local s = p.state
+  if e.kind == 'claim' then
+    if s == QUEUED then
+      if e.expired then p.state = EXPIRED else p.state = SENDING; p.attempt = e.attempt end
+      return 'done'
+    end
+    if s ~= SENDING then return 'ignored' end
+    if p.attempt == e.attempt then return 'done' end
+    p.state = UNCONFIRMED
+    return 'held'
+  elseif e.kind == 'unsent' then
+    if p.attempt ~= e.attempt or not (s == SENDING or s == UNCONFIRMED or s == UNKNOWN) then return 'ignored' end
+    p.state = QUEUED
+    if e.counts then
+      p.tries = p.tries + 1
+      if p.tries >= e.maxTries then p.state = FAILED end
+    end
+    return 'done'
+  elseif e.kind == 'lost' then
+    if p.attempt ~= e.attempt or s ~= SENDING then return 'ignored' end
+    p.state = UNCONFIRMED
+    return 'done'
+  elseif e.kind == 'evidence' then
+    return heard(p, e.attempt, e.status) and 'done' or 'ignored'
+  elseif e.kind == 'decide' then
+    if s ~= UNCONFIRMED then return 'ignored' end
+    if e.expired or e.rule == 'never' then
+      p.state = UNKNOWN
+    elseif e.rule == 'once' then
+      if p.repeats > 0 then p.state = UNKNOWN else p.state = QUEUED; p.repeats = p.repeats + 1 end
+    else
+      p.tries = p.tries + 1
+      p.state = p.tries >= e.maxTries and UNKNOWN or QUEUED
+    end
+    return 'done'
+  elseif e.kind == 'cancel' then
+    if s ~= QUEUED then return 'ignored' end
+    p.state = CANCELLED
+    return 'done'
+  elseif e.kind == 'requeue' then
+    if not (s == FAILED or s == UNKNOWN or s == EXPIRED or s == CANCELLED) then return 'ignored' end
+    if s == UNKNOWN then p.repeats = p.repeats + 1 end
+    if s == FAILED then p.others = noted(p.others, p.attempt, FAILED) end
+    p.tries = 0
+    p.state = QUEUED
+    return 'done'
+  end
+  error('unknown step ' .. tostring(e.kind))
+end
+
+local function redisNowMs()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+-- p of the record at a key, with all else that a step reads of it, and whether there is one. A step reads once and
+-- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
+local function load(key)
+  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b')
+  return {
+    state = f[1] or QUEUED,
+    attempt = f[2] or '',
+    tries = tonumber(f[3] or '0'),
+    repeats = tonumber(f[4] or '0'),
+    story = f[5] or '',
+    validUntil = tonumber(f[6] or '0'),
+    run = f[7] or '',
+    others = f[10] or '',
+    -- Which of the fields are there that a step may drop.
+    has = { n = f[3], e = f[8], p = f[9], b = f[10] },
+  }, f[1] and true or false
+end
+
+local DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
+local function base36(n)
+  if n < 0 then return '-' .. base36(-n) end
+  local text = ''
+  repeat
+    local d = n % 36
+    text = string.sub(DIGITS, d + 1, d + 1) .. text
+    n = (n - d) / 36
+  until n == 0
+  return text
+end
+
+-- When the latest entry of a packed history happened, in ms since acceptance; the least there is without one.
+local function lastTold(story)
+  local sign, digits = string.match(string.match(story, '.*|(.*)') or story, '^%a(%-?)(%w+)')
+  local ms = digits and tonumber(digits, 36)
+  if not ms then return -math.huge end
+  return sign == '-' and -ms or ms
+end
+
+-- The packed history (see src/messages/history.ts) with one more entry. Times never go back: the chat product tells whole
+-- seconds and has a clock of its own, and what it tells cannot have happened before what led to it. A message that is throttled for hours must not
+-- grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest entries stay.
+local function told(story, letter, atMs, acceptedMs, detail)
+  local entry = letter .. base36(math.max(atMs - acceptedMs, lastTold(story)))
+  if detail ~= '' then entry = entry .. ',' .. detail end
+  if story == '' then return entry end
+  if #story > 1500 then
+    local tail = string.find(story, '|', #story - 700, true)
+    story = string.sub(story, 1, string.find(story, '|', 400, true) - 1) .. string.sub(story, tail)
+  end
+  return story .. '|' .. entry
+end
+
+-- A campaign keeps the state of each of its recipients in a STRING, half a byte each, in the order of its list: 0 for one
+-- whose message was never claimed, else the place of the state's letter in MARKS, 15 where it cannot be known any more
+-- (src/campaigns/store/marks.ts). It outlives the records, so that nobody is sent to again because a record has expired.
+local MARKS = 'qclsdrfxkn'
+local BASE32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+-- A recipient's place in the list, from the id of the message (src/campaigns/message-ids.ts).
+local function placeOf(ulid)
+  local place = 0
+  for i = 11, 15 do place = place * 32 + string.find(BASE32, string.sub(ulid, i, i), 1, true) - 1 end
+  return place
+end
+
+-- The letter of the state that the campaign knows for a recipient; nil for one whose message was never claimed.
+local function markOf(prefix, run, ulid)
+  local place = placeOf(ulid)
+  local byteAt = math.floor(place / 2)
+  local byte = string.byte(redis.call('GETRANGE', prefix .. run .. ':states', byteAt, byteAt)) or 0
+  local mark = place % 2 == 0 and math.floor(byte / 16) or byte % 16
+  if mark == 0 then return nil end
+  local letter = string.sub(MARKS, mark, mark)
+  return letter == '' and UNKNOWN or letter
+end
+
+-- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
+-- true at every moment, and keeps the recipient's state. `run` is the campaign's number; '' for a message of none.
+-- `from` nil: it is new. Besides the states, `lost` counts those of the unknown ones that are so because a worker died.
+local function count(prefix, run, ulid, from, to, isLost)
+  if run == '' or from == to then return end
+  local campaign = redis.call('HMGET', prefix .. run, 'state', 'total')
+  -- Not kept any more: counts that are written now would never expire.
+  if not campaign[1] then return end
+  local key = prefix .. run .. ':counts'
+  if isLost and from == UNKNOWN then redis.call('HINCRBY', key, 'lost', -1) end
+  if isLost and to == UNKNOWN then redis.call('HINCRBY', key, 'lost', 1) end
+  if from then redis.call('HINCRBY', key, from, -1) end
+  redis.call('HINCRBY', key, to, 1)
+  local place = placeOf(ulid)
+  -- An id that was not made from the list must not make the string grow.
+  if place < tonumber(campaign[2] or '0') then
+    local mark = string.find(MARKS, to, 1, true)
+    redis.call('BITFIELD', prefix .. run .. ':states', 'SET', 'u4', '#' .. place, mark)
+  end
+end
+
+-- What is kept of an ended campaign is kept at least as long as the record of a message of it. One that goes on has no
+-- end, and gets none.
+local function keepCampaign(prefix, run, ms)
+  if run == '' or ms <= 0 then return end
+  for _, suffix in ipairs({ '', ':counts', ':states' }) do
+    redis.call('PEXPIRE', prefix .. run .. suffix, ms, 'GT')
+  end
+end
+
+-- The counts of a campaign live as long as the campaign: they are made by the first message that is counted, which may
+-- be after the campaign has ended.
+local function keepCounts(campaign)
+  local ttl = redis.call('PTTL', campaign)
+  if ttl > 0 then redis.call('PEXPIRE', campaign .. ':counts', ttl) end
+end

@@ -1,0 +1,102 @@
+// Judges the parameters of one component of a template message: how many, of which kind, and what they hold.
+// `at` is always the component's path, `template.components[1]`.
+import { z } from 'zod'
+import { filledTextUpTo } from '../bounded-text.ts'
+import { counted, type Fault, faultsOf, notOneOf, quoted } from '../fault.ts'
+import { LIMITS } from '../limits.ts'
+import { linkSchema } from '../link.ts'
+import type { TextShape } from './template.ts'
+import type { Parameter } from './template-content.ts'
+import { fillIn, valuesOf } from './template-variables.ts'
+
+const tooManySpaces = new RegExp(` {${LIMITS.spacesInARow + 1}}`)
+
+/** The chat product refuses these at the send, each with the same unhelpful code; so they are told apart here. */
+const textSchema = z
+  .string()
+  .min(1)
+  .refine((text) => !/[\n\r\t]/.test(text), 'expected no line break and no tab')
+  .refine((text) => !tooManySpaces.test(text), `at most ${counted(LIMITS.spacesInARow, 'space')} in a row, got more`)
+
+const fileSchema = z.object({ link: linkSchema })
+
+/** What a parameter of each kind holds. Its kind is its `type`. */
+const schemas = {
+  text: z.object({ text: textSchema }),
+  image: z.object({ image: fileSchema }),
+  video: z.object({ video: fileSchema }),
+  document: z.object({ document: fileSchema.extend({ filename: filledTextUpTo(LIMITS.filename).optional() }) }),
+  coupon_code: z.object({ coupon_code: filledTextUpTo(LIMITS.couponCode) }),
+  payload: z.object({ payload: filledTextUpTo(LIMITS.quickReplyPayload) }),
+}
+
+export type ParameterKind = keyof typeof schemas
+
+/** Exactly `expected` parameters of one kind: the file of a header, the coupon of a button. */
+export function parameterFaults(
+  parameters: readonly Parameter[],
+  kind: ParameterKind,
+  expected: number,
+  at: string,
+): Fault[] {
+  return [...countFaults(parameters, expected, at), ...kindFaults(parameters, kind, at)]
+}
+
+/** At most one parameter: the payload of a quick reply, which may be left out. */
+export function optionalParameterFaults(parameters: readonly Parameter[], kind: ParameterKind, at: string): Fault[] {
+  return parameterFaults(parameters, kind, Math.min(parameters.length, 1), at)
+}
+
+/** A text parameter for each variable of the approved text, and the text no longer than `limit` once they are filled in. */
+export function textFaults(
+  parameters: readonly Parameter[],
+  approved: TextShape,
+  { limit, named }: { limit: number; named: boolean },
+  at: string,
+): Fault[] {
+  const { text, variables } = approved
+  const faults = [
+    ...(named && variables.length > 0
+      ? nameFaults(parameters, variables, at)
+      : countFaults(parameters, variables.length, at)),
+    ...kindFaults(parameters, 'text', at),
+  ]
+  if (faults.length > 0 || variables.length === 0) return faults
+  const { length } = fillIn(text, valuesOf(variables, parameters, named))
+  if (length <= limit) return []
+  const message = `at most ${counted(limit, 'character')} with the parameters filled in, got ${length}`
+  return [{ path: `${at}.parameters`, message }]
+}
+
+function countFaults(parameters: readonly Parameter[], expected: number, at: string): Fault[] {
+  if (parameters.length === expected) return []
+  const wanted = expected === 0 ? 'no parameters' : counted(expected, 'parameter')
+  return [{ path: `${at}.parameters`, message: `expected ${wanted}, got ${parameters.length || 'none'}` }]
+}
+
+function kindFaults(parameters: readonly Parameter[], kind: ParameterKind, at: string): Fault[] {
+  return parameters.flatMap((parameter, position) => {
+    const here = `${at}.parameters[${position}]`
+    if (parameter.type !== kind) {
+      return [{ path: `${here}.type`, message: `expected "${kind}", got ${quoted(parameter.type)}` }]
+    }
+    const parsed = schemas[kind].safeParse(parameter)
+    return parsed.success ? [] : faultsOf(parsed.error, parameter, here)
+  })
+}
+
+/** Named parameters may come in any order, so that a wrong number shows as a name too many, twice or missing. */
+function nameFaults(parameters: readonly Parameter[], variables: readonly string[], at: string): Fault[] {
+  const given = new Set<unknown>()
+  const faults: Fault[] = []
+  parameters.forEach(({ parameter_name: name }, position) => {
+    const path = `${at}.parameters[${position}].parameter_name`
+    if (typeof name !== 'string' || !variables.includes(name)) faults.push({ path, message: notOneOf(variables, name) })
+    else if (given.has(name)) faults.push({ path, message: `expected each name once, got ${quoted(name)} again` })
+    given.add(name)
+  })
+  for (const name of variables.filter((variable) => !given.has(variable))) {
+    faults.push({ path: `${at}.parameters`, message: `expected a parameter named "${name}", got none` })
+  }
+  return faults
+}

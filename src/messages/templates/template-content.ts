@@ -1,0 +1,99 @@
+// The `template` object of a template message: which approved template, and what fills its variables.
+// This schema vouches for the shape only. Which components there must be, how many parameters of which kind, and what
+// they may hold depends on the approved template: match-template.ts judges that, all of it in one answer. That is why
+// the parts below let through what the matcher will refuse, for example a text parameter whose text is a number.
+import { z } from 'zod'
+import { type Context, listUpTo } from '../bounded-list.ts'
+import { filledTextUpTo, textUpTo } from '../bounded-text.ts'
+import { holdsMoreThan } from '../bounded-value.ts'
+import { LIMITS } from '../limits.ts'
+
+/** One parameter of a component: its `type` in lower case, its name, and what it holds as it came. */
+export interface Parameter {
+  type: string
+  parameter_name?: string | undefined
+  [held: string]: unknown
+}
+
+/**
+ * Every kind of parameter keeps what it holds in a field named like its `type`; other fields but the name are dropped,
+ * unread: a schema of a loose object would copy all 80,000 of them. `type` is compared without regard to case and kept in
+ * lower case, as those fields are written.
+ */
+const parameterSchema = z.custom<Parameter>().transform((given: unknown, context): Parameter => {
+  if (!isObject(given) || Array.isArray(given)) {
+    context.issues.push({ code: 'invalid_type', expected: 'object', input: given })
+    return z.NEVER
+  }
+  const type = wordOf(given, 'type', LIMITS.word, context)?.toLowerCase()
+  // Null is what some clients write for no name.
+  const named = 'parameter_name' in given && given.parameter_name !== undefined && given.parameter_name !== null
+  const name = named ? wordOf(given, 'parameter_name', LIMITS.parameterName, context) : undefined
+  if (type === undefined) return z.NEVER
+  const head = { type, ...(name !== undefined && { parameter_name: name }) }
+  // Own fields only: a `type` of "constructor" must not find what every object inherits.
+  if (!Object.hasOwn(given, type)) return head
+  return { ...head, [type]: heldOf(type, Reflect.get(given, type), context) }
+})
+
+/** A text of the parameter, or a fault. By hand: a schema for each of 200 wrong parameters costs ten times as much. */
+function wordOf(given: object, field: string, max: number, context: Context): string | undefined {
+  const word: unknown = Reflect.get(given, field)
+  if (typeof word !== 'string') {
+    context.issues.push({ code: 'invalid_type', expected: 'string', path: [field], input: word })
+    return undefined
+  }
+  if (word.length <= max) return word
+  context.issues.push({ code: 'too_big', origin: 'string', maximum: max, inclusive: true, path: [field], input: word })
+  return undefined
+}
+
+const fileKinds = new Set(['image', 'video', 'document'])
+
+/** What a parameter holds, for the matcher to judge; a fault when it is so much that nothing could take it. */
+function heldOf(type: string, held: unknown, context: Context): unknown {
+  const kept = fileKinds.has(type) && isObject(held) ? fileOf(held) : held
+  if (!holdsMoreThan(kept, LIMITS.held)) return kept
+  const { values, characters } = LIMITS.held
+  const message = `at most ${characters} characters and ${values} values, got more`
+  context.issues.push({ code: 'custom', path: [type], message, input: held })
+  return z.NEVER
+}
+
+/** A file without the fields nobody knows. */
+const fileOf = (media: object): object => ({
+  ...('link' in media && { link: media.link }),
+  ...('filename' in media && { filename: media.filename }),
+})
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** What a card holds, and a template outside of its cards. `type` and `sub_type` are kept in upper case. */
+const partSchema = z.object({
+  type: textUpTo(LIMITS.word).toUpperCase(),
+  sub_type: textUpTo(LIMITS.word).toUpperCase().optional(),
+  index: z
+    .union([textUpTo(LIMITS.word), z.number()])
+    .transform(String)
+    .optional(),
+  parameters: listUpTo(LIMITS.parameters, parameterSchema).optional(),
+})
+
+const cardSchema = z.object({
+  card_index: z.int(),
+  components: listUpTo(LIMITS.components, partSchema).optional(),
+})
+
+const componentSchema = partSchema.extend({ cards: listUpTo(LIMITS.cards, cardSchema).optional() })
+
+/** The `template` object: parsing it twice gives the same as parsing it once, for it is stored and read again. */
+export const templateContentSchema = z.object({
+  name: filledTextUpTo(LIMITS.templateName),
+  language: z.object({ code: filledTextUpTo(LIMITS.languageCode) }),
+  components: listUpTo(LIMITS.components, componentSchema, { values: LIMITS.componentValues }).optional(),
+})
+
+export type TemplateContent = z.infer<typeof templateContentSchema>
+/** One entry of `template.components`, its `type` in upper case. */
+export type Component = z.infer<typeof componentSchema>
+export type Card = z.infer<typeof cardSchema>

@@ -1,0 +1,115 @@
+// Bulk moves as the producer sees them: queue one, wait for its outcome, ask for its state later.
+// The worker records an outcome and then announces it; here one subscription per process hears all announcements, and
+// whoever waits reads the record: an announcement that is missed costs time, never the answer.
+import type { MovePayload } from '../jobs/bulk-move.ts'
+import { findMoveOutcome, type MoveOutcome } from '../gallery/store/moves.ts'
+import { openMoveQueue } from '../gallery/store/move-queue.ts'
+import type { Redis } from '../redis/connect.ts'
+import { rootKeys } from '../redis/keys.ts'
+
+/** Waits before SUBSCRIBE is tried again: doubled each time, up to the last one. */
+const FIRST_RETRY_MS = 500
+const LAST_RETRY_MS = 30_000
+/** How often a waiting request reads the outcome while it can hear no announcement. */
+const LOOK_AGAIN_MS = 250
+
+/** How a move stands: its outcome, or where its job is. */
+export type MoveState = MoveOutcome | { state: 'pending' } | { state: 'given_up' }
+
+export type Moves = ReturnType<typeof openMoves>
+
+/** Opens the queue on a connection that fails fast, and the subscription on one of its own. */
+export function openMoves(redis: Redis) {
+  const queue = openMoveQueue(redis)
+  /** Move id → wakes whoever waits for it. */
+  const waiting = new Map<string, () => void>()
+  let closed = false
+
+  const wakeAll = () => {
+    for (const wake of waiting.values()) wake()
+  }
+  const subscriber = redis.duplicate({ autoResubscribe: false })
+  let isSubscribed = false
+  let refusals = 0
+  let timer: NodeJS.Timeout | undefined
+  /** Tries again until the connection is lost: a Redis may refuse it for good, and the producer does without it then. */
+  const subscribe = () => {
+    clearTimeout(timer)
+    if (closed || subscriber.status !== 'ready') return
+    subscriber.subscribe(rootKeys.moveEnded).then(
+      () => {
+        isSubscribed = true
+        refusals = 0
+        // Announcements may have been missed until now.
+        wakeAll()
+      },
+      () => {
+        timer = setTimeout(subscribe, Math.min(FIRST_RETRY_MS * 2 ** refusals, LAST_RETRY_MS)).unref()
+        refusals += 1
+      },
+    )
+  }
+  subscriber.on('ready', subscribe)
+  subscriber.on('close', () => {
+    isSubscribed = false
+    // Those who wait find out by reading that Redis is away, and say so instead of waiting on.
+    wakeAll()
+  })
+  // The shared connection reports the same trouble.
+  subscriber.on('error', () => {})
+  subscriber.on('message', (_channel, move) => waiting.get(move)?.())
+
+  /** Resolves at the next announcement of the move, or after `limitMs`; sooner while no announcement can be heard. */
+  function nextAnnouncement(move: string, limitMs: number) {
+    let wake = () => {}
+    const heard = new Promise<void>((resolve) => {
+      wake = resolve
+    })
+    const soon = isSubscribed ? limitMs : Math.min(limitMs, LOOK_AGAIN_MS)
+    const limit = setTimeout(wake, Math.max(0, soon))
+    waiting.set(move, wake)
+    return { heard, stop: () => clearTimeout(limit) }
+  }
+
+  return {
+    /** Queues a move and waits up to `waitMs` for its outcome; undefined when there is none yet. */
+    async run(payload: MovePayload, waitMs: number): Promise<MoveOutcome | undefined> {
+      await queue.add(payload)
+      const deadline = performance.now() + waitMs
+      try {
+        for (;;) {
+          // Listening begins before the read, so that an outcome between the two is not missed.
+          const announcement = nextAnnouncement(payload.move, deadline - performance.now())
+          try {
+            const outcome = await findMoveOutcome(redis, payload.account, payload.move)
+            if (outcome !== undefined || closed || performance.now() >= deadline) return outcome
+            await announcement.heard
+          } finally {
+            announcement.stop()
+          }
+        }
+      } finally {
+        waiting.delete(payload.move)
+      }
+    },
+
+    /** How a move of the account stands; undefined when it has none of this id. */
+    async stateOf(account: number, move: string): Promise<MoveState | undefined> {
+      // The job is looked for first: it may be removed as soon as the outcome is there, never before.
+      const job = await queue.find(account, move)
+      const outcome = await findMoveOutcome(redis, account, move)
+      if (outcome !== undefined) return outcome
+      if (job === undefined) return undefined
+      return { state: job === 'failed' ? 'given_up' : 'pending' }
+    },
+
+    /** Ends the subscription; those who still wait are told that there is no outcome yet. */
+    async close(): Promise<void> {
+      closed = true
+      clearTimeout(timer)
+      wakeAll()
+      subscriber.disconnect()
+      await queue.close()
+    },
+  }
+}

@@ -1,0 +1,26 @@
+// Hashes: many read in one round trip, and one created once.
+import { defineScript } from './lua.ts'
+import type { Redis } from './connect.ts'
+
+/** The hashes at these keys, in their order; `{}` for one that is not there. All keys must share a hash tag. */
+export async function readHashes(redis: Redis, keys: readonly string[]): Promise<unknown[]> {
+  if (keys.length === 0) return []
+  const pipeline = redis.pipeline()
+  for (const key of keys) pipeline.hgetall(key)
+  const replies = (await pipeline.exec()) ?? []
+  return replies.map(([error, hash]) => {
+    if (error) throw error
+    return hash
+  })
+}
+
+const createScript = defineScript('create-hash', 1)
+
+/** Writes a hash unless there is one, which is left as it is: of many who create it at once, one does. */
+export async function createHash(redis: Redis, key: string, fields: Record<string, string | number>): Promise<void> {
+  await createScript(redis, [key], Object.entries(fields).flat())
+}
+
+/** Whether a hash was there: Redis knows no empty ones. */
+export const isThere = (hash: unknown): boolean =>
+  typeof hash === 'object' && hash !== null && Object.keys(hash).length > 0

@@ -1,0 +1,35 @@
+// Which workers are alive: each says so every few seconds. Times are Redis's own, so that the clocks of the machines
+// do not matter.
+import type { Redis } from './connect.ts'
+import { rootKeys } from './keys.ts'
+import { execOrThrow } from './transaction.ts'
+
+/** How often a worker beats. */
+export const BEAT_MS = 3_000
+/** A worker that has not beaten for this long is taken for dead. */
+const ALIVE_FOR_MS = 10_000
+
+export async function beat(redis: Redis, worker: string): Promise<void> {
+  const now = await redisNowMs(redis)
+  await execOrThrow(
+    redis
+      .multi()
+      .zadd(rootKeys.workers, now, worker)
+      .zremrangebyscore(rootKeys.workers, '-inf', now - ALIVE_FOR_MS),
+  )
+}
+
+/** Takes a worker that stops in order off the list at once. */
+export async function leave(redis: Redis, worker: string): Promise<void> {
+  await redis.zrem(rootKeys.workers, worker)
+}
+
+export async function workersAlive(redis: Redis): Promise<number> {
+  return redis.zcount(rootKeys.workers, (await redisNowMs(redis)) - ALIVE_FOR_MS, '+inf')
+}
+
+/** The clock of Redis, epoch ms. */
+export async function redisNowMs(redis: Redis): Promise<number> {
+  const [seconds = 0, micros = 0] = await redis.time()
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+}

@@ -1,0 +1,192 @@
+// Every Redis key of Laneway is built here. Keys that one Lua step touches share a hash tag, so that they live on one
+// node of a cluster: `{l12}` for lane 12, `{g7}` for the gallery of account 7, `{c7}` for its contacts.
+import { createHash } from 'node:crypto'
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 27)
+
+/** Keys of the installation as a whole. */
+export const rootKeys = {
+  /** HASH name → last number given out: account, lane, folder, file, tag, contact, membership. */
+  sequences: 'lw:sequences',
+  /** SET of account ids. */
+  accounts: 'lw:accounts',
+  /** ZSET worker name → time of its last beat (Redis clock, ms). */
+  workers: 'lw:workers',
+  /** HASH lane id → account id. */
+  lanes: 'lw:lanes',
+  /** ZSET lane → time (ms) at which the sweep must look at it; 0: at once. A lane without any work is not in it. */
+  dueLanes: 'lw:due-lanes',
+  /** STRING: name of the worker that sweeps; ends when that one says nothing for seconds. */
+  sweeper: 'lw:sweeper',
+  /** SET of lanes that have a campaign that moves by itself, and of some that had one. */
+  campaignLanes: 'lw:campaign-lanes',
+  /** STRING: lock of whoever adds or removes a sender. */
+  sendersLock: 'lw:senders-lock',
+  /** STRING: somebody has trimmed the lists of messages that ended badly within this period. */
+  trimmed: 'lw:trimmed',
+  /** Pub/sub channel: lane ids that got work. */
+  wake: 'lw:wake',
+  /** Pub/sub channel: ids of lanes that the sweep found to have work, separated by spaces. */
+  wakeLanes: 'lw:wake-lanes',
+  /** Pub/sub channel: id of a lane that nothing leaves although it could. */
+  reopen: 'lw:reopen',
+  /** Pub/sub channel: ids of bulk moves that ended. */
+  moveEnded: 'lw:move-ended',
+}
+
+/** HASH: name, settings of one account. */
+export const accountKey = (account: number): string => `lw:account:${account}`
+/** HASH of one API key, found by the SHA-256 of the secret. */
+export const credentialKey = (secretHash: string): string => `lw:key:${secretHash}`
+/** HASH key id → SHA-256 of the secret, for listing and revoking. */
+export const credentialsOfAccountKey = (account: number): string => `lw:account:${account}:keys`
+/** HASH key id → when it was last used (epoch ms). */
+export const keyUsesKey = (account: number): string => `lw:account:${account}:key-uses`
+/** HASH sender digits → lane id, and `name:<name>` → lane id. */
+export const sendersOfAccountKey = (account: number): string => `lw:account:${account}:senders`
+/** HASH `<name>/<language>` → template definition, JSON. */
+export const templatesKey = (account: number): string => `lw:account:${account}:templates`
+/** ZSET campaign id → time (ms) it was created. */
+export const campaignsOfAccountKey = (account: number): string => `lw:account:${account}:campaigns`
+/** HASH of one sender. A sender and its lane have the same id. */
+export const senderKey = (lane: number): string => `lw:sender:${lane}`
+/** STRING lane id, by the digits of the sender's number. */
+export const senderNumberKey = (digits: string): string => `lw:sender-number:${digits}`
+/** STRING lane id, by the chat product's phone number id. */
+export const phoneNumberIdKey = (phoneNumberId: string): string => `lw:phone-number-id:${digest(phoneNumberId)}`
+/** STRING `<message id> <body hash>` of one Idempotency-Key. */
+export const idempotencyKey = (account: number, route: string, key: string): string =>
+  `lw:idempotency:${account}:${digest(`${route}\n${key}`)}`
+/** HASH of one received message, by the chat product's id. */
+export const inboundKey = (account: number, providerMessageId: string): string =>
+  `lw:inbound:${account}:${digest(providerMessageId)}`
+
+/** Prefix of everything of one lane, BullMQ's keys included. */
+export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
+/** HASH of one message. `ulid` is the part of the message id that follows the lane. */
+export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
+/** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
+export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
+/** ZSET ulid → time (ms) at which the sweep must make sure that it has a job: queued again and not claimed since. */
+export const queuedAgainKey = (lane: number): string => `${lanePrefix(lane)}:queued-again`
+/** STRING: how often the lane was reopened because nothing left it, within a week of the last time. */
+export const reopenedKey = (lane: number): string => `${lanePrefix(lane)}:reopened`
+/** HASH ulid → how many workers died while they ran its job as a suspect, see worker/crash-quarantine.ts. */
+export const loneRunsKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
+/** ZSET ulid → time (ms) of the next status poll. */
+export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
+/** ZSET ulid → time (ms) at which its lease ends: status polls under way, at most 20. */
+export const pollingKey = (lane: number): string => `${lanePrefix(lane)}:polling`
+/** STRING: when the next status poll of the lane may leave (ms); expires at that time. */
+export const pollRestKey = (lane: number): string => `${lanePrefix(lane)}:poll-rest`
+
+/** STRING: when the rest of a lane ends (ms), see messages/store/scripts/message-cooldowns.lua. */
+export const laneRestKey = (lane: number): string => `${lanePrefix(lane)}:rest`
+/** STRING `code|sentence`: what began the rest of a lane; ends with it. message-rests.lua appends `-reason` itself. */
+export const laneRestReasonKey = (lane: number): string => `${laneRestKey(lane)}-reason`
+/** STRING: the rest of one recipient of the lane, by its digits. */
+export const recipientRestKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
+
+/** STRING: the last slot in which a request of the lane leaves (µs), see messages/store/scripts/message-pace.lua. */
+export const laneSlotKey = (lane: number): string => `${lanePrefix(lane)}:slot`
+
+/** STRING: which worker clears the waiting messages of a class, see lanes/scripts/lane-clear.lua. */
+export const laneClearedByKey = (lane: number, of: string): string => `${lanePrefix(lane)}:cleared-by:${of}`
+/** STRING that is there while a message waits before it may be claimed again: its expiry is the end of the wait. */
+export const messageWaitKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:wait:${ulid}`
+
+/** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
+export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
+/** HASH: how far a job that sends messages again is on this lane: cursor and counts. */
+export const requeueProgressKey = (lane: number, job: string): string => `${lanePrefix(lane)}:requeue:${job}`
+/** HASH of one job that sends messages again: what it was asked for, and whether it is done. */
+export const requeueJobKey = (job: string): string => `lw:requeue:${job}`
+/** Where BullMQ keeps the jobs of a lane that are not finished: LIST, ZSET, ZSET, LIST. */
+export const laneBacklogKeys = (lane: number, queue: string) => {
+  const prefix = `${lanePrefix(lane)}:${queue}`
+  return {
+    waiting: `${prefix}:wait`,
+    prioritized: `${prefix}:prioritized`,
+    delayed: `${prefix}:delayed`,
+    active: `${prefix}:active`,
+  }
+}
+/** HASH of BullMQ about the lane's queue: it has the field `paused` while nothing may leave. */
+export const laneMetaKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:meta`
+/** STRING of BullMQ: messages of this window of the pace, or a number beyond any pace while the whole lane waits. */
+export const laneLimiterKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:limiter`
+/** ZSET job id → time (ms) at which BullMQ set the job aside. */
+export const laneSetAsideKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:failed`
+/** What the keys of all campaigns of a lane begin with; message-states.lua appends the campaign's number. */
+export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:campaign:`
+/** HASH of one campaign. */
+export const campaignKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}`
+/** HASH state letter → how many of the campaign's messages are in it. Changed in the same Lua step as the message. */
+export const campaignCountsKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:counts`
+/** STRING: the state of each recipient, half a byte each, in the order of the list, see campaign-marks.ts. */
+export const campaignMarksKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
+/** HASH number → state of the lane's campaigns that a worker has to look after. */
+export const awakeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
+/** STRING: how often the provider has thrown a message of the lane back for being too fast. */
+export const throttledKey = (lane: number): string => `${lanePrefix(lane)}:throttled`
+
+/** HASH that BullMQ keeps of one job of the lane; its field `data` is the payload. */
+export const laneJobKey = (lane: number, queue: string, jobId: string): string =>
+  `${lanePrefix(lane)}:${queue}:${jobId}`
+
+/** Prefix of BullMQ's keys of the queues that belong to no lane. */
+export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
+/** ZSET job id → 4,096 times the time (ms) until which BullMQ holds the job back. */
+export const sharedDelayedKey = (queue: string): string => `${sharedQueuePrefix(queue)}:${queue}:delayed`
+
+/** STRING of BullMQ that is there while a worker has the job in hand. */
+export const laneJobLockKey = (lane: number, queue: string, jobId: string): string =>
+  `${laneJobKey(lane, queue, jobId)}:lock`
+
+/**
+ * Prefix of BullMQ's keys of the intake queue: BullMQ's own default, so that a client in any language writes there
+ * without being told. It has no hash tag: in a cluster the keys of this queue would not share a node.
+ */
+export const INTAKE_PREFIX = 'bull'
+/** HASH that BullMQ keeps of one job of the intake queue. */
+export const intakeJobKey = (queue: string, jobId: string): string => `${INTAKE_PREFIX}:${queue}:${jobId}`
+
+/** Keys of one account's gallery. */
+export const galleryKeys = (account: number) => {
+  const prefix = `lw:{g${account}}`
+  return {
+    prefix,
+    /** ZSET of folder ids by id. */
+    folders: `${prefix}:folders`,
+    /** HASH of one folder. */
+    folder: (id: number) => `${prefix}:folder:${id}`,
+    /** ZSET of the active files of a folder, by id. */
+    filesIn: (folder: number) => `${prefix}:folder:${folder}:files`,
+    /** HASH of one file. */
+    file: (id: number) => `${prefix}:file:${id}`,
+    /** ZSET of files in the trash, by id. */
+    trash: `${prefix}:trash`,
+    /** HASH of one bulk move: state and outcome. */
+    move: (id: string) => `${prefix}:move:${id}`,
+  }
+}
+/** STRING `<account> <file id>`, by the token in the file's public URL. */
+export const fileTokenKey = (token: string): string => `lw:file-token:${digest(token)}`
+
+/** Keys of one account's contacts. */
+export const contactKeys = (account: number) => {
+  const prefix = `lw:{c${account}}`
+  return {
+    prefix,
+    /** HASH case-folded tag name → tag id. */
+    tagNames: `${prefix}:tag-names`,
+    /** HASH of one tag. */
+    tag: (id: number) => `${prefix}:tag:${id}`,
+    /** ZSET contact id → membership id: members in the order they joined. */
+    members: (tag: number) => `${prefix}:tag:${tag}:members`,
+    /** HASH of one contact. */
+    contact: (id: number) => `${prefix}:contact:${id}`,
+    /** HASH phone digits → contact id. */
+    phones: `${prefix}:phones`,
+  }
+}

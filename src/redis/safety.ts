@@ -1,0 +1,69 @@
+// Whether a Redis keeps the promises that Laneway builds on: nothing that was acknowledged may be evicted, or be lost
+// when the power goes.
+import { z } from 'zod'
+import type { Log } from '../log.ts'
+import { connectPatient, type Redis } from './connect.ts'
+
+/** Scripts with flags, and SET with NX and GET together, came with 7.0. */
+const OLDEST_MAJOR = 7
+
+/** A Redis that LANEWAY_ENV=production refuses to run on. The message is for the person at the terminal. */
+export class UnsafeRedisError extends Error {
+  override name = 'UnsafeRedisError'
+}
+
+/**
+ * Sentences about settings that can lose messages, each with the setting that mends it; none when all is well. What a
+ * managed Redis does not let be asked is taken as wrong, since nobody can know it is right.
+ */
+export async function redisProblems(redis: Redis): Promise<string[]> {
+  const [info, config] = await Promise.all([redis.info(), readConfig(redis)])
+  const major = Number(/^redis_version:(\d+)/m.exec(info)?.[1] ?? 0)
+  const problems: string[] = []
+  const wrong = (setting: string, expected: string, loses: string): void => {
+    const got = config.get(setting)
+    if (got !== expected) problems.push(`Redis has ${setting} ${got ?? 'hidden'}, not ${expected}: ${loses}.`)
+  }
+  if (major < OLDEST_MAJOR) problems.push(`Redis is version ${major}; Laneway needs 7.0 or newer, or Valkey.`)
+  wrong('maxmemory-policy', 'noeviction', 'when it is full it throws messages away')
+  wrong('appendonly', 'yes', 'a restart loses messages')
+  wrong('appendfsync', 'always', 'a power cut loses about a second of messages')
+  return problems
+}
+
+/** Whether Redis refuses writes for want of memory. What it does not count itself is not counted here either. */
+export function isFull(info: string): boolean {
+  const bytes = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
+  const most = bytes('maxmemory')
+  return most > 0 && bytes('used_memory') - bytes('mem_not_counted_for_evict') > most
+}
+
+/**
+ * Waits until the Redis answers, however long that takes, and checks it: an unsafe one is refused in production, and
+ * otherwise each problem is logged. A full one is no reason to stay away: what is there can still be looked up, and
+ * work goes on once there is memory.
+ */
+export async function checkRedis(redisUrl: string, production: boolean, log: Log): Promise<void> {
+  const redis = connectPatient(redisUrl)
+  redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
+  try {
+    const problems = await redisProblems(redis)
+    if (production && problems.length > 0) throw new UnsafeRedisError(problems.join(' '))
+    for (const problem of problems) log.warn({ problem }, 'redis.unsafe')
+    if (isFull(await redis.info('memory'))) log.error('redis.full')
+  } finally {
+    redis.disconnect()
+  }
+}
+
+const configReply = z.array(z.string())
+
+async function readConfig(redis: Redis): Promise<ReadonlyMap<string, string>> {
+  try {
+    const reply = configReply.parse(await redis.call('CONFIG', 'GET', 'maxmemory-policy', 'appendonly', 'appendfsync'))
+    return new Map(reply.flatMap((name, at) => (at % 2 === 0 ? [[name, reply[at + 1] ?? ''] as const] : [])))
+  } catch (error) {
+    if (error instanceof Error && /^(NOPERM|ERR unknown)/.test(error.message)) return new Map()
+    throw error
+  }
+}

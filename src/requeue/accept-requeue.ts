@@ -1,0 +1,81 @@
+// What is asked for when many messages are to be sent again: the filter as people write it, made into lanes, times and
+// what to compare. For the HTTP interface and the command line alike.
+import { parseCampaignId } from '../campaigns/campaign-id.ts'
+import { parsePhone } from '../messages/phone.ts'
+import type { RequeueState } from './filter.ts'
+import type { Redis } from '../redis/connect.ts'
+import type { RequeueOrder } from './jobs.ts'
+import { listSenders, type Sender } from '../accounts/store/senders.ts'
+import { invalidFields, Refusal } from '../accept/refusal.ts'
+
+/** As it came; what is left out matches all. */
+export interface RequeueRequest {
+  /** Number in any spelling, or name. */
+  sender?: string | undefined
+  to?: string | undefined
+  state?: RequeueState | undefined
+  class?: 'transactional' | 'campaign' | undefined
+  /** Id of a campaign of ours. */
+  campaign?: string | undefined
+  /** Grouping text of the requests. */
+  campaign_id?: string | undefined
+  code?: string | undefined
+  /** Ended at or after, and at or before (epoch ms). */
+  sinceMs?: number | undefined
+  untilMs?: number | undefined
+}
+
+/** Whether the request names anything at all. */
+export const hasFilter = (request: RequeueRequest): boolean => Object.values(request).some((each) => each !== undefined)
+
+/**
+ * Makes an order of a request, or throws a Refusal. Without an account it spans all. What ends from `nowMs` on is
+ * not part of it, so that nothing is sent again that has failed once more.
+ */
+export async function requeueOrder(
+  redis: Redis,
+  account: number | undefined,
+  request: RequeueRequest,
+  nowMs: number,
+): Promise<RequeueOrder> {
+  const { state, class: only, code, campaign_id, sinceMs = 0, untilMs = nowMs } = request
+  const to = request.to === undefined ? undefined : digitsOf('to', request.to)
+  const campaign = request.campaign === undefined ? undefined : parseCampaignId(request.campaign)
+  if (request.campaign !== undefined && campaign === undefined) {
+    const message = 'expected the id of a campaign such as cmp_1_2; the campaign_id of requests is another filter'
+    throw invalidFields([{ path: 'campaign', message }])
+  }
+  let senders = await listSenders(redis, account)
+  if (request.sender !== undefined) senders = named(senders, request.sender)
+  // Another account's campaign is one that does not exist: no message is of it.
+  if (campaign) senders = senders.filter(({ id }) => id === campaign.lane)
+  return {
+    lanes: senders.map(({ id }) => id),
+    filter: {
+      ...(state && { state }),
+      ...(to && { to }),
+      ...(only && { class: only }),
+      ...(campaign_id !== undefined && { campaign_id }),
+      ...(campaign && { run: campaign.number }),
+      ...(code !== undefined && { code }),
+    },
+    sinceMs,
+    untilMs: Math.min(untilMs, nowMs),
+  }
+}
+
+function named(senders: readonly Sender[], name: string): Sender[] {
+  const phone = parsePhone(name)
+  const byNumber = phone.ok ? senders.filter(({ number }) => number === phone.digits) : []
+  const found = byNumber.length > 0 ? byNumber : senders.filter((sender) => sender.name === name)
+  if (found.length > 0) return found
+  throw new Refusal('invalid', 'unknown_sender', 'sender: there is no sender of this number or name.', [
+    { path: 'sender', message: 'there is no sender of this number or name' },
+  ])
+}
+
+function digitsOf(path: string, text: string): string {
+  const phone = parsePhone(text)
+  if (phone.ok) return phone.digits
+  throw invalidFields([{ path, message: 'expected a full international number such as +14155550123' }])
+}

@@ -1,0 +1,68 @@
+// Jobs that were set aside before anybody could claim them: there is no record of them, so that the job is all there is.
+import type { Job } from 'bullmq'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { parseMessageId } from '../messages/message-id.ts'
+import { matchesRequeue, type RequeueFilter } from './filter.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
+import { readStates } from '../messages/store/states.ts'
+import type { Redis } from '../redis/connect.ts'
+import { isRedisAway } from '../redis/errors.ts'
+
+/** The code that a lookup tells for such a message. */
+const DEAD_LETTER = 'dead_letter'
+
+export interface DeadLetter {
+  job: Job
+  payload: SendPayload
+}
+
+/**
+ * Those of the jobs that match and have no record. What cannot be read as a message is passed over: it could not be
+ * sent.
+ */
+export async function matchingDeadLetters(
+  deps: { redis: Redis; queues: LaneQueues },
+  lane: number,
+  names: readonly string[],
+  filter: RequeueFilter,
+): Promise<DeadLetter[]> {
+  const ids = names.flatMap((name) => {
+    const id = parseMessageId(name)
+    return id ? [{ name, ulid: id.ulid }] : []
+  })
+  const states = await readStates(
+    deps.redis,
+    lane,
+    ids.map(({ ulid }) => ulid),
+  )
+  const found = await Promise.all(
+    ids.map(async ({ name }, i) => {
+      if (states[i] !== undefined) return undefined
+      // BullMQ cannot make a job of data that is not JSON.
+      const job: Job | undefined = await deps.queues
+        .queueOf(lane)
+        .getJob(name)
+        .catch(() => undefined)
+      const payload = sendPayloadSchema.safeParse(job?.data)
+      if (!job?.failedReason || !payload.success) return undefined
+      const message = { ...payload.data, state: 'failed' as const, repeats: 0, problem: { code: DEAD_LETTER } }
+      return matchesRequeue(message, filter) ? { job, payload: payload.data } : undefined
+    }),
+  )
+  return found.filter((each) => each !== undefined)
+}
+
+/**
+ * Puts the job back on its lane with a new validity. False when somebody else has done so. Dying between the two writes
+ * is harmless: the job is still set aside, with another validity.
+ */
+export async function retryDeadLetter({ job, payload }: DeadLetter, until: number): Promise<boolean> {
+  await job.updateData({ ...payload, until })
+  try {
+    await job.retry('failed')
+    return true
+  } catch (error) {
+    if (isRedisAway(error)) throw error
+    return false
+  }
+}

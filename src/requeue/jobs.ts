@@ -1,0 +1,126 @@
+// Jobs that send many messages again: what was asked for, and how far each lane is. The counts of a lane stand beside
+// its messages and change in the same steps, so that they are true whatever process dies.
+import { z } from 'zod'
+import { messageClassSchema } from '../jobs/send.ts'
+import { newUlid } from '../messages/message-id.ts'
+import { REQUEUE_STATES } from './filter.ts'
+import { jsonText, readRecord } from '../redis/corrupt-record.ts'
+import { defineScript } from '../redis/lua.ts'
+import type { Redis } from '../redis/connect.ts'
+import { isThere } from '../redis/hashes.ts'
+import { requeueJobKey, requeueProgressKey } from '../redis/keys.ts'
+
+/** How long a job can be asked for. */
+const KEEP_MS = 7 * 86_400_000
+
+/** What is asked for: on which lanes, which messages, and what ended when (epoch ms, both inclusive). */
+const orderSchema = z.object({
+  lanes: z.array(z.number().int().positive()),
+  filter: z.object({
+    state: z.enum(REQUEUE_STATES).optional(),
+    to: z.string().optional(),
+    class: messageClassSchema.optional(),
+    campaign_id: z.string().optional(),
+    run: z.number().int().positive().optional(),
+    code: z.string().optional(),
+  }),
+  sinceMs: z.number(),
+  untilMs: z.number(),
+})
+export type RequeueOrder = z.infer<typeof orderSchema>
+
+const jobSchema = z.object({
+  /** 0: asked for on the command line, over accounts. */
+  account: z.coerce.number().int().nonnegative(),
+  state: z.enum(['waiting', 'running', 'done', 'failed']),
+  order: jsonText.pipe(orderSchema),
+  created_at: z.coerce.number(),
+  ended_at: z.coerce.number().optional(),
+})
+export type RequeueJob = z.infer<typeof jobSchema>
+
+/** `failed`: records that cannot be read, for a person to repair. `campaign_over`: their campaign sends nothing more. */
+export const COUNTS = ['requeued', 'without_content', 'campaign_over', 'failed'] as const
+export type RequeueCounts = Record<(typeof COUNTS)[number], number>
+export const noCounts = (): RequeueCounts => ({ requeued: 0, without_content: 0, campaign_over: 0, failed: 0 })
+
+/** All that matched, so far. */
+export const matchedOf = (counts: RequeueCounts): number => COUNTS.reduce((sum, each) => sum + counts[each], 0)
+
+export const newRequeueJobId = (nowMs: number): string => `rq_${newUlid(nowMs)}`
+
+/** Writes the job down. Doing it again changes nothing. */
+export async function createRequeueJob(
+  redis: Redis,
+  id: string,
+  { account, order, nowMs }: { account: number; order: RequeueOrder; nowMs: number },
+): Promise<void> {
+  const key = requeueJobKey(id)
+  if (await redis.hsetnx(key, 'order', JSON.stringify(order))) {
+    await redis.hset(key, { account, created_at: nowMs })
+  }
+  await redis.hsetnx(key, 'account', account)
+  await redis.hsetnx(key, 'created_at', nowMs)
+  await redis.hsetnx(key, 'state', 'waiting')
+  await redis.pexpire(key, KEEP_MS)
+}
+
+export async function findRequeueJob(redis: Redis, id: string): Promise<RequeueJob | undefined> {
+  const raw = await redis.hgetall(requeueJobKey(id))
+  return isThere(raw) ? readRecord(jobSchema, `job ${id}`, raw) : undefined
+}
+
+/** Notes that somebody works on it, or that it has ended. */
+export async function setRequeueState(
+  redis: Redis,
+  id: string,
+  state: RequeueJob['state'],
+  nowMs: number,
+): Promise<void> {
+  const ended = state === 'done' || state === 'failed'
+  await redis.hset(requeueJobKey(id), { state, ...(ended && { ended_at: nowMs }) })
+  await redis.pexpire(requeueJobKey(id), KEEP_MS)
+}
+
+const count = z.coerce.number().int().default(0)
+const progressSchema = z.object({
+  cursor: z.string().default(''),
+  ...{ requeued: count, without_content: count, campaign_over: count, failed: count },
+})
+
+/** How far a job is on a lane. `cursor` is empty before its first page. */
+export async function progressOf(
+  redis: Redis,
+  lane: number,
+  job: string,
+): Promise<{ cursor: string; counts: RequeueCounts }> {
+  const raw = await redis.hgetall(requeueProgressKey(lane, job))
+  const { cursor, ...counts } = readRecord(progressSchema, `progress of ${job}`, raw)
+  return { cursor, counts }
+}
+
+/** The counts of a job over all its lanes. */
+export async function totalOf(redis: Redis, id: string, { order }: RequeueJob): Promise<RequeueCounts> {
+  const total = noCounts()
+  for (const { counts } of await Promise.all(order.lanes.map((lane) => progressOf(redis, lane, id)))) {
+    for (const each of COUNTS) total[each] += counts[each]
+  }
+  return total
+}
+
+const advanceScript = defineScript('requeue-advance', 1)
+
+/** Moves on from one cursor to the next, and counts. False when somebody else has done so; then nothing is counted. */
+export async function advance(
+  redis: Redis,
+  lane: number,
+  job: string,
+  move: { from: string; to: string; counts: RequeueCounts },
+): Promise<boolean> {
+  const reply = await advanceScript(
+    redis,
+    [requeueProgressKey(lane, job)],
+    [move.from, move.to, KEEP_MS, ...COUNTS.flatMap((each) => [each, move.counts[each]])],
+  )
+  return reply === 1
+}

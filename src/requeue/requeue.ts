@@ -1,0 +1,177 @@
+// Sending again what ended badly: one message, or a page of them. The step that queues a message again is fenced in
+// Redis, and its job is added after it.
+//
+// Where the process may die: before the step, nothing has changed; between the step and the job, the message stands on
+// the list of those queued again, and the sweep adds its job (worker/sweep-lane.ts); after that, all is done.
+import { z } from 'zod'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
+import { REQUEUE_STATES } from './filter.ts'
+import type { State } from '../messages/lifecycle.ts'
+import { jsonText } from '../redis/corrupt-record.ts'
+import { createCampaignContent } from '../campaigns/store/content.ts'
+import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
+import { forgetDeadLetters, jobStates } from '../lanes/jobs.ts'
+import type { LaneMessage, LaneQueues } from '../lanes/queues.ts'
+import { lookAgain } from '../lanes/survey.ts'
+import { defineScript } from '../redis/lua.ts'
+import { type MessageRecord, readMessage, stateSchema } from '../messages/store/records.ts'
+import type { Redis } from '../redis/connect.ts'
+import { campaignPrefix, endedBadlyKey, messageKey, queuedAgainKey, requeueProgressKey } from '../redis/keys.ts'
+
+export interface RequeueDeps {
+  redis: Redis
+  queues: LaneQueues
+  config: { retentionMs: number; validityMs: Readonly<Record<MessageRecord['class'], number>> }
+}
+
+/** `campaign_over`: its campaign is cancelled or not kept any more. `without_content`: what it said is not stored. */
+export type RequeueVerdict = 'done' | 'ignored' | 'missing' | 'campaign_over' | 'without_content'
+
+/** A message and its record as it was read a moment ago. */
+export interface Found {
+  ulid: string
+  record: MessageRecord
+}
+
+/** Why a matching message cannot be sent again; undefined when it can. For counting only: the step looks again. */
+export async function obstacles(
+  redis: Redis,
+  lane: number,
+  found: readonly Found[],
+): Promise<('campaign_over' | 'without_content' | undefined)[]> {
+  const campaigns = createCampaignContent(redis, lane)
+  return Promise.all(
+    found.map(async ({ record }) => {
+      const { run } = record
+      if (run !== undefined && (await campaigns.isOver(run))) return 'campaign_over'
+      if (record.payload !== undefined) return undefined
+      const made = run === undefined ? undefined : await campaigns.payloadOf({ ...record, run })
+      return made === undefined ? 'without_content' : undefined
+    }),
+  )
+}
+
+/** The sweep looks so soon after whether a message has got its job. */
+const JOB_WITHIN_MS = 10_000
+/** The same where a job was there already: mostly that of the attempt that has just failed, which is about to go. */
+const OLD_JOB_GONE_MS = 2_000
+
+/**
+ * Queues messages of one lane again and adds their jobs. Each gets a new validity of its class and lives as long as a
+ * new one; an unknown one is flagged possible_duplicate. With `job`, only what ended at `untilMs` or before is, which
+ * keeps a job that runs twice from sending anything twice, and each is counted for the job in the same step.
+ */
+export async function putBack(
+  deps: RequeueDeps,
+  lane: number,
+  found: readonly Found[],
+  job?: { id: string; untilMs: number },
+): Promise<RequeueVerdict[]> {
+  const { redis, queues, config } = deps
+  const nowMs = Date.now()
+  const ulids = found.map(({ ulid }) => ulid)
+  const [contents, jobs] = await Promise.all([contentsOf(redis, lane, found), jobStates(redis, lane, ulids)])
+  await forgetDeadLetters(
+    queues,
+    lane,
+    ulids.filter((_ulid, i) => jobs[i] === 'dead_letter'),
+  )
+  const steps = await Promise.all(
+    found.map(async ({ ulid, record }, i): Promise<[RequeueVerdict, State | undefined]> => {
+      const content = contents[i]
+      if (typeof content === 'string' && isRequeueable(record.state)) return [content, record.state]
+      const until = nowMs + config.validityMs[record.class]
+      const made = typeof content === 'object' && record.payload === undefined ? JSON.stringify(content) : ''
+      return requeueStep(redis, { lane, ulid }, { until, retentionMs: config.retentionMs, content: made, job })
+    }),
+  )
+  const added: LaneMessage[] = []
+  const late: string[] = []
+  for (const [i, { ulid, record }] of found.entries()) {
+    const content = contents[i]
+    if (steps[i]?.[0] !== 'done' || typeof content !== 'object') continue
+    const until = nowMs + config.validityMs[record.class]
+    added.push({ id: messageId(lane, ulid), payload: { ...content, until } })
+    if (jobs[i] === 'waits') late.push(ulid)
+  }
+  if (added.length > 0) await queues.addMany(added)
+  await lookAgain(redis, lane, late, nowMs + OLD_JOB_GONE_MS)
+  return steps.map(([verdict]) => verdict)
+}
+
+/** Queues one message again, whenever it ended. `state` is what forbids it, when the verdict is `ignored`. */
+export async function requeueMessage(
+  deps: RequeueDeps,
+  id: MessageId,
+): Promise<{ verdict: RequeueVerdict; state: State | undefined }> {
+  const record = await readMessage(deps.redis, id)
+  if (record === undefined) {
+    const [letter] = await matchingDeadLetters(deps, id.lane, [messageId(id.lane, id.ulid)], {})
+    const isBack = letter && (await retryDeadLetter(letter, Date.now() + deps.config.validityMs[letter.payload.class]))
+    if (isBack) deps.queues.wake(id.lane)
+    return { verdict: isBack ? 'done' : 'missing', state: undefined }
+  }
+  const [verdict = 'missing'] = await putBack(deps, id.lane, [{ ulid: id.ulid, record }])
+  return { verdict, state: record.state }
+}
+
+const isRequeueable = (state: State): boolean => REQUEUE_STATES.some((each) => each === state)
+
+const storedPayload = jsonText.pipe(sendPayloadSchema)
+
+/** What each says, from its record or its campaign, or why it cannot be sent again. */
+async function contentsOf(
+  redis: Redis,
+  lane: number,
+  found: readonly Found[],
+): Promise<(SendPayload | 'campaign_over' | 'without_content')[]> {
+  const campaigns = createCampaignContent(redis, lane)
+  return Promise.all(
+    found.map(async ({ record }) => {
+      const { run } = record
+      if (run !== undefined && (await campaigns.isOver(run))) return 'campaign_over'
+      const kept = storedPayload.safeParse(record.payload)
+      if (kept.success) return kept.data
+      return (run === undefined ? undefined : await campaigns.payloadOf({ ...record, run })) ?? 'without_content'
+    }),
+  )
+}
+
+const requeueScript = defineScript('message-requeue', 4)
+const requeueReply = z.union([
+  z.tuple([z.literal('missing')]),
+  z.tuple([z.enum(['done', 'ignored', 'campaign_over', 'without_content']), stateSchema]),
+])
+
+/** The step alone. `content` is written where the record has none. */
+export async function requeueStep(
+  redis: Redis,
+  { lane, ulid }: MessageId,
+  how: {
+    until: number
+    retentionMs: number
+    content?: string
+    job?: { id: string; untilMs: number } | undefined
+  },
+): Promise<[RequeueVerdict, State | undefined]> {
+  const { job } = how
+  const [verdict, state] = requeueReply.parse(
+    await requeueScript(
+      redis,
+      [messageKey(lane, ulid), queuedAgainKey(lane), endedBadlyKey(lane), requeueProgressKey(lane, job?.id ?? '-')],
+      [
+        ulid,
+        acceptedAtMs(ulid),
+        how.until,
+        how.retentionMs,
+        campaignPrefix(lane),
+        job?.untilMs ?? '',
+        how.content ?? '',
+        job === undefined ? '' : '1',
+        JOB_WITHIN_MS,
+      ],
+    ),
+  )
+  return [verdict, state]
+}

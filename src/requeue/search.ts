@@ -1,0 +1,90 @@
+// Reads the lists of what ended badly, page by page, for jobs that send it again and for those who only count.
+import { matchesRequeue } from './filter.ts'
+import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
+import { LISTS, type List, listKey, type Place, pageOf } from './ended-badly.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
+import { readMessagesOrNot } from '../messages/store/records.ts'
+import type { Redis } from '../redis/connect.ts'
+import { endedBadlyKey } from '../redis/keys.ts'
+import { type Found, obstacles } from './requeue.ts'
+import { noCounts, type RequeueCounts, type RequeueOrder } from './jobs.ts'
+
+/**
+ * Messages of a page. Each costs Redis some 30 µs, in commands of their own between which it serves others; a page takes
+ * seven round trips, which a busy machine answers late.
+ */
+const PAGE = 500
+
+/** Where on a lane one is: a list, and a place in it. */
+export interface Cursor {
+  list: List
+  after: Place
+}
+
+/** What stands in a page of a list. */
+export interface Page {
+  found: Found[]
+  deadLetters: DeadLetter[]
+  /** Records that are not what Laneway wrote. */
+  unreadable: number
+  /** Undefined after the last page of the last list. */
+  next: Cursor | undefined
+}
+
+export const beginning = (order: RequeueOrder): Cursor => ({
+  list: LISTS[0],
+  after: { score: order.sinceMs, member: '' },
+})
+
+/** Reads the page behind the cursor. What has no record any more is taken off the list on the way. */
+export async function readPage(
+  deps: { redis: Redis; queues: LaneQueues },
+  lane: number,
+  order: RequeueOrder,
+  { list, after }: Cursor,
+): Promise<Page> {
+  const page = await pageOf(deps.redis, listKey(lane, list), after, { untilMs: order.untilMs, most: PAGE })
+  const names = page.map(({ member }) => member)
+  const next = nextAfter(list, page, order)
+  if (list === 'dead_letters') {
+    const deadLetters = await matchingDeadLetters(deps, lane, names, order.filter)
+    return { found: [], deadLetters, unreadable: 0, next }
+  }
+  const records = await readMessagesOrNot(deps.redis, lane, names)
+  const gone = names.filter((_name, i) => records[i] === undefined)
+  if (gone.length > 0) await deps.redis.zrem(endedBadlyKey(lane), ...gone)
+  const found = names.flatMap((ulid, i): Found[] => {
+    const record = records[i]
+    return typeof record === 'object' && matchesRequeue(record, order.filter) ? [{ ulid, record }] : []
+  })
+  return { found, deadLetters: [], unreadable: records.filter((each) => each === 'unreadable').length, next }
+}
+
+function nextAfter(list: List, page: readonly Place[], order: RequeueOrder): Cursor | undefined {
+  const last = page.at(-1)
+  if (page.length === PAGE && last !== undefined) return { list, after: last }
+  const following = LISTS[LISTS.indexOf(list) + 1]
+  return following && { list: following, after: beginning(order).after }
+}
+
+/**
+ * How many messages match, and how many of them cannot be sent again; changes nothing. Stops early, with what it has so
+ * far, once nobody wants to know any more.
+ */
+export async function countMatching(
+  deps: { redis: Redis; queues: LaneQueues },
+  order: RequeueOrder,
+  isWanted: () => boolean = () => true,
+): Promise<RequeueCounts> {
+  const counts = noCounts()
+  for (const lane of order.lanes) {
+    for (let cursor: Cursor | undefined = beginning(order); cursor !== undefined && isWanted(); ) {
+      const page: Page = await readPage(deps, lane, order, cursor)
+      counts.requeued += page.deadLetters.length
+      counts.failed += page.unreadable
+      for (const obstacle of await obstacles(deps.redis, lane, page.found)) counts[obstacle ?? 'requeued'] += 1
+      cursor = page.next
+    }
+  }
+  return counts
+}

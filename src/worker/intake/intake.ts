@@ -1,0 +1,178 @@
+// Takes in the jobs that other services write into the queue `laneway-intake`: readable, key, permission, then what it
+// asks for, with the same rules and refusals as over HTTP.
+//
+// A job that has ended keeps no key. So its data is replaced, key gone and end noted, before BullMQ hears of the end:
+// - the worker dies before that: the job is run again by another; accepting is idempotent by the job's own id;
+// - it dies between that and the end: the second run finds the end noted and repeats it.
+import { type Job, Worker } from 'bullmq'
+import type { AcceptDeps } from '../../accept/accept-message.ts'
+import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../../accept/body-limits.ts'
+import { checkKey, unauthorized } from '../../accept/check-key.ts'
+import { invalidFields, Refusal } from '../../accept/refusal.ts'
+import type { Config } from '../../config.ts'
+import { hideKeys, hideKeysInText } from '../../jobs/hide-keys.ts'
+import {
+  contractOf,
+  endedIntakeSchema,
+  HIDDEN_KEY,
+  INTAKE_QUEUE,
+  INTAKE_VERSION,
+  type IntakeEnd,
+  intakeJobSchema,
+} from '../../jobs/intake.ts'
+import type { Log } from '../../log.ts'
+import { notOneOf } from '../../messages/fault.ts'
+import { openCampaignQueue } from '../../campaigns/store/queue.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { INTAKE_PREFIX, intakeJobKey } from '../../redis/keys.ts'
+import { endOwn, type OwnEnd } from '../bullmq.ts'
+import { intakeVerbs } from './verbs.ts'
+import type { VerbDeps } from './verb.ts'
+
+/** Jobs in hand at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most of its time. */
+const CONCURRENCY = 50
+/**
+ * Accepting takes milliseconds. A job whose worker died is taken up again after 5 to 7 s; measured with the start
+ * of the next worker 6.7 to 8.5 s.
+ */
+const LOCK_MS = 5_000
+const STALLED_CHECK_MS = 2_000
+/** A job that was in hand each time when a worker died this often is refused. */
+const MAX_CRASHES = 5
+/** Answers are there to be fetched: for an hour, or until so many newer ones came. About 400 bytes each. */
+const KEPT_ANSWERS = { age: 3_600, count: 20_000, limit: 500 }
+const KEPT_REFUSALS = { age: 7 * 86_400, count: 10_000, limit: 500 }
+/** Redis refuses for now: full, loading, failing over. */
+const TROUBLE_WAIT_MS = 1_000
+
+interface IntakeDeps extends VerbDeps {
+  log: Log
+}
+
+/** Starts to take jobs in, on a connection that waits for Redis. */
+export async function startIntake(given: AcceptDeps & { config: Pick<Config, 'retentionMs'>; log: Log }) {
+  const { redis, config } = given
+  const campaigns = openCampaignQueue(redis)
+  const deps: IntakeDeps = { ...given, steer: { redis, queue: campaigns, retentionMs: config.retentionMs } }
+  const worker = new Worker(INTAKE_QUEUE, async (job, token) => endOwn(await takeIn(deps, job), job, token), {
+    connection: deps.redis,
+    prefix: INTAKE_PREFIX,
+    concurrency: CONCURRENCY,
+    lockDuration: LOCK_MS,
+    stalledInterval: STALLED_CHECK_MS,
+    // Never reached: BullMQ would set the job aside with its key. `takeIn` counts the crashes itself.
+    maxStalledCount: 1_000_000,
+    removeOnComplete: KEPT_ANSWERS,
+    removeOnFail: KEPT_REFUSALS,
+  })
+  worker.on('error', (error) => deps.log.debug({ err: error }, 'intake.trouble'))
+  worker.on('stalled', (id) => {
+    mendUnreadable(deps.redis, id).catch((error: unknown) =>
+      deps.log.warn({ job: id, err: error }, 'intake.not_mended'),
+    )
+  })
+  await worker.waitUntilReady()
+  return {
+    /** Takes no more jobs and finishes those in hand, at most for `limitMs`; others take up what is left then. */
+    async stop(limitMs: number): Promise<void> {
+      await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await campaigns.close()
+    },
+  }
+}
+
+async function takeIn(deps: IntakeDeps, job: Job<unknown>): Promise<OwnEnd> {
+  try {
+    const ended = endedIntakeSchema.safeParse(job.data)
+    const end = ended.success ? ended.data.end : await endOf(deps, job)
+    if (!ended.success) await job.updateData({ ...remains(job.data, end), api_key: HIDDEN_KEY, end })
+    if ('answer' in end) return { kind: 'done', answer: end.answer }
+    deps.log.info({ job: job.id, code: end.refusal.code }, 'intake.refused')
+    return { kind: 'unusable', reason: JSON.stringify(end.refusal) }
+  } catch (error) {
+    if (!isRedisAway(error)) throw error
+    return { kind: 'waits', ms: TROUBLE_WAIT_MS }
+  }
+}
+
+/** Does what the job asks for. Rejects only while Redis is away. */
+async function endOf(deps: IntakeDeps, job: Job<unknown>): Promise<IntakeEnd> {
+  try {
+    return { answer: await answerTo(deps, job) }
+  } catch (error) {
+    if (isRedisAway(error)) throw error
+    if (!(error instanceof Refusal)) deps.log.error({ job: job.id, err: error }, 'intake.failed')
+    const { code, message, faults } = error instanceof Refusal ? error : ownFault
+    const details = faults.map((fault) => ({
+      path: hideKeysInText(fault.path),
+      message: hideKeysInText(fault.message),
+    }))
+    return { refusal: { code, message: hideKeysInText(message), details } }
+  }
+}
+
+const ownFault = new Refusal(
+  'invalid',
+  'internal',
+  'Something went wrong on our side; the log of the worker tells what.',
+)
+
+async function answerTo(deps: IntakeDeps, job: Job<unknown>) {
+  if (job.stalledCounter > MAX_CRASHES) {
+    throw new Refusal('invalid', 'poison', `Workers died ${job.stalledCounter} times with this job in hand.`)
+  }
+  const data = readable(job.data)
+  const contract = contractOf(data)
+  if (!contract.ok) throw invalidFields([contract.fault], 'unknown_version')
+  const name = intakeJobSchema.safeParse(job.name)
+  if (!name.success) {
+    throw invalidFields([{ path: 'name', message: notOneOf(intakeJobSchema.options, job.name) }], 'unknown_job')
+  }
+  const secret = 'api_key' in data ? data.api_key : undefined
+  if (typeof secret !== 'string' || secret === '') throw unauthorized('Send your key in the field api_key of the job.')
+  const verb = intakeVerbs[name.data]
+  const { account } = await checkKey(deps.redis, secret, verb.permission, Date.now())
+  const checked = { id: job.id ?? '', addedAtMs: job.timestamp, account, data, contract: contract.contract }
+  return verb.run(deps, checked)
+}
+
+/** The data, when it is an object of a size and depth that the HTTP interface would take too. */
+function readable(data: unknown): object {
+  if (isTooDeep(data)) throw new Refusal('invalid', 'too_deep', `The data is nested deeper than ${MAX_DEPTH} levels.`)
+  if (isTooLarge(data)) throw new Refusal('invalid', 'too_large', `The data is larger than ${JSON_LIMIT_BYTES} bytes.`)
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw new Refusal('invalid', 'invalid_data', 'The data must be a JSON object.')
+  }
+  return data
+}
+
+const isTooLarge = (data: unknown): boolean => Buffer.byteLength(JSON.stringify(data) ?? '') > JSON_LIMIT_BYTES
+
+/** What stays of a job's data: all but the keys when it was refused, for inspection; nothing when it was done. */
+function remains(data: unknown, end: IntakeEnd): object {
+  if ('answer' in end) return { v: INTAKE_VERSION }
+  if (isTooDeep(data) || isTooLarge(data)) return {}
+  const kept = hideKeys(data)
+  return typeof kept === 'object' && kept !== null && !Array.isArray(kept) ? kept : { data: kept }
+}
+
+/**
+ * BullMQ cannot even fetch a job whose data is not JSON: it would stall for ever. What cannot be read is taken out, so
+ * that the next run refuses the job.
+ */
+async function mendUnreadable(redis: Redis, id: string): Promise<void> {
+  const key = intakeJobKey(INTAKE_QUEUE, id)
+  const data = await redis.hget(key, 'data')
+  if (data === null || isJson(data)) return
+  await redis.hset(key, 'data', '"not JSON"')
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
