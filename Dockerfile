@@ -1,18 +1,22 @@
-# One image for every part; docker-compose.yml says which one a container runs.
-FROM node:20-bookworm-slim AS build
+# One image for every part of the service; docker-compose.yml says which one a container runs. The stage `simulator` is
+# the same image with the simulator in it, for trying Laneway out.
+FROM node:20-bookworm-slim AS sources
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY tsconfig.json ./
 COPY scripts ./scripts
 COPY src ./src
+
+FROM sources AS build
 RUN node scripts/build.mjs && npm prune --omit=dev
 
-FROM node:20-bookworm-slim
+FROM sources AS build-with-simulator
+COPY simulator ./simulator
+RUN node scripts/build.mjs && npm prune --omit=dev
+
+FROM node:20-bookworm-slim AS base
 WORKDIR /app
-COPY --from=build /app/package.json ./
-COPY --from=build /app/node_modules ./node_modules
-COPY --from=build /app/dist ./dist
 # A new volume takes over this folder's owner.
 RUN mkdir /data && chown node:node /data
 USER node
@@ -20,3 +24,14 @@ ENV NODE_ENV=production LANEWAY_DATA_DIR=/data HOST=0.0.0.0 NODE_OPTIONS=--max-o
 VOLUME /data
 EXPOSE 3000
 CMD ["node", "dist/start/producer.js"]
+
+FROM base AS simulator
+COPY --from=build-with-simulator /app/package.json ./
+COPY --from=build-with-simulator /app/node_modules ./node_modules
+COPY --from=build-with-simulator /app/dist ./dist
+
+# The last stage is what `docker build .` makes.
+FROM base AS production
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist

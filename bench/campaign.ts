@@ -1,8 +1,8 @@
 // A campaign on Laneway, as its user runs it over HTTP, to the contacts of a tag that the bench has put into Redis.
 import { z } from 'zod'
-import { createTag } from '../src/contacts/store/tags.ts'
-import { importContacts } from '../src/contacts/store/contacts.ts'
 import { listSenders } from '../src/accounts/store/senders.ts'
+import { importContacts } from '../src/contacts/store/contacts.ts'
+import { createTag } from '../src/contacts/store/tags.ts'
 import type { Laneway } from './laneway.ts'
 import { until } from './part.ts'
 import { TEMPLATE } from './traffic.ts'

@@ -1,9 +1,9 @@
 // A campaign as its owner runs and reads it: over HTTP.
 import { z } from 'zod'
-import { STATES } from '../src/messages/lifecycle.ts'
-import { createTag } from '../src/contacts/store/tags.ts'
-import { importContacts } from '../src/contacts/store/contacts.ts'
 import { findSender } from '../src/accounts/store/senders.ts'
+import { importContacts } from '../src/contacts/store/contacts.ts'
+import { createTag } from '../src/contacts/store/tags.ts'
+import { STATES } from '../src/messages/lifecycle.ts'
 import { type Judgement, judge } from './checker.ts'
 import { getJson, postJson } from './http.ts'
 import type { Rig } from './rig.ts'

@@ -1,8 +1,8 @@
 // What the service tells about messages: their state, over HTTP, as any customer asks for it, and the parts of the
 // record that only `messages show` prints.
 import { z } from 'zod'
-import { acceptedAtMs, parseMessageId } from '../src/messages/message-id.ts'
 import { type Happening, readStory } from '../src/messages/history.ts'
+import { acceptedAtMs, parseMessageId } from '../src/messages/message-id.ts'
 import { readMessage } from '../src/messages/store/records.ts'
 import type { Redis } from '../src/redis/connect.ts'
 import { getJson, postJson } from './http.ts'

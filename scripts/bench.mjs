@@ -7,6 +7,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { copyUncompiled } from './copy-uncompiled.mjs'
 import { prepareBuild, root } from './prepare.mjs'
 import { prepareRedis } from './redis-binary.mjs'
 import { giveUp } from './say.mjs'
@@ -27,6 +28,5 @@ const compiled = spawnSync(
   { stdio: ['ignore', process.stderr, process.stderr] },
 )
 if (compiled.status !== 0) giveUp('The bench does not compile, see above.')
-const scripts = 'src/store/scripts'
-cpSync(join(root, scripts), join(place, 'compiled', scripts), { recursive: true })
+copyUncompiled(join(root, 'src'), join(place, 'compiled/src'))
 await import(pathToFileURL(join(place, 'compiled/bench/main.js')).href)

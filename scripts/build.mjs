@@ -1,9 +1,10 @@
-// Compiles src/ to dist/ and puts Lua scripts and demo files beside the compiled files that load them. Built aside and
+// Compiles src/ and the simulator to dist/ and puts Lua scripts and demo files beside the compiled files that load them. Built aside and
 // put in place by rename, so that nobody who starts a part meanwhile finds half a dist/, and a failed build leaves the
 // old one. Does nothing when dist/ was built from the very sources that are there.
 import { spawnSync } from 'node:child_process'
-import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { copyUncompiled } from './copy-uncompiled.mjs'
 import { BUILD_STAMP, buildIsFresh, fingerprintOfSources, prepareDependencies, root } from './prepare.mjs'
 
 prepareDependencies()
@@ -11,22 +12,21 @@ if (buildIsFresh()) process.exit(0)
 const draft = join(root, `dist.${process.pid}`)
 // Taken before the compiler reads: a file saved while it runs makes the next start build again.
 const fingerprint = fingerprintOfSources()
-const tsc = spawnSync(
-  process.execPath,
-  [join(root, 'node_modules/typescript/bin/tsc'), '-p', root, '--outDir', draft],
-  {
-    stdio: 'inherit',
-  },
-)
-if (tsc.status !== 0) {
+compile(root, draft)
+// The production image has no simulator.
+if (existsSync(join(root, 'simulator'))) compile(join(root, 'simulator'), join(draft, 'simulator'))
+copyUncompiled(join(root, 'src'), draft)
+writeFileSync(join(draft, BUILD_STAMP), fingerprint)
+putInPlace(draft, join(root, 'dist'))
+
+/** Compiles one TypeScript project; ends the process when it does not compile. */
+function compile(project, outDir) {
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const tsc = spawnSync(process.execPath, [compiler, '-p', project, '--outDir', outDir], { stdio: 'inherit' })
+  if (tsc.status === 0) return
   rmSync(draft, { recursive: true, force: true })
   process.exit(tsc.status ?? 1)
 }
-for (const folder of ['store/scripts', 'start/demo-files']) {
-  cpSync(join(root, 'src', folder), join(draft, folder), { recursive: true })
-}
-writeFileSync(join(draft, BUILD_STAMP), fingerprint)
-putInPlace(draft, join(root, 'dist'))
 
 /** Two builds may end at the same moment; each makes way for itself until it is in place. */
 function putInPlace(from, to) {

@@ -49,7 +49,9 @@ export function buildIsFresh() {
 /** SHA-256 over everything that decides what dist/ holds. */
 export function fingerprintOfSources() {
   const hash = createHash('sha256')
-  const sources = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
+  const sources = ['src', 'simulator']
+    .filter((folder) => existsSync(inRoot(folder)))
+    .flatMap((folder) => readdirSync(inRoot(folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()

@@ -7,6 +7,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { copyUncompiled } from './copy-uncompiled.mjs'
 import { prepareBuild, root } from './prepare.mjs'
 import { prepareRedis } from './redis-binary.mjs'
 import { giveUp } from './say.mjs'
@@ -30,5 +31,5 @@ if (compiled.status !== 0) {
   giveUp('The proof does not compile, see above.')
 }
 // The proof seeds accounts through the store, whose scripts are looked for beside the compiled files.
-cpSync(join(root, 'src/store/scripts'), join(place, 'proof/src/store/scripts'), { recursive: true })
+copyUncompiled(join(root, 'src'), join(place, 'proof/src'))
 await import(pathToFileURL(join(place, 'proof/prove/main.js')).href)

@@ -1,7 +1,8 @@
 // What a large installation costs while nothing happens: a thousand lanes that have had messages and campaigns, four
 // workers; and how long it takes until work is found that no worker was woken for.
-import { newUlid } from '../../src/messages/message-id.ts'
+
 import { markLane } from '../../src/lanes/due-lanes.ts'
+import { newUlid } from '../../src/messages/message-id.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { rootKeys } from '../../src/redis/keys.ts'
 import type { Bench } from '../bench.ts'

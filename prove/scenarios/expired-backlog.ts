@@ -1,10 +1,11 @@
 // A lane of 80 a second is resumed after a night: what waits on it has expired, or belongs to a campaign that was cancelled
 // meanwhile, and behind all that stands a message that should leave.
-import { laneQueue } from '../../src/lanes/lanes.ts'
-import type { SendPayload } from '../../src/jobs/send.ts'
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
+
 import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
+import type { SendPayload } from '../../src/jobs/send.ts'
+import { laneQueue } from '../../src/lanes/lanes.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { endedBadlyKey, laneBacklogKeys } from '../../src/redis/keys.ts'
 import { recipientsOf } from '../recipients.ts'

@@ -4,10 +4,11 @@
 // The acknowledgement is given once the job is durable in Redis; the provider is not called here. If the process dies
 // after the job is added, the message is accepted although the client may not know; a repeat with the same
 // Idempotency-Key finds it (once.ts), also when its validity has passed or its template is gone by then.
-import { messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
-import { bodyDigest } from '../messages/store/idempotency.ts'
+
 import type { LaneQueues } from '../lanes/queues.ts'
 import { messageExists } from '../lookup/lookup.ts'
+import { messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
+import { bodyDigest } from '../messages/store/idempotency.ts'
 import { once } from './once.ts'
 import { type PrepareDeps, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend, type SendKind, type UnknownFieldsRule } from './read-send.ts'

@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { listUpTo } from '../messages/bounded-list.ts'
 import { filledTextUpTo, textUpTo } from '../messages/bounded-text.ts'
-import type { Offer } from './parameters.ts'
 import { instantSchema } from '../messages/instant.ts'
-import { LIMITS } from '../messages/limits.ts'
 import type { State } from '../messages/lifecycle.ts'
+import { LIMITS } from '../messages/limits.ts'
+import type { Offer } from './parameters.ts'
 
 const TAGS_MAX = 100
 const tagId = z.int().min(1)

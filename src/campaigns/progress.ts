@@ -1,7 +1,8 @@
 // How far a campaign is. The counts in Redis change in the same step as each message, and what nobody has taken up yet
 // is what is left of the total: so the figures add up to the number of recipients at every moment, by construction.
-import { type CampaignState, hasEnded } from './states.ts'
+
 import { STATES, type State } from '../messages/lifecycle.ts'
+import { type CampaignState, hasEnded } from './states.ts'
 
 /** How many recipients are in each state; the sum is the number of recipients. */
 export type Shares = Record<State, number>

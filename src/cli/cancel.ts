@@ -1,7 +1,7 @@
 // messages cancel: stop one message that waits.
 import { z } from 'zod'
-import { parseMessageId } from '../messages/message-id.ts'
 import { cancelMessage } from '../lanes/cancel-message.ts'
+import { parseMessageId } from '../messages/message-id.ts'
 import { CliFailure } from './failure.ts'
 import { withQueues } from './lanes.ts'
 import { verb } from './verb.ts'

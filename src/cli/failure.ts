@@ -1,8 +1,9 @@
 // How a command ends when it cannot do what was asked: one sentence for the person who typed it and an exit code.
+
+import { SealError } from '../accounts/seal.ts'
 import { ConfigError } from '../config.ts'
 import { BrokenRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { SealError } from '../accounts/seal.ts'
 
 /** Exit codes: 1 for what could not be done, 2 for what was typed wrongly. */
 export type ExitCode = 1 | 2

@@ -1,8 +1,8 @@
 // lanes: list, pause, resume, rate. A lane is what leaves one sender; both have the same number.
 import { z } from 'zod'
-import { counted } from '../messages/fault.ts'
 import { type LaneStatus, laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
 import { type LaneQueues, openLaneQueues } from '../lanes/queues.ts'
+import { counted } from '../messages/fault.ts'
 import type { Redis } from '../redis/connect.ts'
 import { spoken } from './campaigns/campaign-facts.ts'
 import { CliFailure } from './failure.ts'

@@ -2,15 +2,9 @@
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
-import { CAMPAIGN_STATES, hasEnded } from '../campaigns/states.ts'
-import { addSender, type NewSender, removeSender, SenderTakenError } from '../accounts/store/add-sender.ts'
-import { listCampaigns } from '../campaigns/store/list.ts'
-import { idOf } from '../campaigns/store/campaigns.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
-import { undecided } from '../lanes/survey.ts'
-import type { Redis } from '../redis/connect.ts'
 import { createSeal, type Seal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
+import { addSender, type NewSender, removeSender, SenderTakenError } from '../accounts/store/add-sender.ts'
 import {
   DEFAULT_RATE,
   defaultSender,
@@ -20,6 +14,12 @@ import {
   type Sender,
   setSenderAccess,
 } from '../accounts/store/senders.ts'
+import { CAMPAIGN_STATES, hasEnded } from '../campaigns/states.ts'
+import { idOf } from '../campaigns/store/campaigns.ts'
+import { listCampaigns } from '../campaigns/store/list.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
+import { undecided } from '../lanes/survey.ts'
+import type { Redis } from '../redis/connect.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'

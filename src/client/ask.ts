@@ -5,9 +5,9 @@
 import type { z } from 'zod'
 import { INTAKE_VERSION, type IntakeJob } from '../jobs/intake.ts'
 import { newUlid } from '../messages/message-id.ts'
-import { type IntakeJobState, openIntakeQueue } from './intake-queue.ts'
 import type { Connection } from './connection.ts'
 import { type LanewayError, LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'
+import { type IntakeJobState, openIntakeQueue } from './intake-queue.ts'
 
 /** A job that nobody else has in hand ends within 2 to 5 ms. */
 const FIRST_DELAY_MS = 2

@@ -1,10 +1,10 @@
 // Campaigns for those who import the client: asked for through the intake queue, looked at directly.
 import type { z } from 'zod'
 import { type CampaignDescription, describeCampaign } from '../campaigns/commands/describe.ts'
-import { intakeAnswers } from '../jobs/intake.ts'
 import type { definitionSchema } from '../campaigns/definition.ts'
 import { type CampaignState, hasEnded } from '../campaigns/states.ts'
 import { findOwnCampaign } from '../campaigns/store/campaigns.ts'
+import { intakeAnswers } from '../jobs/intake.ts'
 import type { Asking } from './ask.ts'
 import { type Connection, credentialFor } from './connection.ts'
 import { LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'

@@ -1,10 +1,10 @@
 // The intake queue, as one who writes into it sees it: adding jobs, and reading how they ended.
 import { z } from 'zod'
 import { INTAKE_QUEUE, type IntakeJob, type IntakeRefusal, intakeRefusalSchema } from '../jobs/intake.ts'
-import { jsonText, readRecord } from '../redis/corrupt-record.ts'
-import { openQueue } from '../redis/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
+import { jsonText, readRecord } from '../redis/corrupt-record.ts'
 import { INTAKE_PREFIX, intakeJobKey } from '../redis/keys.ts'
+import { openQueue } from '../redis/open-queue.ts'
 import { within } from '../redis/with-timeout.ts'
 
 /** How long an add may take before the caller is told that Redis is away: BullMQ itself would wait for ever. */

@@ -3,8 +3,9 @@
 // Reading is done here and not through the intake queue: it takes one or two commands where a job takes dozens, and it
 // tells the status even while every worker is stopped. Changes are found by polling, because a stream of them would cost
 // every message of every account a write, also of those that nobody follows.
-import type { State } from '../messages/lifecycle.ts'
+
 import { deliveryOf, findOwnMessage } from '../lookup/own-message.ts'
+import type { State } from '../messages/lifecycle.ts'
 import { type Connection, credentialFor } from './connection.ts'
 import { LanewayRefused } from './errors.ts'
 

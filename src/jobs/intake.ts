@@ -8,8 +8,8 @@
 //   campaign-pause        { v: 1, api_key, campaign_id, reason? }
 //   campaign-preflight, campaign-start, campaign-resume, campaign-cancel, campaign-show    { v: 1, api_key, campaign_id }
 import { z } from 'zod'
-import { textUpTo } from '../messages/bounded-text.ts'
 import { CAMPAIGN_STATES } from '../campaigns/states.ts'
+import { textUpTo } from '../messages/bounded-text.ts'
 import { type Fault, notOneOf, wrongKind } from '../messages/fault.ts'
 import { instantSchema } from '../messages/instant.ts'
 import { STATES } from '../messages/lifecycle.ts'

@@ -1,8 +1,9 @@
 // How old the backlog of a lane is: the first thing to look at when messages come late.
-import { laneQueue } from './lanes.ts'
+
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneBacklogKeys } from '../redis/keys.ts'
+import { laneQueue } from './lanes.ts'
 
 /**
  * When the message was accepted (epoch ms) that has waited longest for its turn; undefined when none waits. Both lists

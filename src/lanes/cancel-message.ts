@@ -1,18 +1,18 @@
 // Cancels one message that waits: for its turn, for a pause to end, or for a recipient that cools down.
 import { z } from 'zod'
 import { sendPayloadSchema } from '../jobs/send.ts'
-import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
-import type { State } from '../messages/lifecycle.ts'
-import { jsonText, readRecord } from '../redis/corrupt-record.ts'
-import type { LaneQueues } from './queues.ts'
 import { textOfPayload } from '../lookup/lookup.ts'
-import { defineScript } from '../redis/lua.ts'
+import type { State } from '../messages/lifecycle.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { stateSchema } from '../messages/store/records.ts'
 import { jobKey, newRecordFields } from '../messages/store/steps.ts'
 import type { Redis } from '../redis/connect.ts'
+import { jsonText, readRecord } from '../redis/corrupt-record.ts'
 import { campaignPrefix, endedBadlyKey, messageKey, openKey, queuedAgainKey } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import type { LaneQueues } from './queues.ts'
 
-const cancelScript = defineScript('message-cancel', 5)
+const cancelScript = defineScript(import.meta.url, 'message-cancel', 5)
 const cancelReply = z.union([z.tuple([z.literal('missing')]), z.tuple([z.enum(['done', 'ignored']), stateSchema])])
 
 /** What came of it; when it is `ignored`, `state` is what forbids it. */

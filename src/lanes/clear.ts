@@ -1,13 +1,11 @@
 // Takes jobs off a lane that wait but must not be sent, a page at a time, without a worker having to fetch each of them
 // at the pace of the lane.
 import { z } from 'zod'
-import { laneQueue } from './lanes.ts'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
-import { jsonText } from '../redis/corrupt-record.ts'
-import { defineScript } from '../redis/lua.ts'
 import { newMessageOf, newRecordFields } from '../messages/store/steps.ts'
 import type { Redis } from '../redis/connect.ts'
+import { jsonText } from '../redis/corrupt-record.ts'
 import {
   campaignPrefix,
   endedBadlyKey,
@@ -18,12 +16,14 @@ import {
   openKey,
   queuedAgainKey,
 } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import { laneQueue } from './lanes.ts'
 
 /** Jobs that are read at a time, and of those how many are judged in one step: Redis serves nobody else for some 2 ms. */
 const PAGE = 500
 const STEP = 100
 
-const clearScript = defineScript('lane-clear', 5)
+const clearScript = defineScript(import.meta.url, 'lane-clear', 5)
 const clearReply = z.tuple([z.number(), z.number()])
 const storedPayload = jsonText.pipe(sendPayloadSchema)
 

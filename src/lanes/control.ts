@@ -1,11 +1,12 @@
 // Steering lanes by hand: list, pause, resume, change the pace. What the command line and the admin endpoints share.
+
+import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from '../accounts/store/senders.ts'
+import type { Redis } from '../redis/connect.ts'
+import { redisNowMs } from '../redis/heartbeats.ts'
 import { oldestWaitingAt } from './age.ts'
 import { endLaneCooldown, laneCooldown } from './cooldown.ts'
 import type { LaneQueues } from './queues.ts'
-import type { Redis } from '../redis/connect.ts'
-import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from '../accounts/store/senders.ts'
 import { timesReopened } from './wake.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
 
 export interface LaneStatus {
   lane: number

@@ -2,12 +2,12 @@
 // is kept twice, in the rest key that every claim asks and in BullMQ's rate limit, which keeps the lane from fetching
 // jobs at all; reading takes the later end, and ending it ends both.
 import { z } from 'zod'
-import { laneQueue } from './lanes.ts'
 import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
-import { defineScript } from '../redis/lua.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneLimiterKey, laneRestKey, laneRestReasonKey } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import { laneQueue } from './lanes.ts'
 
 export interface LaneCooldown {
   /** Epoch ms. */
@@ -18,7 +18,7 @@ export interface LaneCooldown {
   sentence: string
 }
 
-const restScript = defineScript('lane-rest', 1)
+const restScript = defineScript(import.meta.url, 'lane-cooldown', 1)
 
 /** BullMQ's own mark of a limit that somebody set; its count of a window never gets there. */
 const SET_BY_HAND = Number.MAX_SAFE_INTEGER

@@ -4,12 +4,12 @@
 //
 // Whoever dies between giving work and marking the lane is found by the sweep's slow round over all lanes.
 import { z } from 'zod'
-import { defineScript } from '../redis/lua.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
 
-const takeScript = defineScript('due-lanes-take', 1)
-const settleScript = defineScript('due-lanes-settle', 1)
+const takeScript = defineScript(import.meta.url, 'due-lanes-take', 1)
+const settleScript = defineScript(import.meta.url, 'due-lanes-settle', 1)
 const takeReply = z.tuple([z.number(), z.number()], z.coerce.number().int())
 
 export interface DueLanes {

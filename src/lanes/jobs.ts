@@ -1,8 +1,8 @@
 // What BullMQ holds under the ids of messages: whether there is a job, and whether it was set aside.
 import { messageId } from '../messages/message-id.ts'
-import type { LaneQueues } from './queues.ts'
 import { jobKey } from '../messages/store/steps.ts'
 import type { Redis } from '../redis/connect.ts'
+import type { LaneQueues } from './queues.ts'
 
 /** `waits`: it is queued, delayed or being worked on. */
 export type JobState = 'none' | 'waits' | 'dead_letter'

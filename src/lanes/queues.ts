@@ -1,15 +1,15 @@
 // The queues of the lanes: adding a message, pace, pause, counts. Every process opens a queue when it first needs it
 // and keeps it; they all share the process's one connection.
 import type { Queue } from 'bullmq'
-import { CAMPAIGN_PRIORITY, laneQueue } from './lanes.ts'
 import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
-import { markLane } from './due-lanes.ts'
-import { openQueue } from '../redis/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneJobKey, lanePrefix, rootKeys } from '../redis/keys.ts'
+import { openQueue } from '../redis/open-queue.ts'
 import { within } from '../redis/with-timeout.ts'
+import { markLane } from './due-lanes.ts'
+import { CAMPAIGN_PRIORITY, laneQueue } from './lanes.ts'
 
 /** How long an add may take before the caller is told that Redis is away: BullMQ itself would wait for ever. */
 const ADD_LIMIT_MS = 2_500

@@ -1,8 +1,6 @@
 // A look at lanes: which have work, which messages need a decision, which polls are due.
 import { z } from 'zod'
-import { laneQueue } from './lanes.ts'
 import type { MessageId } from '../messages/message-id.ts'
-import { defineScript } from '../redis/lua.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   awakeCampaignsKey,
@@ -16,6 +14,8 @@ import {
   queuedAgainKey,
   rootKeys,
 } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import { laneQueue } from './lanes.ts'
 
 /** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
 const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])
@@ -39,8 +39,8 @@ export interface LaneSurvey {
   nextPollAt: number | undefined
 }
 
-const lookScript = defineScript('lane-look', 11)
-const fileScript = defineScript('message-file', 3)
+const lookScript = defineScript(import.meta.url, 'lane-look', 11)
+const fileScript = defineScript(import.meta.url, 'message-file', 3)
 
 const maybeTime = z.union([z.literal('').transform(() => undefined), z.coerce.number()])
 const lookReply = z.tuple([

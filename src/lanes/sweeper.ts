@@ -1,14 +1,15 @@
 // Which worker sweeps: one at a time, because ten that look for the same thing find no more than one. Two that sweep at
 // once, as after one was frozen, do no harm: every decision is a fenced step.
-import { defineScript } from '../redis/lua.ts'
+
 import type { Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
 
 /** Another worker takes over when the one that sweeps says nothing for this long. */
 export const SWEEPER_HOLDS_MS = 3_000
 
-const electScript = defineScript('sweeper-elect', 1)
-const resignScript = defineScript('sweeper-resign', 1)
+const electScript = defineScript(import.meta.url, 'sweeper-elect', 1)
+const resignScript = defineScript(import.meta.url, 'sweeper-resign', 1)
 
 /** Whether this worker sweeps now. Asked every second it keeps doing so. */
 export async function isSweeper(redis: Redis, worker: string): Promise<boolean> {

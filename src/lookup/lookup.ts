@@ -1,19 +1,19 @@
 // Everything known about one message, wherever it stands: its record, else the job that waits to be claimed.
 import { z } from 'zod'
-import { laneQueue } from '../lanes/lanes.ts'
-import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import type { Sender } from '../accounts/store/senders.ts'
 import { campaignId } from '../campaigns/campaign-id.ts'
+import { campaignText } from '../campaigns/store/text.ts'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { laneQueue } from '../lanes/lanes.ts'
+import { readStory } from '../messages/history.ts'
+import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { shownState } from '../messages/shown-state.ts'
-import type { State } from '../messages/lifecycle.ts'
-import { readStory } from '../messages/history.ts'
-import { wordedText } from '../messages/text.ts'
-import { jsonText, readRecord } from '../redis/corrupt-record.ts'
-import { campaignText } from '../campaigns/store/text.ts'
 import { type MessageRecord, readMessage } from '../messages/store/records.ts'
+import { wordedText } from '../messages/text.ts'
 import type { Redis } from '../redis/connect.ts'
+import { jsonText, readRecord } from '../redis/corrupt-record.ts'
 import { laneJobKey } from '../redis/keys.ts'
-import type { Sender } from '../accounts/store/senders.ts'
 
 export interface FoundMessage {
   id: MessageId

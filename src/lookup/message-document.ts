@@ -1,10 +1,11 @@
 // A message as a document, the same over HTTP and on the command line: where it stands, why it waits, all that happened.
-import { messageId } from '../messages/message-id.ts'
-import { type Happening, readStory } from '../messages/history.ts'
-import type { InboundMessage } from '../messages/store/inbound.ts'
-import type { FoundMessage } from './lookup.ts'
-import type { Redis } from '../redis/connect.ts'
+
 import type { Sender } from '../accounts/store/senders.ts'
+import { type Happening, readStory } from '../messages/history.ts'
+import { messageId } from '../messages/message-id.ts'
+import type { InboundMessage } from '../messages/store/inbound.ts'
+import type { Redis } from '../redis/connect.ts'
+import type { FoundMessage } from './lookup.ts'
 import { type Waits, waitsOf } from './waits.ts'
 
 /** What happened, oldest first. Acceptance is told by the id; a record knows only what followed. */

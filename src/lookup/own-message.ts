@@ -1,11 +1,12 @@
 // A message of an account by the id that its client has: one that was sent, by our id, or one that was received, by the
 // chat product's.
-import { parseMessageId } from '../messages/message-id.ts'
-import type { State } from '../messages/lifecycle.ts'
-import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
-import { type FoundMessage, findMessage, owns } from './lookup.ts'
-import type { Redis } from '../redis/connect.ts'
+
 import { recentSender, type Sender } from '../accounts/store/senders.ts'
+import type { State } from '../messages/lifecycle.ts'
+import { parseMessageId } from '../messages/message-id.ts'
+import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
+import type { Redis } from '../redis/connect.ts'
+import { type FoundMessage, findMessage, owns } from './lookup.ts'
 
 export type OwnMessage = { message: FoundMessage; sender: Sender } | { inbound: InboundMessage }
 

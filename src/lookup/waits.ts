@@ -1,12 +1,13 @@
 // Why a queued message does not leave: what a person asks first about one that is late.
+
+import { recentSender } from '../accounts/store/senders.ts'
+import { laneCooldown } from '../lanes/cooldown.ts'
 import { laneQueue } from '../lanes/lanes.ts'
 import { masked } from '../messages/masked.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
-import { laneCooldown } from '../lanes/cooldown.ts'
 import type { Redis } from '../redis/connect.ts'
-import { laneBacklogKeys, laneMetaKey, recipientRestKey } from '../redis/keys.ts'
-import { recentSender } from '../accounts/store/senders.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
+import { laneBacklogKeys, laneMetaKey, recipientRestKey } from '../redis/keys.ts'
 
 export interface Waits {
   why: 'lane_paused' | 'lane_cooldown' | 'recipient_cooldown' | 'pace'

@@ -1,9 +1,10 @@
 // Bulk moves as the producer sees them: queue one, wait for its outcome, ask for its state later.
 // The worker records an outcome and then announces it; here one subscription per process hears all announcements, and
 // whoever waits reads the record: an announcement that is missed costs time, never the answer.
-import type { MovePayload } from '../jobs/bulk-move.ts'
-import { findMoveOutcome, type MoveOutcome } from '../gallery/store/moves.ts'
+
 import { openMoveQueue } from '../gallery/store/move-queue.ts'
+import { findMoveOutcome, type MoveOutcome } from '../gallery/store/moves.ts'
+import type { MovePayload } from '../jobs/bulk-move.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'
 

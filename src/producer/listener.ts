@@ -3,9 +3,9 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Redis } from '../redis/connect.ts'
 import { refuse, requestIdOf } from './answer.ts'
 import { buildApp } from './app.ts'
-import { createDirect } from './fast-path.ts'
 import { ApiError } from './errors.ts'
 import { createEdge } from './exchange.ts'
+import { createDirect } from './fast-path.ts'
 
 /**
  * Most headers of a request. Node drops what is beyond its own limit without a word, an Idempotency-Key among them, so

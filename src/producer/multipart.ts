@@ -1,8 +1,8 @@
 // Reads a multipart/form-data request with one file. The file streams into a draft; nothing is held in memory.
 import busboy from 'busboy'
 import type { Request } from 'express'
-import { counted } from '../messages/fault.ts'
 import { type Draft, receiveContent } from '../gallery/store/content.ts'
+import { counted } from '../messages/fault.ts'
 import { ApiError, invalid } from './errors.ts'
 import { watchFlow } from './flowing.ts'
 

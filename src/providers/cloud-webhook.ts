@@ -3,9 +3,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
+import type { Evidence } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
-import type { Evidence } from '../messages/lifecycle.ts'
 
 export interface StatusUpdate {
   /** The chat product's id of the message. */

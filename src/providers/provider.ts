@@ -1,7 +1,7 @@
 // What every provider can do. Two wires exist: partner-api and cloud-api.
 import type { Content } from '../messages/content.ts'
-import type { CallEnd, Problem } from '../messages/outcome.ts'
 import type { Evidence } from '../messages/lifecycle.ts'
+import type { CallEnd, Problem } from '../messages/outcome.ts'
 
 /** The sender as a provider needs it; the token is in clear and must not leave the call. */
 export interface ProviderSender {

@@ -1,6 +1,7 @@
 // Hashes: many read in one round trip, and one created once.
-import { defineScript } from './lua.ts'
+
 import type { Redis } from './connect.ts'
+import { defineScript } from './lua.ts'
 
 /** The hashes at these keys, in their order; `{}` for one that is not there. All keys must share a hash tag. */
 export async function readHashes(redis: Redis, keys: readonly string[]): Promise<unknown[]> {
@@ -14,7 +15,7 @@ export async function readHashes(redis: Redis, keys: readonly string[]): Promise
   })
 }
 
-const createScript = defineScript('create-hash', 1)
+const createScript = defineScript(import.meta.url, 'create-hash', 1)
 
 /** Writes a hash unless there is one, which is left as it is: of many who create it at once, one does. */
 export async function createHash(redis: Redis, key: string, fields: Record<string, string | number>): Promise<void> {

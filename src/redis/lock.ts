@@ -1,7 +1,7 @@
 // A lock for what people do at terminals and must not do at the same time. No message ever waits for one.
 import { randomBytes } from 'node:crypto'
-import { defineScript } from './lua.ts'
 import type { Redis } from './connect.ts'
+import { defineScript } from './lua.ts'
 
 /** A holder that died frees the lock after this. */
 const HELD_FOR_MS = 10_000
@@ -9,7 +9,7 @@ const HELD_FOR_MS = 10_000
 const WAIT_MS = 15_000
 const ASK_AGAIN_MS = 50
 
-const releaseScript = defineScript('lock-release', 1)
+const releaseScript = defineScript(import.meta.url, 'lock-release', 1)
 
 /**
  * Does the work while nobody else holds the lock. `assertHeld` throws once it may be lost, as after this process was

@@ -1,5 +1,5 @@
-// Loads Lua scripts. A script is one atomic step on Redis; it lives in scripts/<name>.lua, with its keys, arguments and
-// output described at its head.
+// Loads Lua scripts. A script is one atomic step on Redis; it lives in the folder scripts/ beside the file that runs it,
+// with its keys, arguments and output described at its head.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Redis } from './connect.ts'
@@ -12,11 +12,11 @@ export type Script = (
 ) => Promise<unknown>
 
 /**
- * The caller of scripts/<name>.lua. Sends the script's SHA-1, and its text only to a server that does not know it yet,
+ * The caller of scripts/<name>.lua beside `module`, which is the import.meta.url of whoever defines it. Sends the script's SHA-1, and its text only to a server that does not know it yet,
  * as after a restart. Throws at once when the number of keys is not the declared one, which would shift all arguments.
  */
-export function defineScript(name: string, numberOfKeys: number): Script {
-  const source = readScript(name)
+export function defineScript(module: string, name: string, numberOfKeys: number): Script {
+  const source = readScript(new URL(`./scripts/${name}.lua`, module))
   const sha = createHash('sha1').update(source).digest('hex')
   return async (redis, keys, args) => {
     if (keys.length !== numberOfKeys) {
@@ -31,8 +31,9 @@ export function defineScript(name: string, numberOfKeys: number): Script {
   }
 }
 
-/** The text of a script, with each line `-- include <name>` replaced by that script. */
-function readScript(name: string): string {
-  const source = readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
-  return source.replace(/^-- include ([\w-]+)$/gm, (_line, included: string) => readScript(included))
+/** The text of a script, with each line `-- include <path>` replaced by that script; the path is relative to its folder. */
+function readScript(url: URL): string {
+  return readFileSync(url, 'utf8').replace(/^-- include ([\w./-]+)$/gm, (_line, path: string) =>
+    readScript(new URL(`${path}.lua`, url)),
+  )
 }

@@ -1,12 +1,13 @@
 // What is asked for when many messages are to be sent again: the filter as people write it, made into lanes, times and
 // what to compare. For the HTTP interface and the command line alike.
+
+import { invalidFields, Refusal } from '../accept/refusal.ts'
+import { listSenders, type Sender } from '../accounts/store/senders.ts'
 import { parseCampaignId } from '../campaigns/campaign-id.ts'
 import { parsePhone } from '../messages/phone.ts'
-import type { RequeueState } from './filter.ts'
 import type { Redis } from '../redis/connect.ts'
+import type { RequeueState } from './filter.ts'
 import type { RequeueOrder } from './jobs.ts'
-import { listSenders, type Sender } from '../accounts/store/senders.ts'
-import { invalidFields, Refusal } from '../accept/refusal.ts'
 
 /** As it came; what is left out matches all. */
 export interface RequeueRequest {

@@ -1,12 +1,12 @@
 // Jobs that were set aside before anybody could claim them: there is no record of them, so that the job is all there is.
 import type { Job } from 'bullmq'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
-import { parseMessageId } from '../messages/message-id.ts'
-import { matchesRequeue, type RequeueFilter } from './filter.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
+import { parseMessageId } from '../messages/message-id.ts'
 import { readStates } from '../messages/store/states.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
+import { matchesRequeue, type RequeueFilter } from './filter.ts'
 
 /** The code that a lookup tells for such a message. */
 const DEAD_LETTER = 'dead_letter'

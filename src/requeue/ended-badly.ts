@@ -3,9 +3,9 @@
 import { z } from 'zod'
 import { laneQueue } from '../lanes/lanes.ts'
 import { acceptedAtMs } from '../messages/message-id.ts'
-import { defineScript } from '../redis/lua.ts'
 import type { Redis } from '../redis/connect.ts'
 import { endedBadlyKey, laneSetAsideKey, messageKey, rootKeys } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
 
 /** A place in a list: the page begins after it. */
 export interface Place {
@@ -14,7 +14,7 @@ export interface Place {
   member: string
 }
 
-const pageScript = defineScript('list-page', 1)
+const pageScript = defineScript(import.meta.url, 'list-page', 1)
 const pageReply = z.array(z.string())
 
 /** Members after a place that ended at `untilMs` or before, in the order in which they ended. */

@@ -1,6 +1,7 @@
 // Which messages are sent again by hand: the filter of a request, and whether a message fits it. Pure.
-import { shownState } from '../messages/shown-state.ts'
+
 import type { State } from '../messages/lifecycle.ts'
+import { shownState } from '../messages/shown-state.ts'
 
 /** The states that a message can be sent again from. */
 export const REQUEUE_STATES = ['failed', 'unknown', 'expired', 'cancelled'] as const

@@ -3,12 +3,12 @@
 import { z } from 'zod'
 import { messageClassSchema } from '../jobs/send.ts'
 import { newUlid } from '../messages/message-id.ts'
-import { REQUEUE_STATES } from './filter.ts'
-import { jsonText, readRecord } from '../redis/corrupt-record.ts'
-import { defineScript } from '../redis/lua.ts'
 import type { Redis } from '../redis/connect.ts'
+import { jsonText, readRecord } from '../redis/corrupt-record.ts'
 import { isThere } from '../redis/hashes.ts'
 import { requeueJobKey, requeueProgressKey } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import { REQUEUE_STATES } from './filter.ts'
 
 /** How long a job can be asked for. */
 const KEEP_MS = 7 * 86_400_000
@@ -108,7 +108,7 @@ export async function totalOf(redis: Redis, id: string, { order }: RequeueJob): 
   return total
 }
 
-const advanceScript = defineScript('requeue-advance', 1)
+const advanceScript = defineScript(import.meta.url, 'requeue-advance', 1)
 
 /** Moves on from one cursor to the next, and counts. False when somebody else has done so; then nothing is counted. */
 export async function advance(

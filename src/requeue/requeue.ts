@@ -4,20 +4,20 @@
 // Where the process may die: before the step, nothing has changed; between the step and the job, the message stands on
 // the list of those queued again, and the sweep adds its job (worker/sweep-lane.ts); after that, all is done.
 import { z } from 'zod'
-import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
-import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
-import { REQUEUE_STATES } from './filter.ts'
-import type { State } from '../messages/lifecycle.ts'
-import { jsonText } from '../redis/corrupt-record.ts'
 import { createCampaignContent } from '../campaigns/store/content.ts'
-import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { forgetDeadLetters, jobStates } from '../lanes/jobs.ts'
 import type { LaneMessage, LaneQueues } from '../lanes/queues.ts'
 import { lookAgain } from '../lanes/survey.ts'
-import { defineScript } from '../redis/lua.ts'
+import type { State } from '../messages/lifecycle.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { type MessageRecord, readMessage, stateSchema } from '../messages/store/records.ts'
 import type { Redis } from '../redis/connect.ts'
+import { jsonText } from '../redis/corrupt-record.ts'
 import { campaignPrefix, endedBadlyKey, messageKey, queuedAgainKey, requeueProgressKey } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
+import { REQUEUE_STATES } from './filter.ts'
 
 export interface RequeueDeps {
   redis: Redis
@@ -138,7 +138,7 @@ async function contentsOf(
   )
 }
 
-const requeueScript = defineScript('message-requeue', 4)
+const requeueScript = defineScript(import.meta.url, 'message-requeue', 4)
 const requeueReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['done', 'ignored', 'campaign_over', 'without_content']), stateSchema]),

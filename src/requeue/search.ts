@@ -1,13 +1,14 @@
 // Reads the lists of what ended badly, page by page, for jobs that send it again and for those who only count.
-import { matchesRequeue } from './filter.ts'
-import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
-import { LISTS, type List, listKey, type Place, pageOf } from './ended-badly.ts'
+
 import type { LaneQueues } from '../lanes/queues.ts'
 import { readMessagesOrNot } from '../messages/store/records.ts'
 import type { Redis } from '../redis/connect.ts'
 import { endedBadlyKey } from '../redis/keys.ts'
-import { type Found, obstacles } from './requeue.ts'
+import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
+import { LISTS, type List, listKey, type Place, pageOf } from './ended-badly.ts'
+import { matchesRequeue } from './filter.ts'
 import { noCounts, type RequeueCounts, type RequeueOrder } from './jobs.ts'
+import { type Found, obstacles } from './requeue.ts'
 
 /**
  * Messages of a page. Each costs Redis some 30 µs, in commands of their own between which it serves others; a page takes

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { templateSchema } from '../messages/templates/template.ts'
 import type { NewSender } from '../accounts/store/add-sender.ts'
 import type { Permission } from '../accounts/store/credentials.ts'
+import { templateSchema } from '../messages/templates/template.ts'
 
 /** Folder of the gallery files and templates that stand beside this file. */
 export const demoFilesDir = fileURLToPath(new URL('demo-files', import.meta.url))

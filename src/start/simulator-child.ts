@@ -75,7 +75,7 @@ function launchSimulator(
 ): ChildProcess {
   const output = openSync(join(dataDir, 'simulator.log'), 'w', 0o600)
   try {
-    return fork(fileURLToPath(new URL('../../simulator/main.js', import.meta.url)), [], {
+    return fork(fileURLToPath(new URL('../simulator/main.js', import.meta.url)), [], {
       detached: true,
       stdio: ['ignore', output, output, 'ipc'],
       env: environmentWith({

@@ -1,15 +1,16 @@
 // A sender of which the chat product says that it can send nothing is paused until a person resumes it: every try would
 // be refused, and a token that is wrong does not mend itself. One message alone may draw that answer, though. It must not
 // pause its sender at every resume: refused once more after others were sent, it fails.
+
+import { findSender, setBlocked } from '../accounts/store/senders.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
+import { readStory } from '../messages/history.ts'
 import { masked } from '../messages/masked.ts'
 import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
-import { readStory } from '../messages/history.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import { readMessage } from '../messages/store/records.ts'
 import type { Redis } from '../redis/connect.ts'
-import { findSender, setBlocked } from '../accounts/store/senders.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
 
 /** The letter in a history of an attempt that was proven unsent, with the code as its detail. */

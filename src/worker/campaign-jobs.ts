@@ -1,15 +1,15 @@
 // The worker's part in campaigns: works on their queue and watches over them.
 import { type Job, Worker } from 'bullmq'
 import type { SteerDeps } from '../campaigns/commands/lifecycle.ts'
-import { CAMPAIGN_QUEUE, campaignJobSchema, campaignPayloadSchema } from '../jobs/campaigns.ts'
+import { type FanOutDeps, fanOut } from '../campaigns/fan-out/fan-out.ts'
+import { FORGET_EVERY_MS, forgetCampaigns } from '../campaigns/fan-out/purge-files.ts'
+import { createWatch, WATCH_MS } from '../campaigns/fan-out/watch.ts'
+import { preflight } from '../campaigns/preflight/preflight.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
+import { CAMPAIGN_QUEUE, campaignJobSchema, campaignPayloadSchema } from '../jobs/campaigns.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
 import { endJob, type JobEnd } from './bullmq.ts'
 import { repeatedly } from './repeatedly.ts'
-import { type FanOutDeps, fanOut } from '../campaigns/fan-out/fan-out.ts'
-import { FORGET_EVERY_MS, forgetCampaigns } from '../campaigns/fan-out/purge-files.ts'
-import { preflight } from '../campaigns/preflight/preflight.ts'
-import { createWatch, WATCH_MS } from '../campaigns/fan-out/watch.ts'
 
 /** A fan-out mostly waits: so many campaigns run at once in one worker. */
 const CONCURRENCY = 200

@@ -5,8 +5,8 @@
 // again. One at a time from the beginning would be simpler, but a thousand of them would wait hours for a provider that
 // does not answer. BullMQ's own count of stalls would set all of them aside.
 import type { Job } from 'bullmq'
-import { type MessageId, parseMessageId } from '../messages/message-id.ts'
 import { beginLoneRun, endLoneRun, loneDeaths } from '../lanes/isolated-retries.ts'
+import { type MessageId, parseMessageId } from '../messages/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { JobEnd } from './bullmq.ts'
 

@@ -2,9 +2,9 @@
 // Dies before the step: the job is taken up again by another worker. After it: the step sees its own outcome and only
 // announces it again.
 import { type Job, Worker } from 'bullmq'
+import { failMove, moveFiles } from '../gallery/store/moves.ts'
 import { MOVE_QUEUE, movePayloadSchema } from '../jobs/bulk-move.ts'
 import type { Log } from '../log.ts'
-import { failMove, moveFiles } from '../gallery/store/moves.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'

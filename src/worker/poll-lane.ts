@@ -2,8 +2,8 @@
 // place up, so that none is kept waiting by those that always have something due. How many polls leave, and when, is the budget's to say (messages/store/status-polls.ts).
 import { laneBackoffMs } from '../messages/backoff.ts'
 import { MAX_RETRY_AFTER_MS } from '../messages/outcome.ts'
-import { isRedisAway } from '../redis/errors.ts'
 import { restPolls, takePolls } from '../messages/store/status-polls.ts'
+import { isRedisAway } from '../redis/errors.ts'
 import { type PollDeps, pollOrPutOff } from './poll-message.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 

@@ -7,14 +7,13 @@
 import { type Job, Worker } from 'bullmq'
 import type { Config } from '../config.ts'
 import { REQUEUE_QUEUE, requeuePayloadSchema } from '../jobs/requeue.ts'
-import type { Log } from '../log.ts'
-import { retryDeadLetter } from '../requeue/dead-letters.ts'
-import { LISTS } from '../requeue/ended-badly.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
+import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
-import { putBack } from '../requeue/requeue.ts'
+import { retryDeadLetter } from '../requeue/dead-letters.ts'
+import { LISTS } from '../requeue/ended-badly.ts'
 import {
   advance,
   findRequeueJob,
@@ -24,6 +23,7 @@ import {
   setRequeueState,
   totalOf,
 } from '../requeue/jobs.ts'
+import { putBack } from '../requeue/requeue.ts'
 import { beginning, type Cursor, type Page, readPage } from '../requeue/search.ts'
 import { endOwn, type OwnEnd } from './bullmq.ts'
 

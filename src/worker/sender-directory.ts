@@ -1,14 +1,14 @@
 // The senders as the pipeline needs them: record, opened token, provider, the account's policies. Read once and kept
 // for a second, because every message needs them and they seldom change.
 
-import type { Repeat } from '../messages/lifecycle.ts'
-import type { Provider, ProviderSender } from '../providers/provider.ts'
+import type { Seal } from '../accounts/seal.ts'
 import { findAccount, type Policy } from '../accounts/store/accounts.ts'
+import { findSender, type ProviderName, type Sender } from '../accounts/store/senders.ts'
+import type { Repeat } from '../messages/lifecycle.ts'
 import type { MessageRecord } from '../messages/store/records.ts'
+import type { Provider, ProviderSender } from '../providers/provider.ts'
 import { recently } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
-import type { Seal } from '../accounts/seal.ts'
-import { findSender, type ProviderName, type Sender } from '../accounts/store/senders.ts'
 
 export interface DirectoryEntry {
   sender: Sender

@@ -3,12 +3,8 @@
 // between two of them, changes nothing.
 
 import type { Config } from '../config.ts'
-import { laneQueue } from '../lanes/lanes.ts'
 import { sendPayloadSchema } from '../jobs/send.ts'
-import type { Log } from '../log.ts'
-import { type MessageId, messageId } from '../messages/message-id.ts'
-import { deadLetter, workerLost } from '../messages/outcome.ts'
-import { jsonText } from '../redis/corrupt-record.ts'
+import { laneQueue } from '../lanes/lanes.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import {
   dropMessage,
@@ -19,12 +15,16 @@ import {
   putOff,
   type SweepList,
 } from '../lanes/survey.ts'
+import type { Log } from '../log.ts'
+import { type MessageId, messageId } from '../messages/message-id.ts'
+import { deadLetter, workerLost } from '../messages/outcome.ts'
 import { type MessageRecord, readMessage } from '../messages/store/records.ts'
 import { decide, giveEvidence, keepRecord, loseAttempt } from '../messages/store/steps.ts'
 import type { Redis } from '../redis/connect.ts'
+import { jsonText } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { laneJobKey, laneJobLockKey } from '../redis/keys.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
+import { laneJobKey, laneJobLockKey } from '../redis/keys.ts'
 import { inParallel } from './in-parallel.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 

@@ -1,12 +1,13 @@
 // Watches lanes whose jobs wait although nothing holds them: not paused, in no cooldown, within their pace. When the same
 // job has been the next one for 30 s, no worker takes anything from the lane: a connection that hangs, or a fault of
 // ours or of BullMQ's. Whatever it is, opening the lane again ends it.
-import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
-import type { LaneSurvey } from '../lanes/survey.ts'
-import type { Redis } from '../redis/connect.ts'
+
 import { recentSender } from '../accounts/store/senders.ts'
+import type { Config } from '../config.ts'
+import type { LaneSurvey } from '../lanes/survey.ts'
 import { askToReopen } from '../lanes/wake.ts'
+import type { Log } from '../log.ts'
+import type { Redis } from '../redis/connect.ts'
 
 const SILENT_MS = 30_000
 /** A lane that sends less than once in this many seconds may be silent for so many of its turns. */

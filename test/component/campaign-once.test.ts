@@ -2,10 +2,10 @@
 // dies; and asking for what is so already is no error. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { connectLaneway, type Laneway } from '../../src/client/index.ts'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
-import { createFolder } from '../../src/gallery/store/folders.ts'
+import { connectLaneway, type Laneway } from '../../src/client/index.ts'
 import { openIntakeQueue } from '../../src/client/intake-queue.ts'
+import { createFolder } from '../../src/gallery/store/folders.ts'
 import { campaignKey, campaignsOfAccountKey } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'

@@ -1,11 +1,11 @@
 // Pins: a preflight counts and freezes the recipients, and tells all that stands in the way in one answer.
 // Real: Redis, HTTP, producer, worker, files. Nothing is sent.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { templateSchema } from '../../src/messages/templates/template.ts'
-import { createTag } from '../../src/contacts/store/tags.ts'
-import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
+import { importContacts } from '../../src/contacts/store/contacts.ts'
+import { createTag } from '../../src/contacts/store/tags.ts'
+import { templateSchema } from '../../src/messages/templates/template.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.

@@ -3,9 +3,9 @@
 import { existsSync, mkdirSync, utimesSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { forgetCampaigns } from '../../src/campaigns/fan-out/purge-files.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { campaignKey } from '../../src/redis/keys.ts'
-import { forgetCampaigns } from '../../src/campaigns/fan-out/purge-files.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 

@@ -1,8 +1,8 @@
 // Pins: fetching contacts by tag in both shapes, creating lists, and every rule of refusal. Real: Redis, Express.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTag, findTag } from '../../src/contacts/store/tags.ts'
 import { importContacts, type NewContact, readMembers } from '../../src/contacts/store/contacts.ts'
+import { createTag, findTag } from '../../src/contacts/store/tags.ts'
 import { contactKeys } from '../../src/redis/keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { startContacts, type TestContacts } from '../support/contacts.ts'

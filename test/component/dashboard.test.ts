@@ -2,12 +2,12 @@
 // account's lanes, and no number, no text and no id of another account is in anything it answers.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
-import { laneQueue } from '../../src/lanes/lanes.ts'
-import { SEND_JOB } from '../../src/jobs/send.ts'
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { openMoveQueue } from '../../src/gallery/store/move-queue.ts'
+import { MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
+import { SEND_JOB } from '../../src/jobs/send.ts'
+import { laneQueue } from '../../src/lanes/lanes.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 

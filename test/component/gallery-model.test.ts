@@ -2,10 +2,10 @@
 // list and count says the same. Real: Redis. The model is a plain map; fast-check shrinks a sequence that differs.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newMoveId } from '../../src/jobs/bulk-move.ts'
 import { createFile, findFile, listFilesIn, listTrash, restoreFile, trashFile } from '../../src/gallery/store/files.ts'
 import { createFolder, findFolders } from '../../src/gallery/store/folders.ts'
 import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
+import { newMoveId } from '../../src/jobs/bulk-move.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 

@@ -1,11 +1,11 @@
 // Pins: bulk moves from the request to the outcome, with and without a worker. Real: Redis, BullMQ, Express, the disk.
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { MOVE_JOB, MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
-import { openMoves } from '../../src/producer/bulk-moves.ts'
 import { createFile, findFile, type GalleryFile, trashFile } from '../../src/gallery/store/files.ts'
 import { createFolder, type Folder, findFolder } from '../../src/gallery/store/folders.ts'
 import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
+import { MOVE_JOB, MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
+import { openMoves } from '../../src/producer/bulk-moves.ts'
 import { connectFailFast, connectPatient } from '../../src/redis/connect.ts'
 import { galleryKeys, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { startMoves } from '../../src/worker/move-files.ts'

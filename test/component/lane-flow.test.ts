@@ -1,7 +1,7 @@
 // Pins: a lane that its pace has stopped for a moment goes on after it, however its messages end. Real: Redis, BullMQ.
 import { afterAll, beforeAll, test } from 'vitest'
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { connectPatient, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { createLanes } from '../../src/worker/lanes.ts'
 import { silentLog } from '../support/app.ts'

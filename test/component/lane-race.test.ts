@@ -2,8 +2,8 @@
 // workers that open and close the same lanes all the time and no sweep to help. Real: Redis, BullMQ.
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { rootKeys } from '../../src/redis/keys.ts'
 import { createLanes, type Lanes } from '../../src/worker/lanes.ts'

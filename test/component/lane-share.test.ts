@@ -1,8 +1,8 @@
 // Pins: a worker has a bounded number of messages in flight however many lanes are full, every full lane has its share
 // of them, and a lane that is alone again gets back what it had. Real: Redis, BullMQ.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { connectPatient, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { createLanes } from '../../src/worker/lanes.ts'
 import { silentLog } from '../support/app.ts'

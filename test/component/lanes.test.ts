@@ -2,13 +2,13 @@
 // delays one recipient alone, stops when its sender is refused, and keeps from its neighbours. Real: Redis, HTTP,
 // producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { acceptedAtMs, parseMessageId } from '../../src/messages/message-id.ts'
-import { type Happening, readStory } from '../../src/messages/history.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { readMessage } from '../../src/messages/store/records.ts'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeyOf } from '../../src/accounts/secret-key.ts'
 import { findSender, setSenderAccess } from '../../src/accounts/store/senders.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { type Happening, readStory } from '../../src/messages/history.ts'
+import { acceptedAtMs, parseMessageId } from '../../src/messages/message-id.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { silentLog } from '../support/app.ts'
 import { runCli } from '../support/cli.ts'

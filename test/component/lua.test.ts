@@ -1,7 +1,7 @@
 // Pins: a script runs on a server that knows it, on one that has forgotten it, and never with shifted arguments.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { defineScript } from '../../src/redis/lua.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { defineScript } from '../../src/redis/lua.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
@@ -16,7 +16,8 @@ afterAll(async () => {
   await server.stop()
 })
 
-const createTag = defineScript('contacts-create-tag', 2)
+const tags = new URL('../../src/contacts/store/tags.ts', import.meta.url).href
+const createTag = defineScript(tags, 'contacts-create-tag', 2)
 
 test('a script runs, and runs again on a server that was restarted and knows no scripts', async () => {
   expect(await createTag(redis, ['names', 'tag:1'], ['vip', 1, 'VIP'])).toBe('1')
@@ -37,5 +38,5 @@ test('an error of the script itself is passed on', async () => {
 })
 
 test('a script that does not exist is noticed when it is named, not when it is run', () => {
-  expect(() => defineScript('no-such-script', 0)).toThrow('ENOENT')
+  expect(() => defineScript(import.meta.url, 'no-such-script', 0)).toThrow('ENOENT')
 })

@@ -2,10 +2,10 @@
 // chat product.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { cancelMessage } from '../../src/lanes/cancel-message.ts'
-import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
+import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { claim } from '../../src/messages/store/steps.ts'
 import { endedBadlyKey, messageKey } from '../../src/redis/keys.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'

@@ -2,11 +2,25 @@
 // lives; and the lists that the sweep and the polls live on hold exactly the messages that belong there.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { acceptedAtMs, type MessageId, newUlid } from '../../src/messages/message-id.ts'
-import { FRESH, type Progress, type State, type Step, step as take, type Verdict } from '../../src/messages/lifecycle.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
+import {
+  FRESH,
+  type Progress,
+  type State,
+  type Step,
+  step as take,
+  type Verdict,
+} from '../../src/messages/lifecycle.ts'
+import { acceptedAtMs, type MessageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { type ClaimResult, claim, decide, giveEvidence, loseAttempt, proveUnsent } from '../../src/messages/store/steps.ts'
+import {
+  type ClaimResult,
+  claim,
+  decide,
+  giveEvidence,
+  loseAttempt,
+  proveUnsent,
+} from '../../src/messages/store/steps.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { endedBadlyKey, lanePrefix, messageKey, openKey, pollKey, queuedAgainKey } from '../../src/redis/keys.ts'
 import { requeueStep } from '../../src/requeue/requeue.ts'

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { CHAT_ERRORS } from '../../simulator/chat-errors.ts'
 import type { Content } from '../../src/messages/content.ts'
 import { codeEntry } from '../../src/messages/provider-codes.ts'
 import { cloudApi } from '../../src/providers/cloud-api.ts'
@@ -12,7 +13,6 @@ import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { codeIn, partnerApi } from '../../src/providers/partner-api.ts'
 import type { PollEnd, Provider, ProviderSender } from '../../src/providers/provider.ts'
-import { CHAT_ERRORS } from '../../simulator/chat-errors.ts'
 
 interface Got {
   method: string

@@ -2,23 +2,16 @@
 // twice. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { requeueOrder } from '../../src/requeue/accept-requeue.ts'
-import { trimEndedBadly, trimLane } from '../../src/requeue/ended-badly.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { readStates } from '../../src/messages/store/states.ts'
 import { claim, giveEvidence } from '../../src/messages/store/steps.ts'
-import {
-  endedBadlyKey,
-  messageKey,
-  openKey,
-  queuedAgainKey,
-  requeueJobKey,
-  rootKeys,
-} from '../../src/redis/keys.ts'
-import { requeueStep } from '../../src/requeue/requeue.ts'
+import { endedBadlyKey, messageKey, openKey, queuedAgainKey, requeueJobKey, rootKeys } from '../../src/redis/keys.ts'
+import { requeueOrder } from '../../src/requeue/accept-requeue.ts'
+import { trimEndedBadly, trimLane } from '../../src/requeue/ended-badly.ts'
 import { createRequeueJob, newRequeueJobId } from '../../src/requeue/jobs.ts'
 import { openRequeueQueue } from '../../src/requeue/queue.ts'
+import { requeueStep } from '../../src/requeue/requeue.ts'
 import { startRequeues } from '../../src/worker/requeue.ts'
 import { silentLog } from '../support/app.ts'
 import { failMessages } from '../support/ended-badly.ts'

@@ -3,11 +3,11 @@
 // Each test waits for a few polls, a second or more apart, on a lane of its own: so they run side by side.
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
-import { pollKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeyOf } from '../../src/accounts/secret-key.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'
+import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
+import { pollKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { type Partner, startPartner, statusAnswer } from '../support/partner.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'

@@ -1,8 +1,8 @@
 // Pins: jobs that a dead worker left behind run few at a time, the lanes in turn, and the one that kills its workers is
 // found and set aside, and no other. Real: Redis. A process that dies is one that begins and never ends.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
 import { loneDeaths } from '../../src/lanes/isolated-retries.ts'
+import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import type { JobEnd } from '../../src/worker/bullmq.ts'
 import { createSuspects, type Suspects } from '../../src/worker/crash-quarantine.ts'

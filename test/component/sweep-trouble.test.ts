@@ -1,8 +1,8 @@
 // Pins: records that cannot be read keep the sweep from none of the others, however many they are. Real: Redis, HTTP,
 // producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newUlid } from '../../src/messages/message-id.ts'
 import { markLane } from '../../src/lanes/due-lanes.ts'
+import { newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { claim } from '../../src/messages/store/steps.ts'
 import { messageKey, openKey } from '../../src/redis/keys.ts'

@@ -3,32 +3,24 @@
 // worker sweeps at a time, and another takes over. Real: Redis, BullMQ.
 import { Queue } from 'bullmq'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
-import { laneQueue } from '../../src/lanes/lanes.ts'
-import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
-import { createHttpAgent } from '../../src/providers/http-call.ts'
-import { partnerApi } from '../../src/providers/partner-api.ts'
+import { createSeal } from '../../src/accounts/seal.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { awakeCampaigns } from '../../src/campaigns/store/campaigns.ts'
+import { loadConfig } from '../../src/config.ts'
 import { markLane, settleDueLanes, takeDueLanes } from '../../src/lanes/due-lanes.ts'
+import { laneQueue } from '../../src/lanes/lanes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
-import { LETTERS, readMessage } from '../../src/messages/store/records.ts'
-import { claim } from '../../src/messages/store/steps.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import {
-  awakeCampaignsKey,
-  lanePrefix,
-  messageKey,
-  openKey,
-  queuedAgainKey,
-  rootKeys,
-} from '../../src/redis/keys.ts'
-import { createSeal } from '../../src/accounts/seal.ts'
-
 import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../src/lanes/sweeper.ts'
 import { lanesToWake } from '../../src/lanes/wake.ts'
+import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { LETTERS, readMessage } from '../../src/messages/store/records.ts'
+import { claim } from '../../src/messages/store/steps.ts'
+import { createHttpAgent } from '../../src/providers/http-call.ts'
+import { partnerApi } from '../../src/providers/partner-api.ts'
+import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { awakeCampaignsKey, lanePrefix, messageKey, openKey, queuedAgainKey, rootKeys } from '../../src/redis/keys.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { createSweep } from '../../src/worker/sweep.ts'
 import { silentLog } from '../support/app.ts'

@@ -7,9 +7,9 @@ import { createFolder } from '../../src/gallery/store/folders.ts'
 import { failMove } from '../../src/gallery/store/moves.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { beat } from '../../src/redis/heartbeats.ts'
 import { credentialsOfAccountKey, galleryKeys, inboundKey, rootKeys } from '../../src/redis/keys.ts'
 import { execOrThrow } from '../../src/redis/transaction.ts'
-import { beat } from '../../src/redis/heartbeats.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis

@@ -1,16 +1,16 @@
 // Pins: why a queued message does not leave is told with its end, the strongest reason first, and nothing is told of one
 // that only waits for its worker. Real: Redis, BullMQ.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, endLaneCooldown, laneCooldown } from '../../src/lanes/cooldown.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { waitsOf } from '../../src/lookup/waits.ts'
+import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
 import { claim, proveUnsent } from '../../src/messages/store/steps.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { laneRestKey } from '../../src/redis/keys.ts'
-import { waitsOf } from '../../src/lookup/waits.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 const TO = '491700000001'

@@ -3,8 +3,8 @@
 import { z } from 'zod'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
-import { createTag } from '../../src/contacts/store/tags.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
+import { createTag } from '../../src/contacts/store/tags.ts'
 import { type Service, startService } from './service.ts'
 import { eventually } from './wait.ts'
 

@@ -1,8 +1,8 @@
 // Contact lists of two accounts, behind real HTTP, on a private Redis.
 import { z } from 'zod'
-import { contactRoutes } from '../../src/producer/routes/contacts.ts'
 import { createAccount, setAccountSetting } from '../../src/accounts/store/accounts.ts'
 import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
+import { contactRoutes } from '../../src/producer/routes/contacts.ts'
 import { connectFailFast } from '../../src/redis/connect.ts'
 import { startApp } from './app.ts'
 import { startRedis } from './redis.ts'

@@ -1,6 +1,7 @@
 // Messages that have failed, in numbers, put into Redis as the steps of a life leave them.
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
+
 import type { LaneQueues } from '../../src/lanes/queues.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { claim, giveEvidence } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 

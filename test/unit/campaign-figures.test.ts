@@ -8,8 +8,8 @@ import { createMeter } from '../../src/campaigns/meter.ts'
 import { nextPace, WIDEST_WINDOW, windowOf } from '../../src/campaigns/pace.ts'
 import { secondsLeft, sharesOf, unsettled } from '../../src/campaigns/progress.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/campaigns/states.ts'
-import { acceptedAtMs, messageId, parseMessageId } from '../../src/messages/message-id.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
+import { acceptedAtMs, messageId, parseMessageId } from '../../src/messages/message-id.ts'
 
 describe('shares', () => {
   test('add up to the recipients, whatever is counted and whatever the state', () => {

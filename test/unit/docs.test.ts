@@ -6,9 +6,9 @@ import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { SCENARIOS } from '../../prove/scenarios/all.ts'
+import { environment } from '../../simulator/config.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { loadConfig, settings } from '../../src/config.ts'
-import { environment } from '../../simulator/config.ts'
 import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
 
 const pages = readPages()

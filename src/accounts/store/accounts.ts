@@ -1,8 +1,8 @@
 // Accounts: the owners of everything else.
 import { z } from 'zod'
-import { readRecord } from '../../redis/corrupt-record.ts'
 import { recently } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
 import { nextId } from '../../redis/sequence.ts'
 

@@ -2,7 +2,7 @@
 // its account), each a key of its own that may be on another node of a cluster; they count only when the record that
 // they point to is there. So the record is written last and in one command: whoever dies before that has added nothing,
 // and what is left behind is overwritten by the next try.
-import { withLock } from '../../redis/lock.ts'
+
 import type { Redis } from '../../redis/connect.ts'
 import {
   accountKey,
@@ -12,6 +12,8 @@ import {
   senderNumberKey,
   sendersOfAccountKey,
 } from '../../redis/keys.ts'
+import { withLock } from '../../redis/lock.ts'
+import { nextId } from '../../redis/sequence.ts'
 import {
   defaultSender,
   findSender,
@@ -20,7 +22,6 @@ import {
   senderNamed,
   senderOfPhoneNumberId,
 } from './senders.ts'
-import { nextId } from '../../redis/sequence.ts'
 
 export interface NewSender {
   account: number

@@ -3,9 +3,9 @@
 import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
-import { readRecord } from '../../redis/corrupt-record.ts'
 import { recently } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { readRecord } from '../../redis/corrupt-record.ts'
 import { credentialKey, credentialsOfAccountKey } from '../../redis/keys.ts'
 
 export const PERMISSIONS = [

@@ -1,8 +1,8 @@
 // Senders: the business numbers of an account. A sender and its lane share one id.
 import { z } from 'zod'
-import { readRecord } from '../../redis/corrupt-record.ts'
 import { recently } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
 
 export const providerNameSchema = z.enum(['partner-api', 'cloud-api'])

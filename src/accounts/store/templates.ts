@@ -1,8 +1,8 @@
 // The registry of approved templates of an account, in the chat product's own definition format.
 import { shapeOf, type Template, templateSchema } from '../../messages/templates/template.ts'
-import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { recently } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { templatesKey } from '../../redis/keys.ts'
 
 const stored = jsonText.pipe(templateSchema)

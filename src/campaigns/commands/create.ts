@@ -5,14 +5,14 @@ import { once } from '../../accept/once.ts'
 import { senderOf } from '../../accept/prepare-message.ts'
 import { invalidFields } from '../../accept/refusal.ts'
 import { holdsMoreThan } from '../../messages/bounded-value.ts'
-import { DEFINITION_MOST, type Definition, definitionSchema, offerOf } from '../definition.ts'
-import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
-import { compileComponents } from '../parameters.ts'
 import { type Fault, faultsOf, unknownFault } from '../../messages/fault.ts'
 import { validityFault } from '../../messages/instant.ts'
-import { createCampaign, findOwnCampaign, idOf, listCampaign, newCampaignId } from '../store/campaigns.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
+import { DEFINITION_MOST, type Definition, definitionSchema, offerOf } from '../definition.ts'
+import { compileComponents } from '../parameters.ts'
+import { createCampaign, findOwnCampaign, idOf, listCampaign, newCampaignId } from '../store/campaigns.ts'
 
 export interface CreateRequest {
   account: number

@@ -1,12 +1,13 @@
 // A campaign as people see it, the same over HTTP, on the command line and in the client.
+
+import { findSender } from '../../accounts/store/senders.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { secondsLeft, sharesOf } from '../progress.ts'
 import { hasEnded } from '../states.ts'
+import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
 import { readCounts } from '../store/counts.ts'
 import { type CampaignPage, type ListedCampaign, listCampaigns } from '../store/list.ts'
 import { lateOf } from '../store/preflight-report.ts'
-import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { findSender } from '../../accounts/store/senders.ts'
 
 /** A rate that is older than this says nothing of now. */
 const RATE_GOOD_FOR_MS = 10_000

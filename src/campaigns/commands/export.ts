@@ -1,15 +1,16 @@
 // What became of every recipient of a campaign, streamed: the frozen list joined with the messages' records.
+
+import { csvLine } from '../../files/csv.ts'
+import { type Happening, readStory } from '../../messages/history.ts'
+import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
+import { type MessageRecord, readMessages } from '../../messages/store/records.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
 import { hasEnded } from '../states.ts'
-import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
-import { type Happening, readStory } from '../../messages/history.ts'
+import { type Campaign, idOf } from '../store/campaigns.ts'
 import { campaignFolder } from '../store/files.ts'
 import { type Mark, readMarks } from '../store/marks.ts'
 import { openSnapshot } from '../store/snapshot.ts'
-import { type Campaign, idOf } from '../store/campaigns.ts'
-import { csvLine } from '../../files/csv.ts'
-import { type MessageRecord, readMessages } from '../../messages/store/records.ts'
-import type { Redis } from '../../redis/connect.ts'
 
 export const EXPORT_FORMATS = ['csv', 'ndjson'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]

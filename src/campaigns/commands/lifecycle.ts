@@ -2,14 +2,17 @@
 // job that it calls for is added after it. Should the process die in between, the workers' watch adds the job.
 import { once } from '../../accept/once.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
-import { offerOf, type ResumeClass, STATES_OF_CLASS } from '../definition.ts'
+import { findAccount } from '../../accounts/store/accounts.ts'
+import { findTemplate, otherLanguages } from '../../accounts/store/templates.ts'
+import { cancelStep } from '../../lanes/cancel-message.ts'
+import { markLane } from '../../lanes/due-lanes.ts'
+import { lookAgain } from '../../lanes/survey.ts'
+import { bodyDigest } from '../../messages/store/idempotency.ts'
+import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign-id.ts'
+import { offerOf, type ResumeClass, STATES_OF_CLASS } from '../definition.ts'
 import { WIDEST_WINDOW } from '../pace.ts'
 import { CAMPAIGN_MOVES, type CampaignMove } from '../states.ts'
-import { findAccount } from '../../accounts/store/accounts.ts'
-import { readCounts } from '../store/counts.ts'
-import type { CampaignQueue } from '../store/queue.ts'
-import { queuedMessagesOf } from '../store/queued.ts'
 import {
   type Campaign,
   createCampaign,
@@ -21,12 +24,9 @@ import {
   NOW,
   newCampaignId,
 } from '../store/campaigns.ts'
-import { cancelStep } from '../../lanes/cancel-message.ts'
-import { markLane } from '../../lanes/due-lanes.ts'
-import { bodyDigest } from '../../messages/store/idempotency.ts'
-import { lookAgain } from '../../lanes/survey.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { findTemplate, otherLanguages } from '../../accounts/store/templates.ts'
+import { readCounts } from '../store/counts.ts'
+import type { CampaignQueue } from '../store/queue.ts'
+import { queuedMessagesOf } from '../store/queued.ts'
 import { existingId } from './create.ts'
 
 export interface SteerDeps {

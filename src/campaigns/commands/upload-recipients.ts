@@ -1,10 +1,10 @@
 // Takes a file of rows for a campaign. It counts once the campaign's record names it; a crash before that leaves a file
 // that the workers remove after a day. Of two uploads at once the one that is whole first wins, and the other is told so.
 import { Refusal } from '../../accept/refusal.ts'
-import { CAMPAIGN_MOVES } from '../states.ts'
-import { campaignFolder, type RowFormat, receiveRows, removeFiles } from '../store/files.ts'
-import { type Campaign, moveCampaign } from '../store/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { CAMPAIGN_MOVES } from '../states.ts'
+import { type Campaign, moveCampaign } from '../store/campaigns.ts'
+import { campaignFolder, type RowFormat, receiveRows, removeFiles } from '../store/files.ts'
 
 /**
  * Throws a TooLargeError, or a Refusal: `no_rows_expected`; `wrong_state` when the campaign takes no rows (any more);

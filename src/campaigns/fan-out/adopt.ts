@@ -1,11 +1,12 @@
 // Adopting a campaign that was begun by a version of Laneway that did not keep the states of its recipients: they are
 // taken from the records, once, before anybody is fed. Dying in the middle, it is begun again and changes nothing twice.
-import { WIDEST_WINDOW } from '../pace.ts'
-import { adoptMarks, endAdopting } from '../store/marks.ts'
-import type { Snapshot } from '../store/snapshot.ts'
-import type { Campaign } from '../store/campaigns.ts'
+
 import type { Redis } from '../../redis/connect.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
+import { WIDEST_WINDOW } from '../pace.ts'
+import type { Campaign } from '../store/campaigns.ts'
+import { adoptMarks, endAdopting } from '../store/marks.ts'
+import type { Snapshot } from '../store/snapshot.ts'
 import { type Mould, messageOf } from './feed.ts'
 
 /** How far beyond the cursor somebody may have been fed: a resume went back so far. */

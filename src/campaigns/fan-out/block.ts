@@ -1,12 +1,13 @@
 // Takes a campaign out of the workers' hands that they cannot work on, with the reason, so that none of them tries again
 // and again: one whose record cannot be read, or whose preflight fails however often it is begun.
-import type { CampaignId } from '../campaign-id.ts'
-import type { CampaignMove } from '../states.ts'
+
 import type { Fault } from '../../messages/fault.ts'
-import type { Preflight } from '../store/preflight-report.ts'
-import { moveCampaign } from '../store/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
+import type { CampaignId } from '../campaign-id.ts'
+import type { CampaignMove } from '../states.ts'
+import { moveCampaign } from '../store/campaigns.ts'
+import type { Preflight } from '../store/preflight-report.ts'
 
 const UNREADABLE = 'Its record cannot be read; the log of the worker has the details.'
 

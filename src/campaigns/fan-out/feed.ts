@@ -2,16 +2,16 @@
 // who has a job keeps it, because the id of a recipient's message is always the same. A job that was dead-lettered would
 // be kept as well and never run: its message ends as failed.
 import type { SendPayload } from '../../jobs/send.ts'
+import { deadJobs, type LaneMessage, type LaneQueues } from '../../lanes/queues.ts'
+import { messageId } from '../../messages/message-id.ts'
+import { conclude } from '../../messages/store/conclude.ts'
+import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
 import type { CompiledComponents } from '../parameters.ts'
-import { messageId } from '../../messages/message-id.ts'
+import { idOf } from '../store/campaigns.ts'
 import { readMarks } from '../store/marks.ts'
 import type { Recipient } from '../store/snapshot.ts'
-import { idOf } from '../store/campaigns.ts'
-import { deadJobs, type LaneMessage, type LaneQueues } from '../../lanes/queues.ts'
-import { conclude } from '../../messages/store/conclude.ts'
-import type { Redis } from '../../redis/connect.ts'
 
 /** All that the messages of one campaign have in common. */
 export interface Mould {

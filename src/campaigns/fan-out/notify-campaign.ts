@@ -1,12 +1,12 @@
 // What an answer of the provider means beyond its message: for the campaign that it belongs to, and for all on its lane.
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
+import type { Outcome } from '../../messages/outcome.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { templateBrake } from '../circuit-breaker.ts'
 import { isThrottling } from '../pace.ts'
-import type { Outcome } from '../../messages/outcome.ts'
-import { noteThrottled } from '../store/round.ts'
 import { idOf, moveCampaign } from '../store/campaigns.ts'
-import type { Redis } from '../../redis/connect.ts'
+import { noteThrottled } from '../store/round.ts'
 
 /** `run` is the number of the message's campaign, if it belongs to one. Repeating it does no harm. */
 export async function tellCampaign(

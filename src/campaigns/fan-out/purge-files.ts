@@ -2,9 +2,9 @@
 import { rm } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
-import { campaignFolder, campaignFolders, removeLeftovers } from '../store/files.ts'
-import { findCampaign, idOf } from '../store/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { findCampaign, idOf } from '../store/campaigns.ts'
+import { campaignFolder, campaignFolders, removeLeftovers } from '../store/files.ts'
 
 export const FORGET_EVERY_MS = 3_600_000
 /** No upload and no preflight that is still at work leaves its file alone for so long. */

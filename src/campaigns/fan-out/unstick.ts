@@ -1,12 +1,12 @@
 // What a campaign that was fed to its end and still does not end is looked through for: messages that were lost between
 // the list and a claim, and messages whose record is gone before they were settled.
 import type { Log } from '../../log.ts'
-import { firstUnclaimed, unsettledPlaces } from '../store/marks.ts'
-import type { Snapshot } from '../store/snapshot.ts'
-import { idOf } from '../store/campaigns.ts'
 import { conclude } from '../../messages/store/conclude.ts'
 import { readStates } from '../../messages/store/states.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { idOf } from '../store/campaigns.ts'
+import { firstUnclaimed, unsettledPlaces } from '../store/marks.ts'
+import type { Snapshot } from '../store/snapshot.ts'
 import { type Mould, messageOf } from './feed.ts'
 
 /** Nothing has moved for so long: the campaign is looked through. It costs half a byte per recipient. */

@@ -2,18 +2,11 @@
 // fan-out has died, gives those a job back that lost it. Every worker watches; each step is harmless when taken twice.
 
 import { Refusal } from '../../accept/refusal.ts'
-import { type SteerDeps, startCampaign } from '../commands/lifecycle.ts'
 import type { Log } from '../../log.ts'
 import { BrokenRecordError } from '../../redis/corrupt-record.ts'
-import {
-  type AwakeCampaign,
-  awakeCampaigns,
-  findCampaign,
-  idOf,
-  moveCampaign,
-  takeOver,
-} from '../store/campaigns.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
+import { type SteerDeps, startCampaign } from '../commands/lifecycle.ts'
+import { type AwakeCampaign, awakeCampaigns, findCampaign, idOf, moveCampaign, takeOver } from '../store/campaigns.ts'
 import { blockBroken } from './block.ts'
 
 export const WATCH_MS = 500

@@ -1,21 +1,22 @@
 // Where the recipients of a campaign come from, each source as a stream of candidates: contacts by tag, rows of an
 // uploaded file, or those of an earlier campaign whose message is in one state.
-import { type Definition, STATES_OF_CLASS } from '../definition.ts'
+
+import { type Member, readMembers } from '../../contacts/store/contacts.ts'
+import { findTag } from '../../contacts/store/tags.ts'
+import type { Fault } from '../../messages/fault.ts'
+import type { State } from '../../messages/lifecycle.ts'
+import { parsePhone } from '../../messages/phone.ts'
+import { readStates } from '../../messages/store/states.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { parseCampaignId } from '../campaign-id.ts'
+import { type Definition, STATES_OF_CLASS } from '../definition.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
 import type { ValueSource } from '../parameters.ts'
-import type { Fault } from '../../messages/fault.ts'
-import { parsePhone } from '../../messages/phone.ts'
-import type { State } from '../../messages/lifecycle.ts'
+import { type Campaign, findCampaign, idOf } from '../store/campaigns.ts'
 import { campaignFolder } from '../store/files.ts'
 import { readMarks } from '../store/marks.ts'
 import { type Row, RowsError, readRows } from '../store/rows.ts'
 import { openSnapshot } from '../store/snapshot.ts'
-import { type Campaign, findCampaign, idOf } from '../store/campaigns.ts'
-import { findTag } from '../../contacts/store/tags.ts'
-import { type Member, readMembers } from '../../contacts/store/contacts.ts'
-import { readStates } from '../../messages/store/states.ts'
-import type { Redis } from '../../redis/connect.ts'
 
 /** Somebody who may become a recipient. `where` says to a person where in the source they stand. */
 export type Candidate =

@@ -1,14 +1,9 @@
 // Campaign records: one hash each, beside the lane's messages, so that a message is claimed and counted in one step
 // with it. Every change of state goes through one Lua step that knows from which states it is allowed.
 import { z } from 'zod'
-import { storedDefinitionSchema } from '../definition.ts'
-import { type CampaignId, campaignId, parseCampaignId } from '../campaign-id.ts'
-import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove } from '../states.ts'
 import { templateSchema } from '../../messages/templates/template.ts'
-import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
-import { preflightSchema } from './preflight-report.ts'
-import { defineScript } from '../../redis/lua.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { createHash, isThere } from '../../redis/hashes.ts'
 import {
   awakeCampaignsKey,
@@ -18,7 +13,12 @@ import {
   campaignsOfAccountKey,
   rootKeys,
 } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
 import { nextId } from '../../redis/sequence.ts'
+import { type CampaignId, campaignId, parseCampaignId } from '../campaign-id.ts'
+import { storedDefinitionSchema } from '../definition.ts'
+import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove } from '../states.ts'
+import { preflightSchema } from './preflight-report.ts'
 
 const optionalTime = z.coerce.number().int().optional()
 const rate = z.coerce.number().nonnegative()
@@ -121,8 +121,8 @@ export async function findOwnCampaign(redis: Redis, account: number, name: strin
   return campaign?.account === account ? campaign : undefined
 }
 
-const moveScript = defineScript('campaign-move', 4)
-const takeoverScript = defineScript('campaign-takeover', 1)
+const moveScript = defineScript(import.meta.url, 'campaign-move', 4)
+const takeoverScript = defineScript(import.meta.url, 'campaign-takeover', 1)
 const moveReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['moved', 'refused']), z.enum(CAMPAIGN_STATES), z.coerce.number()]),
@@ -206,7 +206,7 @@ export async function takeOver(redis: Redis, id: CampaignId, silentMs: number, s
   return reply[0] === 'on' ? { kind: 'on', beat: reply[1] } : { kind: 'over' }
 }
 
-const beatScript = defineScript('campaign-beat', 1)
+const beatScript = defineScript(import.meta.url, 'campaign-heartbeat', 1)
 
 /** Whoever works on the campaign in this epoch is there, although its round takes long. */
 export async function beatCampaign(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {

@@ -1,9 +1,10 @@
 // How many of a campaign's messages are in which state, as Redis counts them in the same step as each message.
-import type { CampaignId } from '../campaign-id.ts'
+
 import { STATES, type State } from '../../messages/lifecycle.ts'
 import { LETTERS } from '../../messages/store/records.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey } from '../../redis/keys.ts'
+import type { CampaignId } from '../campaign-id.ts'
 
 export type Counts = Partial<Record<State, number>>
 

@@ -1,14 +1,14 @@
 // The list of an account's campaigns. Up to a page only states are looked at, and of those on it neither what they send nor
 // their template is kept: an older version took definitions of up to 256 KB, and a page has up to 1,000 of them.
 import { z } from 'zod'
-import { listedDefinitionSchema } from '../definition.ts'
-import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
-import { CAMPAIGN_STATES, type CampaignState } from '../states.ts'
-import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
-import { campaignSchema, idOf } from './campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { isThere } from '../../redis/hashes.ts'
 import { campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
+import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
+import { listedDefinitionSchema } from '../definition.ts'
+import { CAMPAIGN_STATES, type CampaignState } from '../states.ts'
+import { campaignSchema, idOf } from './campaigns.ts'
 
 /** Which of an account's campaigns are listed: those in one of the states, and of those a page. */
 export interface CampaignPage {

@@ -2,12 +2,12 @@
 // the order of its list. The Lua step that changes a message writes it (messages/store/scripts/message-lifecycle.lua), so it is as true as
 // the record and outlives it: whoever has a mark was claimed once and is never fed again, however old the record.
 import { z } from 'zod'
-import type { CampaignId } from '../campaign-id.ts'
 import { STATES, type State } from '../../messages/lifecycle.ts'
-import { countsOf } from './counts.ts'
-import { defineScript } from '../../redis/lua.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignMarksKey, messageKey } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import type { CampaignId } from '../campaign-id.ts'
+import { countsOf } from './counts.ts'
 
 /** `not_kept`: of a campaign that began before campaigns kept this; what became of the message cannot be known any more. */
 export type Mark = State | 'not_kept'
@@ -62,7 +62,7 @@ export async function* unsettledPlaces(redis: Redis, id: CampaignId, total: numb
   }
 }
 
-const adoptScript = defineScript('campaign-adopt', 1)
+const adoptScript = defineScript(import.meta.url, 'campaign-adopt', 1)
 
 /**
  * Marks recipients of a campaign that began before campaigns kept marks, from their records. `isOld`: the records of

@@ -1,10 +1,10 @@
 // The queue of campaign jobs, as those see it who ask for work.
 import { CAMPAIGN_QUEUE, type CampaignJob, type CampaignPayload, campaignJobId } from '../../jobs/campaigns.ts'
-import type { CampaignId } from '../campaign-id.ts'
-import { openQueue } from '../../redis/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'
+import { openQueue } from '../../redis/open-queue.ts'
 import { within } from '../../redis/with-timeout.ts'
+import type { CampaignId } from '../campaign-id.ts'
 
 /** How long an add or a look may take before the caller hears that Redis is away. */
 const LIMIT_MS = 2_500

@@ -1,8 +1,9 @@
 // The messages of a campaign that have a record and wait for another try: thrown back by the provider, or never left.
-import type { CampaignId } from '../campaign-id.ts'
+
 import { LETTERS } from '../../messages/store/records.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey, queuedAgainKey } from '../../redis/keys.ts'
+import type { CampaignId } from '../campaign-id.ts'
 
 /** Most records read at a time: after a large requeue 100,000 messages may be queued again. */
 const AT_ONCE = 1_000

@@ -1,11 +1,11 @@
 // One round of a fan-out in Redis: the cursor moves and the picture for the next round is read, in one step.
 import { z } from 'zod'
 import { laneQueue } from '../../lanes/lanes.ts'
-import type { CampaignId } from '../campaign-id.ts'
-import { type Counts, countsOf } from './counts.ts'
-import { defineScript } from '../../redis/lua.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { awakeCampaignsKey, campaignCountsKey, campaignKey, laneBacklogKeys, throttledKey } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import type { CampaignId } from '../campaign-id.ts'
+import { type Counts, countsOf } from './counts.ts'
 
 /** How a running campaign and its lane stand. */
 export interface RoundPicture {
@@ -24,7 +24,7 @@ export interface RoundPicture {
   throttled: number
 }
 
-const roundScript = defineScript('campaign-round', 8)
+const roundScript = defineScript(import.meta.url, 'campaign-round', 8)
 const roundReply = z.union([
   z.tuple([z.literal('over')]),
   z.tuple([z.literal('on'), z.number(), z.number(), z.number(), z.number(), z.number(), z.array(z.string())]),

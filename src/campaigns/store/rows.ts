@@ -1,8 +1,8 @@
 // The rows of an uploaded file, whatever its format, in flat memory.
 import { z } from 'zod'
-import { formatOf, readRowsFile } from './files.ts'
 import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
 import { createTurns } from '../../files/turns.ts'
+import { formatOf, readRowsFile } from './files.ts'
 
 export type Row =
   | { kind: 'row'; line: number; cells: ReadonlyMap<string, string> }

@@ -7,8 +7,8 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { csvLine } from '../../files/csv.ts'
+import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 
 /** Lines between two known places: what is read at once. */
 const STRIDE = 500

@@ -1,10 +1,11 @@
 // What the recipients of a campaign read. It is the same for all but for what is filled in, so a record keeps only that,
 // which takes 200 bytes off each of a million.
+
+import { textOf } from '../../messages/text.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { offerOf } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
-import { textOf } from '../../messages/text.ts'
 import { findCampaign } from './campaigns.ts'
-import type { Redis } from '../../redis/connect.ts'
 
 /** The text of a campaign's message; undefined for any other. Empty once the campaign is not kept any more. */
 export async function campaignText(

@@ -1,12 +1,12 @@
 // What the campaign verbs share: the campaign that was typed, the means to steer it, and refusals as sentences.
 
 import { Refusal } from '../../accept/refusal.ts'
-import { describeCampaign } from '../../campaigns/commands/describe.ts'
-import type { SteerDeps } from '../../campaigns/commands/lifecycle.ts'
 import type { CampaignId } from '../../campaigns/campaign-id.ts'
 import { parseCampaignId } from '../../campaigns/campaign-id.ts'
-import { openCampaignQueue } from '../../campaigns/store/queue.ts'
+import { describeCampaign } from '../../campaigns/commands/describe.ts'
+import type { SteerDeps } from '../../campaigns/commands/lifecycle.ts'
 import { type Campaign, findCampaign, idOf } from '../../campaigns/store/campaigns.ts'
+import { openCampaignQueue } from '../../campaigns/store/queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CliFailure } from '../failure.ts'
 import { typed } from '../typed.ts'

@@ -1,11 +1,11 @@
 // Contacts of an account and which tags they carry. A contact is known by its phone number: importing the number again
 // finds the same contact. A membership is one contact in one tag; its id tells when it joined.
 import { z } from 'zod'
+import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
+import { contactKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { idField } from '../../redis/record-fields.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { contactKeys } from '../../redis/keys.ts'
 import { nextId } from '../../redis/sequence.ts'
 
 /** A contact as it comes in. */
@@ -37,8 +37,8 @@ const memberSchema = z
 /** A contact in one tag. `tags` are all tags that the contact carries, in the order it joined them. */
 export type Member = z.infer<typeof memberSchema>
 
-const importScript = defineScript('contacts-import', 4)
-const readScript = defineScript('contacts-read-members', 2)
+const importScript = defineScript(import.meta.url, 'contacts-import', 4)
+const readScript = defineScript(import.meta.url, 'contacts-read-members', 2)
 
 const importedSchema = z.tuple([z.number().int(), z.number().int()]).nullable()
 

@@ -1,17 +1,17 @@
 // Tags: the contact lists of an account. A name belongs to one tag, however it is spelled in upper and lower case.
 import { z } from 'zod'
-import { readRecord } from '../../redis/corrupt-record.ts'
-import { defineScript } from '../../redis/lua.ts'
-import { idField } from '../../redis/record-fields.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { readRecord } from '../../redis/corrupt-record.ts'
 import { isThere, readHashes } from '../../redis/hashes.ts'
 import { contactKeys } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { idField } from '../../redis/record-fields.ts'
 import { nextId } from '../../redis/sequence.ts'
 
 const tagSchema = z.object({ id: idField, name: z.string().min(1) })
 export type Tag = z.infer<typeof tagSchema>
 
-const createScript = defineScript('contacts-create-tag', 2)
+const createScript = defineScript(import.meta.url, 'contacts-create-tag', 2)
 
 /** An id for a new tag; one that nobody uses leaves a gap. */
 export const newTagId = (redis: Redis): Promise<number> => nextId(redis, 'tag')

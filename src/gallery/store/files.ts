@@ -2,17 +2,17 @@
 // gallery-content.ts. A file is in exactly one place: its folder's set of active files, or the trash.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { readRecord } from '../../redis/corrupt-record.ts'
-import { nowMicros } from './clock.ts'
-import type { Draft } from './content.ts'
-import { mediaTypeOf } from '../media-type.ts'
-import { defineScript } from '../../redis/lua.ts'
-import { idField, optionalField, timeField } from '../../redis/record-fields.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { readRecord } from '../../redis/corrupt-record.ts'
 import { isThere, readHashes } from '../../redis/hashes.ts'
 import { fileTokenKey, galleryKeys } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { idField, optionalField, timeField } from '../../redis/record-fields.ts'
 import { nextId } from '../../redis/sequence.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
+import { mediaTypeOf } from '../media-type.ts'
+import { nowMicros } from './clock.ts'
+import type { Draft } from './content.ts'
 
 const fileSchema = z.object({
   id: idField,
@@ -128,8 +128,8 @@ export async function listTrash(redis: Redis, account: number, after: number, li
   return listFiles(redis, account, galleryKeys(account).trash, after, limit)
 }
 
-const trashScript = defineScript('gallery-trash-file', 3)
-const restoreScript = defineScript('gallery-restore-file', 3)
+const trashScript = defineScript(import.meta.url, 'gallery-trash-file', 3)
+const restoreScript = defineScript(import.meta.url, 'gallery-restore-file', 3)
 
 /** Puts an active file into the trash; undefined when there is no active file of this id. */
 export async function trashFile(redis: Redis, account: number, id: number): Promise<GalleryFile | undefined> {

@@ -1,12 +1,12 @@
 // Folders of a gallery. Nothing removes a folder, so one that was found stays.
 import { z } from 'zod'
-import { readRecord } from '../../redis/corrupt-record.ts'
-import { nowMicros } from './clock.ts'
-import { idField, optionalField, timeField } from '../../redis/record-fields.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { readRecord } from '../../redis/corrupt-record.ts'
 import { createHash, isThere, readHashes } from '../../redis/hashes.ts'
 import { galleryKeys } from '../../redis/keys.ts'
+import { idField, optionalField, timeField } from '../../redis/record-fields.ts'
 import { nextId } from '../../redis/sequence.ts'
+import { nowMicros } from './clock.ts'
 
 const folderSchema = z.object({
   id: idField,

@@ -1,8 +1,8 @@
 // The queue of bulk moves, as a producer sees it: adding a move, and telling whether one is still to be done.
 import { MOVE_JOB, MOVE_QUEUE, MOVE_RETRY, type MovePayload, movePayloadSchema } from '../../jobs/bulk-move.ts'
-import { openQueue } from '../../redis/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'
+import { openQueue } from '../../redis/open-queue.ts'
 import { within } from '../../redis/with-timeout.ts'
 
 /** How long Redis may take before the caller is told that it is away: BullMQ itself would wait for ever. */

@@ -1,11 +1,11 @@
 // Bulk moves: the step that moves the files, and the record of how it ended.
 import { z } from 'zod'
-import { readRecord } from '../../redis/corrupt-record.ts'
-import { defineScript } from '../../redis/lua.ts'
-import { idField } from '../../redis/record-fields.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { readRecord } from '../../redis/corrupt-record.ts'
 import { isThere } from '../../redis/hashes.ts'
 import { galleryKeys, rootKeys } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { idField } from '../../redis/record-fields.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 
 /** How long the outcome of a move can be asked for. */
@@ -35,7 +35,7 @@ export interface Move {
   folder_id: number
 }
 
-const moveScript = defineScript('gallery-move-files', 4)
+const moveScript = defineScript(import.meta.url, 'gallery-move-files', 4)
 
 /**
  * Moves the files into the folder, all or none, records the outcome and announces it on `rootKeys.moveEnded`, in one

@@ -12,8 +12,8 @@
 -- ARGV[6…] of each message: job id, ulid, accepted at (ms), valid until (ms), number of its campaign ('' = none), how
 --   many of the following arguments are what a new record holds besides, and those: field, value, …
 -- Output: {expired, stopped}; {-1, 0} when somebody else clears this list
--- include message-states
--- include message-unsendable
+-- include ../../messages/store/scripts/message-lifecycle
+-- include ../../messages/store/scripts/message-unsendable
 local SOLE_MS = 1000
 local sole = redis.call('GET', KEYS[4])
 if sole and sole ~= ARGV[1] then return { -1, 0 } end

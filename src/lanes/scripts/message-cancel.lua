@@ -9,7 +9,7 @@
 -- ARGV[4] what the keys of the lane's campaigns begin with     ARGV[5] number of the campaign ('' = none)
 -- ARGV[6] valid until (ms), of a message without a record      ARGV[7…] field, value, …: what its record holds then
 -- Output: {verdict, state letter}: `done`, or `ignored` and the state that forbids it; {'missing'}
--- include message-states
+-- include ../../messages/store/scripts/message-lifecycle
 local now = redisNowMs()
 local p, exists = load(KEYS[1])
 local before = exists and p.state or nil

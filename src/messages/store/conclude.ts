@@ -1,15 +1,15 @@
 // Ending messages of campaigns that no claim can end, so that every recipient has an outcome and the campaign an end.
 import { z } from 'zod'
-import { laneQueue } from '../../lanes/lanes.ts'
 import type { SendPayload } from '../../jobs/send.ts'
-import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
-import { deadLetter, recordLost } from '../outcome.ts'
-import { defineScript } from '../../redis/lua.ts'
-import { newRecordFields, storedProblem } from './steps.ts'
+import { laneQueue } from '../../lanes/lanes.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, endedBadlyKey, laneJobKey, messageKey, openKey } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
+import { deadLetter, recordLost } from '../outcome.ts'
+import { newRecordFields, storedProblem } from './steps.ts'
 
-const concludeScript = defineScript('message-conclude', 4)
+const concludeScript = defineScript(import.meta.url, 'message-conclude', 4)
 const concludeReply = z.tuple([z.enum(['done', 'ignored']), z.string()])
 
 /**

@@ -1,8 +1,8 @@
 // Idempotency keys: which message a client's key stands for, and which body it came with.
 import { createHash } from 'node:crypto'
-import { holdsMoreThan } from '../bounded-value.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { idempotencyKey } from '../../redis/keys.ts'
+import { holdsMoreThan } from '../bounded-value.ts'
 
 /** Longer than the 8 days that are promised, shorter than the least retention of a record. */
 const KEPT_SECONDS = 8.5 * 86_400

@@ -1,7 +1,7 @@
 // Received messages, found by the chat product's id.
 import { z } from 'zod'
-import { readRecord } from '../../redis/corrupt-record.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { readRecord } from '../../redis/corrupt-record.ts'
 import { inboundKey } from '../../redis/keys.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 

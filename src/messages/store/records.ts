@@ -1,13 +1,13 @@
 // Message records as they are read. A record is one hash with short field names, because a million of them live for weeks;
 // this file says what each holds, messages.ts and its scripts write them.
 import { z } from 'zod'
-import { type MessageId, messageId } from '../message-id.ts'
-import type { Problem } from '../outcome.ts'
-import type { State } from '../lifecycle.ts'
-import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { isThere, readHashes } from '../../redis/hashes.ts'
 import { messageKey } from '../../redis/keys.ts'
+import type { State } from '../lifecycle.ts'
+import { type MessageId, messageId } from '../message-id.ts'
+import type { Problem } from '../outcome.ts'
 
 /** The letter each state is stored under. */
 export const LETTERS: Readonly<Record<State, string>> = {

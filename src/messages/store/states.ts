@@ -1,8 +1,9 @@
 // The states of many messages of one lane in one round trip.
-import type { State } from '../lifecycle.ts'
-import { stateSchema } from './records.ts'
+
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
+import type { State } from '../lifecycle.ts'
+import { stateSchema } from './records.ts'
 
 /** In the order of the ULIDs; undefined for a message that has no record. */
 export async function readStates(redis: Redis, lane: number, ulids: readonly string[]): Promise<(State | undefined)[]> {

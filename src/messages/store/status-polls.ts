@@ -1,12 +1,12 @@
 // The status polls of a lane: which messages are to be asked about and when, and the budget that all workers share.
 import { z } from 'zod'
-import { POLL_FOR_MS, POLLS_AT_ONCE, pollPace } from '../backoff.ts'
-import { defineScript } from '../../redis/lua.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { pollingKey, pollKey, pollRestKey } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { POLL_FOR_MS, POLLS_AT_ONCE, pollPace } from '../backoff.ts'
 
-const takeScript = defineScript('poll-take', 3)
-const restScript = defineScript('poll-rest', 1)
+const takeScript = defineScript(import.meta.url, 'poll-take', 3)
+const restScript = defineScript(import.meta.url, 'poll-rest', 1)
 
 const takeReply = z.tuple([z.number(), z.number()]).rest(z.string())
 

@@ -1,15 +1,9 @@
 // Claiming messages and taking steps. The steps themselves are Lua, so that each is one atomic move; src/messages/lifecycle.ts
 // says what they mean, message-records.ts what the fields of a record hold.
 import { z } from 'zod'
-import { laneQueue } from '../../lanes/lanes.ts'
 import type { SendPayload } from '../../jobs/send.ts'
-import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
-import { type Problem, workerLost } from '../outcome.ts'
-import type { Pace } from '../pace.ts'
-import type { Evidence, Repeat, State, Verdict } from '../lifecycle.ts'
+import { laneQueue } from '../../lanes/lanes.ts'
 import { textOfPayload } from '../../lookup/lookup.ts'
-import { defineScript } from '../../redis/lua.ts'
-import { LETTERS, type MessageRecord, stateSchema } from './records.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -24,6 +18,12 @@ import {
   queuedAgainKey,
   recipientRestKey,
 } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import type { Evidence, Repeat, State, Verdict } from '../lifecycle.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
+import { type Problem, workerLost } from '../outcome.ts'
+import type { Pace } from '../pace.ts'
+import { LETTERS, type MessageRecord, stateSchema } from './records.ts'
 
 /** What a new record holds. */
 export interface NewMessage {
@@ -53,9 +53,9 @@ export const newMessageOf = (payload: SendPayload): NewMessage => ({
   ...(payload.again && { again: payload.again }),
 })
 
-const claimScript = defineScript('message-claim', 9)
-const slotScript = defineScript('message-slot', 1)
-const stepScript = defineScript('message-step', 6)
+const claimScript = defineScript(import.meta.url, 'message-claim', 9)
+const slotScript = defineScript(import.meta.url, 'message-slot', 1)
+const stepScript = defineScript(import.meta.url, 'message-step', 6)
 
 const claimReply = z.union([
   z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone']), stateSchema, z.string()]),

@@ -5,11 +5,11 @@
 //   POST /admin/lanes/{lane}/resume    ends its pause and its cooldown
 //   POST /admin/lanes/{lane}/rate      { rate }: messages per second
 import { z } from 'zod'
-import { textUpTo } from '../../messages/bounded-text.ts'
+import { MAX_RATE, MIN_RATE } from '../../accounts/store/senders.ts'
 import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../../lanes/control.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
+import { textUpTo } from '../../messages/bounded-text.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { MAX_RATE, MIN_RATE } from '../../accounts/store/senders.ts'
 import { notFound } from '../errors.ts'
 import { fieldsOf, textIdField } from '../fields.ts'
 import type { Access, Call, Route } from '../route.ts'

@@ -11,6 +11,7 @@
 //   POST /campaigns/{id}/cancel
 //   GET  /campaigns/{id}/export, /refused                           (campaign-files.ts)
 import { z } from 'zod'
+import type { CampaignId } from '../../campaigns/campaign-id.ts'
 import { defineCampaign } from '../../campaigns/commands/create.ts'
 import { describeCampaign, describeCampaigns } from '../../campaigns/commands/describe.ts'
 import {
@@ -23,15 +24,14 @@ import {
   scheduleCampaign,
   startCampaign,
 } from '../../campaigns/commands/lifecycle.ts'
+import { RESUME_CLASSES } from '../../campaigns/definition.ts'
+import { CAMPAIGN_STATES } from '../../campaigns/states.ts'
+import { type Campaign, findCampaign, findOwnCampaign } from '../../campaigns/store/campaigns.ts'
+import type { CampaignQueue } from '../../campaigns/store/queue.ts'
 import type { Config } from '../../config.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
-import { RESUME_CLASSES } from '../../campaigns/definition.ts'
-import type { CampaignId } from '../../campaigns/campaign-id.ts'
-import { CAMPAIGN_STATES } from '../../campaigns/states.ts'
 import { notOneOf } from '../../messages/fault.ts'
 import { instantSchema } from '../../messages/instant.ts'
-import type { CampaignQueue } from '../../campaigns/store/queue.ts'
-import { type Campaign, findCampaign, findOwnCampaign } from '../../campaigns/store/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { notFound } from '../errors.ts'
 import { fieldsOf, offsetPageFields } from '../fields.ts'

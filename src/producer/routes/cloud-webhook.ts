@@ -4,9 +4,12 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { senderOfPhoneNumberId } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import { parseMessageId } from '../../messages/message-id.ts'
+import { storeInbound } from '../../messages/store/inbound.ts'
+import { giveEvidence } from '../../messages/store/steps.ts'
 import {
   isSignature,
   isSigned,
@@ -15,10 +18,7 @@ import {
   type StatusUpdate,
 } from '../../providers/cloud-webhook.ts'
 import type { OpaqueIds } from '../../providers/opaque-id.ts'
-import { storeInbound } from '../../messages/store/inbound.ts'
-import { giveEvidence } from '../../messages/store/steps.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { senderOfPhoneNumberId } from '../../accounts/store/senders.ts'
 import { parseRaw } from '../body.ts'
 import { ApiError } from '../errors.ts'
 import type { Answer, Call, DirectRoute, PlainAnswer, PlainCall, Route } from '../route.ts'

@@ -1,9 +1,9 @@
 // Bulk move: the producer only checks, queues the job and waits for a while; a worker does it.
 import { z } from 'zod'
+import type { MoveOutcome } from '../../gallery/store/moves.ts'
 import { MOVE_MAX_FILES, moveIdSchema, newMoveId } from '../../jobs/bulk-move.ts'
 import { listUpTo } from '../../messages/bounded-list.ts'
 import { counted, type Fault } from '../../messages/fault.ts'
-import type { MoveOutcome } from '../../gallery/store/moves.ts'
 import { baseUrlOf } from '../base-url.ts'
 import { ApiError, internal, notFound } from '../errors.ts'
 import { fieldsOf, idField } from '../fields.ts'

@@ -3,12 +3,12 @@
 //   POST /chatappbusiness/fetchmessageinfo       everything about a message
 //   POST /chatappbusiness/getmessgageinfobyid    its delivery status (the spelling is the interface's own)
 import { z } from 'zod'
-import { messageId } from '../../messages/message-id.ts'
-import type { InboundMessage } from '../../messages/store/inbound.ts'
+import type { Sender } from '../../accounts/store/senders.ts'
 import { type FoundMessage, infoStatus } from '../../lookup/lookup.ts'
 import { deliveryOf, findOwnMessage, type OwnMessage } from '../../lookup/own-message.ts'
+import { messageId } from '../../messages/message-id.ts'
+import type { InboundMessage } from '../../messages/store/inbound.ts'
 import type { Redis } from '../../redis/connect.ts'
-import type { Sender } from '../../accounts/store/senders.ts'
 import { notFound } from '../errors.ts'
 import { fieldsOf } from '../fields.ts'
 import { ignoredIn } from '../ignored.ts'

@@ -3,18 +3,19 @@
 //   GET  /messages/{id}            where it stands, why it waits, all that happened
 //   POST /messages/{id}/cancel     while it waits
 //   POST /messages/{id}/requeue    once it ended failed, unknown, expired or cancelled
+
+import { findSender, recentSender } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
-import { type MessageId, parseMessageId } from '../../messages/message-id.ts'
-import { REQUEUE_STATES } from '../../requeue/filter.ts'
-import type { State } from '../../messages/lifecycle.ts'
 import { cancelMessage } from '../../lanes/cancel-message.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { findMessage, owns } from '../../lookup/lookup.ts'
 import { receivedDocument, sentDocument } from '../../lookup/message-document.ts'
 import { findOwnMessage } from '../../lookup/own-message.ts'
+import type { State } from '../../messages/lifecycle.ts'
+import { type MessageId, parseMessageId } from '../../messages/message-id.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { REQUEUE_STATES } from '../../requeue/filter.ts'
 import { requeueMessage } from '../../requeue/requeue.ts'
-import { findSender, recentSender } from '../../accounts/store/senders.ts'
 import { ApiError, notFound } from '../errors.ts'
 import type { Access, Answer, Call, Route } from '../route.ts'
 

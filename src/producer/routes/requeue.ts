@@ -3,15 +3,15 @@
 //   POST /messages/requeue    filters, or all; dry_run counts only; else the id of a job
 //   GET  /jobs/{id}           how far it is
 import { z } from 'zod'
-import { hasFilter, requeueOrder } from '../../requeue/accept-requeue.ts'
 import { checkedKey, refuseOtherBody } from '../../accept/idempotency-key.ts'
 import { messageClassSchema } from '../../jobs/send.ts'
-import { textUpTo } from '../../messages/bounded-text.ts'
-import { REQUEUE_STATES } from '../../requeue/filter.ts'
-import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { iso } from '../../lookup/message-document.ts'
+import { textUpTo } from '../../messages/bounded-text.ts'
+import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { hasFilter, requeueOrder } from '../../requeue/accept-requeue.ts'
+import { REQUEUE_STATES } from '../../requeue/filter.ts'
 import {
   findRequeueJob,
   matchedOf,

@@ -10,7 +10,7 @@
 -- ARGV[9] ms until somebody makes sure that there is a job for it
 -- Output: {verdict, state letter}: `done`; `ignored` and the state that forbids it; `campaign_over`: its campaign is
 -- cancelled or not kept any more, so that nothing of it is sent; `without_content`; {'missing'}
--- include message-states
+-- include ../../messages/store/scripts/message-lifecycle
 local now = redisNowMs()
 local p, exists = load(KEYS[1])
 if not exists then

@@ -12,8 +12,8 @@ import {
   scheduleCampaign,
   startCampaign,
 } from '../../campaigns/commands/lifecycle.ts'
-import type { IntakeContract, IntakeJob } from '../../jobs/intake.ts'
 import { type Campaign, findOwnCampaign, idOf } from '../../campaigns/store/campaigns.ts'
+import type { IntakeContract, IntakeJob } from '../../jobs/intake.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type CheckedJob, type IntakeVerb, keyOf, read, type VerbDeps } from './verb.ts'
 

@@ -9,6 +9,7 @@ import type { AcceptDeps } from '../../accept/accept-message.ts'
 import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../../accept/body-limits.ts'
 import { checkKey, unauthorized } from '../../accept/check-key.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
+import { openCampaignQueue } from '../../campaigns/store/queue.ts'
 import type { Config } from '../../config.ts'
 import { hideKeys, hideKeysInText } from '../../jobs/hide-keys.ts'
 import {
@@ -22,13 +23,12 @@ import {
 } from '../../jobs/intake.ts'
 import type { Log } from '../../log.ts'
 import { notOneOf } from '../../messages/fault.ts'
-import { openCampaignQueue } from '../../campaigns/store/queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { INTAKE_PREFIX, intakeJobKey } from '../../redis/keys.ts'
 import { endOwn, type OwnEnd } from '../bullmq.ts'
-import { intakeVerbs } from './verbs.ts'
 import type { VerbDeps } from './verb.ts'
+import { intakeVerbs } from './verbs.ts'
 
 /** Jobs in hand at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most of its time. */
 const CONCURRENCY = 50

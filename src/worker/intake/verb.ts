@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import type { AcceptDeps } from '../../accept/accept-message.ts'
 import { invalidFields } from '../../accept/refusal.ts'
+import type { Permission } from '../../accounts/store/credentials.ts'
 import type { SteerDeps } from '../../campaigns/commands/lifecycle.ts'
 import type { IntakeContract, IntakeJob, intakeAnswers } from '../../jobs/intake.ts'
 import { faultsOf } from '../../messages/fault.ts'
-import type { Permission } from '../../accounts/store/credentials.ts'
 
 export interface VerbDeps extends AcceptDeps {
   steer: SteerDeps

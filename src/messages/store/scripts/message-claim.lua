@@ -21,9 +21,9 @@
 -- be sent, nothing was written; message-conclude.lua ends it.
 -- {'lane_rests', 'recipient_rests', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
 -- nothing was written. `too_early`: its slot would be too far ahead.
--- include message-states
+-- include message-lifecycle
 -- include message-unsendable
--- include message-rests
+-- include message-cooldowns
 -- include message-pace
 
 -- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/send-message.ts.

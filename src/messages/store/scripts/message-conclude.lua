@@ -8,7 +8,7 @@
 -- ARGV[5] number of the campaign             ARGV[6] what the keys of the lane's campaigns begin with
 -- ARGV[7] error, `code|sentence`             ARGV[8...] field, value, ...: what the new record holds besides
 -- Output: {'done' or 'ignored', state letter}
--- include message-states
+-- include message-lifecycle
 local p, exists = load(KEYS[1])
 if exists then return { 'ignored', p.state } end
 local before = markOf(ARGV[6], ARGV[5], ARGV[1])

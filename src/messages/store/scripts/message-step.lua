@@ -14,8 +14,8 @@
 -- ARGV[13] not used    ARGV[14] what the keys of the lane's campaigns begin with
 -- ARGV[15] unsent: who rests now, `lane`, `recipient` or ''        ARGV[16] key of that rest       ARGV[17] ms, at least
 -- Output: {verdict, state letter, ms that a message to a resting recipient must wait}; {'missing'} without a record
--- include message-states
--- include message-rests
+-- include message-lifecycle
+-- include message-cooldowns
 local now = redisNowMs()
 local p, exists = load(KEYS[1])
 if not exists then return { 'missing' } end

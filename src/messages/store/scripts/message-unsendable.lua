@@ -1,5 +1,5 @@
 -- Messages that wait but must not be sent: their campaign does not run, or their validity is over. Included after
--- message-states.lua by message-claim.lua, which meets them one at a time, and lane-clear.lua, which clears a lane.
+-- message-lifecycle.lua by message-claim.lua, which meets them one at a time, and lane-clear.lua, which clears a lane.
 --
 -- m = what a step knows of a message besides its record p: its keys record, open, queuedAgain, badly and job; ulid, accepted (ms),
 -- validUntil (ms), retention (ms), run, prefix of its campaigns; fields of a new record {field, value, ...}.

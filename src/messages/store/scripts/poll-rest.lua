@@ -2,6 +2,6 @@
 -- stays.
 --
 -- KEYS[1] when the next poll may leave (STRING)     ARGV[1] ms
--- include message-rests
+-- include message-cooldowns
 local t = redis.call('TIME')
 restLane(KEYS[1], tonumber(ARGV[1]), t[1] * 1000 + math.floor(t[2] / 1000))

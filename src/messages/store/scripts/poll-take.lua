@@ -6,7 +6,7 @@
 -- ARGV[1] most polls under way     ARGV[2] ms between two polls     ARGV[3] most in one go (0: only tells the wait)
 -- ARGV[4] lease (ms)               ARGV[5] ms overdue after which a message is given up
 -- Output: {ms until more can be taken (-1: nothing is left to poll), 1 when all places are taken, ulid, ...}
--- include message-rests
+-- include message-cooldowns
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 
