@@ -1,8 +1,7 @@
 // A campaign that goes on when the records of its first messages are gone, as after the retention: paused meanwhile, and
 // without a pause but with jobs lost from its lane, so that the list is gone over again. The retention cannot be waited
 // for, so the records are deleted; nothing but the campaign itself knows of those messages then.
-import { laneQueue } from '../../src/lanes/lanes.ts'
-import { laneBacklogKeys, laneJobKey, messageKey } from '../../src/redis/keys.ts'
+import { laneBacklogKeys, laneJobKey, laneQueue, messageKey } from '../../src/redis/keys.ts'
 import { describeCampaign, judgeCampaign, startCampaign, steerCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'

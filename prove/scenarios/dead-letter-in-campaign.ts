@@ -1,7 +1,6 @@
 // A campaign of which some jobs can never be run, because they were broken on their way: they are dead-lettered before
 // anybody claims them. Their recipients end as failed, everybody else gets the message, and the campaign ends.
-import { laneQueue } from '../../src/lanes/lanes.ts'
-import { laneBacklogKeys, laneJobKey } from '../../src/redis/keys.ts'
+import { laneBacklogKeys, laneJobKey, laneQueue } from '../../src/redis/keys.ts'
 import { describeCampaign, judgeCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'

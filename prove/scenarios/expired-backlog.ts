@@ -3,11 +3,10 @@
 
 import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
-import { laneQueue } from '../../src/lanes/lanes.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { endedBadlyKey, laneBacklogKeys } from '../../src/redis/keys.ts'
+import { endedBadlyKey, laneBacklogKeys, laneQueue } from '../../src/redis/keys.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'
 import type { Rig } from '../rig.ts'

@@ -3,8 +3,8 @@
 // message that had been acknowledged by then. The same with `everysec` must lose some, or the cut would prove nothing.
 import { cpSync, readdirSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { messageExists } from '../../src/lookup/lookup.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
+import { messageExists } from '../../src/messages/store/records.ts'
 import { connectPatient } from '../../src/redis/connect.ts'
 import { judge } from '../checker.ts'
 import { acceptedId } from '../client.ts'

@@ -6,9 +6,9 @@
 // Idempotency-Key finds it (once.ts), also when its validity has passed or its template is gone by then.
 
 import type { LaneQueues } from '../lanes/queues.ts'
-import { messageExists } from '../lookup/lookup.ts'
 import { messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
 import { bodyDigest } from '../messages/store/idempotency.ts'
+import { messageExists } from '../messages/store/records.ts'
 import { once } from './once.ts'
 import { type PrepareDeps, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend, type SendKind, type UnknownFieldsRule } from './read-send.ts'

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { textUpTo } from '../messages/bounded-text.ts'
 import { contentSchema } from '../messages/content.ts'
 import { LIMITS } from '../messages/limits.ts'
+import { wordedText } from '../messages/text.ts'
 
 export const SEND_JOB = 'send'
 
@@ -29,3 +30,6 @@ export const sendPayloadSchema = z.object({
   again: z.literal(true).optional(),
 })
 export type SendPayload = z.infer<typeof sendPayloadSchema>
+
+/** What the person reads. */
+export const textOfPayload = (payload: SendPayload): string => wordedText(payload.content, payload.wording)

@@ -2,8 +2,7 @@
 
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
-import { laneBacklogKeys } from '../redis/keys.ts'
-import { laneQueue } from './lanes.ts'
+import { laneBacklogKeys, laneQueue } from '../redis/keys.ts'
 
 /**
  * When the message was accepted (epoch ms) that has waited longest for its turn; undefined when none waits. Both lists

@@ -1,7 +1,6 @@
 // Cancels one message that waits: for its turn, for a pause to end, or for a recipient that cools down.
 import { z } from 'zod'
-import { sendPayloadSchema } from '../jobs/send.ts'
-import { textOfPayload } from '../lookup/lookup.ts'
+import { sendPayloadSchema, textOfPayload } from '../jobs/send.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { stateSchema } from '../messages/store/records.ts'

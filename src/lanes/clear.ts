@@ -12,12 +12,12 @@ import {
   laneBacklogKeys,
   laneClearedByKey,
   laneJobKey,
+  laneQueue,
   messageKey,
   openKey,
   queuedAgainKey,
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { laneQueue } from './lanes.ts'
 
 /** Jobs that are read at a time, and of those how many are judged in one step: Redis serves nobody else for some 2 ms. */
 const PAGE = 500

@@ -5,9 +5,8 @@ import { z } from 'zod'
 import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
 import type { Redis } from '../redis/connect.ts'
-import { laneLimiterKey, laneRestKey, laneRestReasonKey } from '../redis/keys.ts'
+import { laneLimiterKey, laneQueue, laneRestKey, laneRestReasonKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { laneQueue } from './lanes.ts'
 
 export interface LaneCooldown {
   /** Epoch ms. */

@@ -5,11 +5,16 @@ import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
 import type { Redis } from '../redis/connect.ts'
-import { laneJobKey, lanePrefix, rootKeys } from '../redis/keys.ts'
+import { laneJobKey, lanePrefix, laneQueue, rootKeys } from '../redis/keys.ts'
 import { openQueue } from '../redis/open-queue.ts'
 import { within } from '../redis/with-timeout.ts'
 import { markLane } from './due-lanes.ts'
-import { CAMPAIGN_PRIORITY, laneQueue } from './lanes.ts'
+
+/**
+ * BullMQ priority of campaign messages; transactional ones have none and always go first. A prioritized job also
+ * costs O(log n) to remove, a plain one O(n).
+ */
+export const CAMPAIGN_PRIORITY = 1
 
 /** How long an add may take before the caller is told that Redis is away: BullMQ itself would wait for ever. */
 const ADD_LIMIT_MS = 2_500

@@ -7,6 +7,7 @@ import {
   laneBacklogKeys,
   laneLimiterKey,
   laneMetaKey,
+  laneQueue,
   laneRestKey,
   messageKey,
   openKey,
@@ -15,7 +16,6 @@ import {
   rootKeys,
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { laneQueue } from './lanes.ts'
 
 /** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
 const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])

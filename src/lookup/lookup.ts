@@ -3,17 +3,15 @@ import { z } from 'zod'
 import type { Sender } from '../accounts/store/senders.ts'
 import { campaignId } from '../campaigns/campaign-id.ts'
 import { campaignText } from '../campaigns/store/text.ts'
-import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
-import { laneQueue } from '../lanes/lanes.ts'
+import { sendPayloadSchema, textOfPayload } from '../jobs/send.ts'
 import { readStory } from '../messages/history.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { shownState } from '../messages/shown-state.ts'
 import { type MessageRecord, readMessage } from '../messages/store/records.ts'
-import { wordedText } from '../messages/text.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
-import { laneJobKey } from '../redis/keys.ts'
+import { laneJobKey, laneQueue } from '../redis/keys.ts'
 
 export interface FoundMessage {
   id: MessageId
@@ -49,11 +47,6 @@ export async function findMessage(redis: Redis, id: MessageId, nowMs: number): P
   // Claimed and finished between the two reads: then the record is there by now.
   const later = await readMessage(redis, id)
   return later ? ofRecord(redis, id, later, nowMs) : undefined
-}
-
-/** Whether the message exists in any form. */
-export async function messageExists(redis: Redis, id: MessageId): Promise<boolean> {
-  return (await findMessage(redis, id, Date.now())) !== undefined
 }
 
 async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowMs: number): Promise<FoundMessage> {
@@ -106,9 +99,6 @@ const campaignOf = ({ lane }: MessageId, run: number | undefined): string | unde
 /** What waits past its validity will never be sent, although nobody has come to say so yet. */
 const nowOf = (state: State, validUntil: number, nowMs: number): State =>
   state === 'queued' && validUntil <= nowMs ? 'expired' : state
-
-/** What the person reads. */
-export const textOfPayload = (payload: SendPayload): string => wordedText(payload.content, payload.wording)
 
 /** The info word of interface.md for a delivery state. */
 export function infoStatus(state: State): 'success' | 'pending' | 'failed' | 'unknown' {

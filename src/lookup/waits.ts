@@ -2,12 +2,11 @@
 
 import { recentSender } from '../accounts/store/senders.ts'
 import { laneCooldown } from '../lanes/cooldown.ts'
-import { laneQueue } from '../lanes/lanes.ts'
 import { masked } from '../messages/masked.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
-import { laneBacklogKeys, laneMetaKey, recipientRestKey } from '../redis/keys.ts'
+import { laneBacklogKeys, laneMetaKey, laneQueue, recipientRestKey } from '../redis/keys.ts'
 
 export interface Waits {
   why: 'lane_paused' | 'lane_cooldown' | 'recipient_cooldown' | 'pace'

@@ -101,6 +101,15 @@ export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ende
 export const requeueProgressKey = (lane: number, job: string): string => `${lanePrefix(lane)}:requeue:${job}`
 /** HASH of one job that sends messages again: what it was asked for, and whether it is done. */
 export const requeueJobKey = (job: string): string => `lw:requeue:${job}`
+/** The BullMQ queue of a lane: sender, lane and queue share one number. */
+export const laneQueue = (lane: number): string => `lane-${lane}`
+
+/** The lane of a queue, or undefined for any other queue. */
+export function laneOfQueue(queue: string): number | undefined {
+  const match = /^lane-([1-9]\d*)$/.exec(queue)
+  return match ? Number(match[1]) : undefined
+}
+
 /** Where BullMQ keeps the jobs of a lane that are not finished: LIST, ZSET, ZSET, LIST. */
 export const laneBacklogKeys = (lane: number, queue: string) => {
   const prefix = `${lanePrefix(lane)}:${queue}`

@@ -1,10 +1,9 @@
 // The lists of messages that ended badly, one per lane in the order in which they ended: what requeue reads, page by
 // page, and how they are kept from growing for ever.
 import { z } from 'zod'
-import { laneQueue } from '../lanes/lanes.ts'
 import { acceptedAtMs } from '../messages/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
-import { endedBadlyKey, laneSetAsideKey, messageKey, rootKeys } from '../redis/keys.ts'
+import { endedBadlyKey, laneQueue, laneSetAsideKey, messageKey, rootKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
 /** A place in a list: the page begins after it. */

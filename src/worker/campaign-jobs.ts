@@ -8,8 +8,8 @@ import { preflight } from '../campaigns/preflight/preflight.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import { CAMPAIGN_QUEUE, campaignJobSchema, campaignPayloadSchema } from '../jobs/campaigns.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
+import { repeatedly } from '../repeatedly.ts'
 import { endJob, type JobEnd } from './bullmq.ts'
-import { repeatedly } from './repeatedly.ts'
 
 /** A fan-out mostly waits: so many campaigns run at once in one worker. */
 const CONCURRENCY = 200

@@ -8,12 +8,11 @@
 //     jobs whose worker died: BullMQ looks for those only while some Worker of the lane is open.
 import type { Job, Worker } from 'bullmq'
 import type { Config } from '../config.ts'
-import { laneQueue } from '../lanes/lanes.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { lanePrefix } from '../redis/keys.ts'
+import { lanePrefix, laneQueue } from '../redis/keys.ts'
 import { within } from '../redis/with-timeout.ts'
 import { endJob, type JobEnd, LaneWorker } from './bullmq.ts'
 

@@ -4,7 +4,6 @@
 
 import type { Config } from '../config.ts'
 import { sendPayloadSchema } from '../jobs/send.ts'
-import { laneQueue } from '../lanes/lanes.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import {
   dropMessage,
@@ -24,7 +23,7 @@ import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
-import { laneJobKey, laneJobLockKey } from '../redis/keys.ts'
+import { laneJobKey, laneJobLockKey, laneQueue } from '../redis/keys.ts'
 import { inParallel } from './in-parallel.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 

@@ -13,7 +13,6 @@ import { createTag } from '../../src/contacts/store/tags.ts'
 import { receiveContent } from '../../src/gallery/store/content.ts'
 import { addFile } from '../../src/gallery/store/files.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
-import { laneQueue } from '../../src/lanes/lanes.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { startProducer } from '../../src/producer/main.ts'
@@ -25,6 +24,7 @@ import {
   galleryKeys,
   inboundKey,
   laneJobKey,
+  laneQueue,
   messageKey,
   rootKeys,
   senderKey,

@@ -1,8 +1,7 @@
 // Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { laneQueue } from '../../src/lanes/lanes.ts'
-import { laneBacklogKeys } from '../../src/redis/keys.ts'
+import { laneBacklogKeys, laneQueue } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 
 import { eventually } from '../support/wait.ts'

@@ -5,14 +5,21 @@ import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaign
 import { readCounts } from '../../src/campaigns/store/counts.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
 import { clearPage } from '../../src/lanes/clear.ts'
-import { laneQueue } from '../../src/lanes/lanes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { readStory } from '../../src/messages/history.ts'
 import { acceptedAtMs, messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { claim, newMessageOf, proveUnsent } from '../../src/messages/store/steps.ts'
 import { redisNowMs } from '../../src/redis/heartbeats.ts'
-import { endedBadlyKey, laneBacklogKeys, laneJobKey, lanePrefix, messageKey, openKey } from '../../src/redis/keys.ts'
+import {
+  endedBadlyKey,
+  laneBacklogKeys,
+  laneJobKey,
+  lanePrefix,
+  laneQueue,
+  messageKey,
+  openKey,
+} from '../../src/redis/keys.ts'
 import { createClearing } from '../../src/worker/clear-lanes.ts'
 import { silentLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'

@@ -2,10 +2,9 @@
 // whose BullMQ Worker was silenced.
 import { Worker } from 'bullmq'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { laneQueue } from '../../src/lanes/lanes.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import { timesReopened } from '../../src/lanes/wake.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
+import { laneQueue, rootKeys } from '../../src/redis/keys.ts'
 import { createWatchdog } from '../../src/worker/watchdog.ts'
 import { silentLog } from '../support/app.ts'
 import { reaches, sendTo } from '../support/messages.ts'

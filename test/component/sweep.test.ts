@@ -9,7 +9,6 @@ import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { awakeCampaigns } from '../../src/campaigns/store/campaigns.ts'
 import { loadConfig } from '../../src/config.ts'
 import { markLane, settleDueLanes, takeDueLanes } from '../../src/lanes/due-lanes.ts'
-import { laneQueue } from '../../src/lanes/lanes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../src/lanes/sweeper.ts'
@@ -20,7 +19,15 @@ import { claim } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { awakeCampaignsKey, lanePrefix, messageKey, openKey, queuedAgainKey, rootKeys } from '../../src/redis/keys.ts'
+import {
+  awakeCampaignsKey,
+  lanePrefix,
+  laneQueue,
+  messageKey,
+  openKey,
+  queuedAgainKey,
+  rootKeys,
+} from '../../src/redis/keys.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { createSweep } from '../../src/worker/sweep.ts'
 import { silentLog } from '../support/app.ts'

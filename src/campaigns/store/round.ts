@@ -1,8 +1,14 @@
 // One round of a fan-out in Redis: the cursor moves and the picture for the next round is read, in one step.
 import { z } from 'zod'
-import { laneQueue } from '../../lanes/lanes.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { awakeCampaignsKey, campaignCountsKey, campaignKey, laneBacklogKeys, throttledKey } from '../../redis/keys.ts'
+import {
+  awakeCampaignsKey,
+  campaignCountsKey,
+  campaignKey,
+  laneBacklogKeys,
+  laneQueue,
+  throttledKey,
+} from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { type Counts, countsOf } from './counts.ts'

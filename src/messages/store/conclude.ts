@@ -1,9 +1,8 @@
 // Ending messages of campaigns that no claim can end, so that every recipient has an outcome and the campaign an end.
 import { z } from 'zod'
 import type { SendPayload } from '../../jobs/send.ts'
-import { laneQueue } from '../../lanes/lanes.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { campaignPrefix, endedBadlyKey, laneJobKey, messageKey, openKey } from '../../redis/keys.ts'
+import { campaignPrefix, endedBadlyKey, laneJobKey, laneQueue, messageKey, openKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import { deadLetter, recordLost } from '../outcome.ts'

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { isThere, readHashes } from '../../redis/hashes.ts'
-import { messageKey } from '../../redis/keys.ts'
+import { laneJobKey, laneQueue, messageKey } from '../../redis/keys.ts'
 import type { State } from '../lifecycle.ts'
 import { type MessageId, messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
@@ -124,4 +124,13 @@ export async function readMessages(
   return hashes.map((hash, i) =>
     isThere(hash) ? readRecord(recordSchema, `message ${messageId(lane, ulids[i] ?? '')}`, hash) : undefined,
   )
+}
+
+/** Whether the message exists in any form: as a record, or still as a job. */
+export async function messageExists(redis: Redis, { lane, ulid }: MessageId): Promise<boolean> {
+  const record = messageKey(lane, ulid)
+  if ((await redis.exists(record)) === 1) return true
+  if ((await redis.exists(laneJobKey(lane, laneQueue(lane), messageId(lane, ulid)))) === 1) return true
+  // Claimed and finished between the two looks: then the record is there by now.
+  return (await redis.exists(record)) === 1
 }

@@ -1,14 +1,13 @@
 // Claiming messages and taking steps. The steps themselves are Lua, so that each is one atomic move; src/messages/lifecycle.ts
 // says what they mean, message-records.ts what the fields of a record hold.
 import { z } from 'zod'
-import type { SendPayload } from '../../jobs/send.ts'
-import { laneQueue } from '../../lanes/lanes.ts'
-import { textOfPayload } from '../../lookup/lookup.ts'
+import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
   endedBadlyKey,
   laneJobKey,
+  laneQueue,
   laneRestKey,
   laneSlotKey,
   messageKey,

@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts'
+import type { Log } from './log.ts'
 
 /** Runs `work` at once and then again `ms` after each run has ended, until stopped. A failure is logged and tried again. */
 export function repeatedly(ms: number, work: () => Promise<unknown>, log: Log): { stop: () => void } {
