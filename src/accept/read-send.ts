@@ -37,21 +37,23 @@ const BESIDE = {
 export function readSend(kind: SendKind, body: unknown, unknown: UnknownFieldsRule): ReadSend | UnreadableSend {
   const read = kind === 'service' ? readService(body) : readTemplate(body)
   if (read.kind === 'unreadable') return read
-  const ignored = unknownFields(body, read.message.content, BESIDE[kind][unknown])
-  if (ignored.length === 0 || unknown === 'ignored') return { ...read, ignored }
-  const faults = ignored.map(unknownFault)
+  read.ignored = unknownFields(body, read.message.content, BESIDE[kind][unknown])
+  if (read.ignored.length === 0 || unknown === 'ignored') return read
+  const faults = read.ignored.map(unknownFault)
   if (read.kind === 'service') return { kind: 'unreadable', faults }
   return { kind: 'unreadable', faults, template: read.message.content, sender: read.message.sender }
 }
 
-function readService(body: unknown): { kind: 'service'; message: ServiceMessage } | UnreadableSend {
+function readService(body: unknown): ReadSend | UnreadableSend {
   const parsed = parseServiceMessage(body)
-  return parsed.ok ? { kind: 'service', message: parsed.message } : { kind: 'unreadable', faults: parsed.faults }
+  return parsed.ok
+    ? { kind: 'service', message: parsed.message, ignored: [] }
+    : { kind: 'unreadable', faults: parsed.faults }
 }
 
-function readTemplate(body: unknown): { kind: 'template'; message: TemplateMessage } | UnreadableSend {
+function readTemplate(body: unknown): ReadSend | UnreadableSend {
   const parsed = parseTemplateMessage(body)
-  if (parsed.ok) return { kind: 'template', message: parsed.message }
+  if (parsed.ok) return { kind: 'template', message: parsed.message, ignored: [] }
   const { faults, content, sender } = parsed
   return {
     kind: 'unreadable',

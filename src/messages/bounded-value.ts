@@ -8,21 +8,23 @@ interface Most {
 
 /** Whether a value of JSON holds more than that, itself counted. Stops as soon as it is sure. */
 export function holdsMoreThan(value: unknown, { values, characters = Number.POSITIVE_INFINITY }: Most): boolean {
-  let valuesLeft = values
-  let charactersLeft = characters
-  const count = (each: unknown): boolean => {
-    valuesLeft -= 1
-    if (typeof each === 'string') charactersLeft -= each.length
-    else if (Array.isArray(each)) return each.some(count) || isOver()
-    else if (typeof each === 'object' && each !== null) {
-      for (const name in each) {
-        charactersLeft -= name.length
-        // A value of JSON has own fields only.
-        if (count(Reflect.get(each, name))) return true
-      }
+  // The usual case: a text.
+  if (typeof value === 'string') return value.length > characters || values < 1
+  return isMore(value, { values, characters })
+}
+
+/** Takes what the value holds off what is `left`; true as soon as nothing is. */
+function isMore(value: unknown, left: Required<Most>): boolean {
+  left.values -= 1
+  if (typeof value === 'string') left.characters -= value.length
+  else if (Array.isArray(value)) {
+    for (const item of value) if (isMore(item, left)) return true
+  } else if (typeof value === 'object' && value !== null) {
+    // A value of JSON has own fields only.
+    for (const name in value) {
+      left.characters -= name.length
+      if (isMore(Reflect.get(value, name), left)) return true
     }
-    return isOver()
   }
-  const isOver = (): boolean => valuesLeft < 0 || charactersLeft < 0
-  return count(value)
+  return left.values < 0 || left.characters < 0
 }

@@ -30,15 +30,16 @@ const parameterSchema = z.custom<Parameter>().transform((given: unknown, context
   const named = 'parameter_name' in given && given.parameter_name !== undefined && given.parameter_name !== null
   const name = named ? wordOf(given, 'parameter_name', LIMITS.parameterName, context) : undefined
   if (type === undefined) return z.NEVER
-  const head = { type, ...(name !== undefined && { parameter_name: name }) }
+  const parameter: Parameter = { type }
+  if (name !== undefined) parameter.parameter_name = name
   // Own fields only: a `type` of "constructor" must not find what every object inherits.
-  if (!Object.hasOwn(given, type)) return head
-  return { ...head, [type]: heldOf(type, Reflect.get(given, type), context) }
+  if (Object.hasOwn(given, type)) parameter[type] = heldOf(type, given[type], context)
+  return parameter
 })
 
 /** A text of the parameter, or a fault. By hand: a schema for each of 200 wrong parameters costs ten times as much. */
-function wordOf(given: object, field: string, max: number, context: Context): string | undefined {
-  const word: unknown = Reflect.get(given, field)
+function wordOf(given: Record<string, unknown>, field: string, max: number, context: Context): string | undefined {
+  const word = given[field]
   if (typeof word !== 'string') {
     context.issues.push({ code: 'invalid_type', expected: 'string', path: [field], input: word })
     return undefined
@@ -66,7 +67,7 @@ const fileOf = (media: object): object => ({
   ...('filename' in media && { filename: media.filename }),
 })
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /** What a card holds, and a template outside of its cards. `type` and `sub_type` are kept in upper case. */
 const partSchema = z.object({
