@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { createCampaignContent } from '../campaigns/store/content.ts'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { markLane } from '../lanes/due-lanes.ts'
 import { forgetDeadLetters, jobStates } from '../lanes/jobs.ts'
 import type { LaneMessage, LaneQueues } from '../lanes/queues.ts'
 import { lookAgain } from '../lanes/survey.ts'
@@ -77,6 +78,8 @@ export async function putBack(
     lane,
     ulids.filter((_ulid, i) => jobs[i] === 'dead_letter'),
   )
+  // Before the steps as well: whoever dies between a step and its job leaves the lane to the next look of the sweep.
+  await markLane(redis, lane)
   const steps = await Promise.all(
     found.map(async ({ ulid, record }, i): Promise<[RequeueVerdict, State | undefined]> => {
       const content = contents[i]

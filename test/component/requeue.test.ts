@@ -1,7 +1,9 @@
 // Pins: many messages are sent again by a job that finds them by a filter, counts truthfully, and sends none of them
 // twice. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { markLane } from '../../src/lanes/due-lanes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { readStates } from '../../src/messages/store/states.ts'
@@ -205,6 +207,7 @@ describe('a job that sends messages again', () => {
     const [{ ulid, to } = { ulid: '', to: '' }] = failed
     await requeueStep(service.redis, { lane, ulid }, { until: Date.now() + 60_000, retentionMs: 3_600_000 })
     await service.redis.zadd(queuedAgainKey(lane), 'XX', Date.now(), ulid)
+    await markLane(service.redis, lane)
     await isRead(lane, [ulid])
     expect(await timesSent([to])).toEqual([1])
     expect(await service.redis.zscore(queuedAgainKey(lane), ulid)).toBeNull()

@@ -56,11 +56,11 @@ local function restRecipient(key, leastMs, now)
   return standInLine(key, r, now)
 end
 
--- The lane rests for so long; a rest that ends later stays. The reason, `code|sentence`, is kept beside it.
+-- The lane, or its polls, rest for so long; a rest that ends later stays. A reason, `code|sentence`, is kept beside it.
 local function restLane(key, ms, now, reason)
   local till = now + math.max(1, math.ceil(ms))
   if till <= tonumber(redis.call('GET', key) or '0') then return end
   local keptMs = string.format('%d', till - now)
   redis.call('SET', key, string.format('%d', till), 'PX', keptMs)
-  redis.call('SET', key .. '-reason', reason, 'PX', keptMs)
+  if reason then redis.call('SET', key .. '-reason', reason, 'PX', keptMs) end
 end
