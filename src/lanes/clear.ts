@@ -49,17 +49,23 @@ export async function clearPage(
   const { waiting, prioritized } = laneBacklogKeys(lane, laneQueue(lane))
   const isCampaign = of === 'campaign'
   const key = isCampaign ? prioritized : waiting
-  const names = isCampaign
-    ? await redis.zrange(key, String(how.kept), String(how.kept + PAGE - 1))
-    : (await redis.lrange(key, -how.kept - PAGE, -how.kept - 1)).reverse()
+  // Asked before anything is read as well: every refused claim of every worker comes here.
+  const sole = redis.get(laneClearedByKey(lane, of))
+  const next = isCampaign
+    ? redis.zrange(key, String(how.kept), String(how.kept + PAGE - 1))
+    : redis.lrange(key, -how.kept - PAGE, -how.kept - 1)
+  const [who, found] = await Promise.all([sole, next])
+  if (who !== null && who !== how.by) return undefined
+  const names = isCampaign ? found : found.reverse()
   if (names.length === 0) return { seen: 0, expired: 0, stopped: 0 }
 
   const jobs = await Promise.all(names.map((name) => redis.hget(laneJobKey(lane, laneQueue(lane), name), 'data')))
-  const total = { seen: names.length, expired: 0, stopped: 0 }
+  // Sent together, so that Redis, which syncs its file once per turn of its loop, syncs once for all of them.
+  const steps: Promise<unknown>[] = []
   for (let from = 0; from < names.length; from += STEP) {
     const messages = names.slice(from, from + STEP).flatMap((name, i) => argumentsOf(name, jobs[from + i]))
-    const [expired, stopped] = clearReply.parse(
-      await clearScript(
+    steps.push(
+      clearScript(
         redis,
         [key, openKey(lane), endedBadlyKey(lane), laneClearedByKey(lane, of), queuedAgainKey(lane)],
         [
@@ -69,6 +75,9 @@ export async function clearPage(
         ],
       ),
     )
+  }
+  const total = { seen: names.length, expired: 0, stopped: 0 }
+  for (const [expired, stopped] of z.array(clearReply).parse(await Promise.all(steps))) {
     if (expired < 0) return undefined
     total.expired += expired
     total.stopped += stopped

@@ -8,6 +8,8 @@ import type { RedisClock } from './redis-clock.ts'
 
 /** Another slot that is further ahead than this is not waited for; the message goes back to its lane. */
 const MOST_AHEAD_MS = 2_000
+/** So many slots may be missed before a request is given more time than its pace allows. */
+const STRICT_TRIES = 3
 
 /**
  * Resolves to true when the request may leave at this very moment, and to false when it may not leave under this claim,
@@ -20,8 +22,9 @@ export async function departure(
 ): Promise<boolean> {
   const { redis, clock } = deps
   let { slot } = claimed
-  // A machine that is always late would reserve slots for ever: each time it may be later.
-  for (let lateMs = claimed.pace.lateMs; slot !== undefined; lateMs *= 2) {
+  for (let missed = 0; slot !== undefined; missed += 1) {
+    // A machine that is always late would reserve slots for ever: after a few it may be later each time.
+    const lateMs = claimed.pace.lateMs * 2 ** Math.max(0, missed - STRICT_TRIES)
     const leavesAt = clock.ours(slot.atMs)
     // Timers count whole milliseconds and may fire a fraction early.
     for (let now = performance.now(); now < leavesAt; now = performance.now()) await pause(Math.ceil(leavesAt - now))
