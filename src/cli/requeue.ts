@@ -1,4 +1,5 @@
 // messages requeue: send one message again by its id, or all that a filter finds, as a job that a worker does.
+
 import { createInterface } from 'node:readline/promises'
 import { z } from 'zod'
 import { Refusal } from '../accept/refusal.ts'
@@ -7,6 +8,7 @@ import { parseCampaignId } from '../campaigns/campaign-id.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { counted } from '../messages/fault.ts'
 import { parseMessageId } from '../messages/message-id.ts'
+import { redisNowMs } from '../redis/heartbeats.ts'
 import { hasFilter, type RequeueRequest, requeueOrder } from '../requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../requeue/filter.ts'
 import { matchedOf, newRequeueJobId, type RequeueCounts, type RequeueOrder } from '../requeue/jobs.ts'
@@ -76,7 +78,7 @@ export const requeueVerb = verb({
         const what = `every message of ${whose} that ended failed, unknown, expired or cancelled`
         throw new CliFailure(`Name a message or at least one filter; --all requeues ${what}.`, 2)
       }
-      const nowMs = Date.now()
+      const nowMs = await redisNowMs(desk.redis)
       const order = await orderOf(desk, account, request, nowMs)
       if (dryRun) return dryAnswer(await countMatching({ redis: desk.redis, queues }, order))
       if (account === undefined && !yes) await confirm(desk, request)

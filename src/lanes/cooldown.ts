@@ -1,6 +1,6 @@
 // The cooldown of a lane: a time in which nothing of it is sent because its provider said so or cannot be reached. It
-// is kept twice, in the rest key that every claim asks and in BullMQ's rate limit, which keeps the lane from fetching
-// jobs at all; reading takes the later end, and ending it ends both.
+// is kept in a key of ours that every claim asks. BullMQ's rate limit follows it, to keep the lane from fetching jobs at
+// all; a lane that is ahead of its pace sets that limit too, so it says nothing by itself. Ending a cooldown ends both.
 import { z } from 'zod'
 import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
@@ -21,25 +21,12 @@ const restScript = defineScript(import.meta.url, 'lane-cooldown', 1)
 
 /** BullMQ's own mark of a limit that somebody set; its count of a window never gets there. */
 const SET_BY_HAND = Number.MAX_SAFE_INTEGER
-const SAME_END_MS = 1_000
-/** A lane that is ahead of its pace sets shorter limits all the time; they are no cooldown. */
-const PACE_MS = 1_000
 const counted = z.coerce.number().nullable()
 
 /** The cooldown that the lane is in, or undefined. */
 export async function laneCooldown(redis: Redis, lane: number, nowMs: number): Promise<LaneCooldown | undefined> {
-  const limiter = laneLimiterKey(lane, laneQueue(lane))
-  const [rest, reason, limit, limitMs] = await Promise.all([
-    redis.get(laneRestKey(lane)),
-    redis.get(laneRestReasonKey(lane)),
-    redis.get(limiter),
-    redis.pttl(limiter),
-  ])
-  const isCooling = (counted.parse(limit) ?? 0) >= SET_BY_HAND && limitMs > PACE_MS
-  const limitEnd = isCooling ? nowMs + limitMs : 0
-  const restEnd = Number(rest ?? 0)
-  // The limit is set a moment after the rest that it follows: that is the same end.
-  const until = limitEnd > restEnd + SAME_END_MS ? limitEnd : restEnd
+  const [rest, reason] = await Promise.all([redis.get(laneRestKey(lane)), redis.get(laneRestReasonKey(lane))])
+  const until = Number(rest ?? 0)
   if (until <= nowMs) return undefined
   const at = reason?.indexOf('|') ?? -1
   return reason === null || at < 0

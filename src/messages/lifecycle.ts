@@ -63,6 +63,8 @@ export type Step =
   /** The wait for evidence is over. `safe`: the upstream keeps our idempotency key, so a repeat cannot double. */
   | { kind: 'decide'; repeat: Repeat; expired: boolean; maxTries: number }
   | { kind: 'cancel' }
+  /** It waits, and what would send it cannot be run or is gone. */
+  | { kind: 'give_up' }
   /** A person wants it tried again. */
   | { kind: 'requeue' }
 
@@ -121,6 +123,9 @@ export function step(progress: Progress, event: Step): { progress: Progress; ver
       const tries = progress.tries + 1
       return tries >= event.maxTries ? to('unknown', { tries }) : to('queued', { tries })
     }
+
+    case 'give_up':
+      return state === 'queued' ? to('failed') : ignored
 
     case 'cancel':
       return state === 'queued' ? to('cancelled') : ignored

@@ -3,6 +3,7 @@
 //
 // Where the process may die: before the step, nothing has changed; between the step and the job, the message stands on
 // the list of those queued again, and the sweep adds its job (worker/sweep-lane.ts); after that, all is done.
+
 import { z } from 'zod'
 import { createCampaignContent } from '../campaigns/store/content.ts'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
@@ -15,6 +16,7 @@ import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.
 import { type MessageRecord, readMessage, stateSchema } from '../messages/store/records.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
+import { redisNowMs } from '../redis/heartbeats.ts'
 import { campaignPrefix, endedBadlyKey, messageKey, queuedAgainKey, requeueProgressKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
@@ -70,14 +72,9 @@ export async function putBack(
   job?: { id: string; untilMs: number },
 ): Promise<RequeueVerdict[]> {
   const { redis, queues, config } = deps
-  const nowMs = Date.now()
+  const nowMs = await redisNowMs(redis)
   const ulids = found.map(({ ulid }) => ulid)
   const [contents, jobs] = await Promise.all([contentsOf(redis, lane, found), jobStates(redis, lane, ulids)])
-  await forgetDeadLetters(
-    queues,
-    lane,
-    ulids.filter((_ulid, i) => jobs[i] === 'dead_letter'),
-  )
   // Before the steps as well: whoever dies between a step and its job leaves the lane to the next look of the sweep.
   await markLane(redis, lane)
   const steps = await Promise.all(
@@ -98,6 +95,13 @@ export async function putBack(
     added.push({ id: messageId(lane, ulid), payload: { ...content, until } })
     if (jobs[i] === 'waits') late.push(ulid)
   }
+  // Only of those that are queued again: it still holds the id. Dying before this leaves them to the sweep, which finds the
+  // dead letter and fails them once more.
+  await forgetDeadLetters(
+    queues,
+    lane,
+    ulids.filter((_ulid, i) => jobs[i] === 'dead_letter' && steps[i]?.[0] === 'done'),
+  )
   if (added.length > 0) await queues.addMany(added)
   await lookAgain(redis, lane, late, nowMs + OLD_JOB_GONE_MS)
   return steps.map(([verdict]) => verdict)

@@ -216,6 +216,7 @@ export function createLanes(deps: {
     state.begun = { count: 0, sinceMs: now }
     const perSecond = (count / (now - sinceMs)) * 1_000
     const { length } = state.workers
+    if (stopped || open.get(lane) !== state) return
     if (state.closing || length >= MOST_WORKERS || perSecond <= length * PER_WORKER_A_SECOND) return
     addWorker(lane, state)
     divideShare(state)

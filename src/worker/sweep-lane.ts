@@ -18,12 +18,12 @@ import type { Log } from '../log.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { deadLetter, workerLost } from '../messages/outcome.ts'
 import { type MessageRecord, readMessage } from '../messages/store/records.ts'
-import { decide, giveEvidence, keepRecord, loseAttempt } from '../messages/store/steps.ts'
+import { decide, giveUp, keepRecord, loseAttempt } from '../messages/store/steps.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
-import { laneJobKey, laneJobLockKey, laneQueue } from '../redis/keys.ts'
+import { campaignKey, laneJobKey, laneJobLockKey, laneQueue } from '../redis/keys.ts'
 import { inParallel } from './in-parallel.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 
@@ -110,6 +110,10 @@ async function lookAt(deps: DecideDeps, entry: DirectoryEntry | undefined, id: M
   if (record?.state === 'queued' && look.list === 'queued_again') {
     // It may wait for long, as on a paused lane, and what was already tried of it must not be forgotten meanwhile.
     await keepRecord(deps.redis, id, deps.config.retentionMs)
+    if (await isPaused(deps.redis, id.lane, record.run)) {
+      // Every worker would only drop its job. A resume brings the look forward.
+      return lookAgain(deps.redis, id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
+    }
     return ensureJob(deps, id, record, look)
   }
   if (record?.state === 'sending' && look.list === 'in_doubt') {
@@ -127,6 +131,10 @@ async function lookAt(deps: DecideDeps, entry: DirectoryEntry | undefined, id: M
   // Gone, over, or on the list of an earlier version.
   await fileMessage(deps.redis, id)
 }
+
+/** Whether the campaign of a message waits for a person. */
+const isPaused = async (redis: Redis, lane: number, campaign: number | undefined): Promise<boolean> =>
+  campaign !== undefined && (await redis.hget(campaignKey(lane, campaign), 'state')) === 'paused'
 
 /** Makes sure that a message that is to be sent again has a job, and that a job set aside is not waited for. */
 async function ensureJob(
@@ -146,13 +154,13 @@ async function ensureJob(
   const againAt = nowMs + LOOK_AGAIN_MS + backlogWaitMs
   if (isThere) {
     if (reason === null || reason === undefined) return lookAgain(deps.redis, id.lane, [id.ulid], againAt)
-    await giveEvidence(deps.redis, id, record?.attempt ?? '', 'failed', { problem: deadLetter })
+    await giveUp(deps.redis, id, 'dead', deadLetter)
     return
   }
   const payload = storedPayload.safeParse(record?.payload)
   if (!payload.success) {
     const problem = { code: 'content_lost', sentence: 'Its content is no longer stored, so it cannot be sent again.' }
-    await giveEvidence(deps.redis, id, record?.attempt ?? '', 'failed', { problem })
+    await giveUp(deps.redis, id, 'content', problem)
     return
   }
   // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.

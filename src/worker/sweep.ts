@@ -56,7 +56,7 @@ export function createSweep(deps: SweepDeps) {
         const { lane, nextDecisionAt, nextPollAt } = survey
         if (nextPollAt !== undefined && nextPollAt < nowMs - POLL_LATE_MS) deps.followByPolling(lane)
         if (nextDecisionAt !== undefined && nextDecisionAt <= nowMs) undecided.set(lane, survey)
-        await watchdog.see(survey)
+        await watchdog.see(survey).catch((error: unknown) => log.warn({ lane, err: error }, 'watchdog.failed'))
       }
       await settleDueLanes(
         redis,

@@ -18,6 +18,7 @@ import {
   claim,
   decide,
   giveEvidence,
+  giveUp,
   loseAttempt,
   proveUnsent,
 } from '../../src/messages/store/steps.ts'
@@ -62,6 +63,8 @@ async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<T
       return giveEvidence(redis, id, each.attempt, each.status, { providerId: `wamid.${each.attempt}`, firstPollMs: 1 })
     case 'decide':
       return decide(redis, id, each.repeat, each.maxTries)
+    case 'give_up':
+      return giveUp(redis, id, 'content', PROBLEM)
     case 'cancel':
       return cancelStep(redis, id, 3_600_000)
     case 'requeue': {

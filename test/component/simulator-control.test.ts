@@ -60,6 +60,7 @@ describe('a rule', () => {
     const set = await control({ match: { every: 2 }, behaviour: 'slow', count: 3 })
     expect(set.body).toEqual({
       rules: [{ match: { every: 2 }, behaviour: 'slow', left: 3 }],
+      lookup_delay_ms: 0,
       webhook_url: null,
       honours_idempotency: false,
       pair_limit: false,

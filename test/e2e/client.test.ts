@@ -51,7 +51,7 @@ test('the tarball holds the built package and nothing else', () => {
   const dist = readdirSync(join(installed, 'dist'), { recursive: true }).map(String)
   expect(dist).toContain('client/index.js')
   expect(dist.filter((file) => file.endsWith('.map') || file === 'built-from')).toEqual([])
-  expect(existsSync(join(installed, 'dist/store/scripts/message-claim.lua'))).toBe(true)
+  expect(existsSync(join(installed, 'dist/messages/store/scripts/message-claim.lua'))).toBe(true)
 })
 
 test('the example service sends, follows its orders to delivered, and tells nobody twice', async () => {

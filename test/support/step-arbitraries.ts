@@ -36,6 +36,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant({ kind: 'cancel' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'give_up' as const }) },
   { weight: 2, arbitrary: fc.constant({ kind: 'requeue' as const }) },
 )
 

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import type { Redis } from '../../redis/connect.ts'
+import type { CampaignId } from '../campaign-id.ts'
 import { findCampaign, idOf } from '../store/campaigns.ts'
 import { campaignFolder, campaignFolders, removeLeftovers } from '../store/files.ts'
 
@@ -19,6 +20,12 @@ export async function forgetCampaigns(
   nowMs: number,
 ): Promise<void> {
   for (const { id, changedMs } of await campaignFolders(config.dataDir)) {
+    await forgetOne(id, changedMs).catch((error: unknown) => {
+      log.warn({ campaign: idOf(id), err: error }, 'campaign.not_forgotten')
+    })
+  }
+
+  async function forgetOne(id: CampaignId, changedMs: number): Promise<void> {
     const folder = campaignFolder(config.dataDir, id)
     const campaign = await findCampaign(redis, id)
     if (campaign) {

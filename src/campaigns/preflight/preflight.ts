@@ -94,14 +94,28 @@ async function check(deps: PreflightDeps, campaign: Campaign, stopped: AbortSign
     await snapshot.close()
     const frozen = { name: snapshot.name, template: template.template }
     // Cancelled meanwhile, or checked by another worker that took this one for dead.
-    if (!(await report(deps, campaign, tally, problems, frozen, folder))) await snapshot.discard()
+    if (!(await report(deps, campaign, tally, problems, frozen, folder)))
+      await discardUnlessKept(deps, campaign, snapshot)
   } catch (error) {
-    await snapshot.discard()
+    await discardUnlessKept(deps, campaign, snapshot)
     if (isRedisAway(error) || error instanceof StoppedError) throw error
     deps.log.error({ campaign: idOf(campaign), err: error }, 'preflight.failed')
     problems.push({ path: 'recipients', message: unreadable(error) })
     await report(deps, campaign, nobody(), problems, undefined, folder)
   }
+}
+
+/**
+ * The move may have been made although its answer was lost, and then the campaign lives by this list. Without Redis
+ * nobody can tell: what is left over is purged later.
+ */
+async function discardUnlessKept(
+  { redis }: PreflightDeps,
+  campaign: Campaign,
+  snapshot: { name: string; discard: () => Promise<void> },
+): Promise<void> {
+  const now = await findCampaign(redis, campaign).catch(() => undefined)
+  if (now !== undefined && now.snapshot !== snapshot.name) await snapshot.discard()
 }
 
 interface CampaignTemplate {

@@ -244,6 +244,13 @@ export const giveEvidence = (
 export const decide = (redis: Redis, id: MessageId, repeat: Repeat, maxTries: number): Promise<StepResult> =>
   takeStep(redis, id, { kind: 'decide', option: repeat, maxTries })
 
+/**
+ * Ends a queued message that cannot be sent: `dead`, its job is a dead letter, which is looked at again in the same step;
+ * `content`, what it says is no longer stored.
+ */
+export const giveUp = (redis: Redis, id: MessageId, why: 'dead' | 'content', problem: Problem): Promise<StepResult> =>
+  takeStep(redis, id, { kind: 'give_up', option: why, detail: problem.code, problem })
+
 /** The record lives for `retentionMs` from now on at least. */
 export async function keepRecord(redis: Redis, { lane, ulid }: MessageId, retentionMs: number): Promise<void> {
   await redis.pexpire(messageKey(lane, ulid), retentionMs, 'GT')

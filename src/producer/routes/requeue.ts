@@ -2,6 +2,7 @@
 //
 //   POST /messages/requeue    filters, or all; dry_run counts only; else the id of a job
 //   GET  /jobs/{id}           how far it is
+
 import { z } from 'zod'
 import { checkedKey, refuseOtherBody } from '../../accept/idempotency-key.ts'
 import { messageClassSchema } from '../../jobs/send.ts'
@@ -10,6 +11,7 @@ import { iso } from '../../lookup/message-document.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
 import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { redisNowMs } from '../../redis/heartbeats.ts'
 import { hasFilter, requeueOrder } from '../../requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../../requeue/filter.ts'
 import {
@@ -73,7 +75,7 @@ async function requeue({ redis, requeues }: RequeueDeps, counting: Counter, call
     const message = 'give at least one filter, or true to requeue all that failed, is unknown, expired or was cancelled'
     throw invalid([{ path: 'all', message }])
   }
-  const nowMs = Date.now()
+  const nowMs = await redisNowMs(redis)
   const order = await requeueOrder(redis, account, request, nowMs)
   if (dry_run) {
     const counts = await counting(order, () => !call.request.socket.destroyed)

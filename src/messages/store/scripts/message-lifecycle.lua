@@ -105,6 +105,10 @@ local function step(p, e)
       p.state = p.tries >= e.maxTries and UNKNOWN or QUEUED
     end
     return 'done'
+  elseif e.kind == 'give_up' then
+    if s ~= QUEUED then return 'ignored' end
+    p.state = FAILED
+    return 'done'
   elseif e.kind == 'cancel' then
     if s ~= QUEUED then return 'ignored' end
     p.state = CANCELLED
@@ -220,6 +224,12 @@ local function count(prefix, run, ulid, from, to, isLost)
     local mark = string.find(MARKS, to, 1, true)
     redis.call('BITFIELD', prefix .. run .. ':states', 'SET', 'u4', '#' .. place, mark)
   end
+  -- Of an ended campaign this step may have made a key that had been missing: it ends with the campaign.
+  local ttl = redis.call('PTTL', prefix .. run)
+  if ttl <= 0 then return end
+  for _, suffix in ipairs({ ':counts', ':states' }) do
+    if redis.call('PTTL', prefix .. run .. suffix) == -1 then redis.call('PEXPIRE', prefix .. run .. suffix, ttl) end
+  end
 end
 
 -- What is kept of an ended campaign is kept at least as long as the record of a message of it. One that goes on has no
@@ -231,9 +241,3 @@ local function keepCampaign(prefix, run, ms)
   end
 end
 
--- The counts of a campaign live as long as the campaign: they are made by the first message that is counted, which may
--- be after the campaign has ended.
-local function keepCounts(campaign)
-  local ttl = redis.call('PTTL', campaign)
-  if ttl > 0 then redis.call('PEXPIRE', campaign .. ':counts', ttl) end
-end

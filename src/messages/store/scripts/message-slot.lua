@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Another slot for a request that has missed its own. While nobody has reserved the next one, all that follow move
 -- instead and it may leave at once.
 -- KEYS[1] last slot of the lane (STRING)

@@ -20,6 +20,10 @@ local now = redisNowMs()
 local p, exists = load(KEYS[1])
 if not exists then return { 'missing' } end
 local kind, attempt, option, detail = ARGV[2], ARGV[3], ARGV[5], ARGV[7]
+-- Somebody may have given it another job meanwhile.
+if kind == 'give_up' and option == 'dead' and redis.call('HEXISTS', KEYS[5], 'failedReason') == 0 then
+  return { 'ignored', p.state }
+end
 local before, counting = p.state, p.attempt
 local verdict = step(p, {
   kind = kind,
