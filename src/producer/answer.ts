@@ -21,14 +21,6 @@ const SMALL_ANSWER_BYTES = 64 * 1_024
 /** Bytes of larger answers that wait for their clients to read them, in the whole process. */
 const answers = createHeldBytes(64 * 1024 * 1024)
 
-/** Of a body of which more is to come than this, no more is read once the answer is out. */
-const LINGER_BYTES = 1024 * 1024
-
-/** Whether what the client still sends is left where it is. Then nothing else can come on this connection either. */
-export function isLeftUnread(request: IncomingMessage): boolean {
-  return !request.complete && Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY) > LINGER_BYTES
-}
-
 /** Answers in JSON. Does nothing when the client has gone. */
 export function answerJson(
   response: ServerResponse,
@@ -38,7 +30,6 @@ export function answerJson(
   if (response.destroyed) return
   const text = JSON.stringify(answer.body)
   const size = Buffer.byteLength(text)
-  if (isLeftUnread(response.req)) response.shouldKeepAlive = false
   response.writeHead(answer.status ?? 200, {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': size,

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Log } from '../log.ts'
-import { isLeftUnread, refuse, requestIdOf } from './answer.ts'
+import { refuse, requestIdOf } from './answer.ts'
 import { stopReading } from './cut.ts'
 import { ApiError, errorBody } from './errors.ts'
 import { HEADERS_MAX } from './listener.ts'
@@ -27,6 +27,8 @@ const KEEP_ALIVE_MS = 65_000
 const SILENCE_MS = 75_000
 /** Whoever is still sending when the answer is out may finish within this; cut at once, the answer could get lost. */
 const LINGER_MS = 10_000
+/** But of a body of which more is to come than this, no more is read. */
+const LINGER_BYTES = 1024 * 1024
 /** Requests on one connection that wait for their answers. Hardly any client sends a second one before the first answer. */
 const PIPELINED_MAX = 16
 
@@ -81,8 +83,9 @@ export function limit(server: Server, log: Log): void {
 
 /** Lets a client that is still sending read its answer, and cuts it off after a while. */
 function linger(request: IncomingMessage): void {
+  const announced = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
   // What the client goes on sending stays with it: reading hundreds of such bodies to throw them away keeps us busy.
-  if (isLeftUnread(request)) request.socket.pause()
+  if (announced > LINGER_BYTES) request.socket.pause()
   setTimeout(() => request.complete || request.socket.destroy(), LINGER_MS).unref()
 }
 

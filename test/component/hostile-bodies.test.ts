@@ -152,9 +152,9 @@ test('a message that cannot be judged by our own fault is refused, and its good 
   await service.redis.hdel(templatesKey(tenant.account), 'order_update/en_US')
 })
 
-test('60,000 tags are refused before anybody looks at them', async () => {
+test('9,000 tags are refused before anybody looks at them', async () => {
   const api_key = await tenant.key('contacts:read')
-  const tags = full(250 * 1_024, 'a')
+  const tags = Array.from({ length: 9_000 }, () => 'a')
   const { result, turnMs } = await longestTurn(() =>
     service.post('/api/betav3/tagmanage/tag/fetchContactsTagWise', { api_key, tags }),
   )
