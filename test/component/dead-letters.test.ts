@@ -106,6 +106,27 @@ test('a message that was set aside although it could be read is told as failed, 
   await service.startWorker()
 })
 
+test('a message that failed, was requeued and whose new job is set aside is failed again, not queued for ever', async () => {
+  const id = await sendTo(service, tenant, '+15550100104')
+  await reaches(service, tenant, id, 'failed')
+  await service.stopWorker()
+  const key = await tenant.key('messages:send')
+  const answer = await service.post(`/messages/${id}/requeue`, {}, { authorization: `Bearer ${key}` })
+  expect(answer.status).toBe(200)
+  await giveUp(id)
+  // The sweep looks for its job ten seconds after it was queued again.
+  await service.startWorker()
+  const told = await eventually(
+    async () => {
+      const delivery = await deliveryOf(service, tenant, id)
+      return delivery.status === 'failed' ? delivery : undefined
+    },
+    'it is failed',
+    25_000,
+  )
+  expect(told.error_message).toContain('set aside')
+})
+
 test('such a message can be queued again by hand; what cannot be read stays where it is', async () => {
   const before = Date.now()
   const unreadable = await setAside({ ...good, class: 'urgent' })
