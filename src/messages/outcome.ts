@@ -135,5 +135,5 @@ function sentenceOf(answer: Extract<CallEnd, { kind: 'answered' }>, means: strin
   if (!answer.readable) return `The provider answered ${answer.status} without an error that can be read.`
   const code = answer.code === undefined ? `HTTP ${answer.status}` : `code ${answer.code}`
   const text = answer.text === undefined || answer.text === '' ? '' : `: ${answer.text.slice(0, MAX_TEXT)}`
-  return `The chat product answered that ${means ?? 'it refuses the message'} (${code})${text}`
+  return `The chat product answered: ${means ?? 'the message is refused'} (${code})${text}`
 }

@@ -35,12 +35,12 @@ export const PROVIDER_CODES: ReadonlyMap<number, CodeEntry> = new Map<number, Co
   [131000, { means: 'something went wrong at the chat product', rule: unconfirmed }],
 
   // Throttled.
-  [4, { means: 'too many calls of the app', rule: pauseLane(60), provesUnsent: true }],
-  [17, { means: 'too many calls of the user', rule: pauseLane(60) }],
+  [4, { means: 'too many calls by the app', rule: pauseLane(60), provesUnsent: true }],
+  [17, { means: 'too many calls by the user', rule: pauseLane(60) }],
   [341, { means: 'application limit reached', rule: pauseLane(60) }],
-  [80007, { means: 'too many calls of the business account', rule: pauseLane(60), provesUnsent: true }],
-  [80008, { means: 'too many calls of the business account', rule: pauseLane(60) }],
-  [130429, { means: "above the number's messages per second", rule: pauseLane(1), provesUnsent: true }],
+  [80007, { means: 'too many calls by the business account', rule: pauseLane(60), provesUnsent: true }],
+  [80008, { means: 'too many calls by the business account', rule: pauseLane(60) }],
+  [130429, { means: 'more messages per second than the number may send', rule: pauseLane(1), provesUnsent: true }],
   [131056, { means: 'too many messages to this recipient', rule: { act: 'delay_recipient' }, provesUnsent: true }],
   [131048, { means: 'the number is held back for spam', rule: pauseLane(3_600), provesUnsent: true }],
   [131057, { means: 'the account is in maintenance', rule: pauseLane(60), provesUnsent: true }],

@@ -73,7 +73,8 @@ async function mainKeys(deps: Deps, account: number) {
 }
 
 async function keyFor(deps: Deps, account: number, name: keyof typeof demoKeys, expiresAtMs = 0): Promise<string> {
-  return (await createCredential(deps.redis, account, demoKeys[name], deps.nowMs, expiresAtMs)).secret
+  const label = `demo ${name.replaceAll('_', ' ')}${expiresAtMs === 0 ? '' : ', expired'}`
+  return (await createCredential(deps.redis, account, demoKeys[name], deps.nowMs, expiresAtMs, label)).secret
 }
 
 async function seedSenders(deps: Deps, account: number, { senders }: DemoAccount): Promise<number[]> {

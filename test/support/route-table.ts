@@ -59,7 +59,7 @@ POST   /campaigns/:id/rows                             bearer   messages:send   
 GET    /campaigns/:id/export                           bearer   messages:read   other
 GET    /campaigns/:id/refused                          bearer   messages:read   other
 GET    /admin/lanes                                    bearer   admin           other
-POST   /admin/lanes/:lane/pause                        bearer   admin           object
+POST   /admin/lanes/:lane/pause                        bearer   admin           maybe
 POST   /admin/lanes/:lane/resume                       bearer   admin           other
 POST   /admin/lanes/:lane/rate                         bearer   admin           object
 GET    /webhooks/cloud-api                             none     -               other

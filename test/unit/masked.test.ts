@@ -13,6 +13,6 @@ test('what looks like a token is masked', () => {
 })
 
 test('codes, status codes and words stay', () => {
-  const sentence = 'The chat product answered that the token has expired (code 190): subcode 463, HTTP 401'
+  const sentence = 'The chat product answered: the token has expired (code 190): subcode 463, HTTP 401'
   expect(masked(sentence)).toBe(sentence)
 })

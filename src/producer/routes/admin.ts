@@ -47,10 +47,14 @@ export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
         body: { status: true, message: 'lanes', data: await listLanes(redis, queues, call.caller.account) },
       }),
     },
-    onLane('pause', async (lane, call) => {
-      await pauseLane(redis, queues, lane, fieldsOf(pauseBody, call.body).reason)
-      return 'paused'
-    }),
+    onLane(
+      'pause',
+      async (lane, call) => {
+        await pauseLane(redis, queues, lane, fieldsOf(pauseBody, call.body).reason)
+        return 'paused'
+      },
+      { as: 'json', mayBeAbsent: true },
+    ),
     onLane(
       'resume',
       async (lane, call) => {
