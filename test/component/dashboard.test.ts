@@ -54,6 +54,7 @@ beforeAll(async () => {
     },
     { jobId: poison },
   )
+  lanes.wake(tenant.partnerLane)
   await eventually(
     async () => (await lanes.queueOf(tenant.partnerLane).getFailedCount()) === 1,
     'the message whose link is none is set aside',
