@@ -43,7 +43,7 @@ export const definitionSchema = z.strictObject({
   template: z.strictObject({
     name: filledTextUpTo(LIMITS.templateName),
     language: z.strictObject({ code: filledTextUpTo(LIMITS.languageCode) }),
-    /** Those of a template message, with `{"from": "contact.name"}` where a value differs; see campaign-parameters.ts. */
+    /** Those of a template message, with `{"from": "contact.name"}` where a value differs; see parameters.ts. */
     components: z.array(z.unknown()).default([]),
   }),
   recipients: z.union([contactsSchema, rowsSchema], 'expected { "tags": [1, 2] } or { "rows": {} }'),

@@ -1,10 +1,10 @@
 // Cancels one message that waits: for its turn, for a pause to end, or for a recipient that cools down.
 import { z } from 'zod'
-import { sendPayloadSchema, textOfPayload } from '../jobs/send.ts'
+import { sendPayloadSchema } from '../jobs/send.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { stateSchema } from '../messages/store/records.ts'
-import { jobKey, newRecordFields } from '../messages/store/steps.ts'
+import { jobKey, newMessageOf, newRecordFields } from '../messages/store/steps.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
 import { campaignPrefix, endedBadlyKey, messageKey, openKey, queuedAgainKey } from '../redis/keys.ts'
@@ -56,7 +56,7 @@ export async function cancelStep(redis: Redis, id: MessageId, retentionMs: numbe
         campaignPrefix(lane),
         payload?.run ?? '',
         payload?.until ?? 0,
-        ...(payload === undefined ? [] : newRecordFields(recordOfPayload(payload))),
+        ...(payload === undefined ? [] : newRecordFields(newMessageOf(payload))),
       ],
     ),
   )
@@ -64,15 +64,3 @@ export async function cancelStep(redis: Redis, id: MessageId, retentionMs: numbe
 }
 
 const waitingSchema = jsonText.pipe(sendPayloadSchema)
-
-const recordOfPayload = (payload: z.infer<typeof sendPayloadSchema>) => ({
-  to: payload.to,
-  type: payload.content.type,
-  text: textOfPayload(payload),
-  class: payload.class,
-  validUntil: payload.until,
-  campaign: payload.campaign,
-  run: payload.run,
-  filled: payload.filled,
-  ...(payload.again && { again: true }),
-})

@@ -1,4 +1,4 @@
-// From a request to what its handler makes of it, the same for both ways that requests take (Express and direct.ts). A
+// From a request to what its handler makes of it, the same for both ways that requests take (Express and fast-path.ts). A
 // key in the header is checked before the body is read, one in the body after it was parsed, bounded.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'

@@ -82,7 +82,7 @@ export const pollRestKey = (lane: number): string => `${lanePrefix(lane)}:poll-r
 
 /** STRING: when the rest of a lane ends (ms), see messages/store/scripts/message-cooldowns.lua. */
 export const laneRestKey = (lane: number): string => `${lanePrefix(lane)}:rest`
-/** STRING `code|sentence`: what began the rest of a lane; ends with it. message-rests.lua appends `-reason` itself. */
+/** STRING `code|sentence`: what began the rest of a lane; ends with it. message-cooldowns.lua appends `-reason` itself. */
 export const laneRestReasonKey = (lane: number): string => `${laneRestKey(lane)}-reason`
 /** STRING: the rest of one recipient of the lane, by its digits. */
 export const recipientRestKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
@@ -126,13 +126,13 @@ export const laneMetaKey = (lane: number, queue: string): string => `${lanePrefi
 export const laneLimiterKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:limiter`
 /** ZSET job id → time (ms) at which BullMQ set the job aside. */
 export const laneSetAsideKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:failed`
-/** What the keys of all campaigns of a lane begin with; message-states.lua appends the campaign's number. */
+/** What the keys of all campaigns of a lane begin with; message-lifecycle.lua appends the campaign's number. */
 export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:campaign:`
 /** HASH of one campaign. */
 export const campaignKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}`
 /** HASH state letter → how many of the campaign's messages are in it. Changed in the same Lua step as the message. */
 export const campaignCountsKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:counts`
-/** STRING: the state of each recipient, half a byte each, in the order of the list, see campaign-marks.ts. */
+/** STRING: the state of each recipient, half a byte each, in the order of the list, see marks.ts. */
 export const campaignMarksKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
 /** HASH number → state of the lane's campaigns that a worker has to look after. */
 export const awakeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`

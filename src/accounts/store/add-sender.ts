@@ -99,7 +99,7 @@ async function refuseTaken(redis: Redis, sender: NewSender): Promise<void> {
 
 const isThere = (sender: Sender): boolean => sender.removed_at === undefined
 
-/** Processes keep what they read of a sender for up to a second, see recently.ts. */
+/** Processes keep what they read of a sender for up to a second, see redis/cached.ts. */
 const READ_AGAIN_MS = 1_500
 
 /**

@@ -1,5 +1,5 @@
 // Files of a gallery: their records, which folder or trash they are in, and their public tokens. The bytes are in
-// gallery-content.ts. A file is in exactly one place: its folder's set of active files, or the trash.
+// content.ts. A file is in exactly one place: its folder's set of active files, or the trash.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'

@@ -66,7 +66,7 @@ const recordSchema = z
     type: raw.k,
     /** Empty for a message of a campaign. */
     text: raw.x,
-    /** Of a campaign's message: what was filled in, from which its text is made (campaign-text.ts). */
+    /** Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts). */
     filled: raw.v,
     class: raw.y === 't' ? ('transactional' as const) : ('campaign' as const),
     /** Epoch ms. */

@@ -1,5 +1,5 @@
 // Claiming messages and taking steps. The steps themselves are Lua, so that each is one atomic move; src/messages/lifecycle.ts
-// says what they mean, message-records.ts what the fields of a record hold.
+// says what they mean, records.ts what the fields of a record hold.
 import { z } from 'zod'
 import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
 import type { Redis } from '../../redis/connect.ts'
