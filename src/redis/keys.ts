@@ -136,6 +136,11 @@ export const campaignCountsKey = (lane: number, number: number): string => `${ca
 export const campaignMarksKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
 /** HASH number → state of the lane's campaigns that a worker has to look after. */
 export const awakeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
+/**
+ * HASH number → `epoch until reason` of the running campaigns whose job waits: until then (ms) nobody works on them.
+ * `idle`: there is nothing to feed; `turn`: its account has its share of the workers' hands.
+ */
+export const parkedCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-parked`
 /** STRING: how often the provider has thrown a message of the lane back for being too fast. */
 export const throttledKey = (lane: number): string => `${lanePrefix(lane)}:throttled`
 
