@@ -101,6 +101,8 @@ export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ende
 export const requeueProgressKey = (lane: number, job: string): string => `${lanePrefix(lane)}:requeue:${job}`
 /** HASH of one job that sends messages again: what it was asked for, and whether it is done. */
 export const requeueJobKey = (job: string): string => `lw:requeue:${job}`
+/** ZSET job → time (ms) at which it was asked for: jobs of the account that send messages again and are not done. */
+export const openRequeuesKey = (account: number): string => `lw:account:${account}:requeues`
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */
 export const laneQueue = (lane: number): string => `lane-${lane}`
 

@@ -54,7 +54,7 @@ const SHORT_TERM_MS = 1_000
 const IDLE_MS = 300
 /** A campaign is parked for so long at first; each time that nothing has moved meanwhile doubles it, up to the second. */
 const FIRST_PARK_MS = 250
-const MOST_PARK_MS = 30_000
+const MOST_PARK_MS = 60_000
 /** Recipients fed in one step: adding 250 jobs keeps Redis busy for some 5 ms, in which it serves nobody else. */
 const CHUNK = 250
 /** A lane's window is seconds long: looking this often keeps it full. */
