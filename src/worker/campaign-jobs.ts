@@ -93,10 +93,7 @@ export function startCampaignJobs(deps: FanOutDeps) {
     return worker
   }
 
-  const workers = [
-    startWorker('fan-out', CAMPAIGN_QUEUE, FED),
-    startWorker('preflight', PREFLIGHT_QUEUE, CHECKED),
-  ]
+  const workers = [startWorker('fan-out', CAMPAIGN_QUEUE, FED), startWorker('preflight', PREFLIGHT_QUEUE, CHECKED)]
   const wake = createCampaignWake({ redis, queue, log })
   const steer: SteerDeps = { redis, queue, retentionMs: config.retentionMs }
   const watching = repeatedly(WATCH_MS, createWatch({ ...steer, log }), log)

@@ -21,7 +21,14 @@ export async function startManyOnPausedLane(service: CampaignService, count: num
   const record = await redis.hgetall(campaignKey(lane, first.number))
   const [seconds] = await redis.time()
   const started = Number(seconds) * 1_000
-  const running = { state: 'running', epoch: 1, beat: started, started_at: started, resumed_at: started, keeps_marks: 1 }
+  const running = {
+    state: 'running',
+    epoch: 1,
+    beat: started,
+    started_at: started,
+    resumed_at: started,
+    keeps_marks: 1,
+  }
   const queue = openCampaignQueue(redis)
   const folder = campaignFolder(config.dataDir, first)
   mkdirSync(dirname(folder), { recursive: true })
@@ -30,7 +37,11 @@ export async function startManyOnPausedLane(service: CampaignService, count: num
     const id = { lane, number: 1_000_000 + i }
     symlinkSync(folder, campaignFolder(config.dataDir, id))
     const copy = { ...record, ...running, number: id.number }
-    await redis.multi().hset(campaignKey(lane, id.number), copy).hset(awakeCampaignsKey(lane), id.number, 'running').exec()
+    await redis
+      .multi()
+      .hset(campaignKey(lane, id.number), copy)
+      .hset(awakeCampaignsKey(lane), id.number, 'running')
+      .exec()
     adding.push(queue.add('fan-out', id, 1))
   }
   await Promise.all(adding)
