@@ -13,6 +13,7 @@ import type { CampaignId } from '../../src/campaigns/campaign-id.ts'
 import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
 import { pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
+import { createMemories } from '../../src/campaigns/fan-out/memory.ts'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
 import {
   type Campaign,
@@ -152,6 +153,7 @@ async function createLife(world: World, lane: number, total: number) {
   /** Second sends that no flag announced. Must stay empty. */
   const silentRepeats: number[] = []
   const steer = { redis, queue, retentionMs: config.retentionMs }
+  const memories = createMemories()
 
   async function record(): Promise<Campaign> {
     const campaign = await findCampaign(redis, id)
@@ -159,8 +161,16 @@ async function createLife(world: World, lane: number, total: number) {
     return campaign
   }
 
-  const feedOn = async (connection: Redis, stop: AbortSignal): Promise<'again' | 'over'> =>
-    fanOut({ redis: connection, config, log: silentLog, queues }, id, (await record()).epoch, stop)
+  /** One turn of the fan-out after the other, without the waits between them. */
+  async function feedOn(connection: Redis, stop: AbortSignal): Promise<'again' | 'over'> {
+    const { epoch } = await record()
+    const turn = { memories, isWanted: () => false }
+    while (!stop.aborted) {
+      const end = await fanOut({ redis: connection, config, log: silentLog, queues }, id, epoch, stop, turn)
+      if (end === 'over') return 'over'
+    }
+    return 'again'
+  }
 
   /** Plays one job of the lane; false when there is none. */
   async function workOne(outcome: Outcome): Promise<boolean> {
