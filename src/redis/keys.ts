@@ -87,8 +87,8 @@ export const laneRestReasonKey = (lane: number): string => `${laneRestKey(lane)}
 /** STRING: the rest of one recipient of the lane, by its digits. */
 export const recipientRestKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
 
-/** STRING: the last slot in which a request of the lane leaves (µs), see messages/store/scripts/message-pace.lua. */
-export const laneSlotKey = (lane: number): string => `${lanePrefix(lane)}:slot`
+/** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
+export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`
 
 /** STRING: which worker clears the waiting messages of a class, see lanes/scripts/lane-clear.lua. */
 export const laneClearedByKey = (lane: number, of: string): string => `${lanePrefix(lane)}:cleared-by:${of}`
