@@ -101,6 +101,8 @@ export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ende
 export const requeueProgressKey = (lane: number, job: string): string => `${lanePrefix(lane)}:requeue:${job}`
 /** HASH of one job that sends messages again: what it was asked for, and whether it is done. */
 export const requeueJobKey = (job: string): string => `lw:requeue:${job}`
+/** ZSET job → time (ms) at which it was asked for: jobs of the account that send messages again and are not done. */
+export const openRequeuesKey = (account: number): string => `lw:account:${account}:requeues`
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */
 export const laneQueue = (lane: number): string => `lane-${lane}`
 
@@ -136,6 +138,11 @@ export const campaignCountsKey = (lane: number, number: number): string => `${ca
 export const campaignMarksKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
 /** HASH number → state of the lane's campaigns that a worker has to look after. */
 export const awakeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
+/**
+ * HASH number → `epoch until reason` of the running campaigns whose job waits: until then (ms) nobody works on them.
+ * `idle`: there is nothing to feed; `turn`: its account has its share of the workers' hands.
+ */
+export const parkedCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-parked`
 /** STRING: how often the provider has thrown a message of the lane back for being too fast. */
 export const throttledKey = (lane: number): string => `${lanePrefix(lane)}:throttled`
 
