@@ -58,13 +58,13 @@ export function paceOf(ratePerSecond: number): Pace {
 /**
  * So much faster than the slots jobs are fetched, so that claims stay ahead of them although BullMQ begins each window
  * late: by a millisecond on an idle machine, by as long as a window on a crowded one. What is fetched too early goes
- * back, which on a fast lane is the dearer of the two.
+ * back, and nothing is fetched until half of what may be ahead has left.
  */
-const aheadOfPace = (ratePerSecond: number): number => (ratePerSecond < FAST_A_SECOND ? 1.6 : 1.25)
+const AHEAD_OF_PACE = 2
 const WINDOW_SECONDS = 0.03
 
 /** A rate as BullMQ's global limit: windows of about 30 ms, the longest that a transactional message waits to be fetched. */
 export function flowOf(ratePerSecond: number): { max: number; durationMs: number } {
   const max = Math.max(1, Math.ceil(ratePerSecond * WINDOW_SECONDS))
-  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * aheadOfPace(ratePerSecond))) * 1_000)) }
+  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * AHEAD_OF_PACE)) * 1_000)) }
 }

@@ -244,7 +244,7 @@ describe('sifting', () => {
     expect(await sift(lane, 'campaign', { kept: 0, most: 5 })).toEqual({ seen: 5, moved: 3 })
     const later = await queued(lane, 2, { class: 'campaign', run: running.number, from: 200 })
     const { prioritized } = laneBacklogKeys(lane, laneQueue(lane))
-    const order = await service.redis.zrange(prioritized, 0, -1)
+    const order = await service.redis.zrange(prioritized, '0', '-1')
     expect(order.slice(0, 4)).toEqual([...fresh, ...later].map(({ id }) => id))
     expect(new Set(order.slice(4))).toEqual(new Set(held.map(({ id }) => id)))
     // What was moved is not looked at again.

@@ -2,6 +2,7 @@
 // another one. Real: Redis. The clock is Redis' own, so that times are compared with room for a busy machine.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type MessageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/steps.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
@@ -158,6 +159,7 @@ describe('a request that missed its slot', () => {
 })
 
 describe('a worker', () => {
+  const taken = { kind: 'accepted', providerId: '1' } as const
   const soon: Pace = { ...paceOf(80), gapUs: 100_000, closestUs: 100_000 }
 
   async function claimsOf(lane: number, count: number) {
@@ -181,8 +183,13 @@ describe('a worker', () => {
     await Promise.all(
       claims.map(async ({ slot }) => {
         const leavesAt = clock.ours(slot.atMs)
-        expect(await departure({ redis, clock }, lane, { slot, pace: { ...soon, lateMs: 5_000 }, until })).toBe(true)
-        expect(performance.now()).toBeGreaterThanOrEqual(leavesAt)
+        const pace = { ...soon, lateMs: 5_000 }
+        const ended = await departure({ redis, clock }, lane, { slot, pace, until }, async (leaveBy) => {
+          expect(performance.now()).toBeGreaterThanOrEqual(leavesAt)
+          expect(leaveBy).toBe(Math.min(leavesAt + 5_000, until))
+          return taken
+        })
+        expect(ended).toBe(taken)
       }),
     )
   })
@@ -193,8 +200,10 @@ describe('a worker', () => {
     const until = performance.now() + 60_000
     const left: number[] = []
     const leaving = claims.map(async ({ slot }) => {
-      expect(await departure({ redis, clock }, lane, { slot, pace: soon, until })).toBe(true)
-      left.push(performance.now())
+      await departure({ redis, clock }, lane, { slot, pace: soon, until }, async () => {
+        left.push(performance.now())
+        return taken
+      })
     })
     // The whole process stands still, as under SIGSTOP.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
@@ -208,6 +217,23 @@ describe('a worker', () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 1)
     const slot = claims[0]?.slot
-    expect(await departure({ redis, clock }, lane, { slot, pace: soon, until: performance.now() - 1 })).toBe(false)
+    const until = performance.now() - 1
+    const ended = departure({ redis, clock }, lane, { slot, pace: soon, until }, () => Promise.reject(new Error('sent')))
+    expect(await ended).toBeUndefined()
+  })
+
+  test('whose connection opens too late sends in another slot', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 2)
+    const slot = claims[0]?.slot
+    const asked: number[] = []
+    const until = performance.now() + 60_000
+    const ended = await departure({ redis, clock }, lane, { slot, pace: soon, until }, async (leaveBy) => {
+      asked.push(leaveBy)
+      return asked.length === 1 ? { kind: 'never_left', cause: MISSED_SLOT } : taken
+    })
+    expect(ended).toBe(taken)
+    // After the slot of the other claim.
+    expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThan(150)
   })
 })
