@@ -1,14 +1,10 @@
 // The intake queue, as one who writes into it sees it: adding jobs, and reading how they ended.
 import { z } from 'zod'
 import { INTAKE_QUEUE, type IntakeJob, type IntakeRefusal, intakeRefusalSchema } from '../jobs/intake.ts'
+import { INTAKE_PREFIX, intakeJobKey, JOB } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
-import { INTAKE_PREFIX, intakeJobKey } from '../redis/keys.ts'
-import { openQueue } from '../redis/open-queue.ts'
-import { within } from '../redis/with-timeout.ts'
-
-/** How long an add may take before the caller is told that Redis is away: BullMQ itself would wait for ever. */
-const ADD_LIMIT_MS = 2_500
+import { inTime, openQueue } from '../redis/open-queue.ts'
 
 /** A job to be added. Adding the same one again, with its id and its time, asks for nothing twice. */
 export interface NewIntakeJob {
@@ -35,13 +31,12 @@ export function openIntakeQueue(redis: Redis) {
   return {
     /** Adds jobs in one round trip. When it rejects, some may have been added: adding all of them again is safe. */
     async add(jobs: readonly NewIntakeJob[]): Promise<void> {
-      if (redis.status !== 'ready') throw new Error('Connection is closed.')
       const added = jobs.map(({ id, addedAtMs, name, data }) => ({
         name,
         data,
         opts: { jobId: id, timestamp: addedAtMs },
       }))
-      await within(ADD_LIMIT_MS, queue.addBulk(added))
+      await inTime(redis, () => queue.addBulk(added))
     },
 
     /** How these jobs stand, in their order, in one round trip. */
@@ -59,7 +54,7 @@ export function openIntakeQueue(redis: Redis) {
   }
 }
 
-const FIELDS = ['name', 'finishedOn', 'returnvalue', 'failedReason'] as const
+const FIELDS = [JOB.name, JOB.finishedOn, JOB.returned, JOB.failedReason] as const
 const fieldsSchema = z.tuple([z.string().nullable(), z.string().nullable(), jsonText.nullable(), z.string().nullable()])
 
 function stateOf([name, finishedOn, answer, reason]: z.infer<typeof fieldsSchema>): IntakeJobState {

@@ -3,27 +3,18 @@
 import { z } from 'zod'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
-import { newMessageOf, newRecordFields } from '../messages/store/steps.ts'
+import { defineMessageScript } from '../messages/store/message-script.ts'
+import { newMessageOf, newRecordFields } from '../messages/store/record-format.ts'
+import { JOB, laneBacklogKeys, laneJobKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
-import {
-  campaignPrefix,
-  endedBadlyKey,
-  laneBacklogKeys,
-  laneClearedByKey,
-  laneJobKey,
-  laneQueue,
-  messageKey,
-  openKey,
-  queuedAgainKey,
-} from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
+import { campaignPrefix, endedBadlyKey, laneClearedByKey, messageKey, queuedAgainKey } from '../redis/keys.ts'
 
 /** Jobs that are read at a time, and of those how many are judged in one step: Redis serves nobody else for some 2 ms. */
 const PAGE = 500
 const STEP = 100
 
-const clearScript = defineScript(import.meta.url, 'lane-clear', 5)
+const clearScript = defineMessageScript(import.meta.url, 'lane-clear')
 const clearReply = z.tuple([z.number(), z.number()])
 const storedPayload = jsonText.pipe(sendPayloadSchema)
 
@@ -46,7 +37,7 @@ export async function clearPage(
   of: SendPayload['class'],
   how: { kept: number; by: string; retentionMs: number },
 ): Promise<ClearedPage | undefined> {
-  const { waiting, prioritized } = laneBacklogKeys(lane, laneQueue(lane))
+  const { waiting, prioritized } = laneBacklogKeys(lane)
   const isCampaign = of === 'campaign'
   const key = isCampaign ? prioritized : waiting
   // Asked before anything is read as well: every refused claim of every worker comes here.
@@ -59,20 +50,24 @@ export async function clearPage(
   const names = isCampaign ? found : found.reverse()
   if (names.length === 0) return { seen: 0, expired: 0, stopped: 0 }
 
-  const jobs = await Promise.all(names.map((name) => redis.hget(laneJobKey(lane, laneQueue(lane), name), 'data')))
+  const jobs = await Promise.all(names.map((name) => redis.hget(laneJobKey(lane, name), JOB.data)))
   // Sent together, so that Redis, which syncs its file once per turn of its loop, syncs once for all of them.
   const steps: Promise<unknown>[] = []
   for (let from = 0; from < names.length; from += STEP) {
-    const messages = names.slice(from, from + STEP).flatMap((name, i) => argumentsOf(name, jobs[from + i]))
+    const messages = names.slice(from, from + STEP).flatMap((name, i) => waitingMessage(name, jobs[from + i]))
     steps.push(
       clearScript(
         redis,
-        [key, openKey(lane), endedBadlyKey(lane), laneClearedByKey(lane, of), queuedAgainKey(lane)],
-        [
-          ...[how.by, how.retentionMs, campaignPrefix(lane)],
-          ...[messageKey(lane, ''), laneJobKey(lane, laneQueue(lane), '')],
-          ...messages,
-        ],
+        {
+          waiting: key,
+          requeueable: endedBadlyKey(lane),
+          clearedBy: laneClearedByKey(lane, of),
+          queuedAgain: queuedAgainKey(lane),
+        },
+        {
+          ...{ by: how.by, retentionMs: how.retentionMs, campaigns: campaignPrefix(lane) },
+          ...{ records: messageKey(lane, ''), jobs: laneJobKey(lane, ''), messages },
+        },
       ),
     )
   }
@@ -86,11 +81,11 @@ export async function clearPage(
 }
 
 /** What the script is given of a message; nothing of one that cannot be read: whoever fetches it sets it aside. */
-function argumentsOf(name: string, data: string | null | undefined): (string | number)[] {
-  const id = parseMessageId(name)
+function waitingMessage(jobId: string, data: string | null | undefined) {
+  const id = parseMessageId(jobId)
   const payload = storedPayload.safeParse(data)
   if (!id || !payload.success) return []
-  const fields = newRecordFields(newMessageOf(payload.data))
   const { until, run } = payload.data
-  return [name, id.ulid, acceptedAtMs(id.ulid), until, run ?? '', fields.length, ...fields]
+  const fields = newRecordFields(newMessageOf(payload.data))
+  return [{ jobId, ulid: id.ulid, acceptedAt: acceptedAtMs(id.ulid), validUntil: until, run, fields }]
 }

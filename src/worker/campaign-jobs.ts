@@ -1,5 +1,5 @@
 // The worker's part in campaigns: works on their queue and watches over them.
-import { type Job, Worker } from 'bullmq'
+import type { Job } from 'bullmq'
 import type { SteerDeps } from '../campaigns/commands/lifecycle.ts'
 import { type FanOutDeps, fanOut } from '../campaigns/fan-out/fan-out.ts'
 import { FORGET_EVERY_MS, forgetCampaigns } from '../campaigns/fan-out/purge-files.ts'
@@ -9,7 +9,7 @@ import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import { CAMPAIGN_QUEUE, campaignJobSchema, campaignPayloadSchema } from '../jobs/campaigns.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
 import { repeatedly } from '../repeatedly.ts'
-import { endJob, type JobEnd } from './bullmq.ts'
+import { closeWorker, endJob, type JobEnd, openWorker } from './bullmq.ts'
 
 /** A fan-out mostly waits: so many campaigns run at once in one worker. */
 const CONCURRENCY = 200
@@ -18,12 +18,11 @@ export function startCampaignJobs(deps: FanOutDeps) {
   const { redis, log, config } = deps
   const queue = openCampaignQueue(redis)
   const stopping = new AbortController()
-  const worker = new Worker(
-    CAMPAIGN_QUEUE,
+  const worker = openWorker(
+    redis,
+    { name: CAMPAIGN_QUEUE, prefix: sharedQueuePrefix(CAMPAIGN_QUEUE) },
     async (job, token) => endJob(await work(deps, job, stopping.signal), job, token, queue.queue),
     {
-      connection: redis,
-      prefix: sharedQueuePrefix(CAMPAIGN_QUEUE),
       concurrency: CONCURRENCY,
       lockDuration: 10_000,
       stalledInterval: 3_000,
@@ -32,8 +31,8 @@ export function startCampaignJobs(deps: FanOutDeps) {
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     },
+    (error) => log.debug({ err: error }, 'campaigns.error'),
   )
-  worker.on('error', (error) => log.debug({ err: error }, 'campaigns.error'))
   worker.on('failed', (job, error) => log.error({ job: job?.id, err: error }, 'campaign.job_failed'))
   const steer: SteerDeps = { redis, queue, retentionMs: config.retentionMs }
   const watching = repeatedly(WATCH_MS, createWatch({ ...steer, log }), log)
@@ -46,7 +45,7 @@ export function startCampaignJobs(deps: FanOutDeps) {
       watching.stop()
       forgetting.stop()
       stopping.abort()
-      await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await closeWorker(worker, limitMs)
       await queue.close()
     },
   }

@@ -31,10 +31,17 @@ import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../s
 import { workerLost } from '../../src/messages/outcome.ts'
 import { conclude } from '../../src/messages/store/conclude.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { claim, decide, giveEvidence, loseAttempt, proveUnsent } from '../../src/messages/store/steps.ts'
+import {
+  claim,
+  markNotSent,
+  markUnconfirmed,
+  recordStatus,
+  resolveUnconfirmed,
+} from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
+import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { endedBadlyKey, lanePrefix, laneQueue, messageKey, openKey } from '../../src/redis/keys.ts'
+import { endedBadlyKey, lanePrefix, messageKey, openKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { silentLog } from './app.ts'
 import { startRedis } from './redis.ts'
@@ -159,17 +166,17 @@ async function createLife(world: World, lane: number, total: number) {
     if (claimed.verdict === 'gone') await conclude(redis, message, 'gone', payload, config.retentionMs)
     if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'
     if (outcome === 'throttled') {
-      await proveUnsent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
+      await markNotSent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
       return 'back'
     }
     if (outcome === 'failed') {
-      await giveEvidence(redis, message, name, 'failed', { problem: PROBLEM })
+      await recordStatus(redis, message, name, 'failed', { problem: PROBLEM })
       return 'over'
     }
     await taken(message, name)
     if (outcome === 'crash') return 'back'
-    if (outcome === 'sent') await giveEvidence(redis, message, name, 'sent', { providerId: name })
-    else await loseAttempt(redis, message, name, { problem: PROBLEM, waitMs: 0 })
+    if (outcome === 'sent') await recordStatus(redis, message, name, 'sent', { providerId: name })
+    else await markUnconfirmed(redis, message, name, { problem: PROBLEM, waitMs: 0 })
     return 'over'
   }
 
@@ -241,9 +248,10 @@ async function createLife(world: World, lane: number, total: number) {
         const found = await readMessage(redis, message)
         if (found === undefined) await redis.zrem(openKey(lane), ulid)
         if (found?.state === 'sending') {
-          await loseAttempt(redis, message, found.attempt, { problem: workerLost, waitMs: 0 })
+          await markUnconfirmed(redis, message, found.attempt, { problem: workerLost, waitMs: 0 })
         }
-        if (found?.state === 'sending' || found?.state === 'unconfirmed') await decide(redis, message, 'never', 8)
+        if (found?.state === 'sending' || found?.state === 'unconfirmed')
+          await resolveUnconfirmed(redis, message, 'never', 8)
         if (found?.state !== 'queued' || found.payload === undefined) continue
         await queues.add(messageId(lane, ulid), sendPayloadSchema.parse(JSON.parse(found.payload)))
       }
@@ -275,7 +283,7 @@ async function createLife(world: World, lane: number, total: number) {
     /** A late webhook says that the message at this place was delivered, if the provider took it. */
     async delivered(place: number): Promise<void> {
       const [message, name] = [messages[place], ledger.get(place)?.at(-1)]
-      if (message && name) await giveEvidence(redis, message, name, 'delivered')
+      if (message && name) await recordStatus(redis, message, name, 'delivered')
     },
 
     pause: () => pauseCampaign(steer, id, 'by hand'),

@@ -2,12 +2,8 @@
 import { CAMPAIGN_QUEUE, type CampaignJob, type CampaignPayload, campaignJobId } from '../../jobs/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'
-import { openQueue } from '../../redis/open-queue.ts'
-import { within } from '../../redis/with-timeout.ts'
+import { inTime, openQueue } from '../../redis/open-queue.ts'
 import type { CampaignId } from '../campaign-id.ts'
-
-/** How long an add or a look may take before the caller hears that Redis is away. */
-const LIMIT_MS = 2_500
 
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 
@@ -19,9 +15,7 @@ export function openCampaignQueue(redis: Redis) {
 
     /** Resolves once the job is in Redis. Adding the same one again changes nothing. */
     async add(job: CampaignJob, id: CampaignId, epoch: number): Promise<void> {
-      // While Redis is away BullMQ would wait for ever, and for one that hangs as well.
-      if (redis.status !== 'ready') throw new Error('Connection is closed.')
-      await within(LIMIT_MS, queue.add(job, { v: 1, ...id, epoch }, { jobId: campaignJobId(job, id, epoch) }))
+      await inTime(redis, () => queue.add(job, { v: 1, ...id, epoch }, { jobId: campaignJobId(job, id, epoch) }))
     },
 
     close: (): Promise<void> => queue.close(),

@@ -1,7 +1,13 @@
 -- A fan-out says that it is at work, also while a single step of it takes long.
--- KEYS[1] HASH of the campaign      ARGV[1] epoch that it works for
-local campaign = redis.call('HMGET', KEYS[1], 'state', 'epoch')
-if campaign[1] ~= 'running' or campaign[2] ~= ARGV[1] then return false end
+--
+-- Keys:
+--   campaign  HASH
+-- Arguments:
+--   epoch     that it works for
+local campaign = unpack(KEYS)
+local arg = cmsgpack.unpack(ARGV[1])
+local found = redis.call('HMGET', campaign, 'state', 'epoch')
+if found[1] ~= 'running' or tonumber(found[2]) ~= arg.epoch then return false end
 local t = redis.call('TIME')
-redis.call('HSET', KEYS[1], 'beat', string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000)))
+redis.call('HSET', campaign, 'beat', string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000)))
 return 'OK'
