@@ -11,7 +11,7 @@ import { defineScript } from '../redis/lua.ts'
 import { REQUEUE_STATES } from './filter.ts'
 
 /** How long a job can be asked for. */
-const KEEP_MS = 7 * 86_400_000
+export const KEEP_MS = 7 * 86_400_000
 
 /** What is asked for: on which lanes, which messages, and what ended when (epoch ms, both inclusive). */
 const orderSchema = z.object({

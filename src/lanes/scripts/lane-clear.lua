@@ -46,7 +46,7 @@ for _, m in ipairs(arg.messages) do
     -- One that a worker has fetched meanwhile is left to it: its claim finds what is written now.
     local taken
     if isList then
-      taken = redis.call('LREM', waiting, -1, m.jobId)
+      taken = redis.call('LREM', waiting, 1, m.jobId)
     else
       taken = redis.call('ZREM', waiting, m.jobId)
     end

@@ -7,7 +7,7 @@ import {
   campaignPrefix,
   endedBadlyKey,
   laneRestKey,
-  laneSlotKey,
+  laneSlotsKey,
   messageKey,
   messageWaitKey,
   openKey,
@@ -87,7 +87,7 @@ export async function claim(
     campaigns: campaignPrefix(lane),
     evidenceWaitMs: times.evidenceWaitMs,
     workerLost: storedProblem(workerLost),
-    pace: pace && { gapUs: pace.gapUs, graceUs: pace.graceUs, aheadUs: pace.aheadUs[message.class] },
+    pace: pace && { ...numbersOf(pace), aheadUs: pace.aheadUs[message.class] },
     fields: newRecordFields(message),
   })
   const [verdict, state, last, slot, nowUs] = claimReply.parse(reply)
@@ -111,7 +111,7 @@ const claimKeys = (id: MessageId, to: string) => ({
   job: jobKey(id),
   laneCooldown: laneRestKey(id.lane),
   recipientCooldown: recipientRestKey(id.lane, to),
-  lastSlot: laneSlotKey(id.lane),
+  slots: laneSlotsKey(id.lane),
   wait: messageWaitKey(id.lane, id.ulid),
   queuedAgain: queuedAgainKey(id.lane),
 })
@@ -131,10 +131,13 @@ export async function reserveSlot(
   missed: Slot,
   how: { pace: Pace; mostAheadMs: number },
 ): Promise<Slot | undefined> {
-  const args = { missed: missed.name, gapUs: how.pace.gapUs, mostAheadUs: how.mostAheadMs * 1_000 }
-  const [name, nowUs] = slotReply.parse(await slotScript(redis, { lastSlot: laneSlotKey(lane) }, args))
+  const args = { missed: missed.name, mostAheadUs: how.mostAheadMs * 1_000, pace: numbersOf(how.pace) }
+  const [name, nowUs] = slotReply.parse(await slotScript(redis, { slots: laneSlotsKey(lane) }, args))
   return name === '' ? undefined : slotOf(name, nowUs)
 }
+
+/** As message-pace.lua takes it. */
+const numbersOf = ({ gapUs, closestUs, window }: Pace) => ({ gapUs, closestUs, window })
 
 const slotOf = (name: string, nowUs: number): Slot => ({ name, atMs: Number(name) / 1_000, nowMs: nowUs / 1_000 })
 

@@ -1,11 +1,15 @@
--- A fan-out says that it is at work, also while a single step of it takes long.
+-- A fan-out says that it is at work, also while a single step of it takes long. It is not parked any more.
 --
 -- Keys:
 --   campaign  HASH
+--   parked    HASH  the lane's parked campaigns
 -- Arguments:
 --   epoch     that it works for
-local campaign = unpack(KEYS)
+--   number    of the campaign
+local campaign, parked = unpack(KEYS)
 local arg = cmsgpack.unpack(ARGV[1])
+local mark = redis.call('HGET', parked, arg.number)
+if mark and tonumber(string.match(mark, '^%d+')) == arg.epoch then redis.call('HDEL', parked, arg.number) end
 local found = redis.call('HMGET', campaign, 'state', 'epoch')
 if found[1] ~= 'running' or tonumber(found[2]) ~= arg.epoch then return false end
 local t = redis.call('TIME')

@@ -10,7 +10,7 @@
 --   job               HASH    the message's job in BullMQ
 --   laneCooldown      STRING  when the cooldown of the lane ends (ms)
 --   recipientCooldown STRING  cooldown of the recipient
---   lastSlot          STRING  last slot of the lane
+--   slots             LIST    latest slots of the lane
 --   wait              STRING  there while the message waits
 --   queuedAgain       ZSET    messages of the lane that were queued again
 -- Arguments:
@@ -24,7 +24,7 @@
 --   campaigns       what the keys of the lane's campaigns begin with
 --   evidenceWaitMs  evidence of another attempt is waited for so long, at least
 --   workerLost      the error of one that was lost, `code|sentence`
---   pace?           {gapUs: between slots, graceUs, aheadUs: how far ahead its slot may be}
+--   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it, aheadUs: of its slot at most}
 --   fields          {field, value, ...}: what a new record holds besides
 -- Output: {verdict, state letter, attempt id on the record}, and of one that is sent with a pace {..., slot, time (µs)}.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
@@ -36,7 +36,7 @@
 -- include message-unsendable
 -- include message-cooldowns
 -- include message-pace
-local record, inDoubt, requeueable, job, laneCooldown, recipientCooldown, lastSlot, wait, queuedAgain = unpack(KEYS)
+local record, inDoubt, requeueable, job, laneCooldown, recipientCooldown, slots, wait, queuedAgain = unpack(KEYS)
 local arg = cmsgpack.unpack(ARGV[1])
 
 -- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/send-message.ts.
@@ -57,15 +57,13 @@ if p.state == QUEUED then
   -- BullMQ goes by the clock of the worker that put it off and of the one that fetches it.
   local waitMs = redis.call('PTTL', wait)
   if waitMs > 0 then return { 'message_waits', p.state, math.min(waitMs, arg.validUntil - now) } end
-  local found = redis.call('MGET', laneCooldown, recipientCooldown, lastSlot)
+  local found = redis.call('MGET', laneCooldown, recipientCooldown)
   if found[1] and tonumber(found[1]) > now then return { 'lane_rests', p.state, tonumber(found[1]) - now } end
   if pace then
-    slotUs = slotAfter(found[3], nowUs, pace.gapUs, pace.graceUs)
+    slotUs = nextSlot(slots, nowUs, pace)
     local earlyUs = slotUs - nowUs - pace.aheadUs
-    -- More than one slot is let pass, so that it is not asked again for each; a little late is still in grace.
-    if earlyUs > 0 then
-      return { 'too_early', p.state, math.ceil((earlyUs + math.min(0.8 * pace.aheadUs, pace.graceUs)) / 1000) }
-    end
+    -- More than one slot is let pass, so that it is not asked again for each.
+    if earlyUs > 0 then return { 'too_early', p.state, math.ceil((earlyUs + pace.aheadUs / 2) / 1000) } end
   end
   -- Last: a recipient's turn is used up by asking.
   local ms = found[2] and mustWait(recipientCooldown, found[2], now)
@@ -90,5 +88,5 @@ settle(key, arg, p, exists, now, before, 'c', arg.attempt)
 redis.call('ZADD', inDoubt, now + arg.lostAfterMs, arg.ulid)
 if not pace then return { verdict, p.state, p.attempt } end
 -- The same attempt asks again when the answer was lost: it gets another slot.
-slotUs = slotUs or slotAfter(redis.call('GET', lastSlot), nowUs, pace.gapUs, 0)
-return { verdict, p.state, p.attempt, reserve(lastSlot, slotUs, nowUs, pace.gapUs), string.format('%.0f', nowUs) }
+slotUs = slotUs or nextSlot(slots, nowUs, pace)
+return { verdict, p.state, p.attempt, reserve(slots, slotUs, nowUs, pace), string.format('%.0f', nowUs) }

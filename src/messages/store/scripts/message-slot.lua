@@ -1,19 +1,18 @@
 #!lua flags=allow-oom
--- Another slot for a request that has missed its own. While nobody has reserved the next one, all that follow move
--- instead and it may leave at once.
+-- Another slot for a request that has missed its own, which counts for nothing any more.
 --
 -- Keys:
---   lastSlot     STRING  last slot of the lane
+--   slots        LIST  latest slots of the lane
 -- Arguments:
 --   missed       slot that was missed, as it was given out
---   gapUs        between slots
 --   mostAheadUs
+--   pace         {gapUs: between slots, closestUs: least gap, window: slots of it}
 -- Output: {slot, time (µs)}; {'', time} when the next one is further ahead than that: nothing was reserved
 -- include message-pace
-local lastSlot = unpack(KEYS)
+local slots = unpack(KEYS)
 local arg = cmsgpack.unpack(ARGV[1])
 local nowUs = redisNowUs()
-local last = redis.call('GET', lastSlot)
-local slotUs = last == arg.missed and nowUs or slotAfter(last, nowUs, arg.gapUs, 0)
+redis.call('LREM', slots, 1, arg.missed)
+local slotUs = nextSlot(slots, nowUs, arg.pace)
 if slotUs - nowUs > arg.mostAheadUs then return { '', string.format('%.0f', nowUs) } end
-return { reserve(lastSlot, slotUs, nowUs, arg.gapUs), string.format('%.0f', nowUs) }
+return { reserve(slots, slotUs, nowUs, arg.pace), string.format('%.0f', nowUs) }
