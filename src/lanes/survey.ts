@@ -1,13 +1,11 @@
 // A look at lanes: which have work, which messages need a decision, which polls are due.
 import { z } from 'zod'
 import type { MessageId } from '../messages/message-id.ts'
+import { defineMessageScript } from '../messages/store/message-script.ts'
+import { laneBacklogKeys, laneLimiterKey, laneMetaKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   awakeCampaignsKey,
-  laneBacklogKeys,
-  laneLimiterKey,
-  laneMetaKey,
-  laneQueue,
   laneRestKey,
   messageKey,
   openKey,
@@ -39,8 +37,8 @@ export interface LaneSurvey {
   nextPollAt: number | undefined
 }
 
-const lookScript = defineScript(import.meta.url, 'lane-look', 11)
-const fileScript = defineScript(import.meta.url, 'message-file', 3)
+const lookScript = defineScript(import.meta.url, 'lane-look')
+const fileScript = defineMessageScript(import.meta.url, 'message-file')
 
 const maybeTime = z.union([z.literal('').transform(() => undefined), z.coerce.number()])
 const lookReply = z.tuple([
@@ -61,17 +59,16 @@ export function surveyLanes(redis: Redis, lanes: readonly number[]): Promise<Lan
 }
 
 async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
-  const queue = laneQueue(lane)
-  const jobs = laneBacklogKeys(lane, queue)
-  const reply = await lookScript(
-    redis,
-    [
-      ...[jobs.waiting, jobs.prioritized, jobs.delayed, jobs.active],
-      ...[laneMetaKey(lane, queue), laneLimiterKey(lane, queue), laneRestKey(lane)],
-      ...[openKey(lane), queuedAgainKey(lane), pollKey(lane), awakeCampaignsKey(lane)],
-    ],
-    [],
-  )
+  const reply = await lookScript(redis, {
+    ...laneBacklogKeys(lane),
+    meta: laneMetaKey(lane),
+    limiter: laneLimiterKey(lane),
+    cooldown: laneRestKey(lane),
+    inDoubt: openKey(lane),
+    queuedAgain: queuedAgainKey(lane),
+    polls: pollKey(lane),
+    awakeCampaigns: awakeCampaignsKey(lane),
+  })
   const [waiting, delayed, active, awakeCampaigns, held, head, openAt, queuedAt, nextPollAt] = lookReply.parse(reply)
   return {
     lane,
@@ -129,7 +126,8 @@ export async function putOff(redis: Redis, list: SweepList, lane: number, ulid: 
 
 /** Puts a message on the list where its state belongs, in one step with reading it; on none when nothing is left to do. */
 export async function fileMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
-  await fileScript(redis, [messageKey(lane, ulid), openKey(lane), queuedAgainKey(lane)], [ulid])
+  const keys = { record: messageKey(lane, ulid), inDoubt: openKey(lane), queuedAgain: queuedAgainKey(lane) }
+  await fileScript(redis, keys, { ulid })
 }
 
 /** Nothing can be decided about a message: its sender is gone. */

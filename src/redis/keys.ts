@@ -1,4 +1,4 @@
-// Every Redis key of Laneway is built here. Keys that one Lua step touches share a hash tag, so that they live on one
+// Every Redis key of Laneway is built here, and those that BullMQ makes in bullmq-layout.ts. Keys that one Lua step touches share a hash tag, so that they live on one
 // node of a cluster: `{l12}` for lane 12, `{g7}` for the gallery of account 7, `{c7}` for its contacts.
 import { createHash } from 'node:crypto'
 
@@ -103,31 +103,6 @@ export const requeueProgressKey = (lane: number, job: string): string => `${lane
 export const requeueJobKey = (job: string): string => `lw:requeue:${job}`
 /** ZSET job → time (ms) at which it was asked for: jobs of the account that send messages again and are not done. */
 export const openRequeuesKey = (account: number): string => `lw:account:${account}:requeues`
-/** The BullMQ queue of a lane: sender, lane and queue share one number. */
-export const laneQueue = (lane: number): string => `lane-${lane}`
-
-/** The lane of a queue, or undefined for any other queue. */
-export function laneOfQueue(queue: string): number | undefined {
-  const match = /^lane-([1-9]\d*)$/.exec(queue)
-  return match ? Number(match[1]) : undefined
-}
-
-/** Where BullMQ keeps the jobs of a lane that are not finished: LIST, ZSET, ZSET, LIST. */
-export const laneBacklogKeys = (lane: number, queue: string) => {
-  const prefix = `${lanePrefix(lane)}:${queue}`
-  return {
-    waiting: `${prefix}:wait`,
-    prioritized: `${prefix}:prioritized`,
-    delayed: `${prefix}:delayed`,
-    active: `${prefix}:active`,
-  }
-}
-/** HASH of BullMQ about the lane's queue: it has the field `paused` while nothing may leave. */
-export const laneMetaKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:meta`
-/** STRING of BullMQ: messages of this window of the pace, or a number beyond any pace while the whole lane waits. */
-export const laneLimiterKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:limiter`
-/** ZSET job id → time (ms) at which BullMQ set the job aside. */
-export const laneSetAsideKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:failed`
 /** What the keys of all campaigns of a lane begin with; message-lifecycle.lua appends the campaign's number. */
 export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:campaign:`
 /** HASH of one campaign. */
@@ -146,26 +121,8 @@ export const parkedCampaignsKey = (lane: number): string => `${lanePrefix(lane)}
 /** STRING: how often the provider has thrown a message of the lane back for being too fast. */
 export const throttledKey = (lane: number): string => `${lanePrefix(lane)}:throttled`
 
-/** HASH that BullMQ keeps of one job of the lane; its field `data` is the payload. */
-export const laneJobKey = (lane: number, queue: string, jobId: string): string =>
-  `${lanePrefix(lane)}:${queue}:${jobId}`
-
 /** Prefix of BullMQ's keys of the queues that belong to no lane. */
 export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
-/** ZSET job id → 4,096 times the time (ms) until which BullMQ holds the job back. */
-export const sharedDelayedKey = (queue: string): string => `${sharedQueuePrefix(queue)}:${queue}:delayed`
-
-/** STRING of BullMQ that is there while a worker has the job in hand. */
-export const laneJobLockKey = (lane: number, queue: string, jobId: string): string =>
-  `${laneJobKey(lane, queue, jobId)}:lock`
-
-/**
- * Prefix of BullMQ's keys of the intake queue: BullMQ's own default, so that a client in any language writes there
- * without being told. It has no hash tag: in a cluster the keys of this queue would not share a node.
- */
-export const INTAKE_PREFIX = 'bull'
-/** HASH that BullMQ keeps of one job of the intake queue. */
-export const intakeJobKey = (queue: string, jobId: string): string => `${INTAKE_PREFIX}:${queue}:${jobId}`
 
 /** Keys of one account's gallery. */
 export const galleryKeys = (account: number) => {

@@ -8,7 +8,8 @@ import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { setLaneRate } from '../../src/lanes/control.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
-import { campaignKey, laneBacklogKeys, lanePrefix, laneQueue } from '../../src/redis/keys.ts'
+import { laneBacklogKeys, laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { campaignKey, lanePrefix } from '../../src/redis/keys.ts'
 import { type CampaignService, SPRING, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { requeueAll } from '../support/requeue.ts'
 import { eventually } from '../support/wait.ts'
@@ -89,7 +90,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     const id = await service.ready({ tags: [tag] })
     await service.steer(id, 'start')
     await eventually(async () => (await sentSince(before)).length > 50, 'some are sent')
-    const { prioritized } = laneBacklogKeys(service.lane, laneQueue(service.lane))
+    const { prioritized } = laneBacklogKeys(service.lane)
     const lost = await service.redis.zrange(prioritized, 0, '-1')
     expect(lost.length).toBeGreaterThan(50)
     const prefix = `${lanePrefix(service.lane)}:${laneQueue(service.lane)}`
@@ -137,7 +138,7 @@ describe('on a shared lane', () => {
     const { tag } = await service.addPeople(400)
     const id = await service.ready({ tags: [tag] })
     await service.steer(id, 'start')
-    const { prioritized } = laneBacklogKeys(service.lane, laneQueue(service.lane))
+    const { prioritized } = laneBacklogKeys(service.lane)
     await eventually(async () => (await service.redis.zcard(prioritized)) > 100, 'the lane is full')
     const before = (await service.ledger()).length
     const to = '491529999999'

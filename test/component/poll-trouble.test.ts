@@ -7,7 +7,7 @@ import { loggedError } from '../../src/log.ts'
 import { POLL_FOR_MS } from '../../src/messages/backoff.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { claim, giveEvidence } from '../../src/messages/store/steps.ts'
+import { claim, recordStatus } from '../../src/messages/store/steps.ts'
 import type { PollEnd } from '../../src/providers/provider.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { messageKey, pollKey } from '../../src/redis/keys.ts'
@@ -85,7 +85,7 @@ async function sentMessages(howMany: number, ageMs = 5_000) {
       { ...message, validUntil: Date.now() + 60_000, campaign: undefined, run: undefined },
       times,
     )
-    await giveEvidence(redis, id, 'AAAAAA', 'sent', { providerId: `up-${id.ulid}`, firstPollMs: 1 })
+    await recordStatus(redis, id, 'AAAAAA', 'sent', { providerId: `up-${id.ulid}`, firstPollMs: 1 })
   }
   return ids
 }

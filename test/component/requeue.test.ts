@@ -7,7 +7,7 @@ import { markLane } from '../../src/lanes/due-lanes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { readStates } from '../../src/messages/store/states.ts'
-import { claim, giveEvidence } from '../../src/messages/store/steps.ts'
+import { claim, recordStatus } from '../../src/messages/store/steps.ts'
 import {
   campaignKey,
   endedBadlyKey,
@@ -304,10 +304,10 @@ test('a message that was sent keeps its content until it is delivered, and no lo
   await claim(redis, id, 'CCCCCC', { ...message, ...more }, { lostAfterMs: 1, evidenceWaitMs: 0, retentionMs: 60_000 })
   const big = JSON.stringify({ v: 1, text: 'x'.repeat(2_000) })
   await redis.hset(messageKey(id.lane, id.ulid), 'p', big)
-  await giveEvidence(redis, id, 'CCCCCC', 'sent')
+  await recordStatus(redis, id, 'CCCCCC', 'sent')
   expect((await readMessage(redis, id))?.payload).toBe(big)
   expect(await redis.object('ENCODING', messageKey(id.lane, id.ulid))).toBe('hashtable')
-  await giveEvidence(redis, id, 'CCCCCC', 'delivered')
+  await recordStatus(redis, id, 'CCCCCC', 'delivered')
   expect((await readMessage(redis, id))?.payload).toBeUndefined()
   expect(await redis.object('ENCODING', messageKey(id.lane, id.ulid))).toBe('listpack')
   expect(await redis.pttl(messageKey(id.lane, id.ulid))).toBeGreaterThan(0)

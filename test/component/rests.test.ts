@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type MessageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { claim, proveUnsent } from '../../src/messages/store/steps.ts'
+import { claim, markNotSent } from '../../src/messages/store/steps.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, laneRestKey, recipientRestKey } from '../../src/redis/keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -44,11 +44,11 @@ async function underWay(lane: number, to: string) {
   const problem = { code: '131056', sentence: 'Too many.' }
   const refused = async (leastMs = 0) => {
     const rest = { of: 'recipient', to, leastMs } as const
-    const result = await proveUnsent(redis, id, attempt, { counts: false, maxTries: 1, problem, rest })
+    const result = await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, rest })
     return 'waitMs' in result ? (result.waitMs ?? -1) : -1
   }
   const throttled = (ms: number) =>
-    proveUnsent(redis, id, attempt, { counts: false, maxTries: 1, problem, rest: { of: 'lane', ms } })
+    markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, rest: { of: 'lane', ms } })
   return { id, refused, throttled }
 }
 

@@ -13,21 +13,15 @@ import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../src/lanes/sweeper.ts'
 import { lanesToWake } from '../../src/lanes/wake.ts'
+import { LETTERS } from '../../src/messages/lifecycle.ts'
 import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
-import { LETTERS, readMessage } from '../../src/messages/store/records.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
 import { claim } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
+import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import {
-  awakeCampaignsKey,
-  lanePrefix,
-  laneQueue,
-  messageKey,
-  openKey,
-  queuedAgainKey,
-  rootKeys,
-} from '../../src/redis/keys.ts'
+import { awakeCampaignsKey, lanePrefix, messageKey, openKey, queuedAgainKey, rootKeys } from '../../src/redis/keys.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { createSweep } from '../../src/worker/sweep.ts'
 import { silentLog } from '../support/app.ts'

@@ -8,7 +8,7 @@ import { coolLane, endLaneCooldown, laneCooldown } from '../../src/lanes/cooldow
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { waitsOf } from '../../src/lookup/waits.ts'
 import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
-import { claim, proveUnsent } from '../../src/messages/store/steps.ts'
+import { claim, markNotSent } from '../../src/messages/store/steps.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { laneRestKey } from '../../src/redis/keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -46,7 +46,7 @@ async function newLane(): Promise<number> {
 const newId = (lane: number) => ({ lane, ulid: newUlid(Date.now()) })
 
 /** A message that was claimed and proven unsent, with a rest that this began. */
-async function refused(lane: number, rest: Parameters<typeof proveUnsent>[3]['rest'], code: string): Promise<void> {
+async function refused(lane: number, rest: Parameters<typeof markNotSent>[3]['rest'], code: string): Promise<void> {
   const [id, attempt] = [newId(lane), newAttemptId()]
   const about = {
     to: TO,
@@ -59,7 +59,7 @@ async function refused(lane: number, rest: Parameters<typeof proveUnsent>[3]['re
   const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
   await claim(redis, id, attempt, { ...about, validUntil: Date.now() + HOUR }, times)
   const problem = { code, sentence: 'Too much for +49 170 0000001, token EAAGm0PX4ZCpsBAKZCabcdef1234567890.' }
-  await proveUnsent(redis, id, attempt, { counts: false, maxTries: 1, problem, ...(rest && { rest }) })
+  await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, ...(rest && { rest }) })
 }
 
 async function queued(lane: number) {

@@ -37,14 +37,15 @@ import type { State } from '../../src/messages/lifecycle.ts'
 import { type MessageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
 import { conclude } from '../../src/messages/store/conclude.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { claim, giveEvidence, loseAttempt, proveUnsent } from '../../src/messages/store/steps.ts'
+import { claim, markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { cloudApi } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
+import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { endedBadlyKey, lanePrefix, laneQueue, messageKey, openKey, queuedAgainKey } from '../../src/redis/keys.ts'
+import { endedBadlyKey, lanePrefix, messageKey, openKey, queuedAgainKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { decideOnLane } from '../../src/worker/sweep-lane.ts'
@@ -196,17 +197,17 @@ async function createLife(world: World, lane: number, total: number) {
     if (claimed.verdict === 'gone') await conclude(redis, message, 'gone', payload, config.retentionMs)
     if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'
     if (outcome === 'throttled') {
-      await proveUnsent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
+      await markNotSent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
       return 'back'
     }
     if (outcome === 'failed') {
-      await giveEvidence(redis, message, name, 'failed', { problem: PROBLEM })
+      await recordStatus(redis, message, name, 'failed', { problem: PROBLEM })
       return 'over'
     }
     await taken(message, name)
     if (outcome === 'crash') return 'back'
-    if (outcome === 'sent') await giveEvidence(redis, message, name, 'sent', { providerId: name })
-    else await loseAttempt(redis, message, name, { problem: PROBLEM, waitMs: 0 })
+    if (outcome === 'sent') await recordStatus(redis, message, name, 'sent', { providerId: name })
+    else await markUnconfirmed(redis, message, name, { problem: PROBLEM, waitMs: 0 })
     return 'over'
   }
 
@@ -327,7 +328,7 @@ async function createLife(world: World, lane: number, total: number) {
     /** A late webhook says that the message at this place was delivered, if the provider took it. */
     async delivered(place: number): Promise<void> {
       const [message, name] = [messages[place], ledger.get(place)?.at(-1)]
-      if (message && name) await giveEvidence(redis, message, name, 'delivered')
+      if (message && name) await recordStatus(redis, message, name, 'delivered')
     },
 
     pause: () => pauseCampaign(steer, id, 'by hand'),

@@ -3,9 +3,9 @@
 // the record and outlives it: whoever has a mark was claimed once and is never fed again, however old the record.
 import { z } from 'zod'
 import { STATES, type State } from '../../messages/lifecycle.ts'
+import { defineMessageScript } from '../../messages/store/message-script.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignMarksKey, messageKey } from '../../redis/keys.ts'
-import { defineScript } from '../../redis/lua.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { countsOf } from './counts.ts'
 
@@ -62,7 +62,7 @@ export async function* unsettledPlaces(redis: Redis, id: CampaignId, total: numb
   }
 }
 
-const adoptScript = defineScript(import.meta.url, 'campaign-adopt', 1)
+const adoptScript = defineMessageScript(import.meta.url, 'campaign-adopt')
 
 /**
  * Marks recipients of a campaign that began before campaigns kept marks, from their records. `isOld`: the records of
@@ -75,8 +75,11 @@ export async function adoptMarks(
   ulids: readonly string[],
   isOld: boolean,
 ): Promise<void> {
-  const args = [messageKey(lane, ''), from, isOld ? NOT_KEPT : '', ...ulids]
-  await adoptScript(redis, [campaignMarksKey(lane, number)], args)
+  await adoptScript(
+    redis,
+    { marks: campaignMarksKey(lane, number) },
+    { records: messageKey(lane, ''), from, ...(isOld && { notKept: NOT_KEPT }), ulids },
+  )
 }
 
 const adopted = z.tuple([

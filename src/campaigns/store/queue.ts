@@ -7,14 +7,10 @@ import {
   PREFLIGHT_QUEUE,
 } from '../../jobs/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { isRedisAway } from '../../redis/errors.ts'
+import { hasJobMovedOn } from '../../redis/errors.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'
-import { openQueue } from '../../redis/open-queue.ts'
-import { within } from '../../redis/with-timeout.ts'
+import { inTime, openQueue } from '../../redis/open-queue.ts'
 import type { CampaignId } from '../campaign-id.ts'
-
-/** How long an add or a look may take before the caller hears that Redis is away. */
-const LIMIT_MS = 2_500
 
 /** States of BullMQ in which a job is still to be taken up. */
 const WAITING: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed'])
@@ -30,24 +26,21 @@ export function openCampaignQueue(redis: Redis) {
   return {
     /** Resolves once the job is in Redis. Adding the same one again changes nothing. */
     async add(job: CampaignJob, { lane, number }: CampaignId, epoch: number): Promise<void> {
-      // While Redis is away BullMQ would wait for ever, and for one that hangs as well.
-      if (redis.status !== 'ready') throw new Error('Connection is closed.')
       const jobId = campaignJobId(job, { lane, number }, epoch)
-      await within(LIMIT_MS, queues[job].add(job, { v: 1, lane, number, epoch }, { jobId }))
+      await inTime(redis, () => queues[job].add(job, { v: 1, lane, number, epoch }, { jobId }))
     },
 
     /** Whether the job is there and nobody has taken it up. */
     async isWaiting(job: CampaignJob, id: CampaignId, epoch: number): Promise<boolean> {
-      if (redis.status !== 'ready') throw new Error('Connection is closed.')
-      return WAITING.has(await within(LIMIT_MS, queues[job].getJobState(campaignJobId(job, id, epoch))))
+      return WAITING.has(await inTime(redis, () => queues[job].getJobState(campaignJobId(job, id, epoch))))
     },
 
     /** Has a job that waits for its time taken up now. Does nothing to one that does not wait, or is gone. */
     async wake(job: CampaignJob, jobId: string): Promise<void> {
       if (redis.status !== 'ready') return
-      const found = await within(LIMIT_MS, queues[job].getJob(jobId))
+      const found = await inTime(redis, () => queues[job].getJob(jobId))
       await found?.promote().catch((error: unknown) => {
-        if (isRedisAway(error)) throw error
+        if (!hasJobMovedOn(error)) throw error
       })
     },
 
