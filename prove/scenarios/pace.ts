@@ -23,44 +23,48 @@ export const pace: Scenario = {
     const seconds = run.full ? 60 : 8
     const tenants = rates.map((rate) => ({ wire: 'cloud-api', policy: 'at_least_once', rate }) as const)
     const env = { LANEWAY_LANE_CONCURRENCY: '100' }
-    return onRig(run, { workers: 3, tenants, env, workerEnv: () => noted(run.folder), simulator: { SIMULATOR_WEBHOOK_URL: '' } }, async (rig) => {
-      const queues = openLaneQueues(rig.store)
-      // One lane after the other, and each of them full before it begins: two cores cannot show a fast lane while they
-      // are busy with another one, or with what is posted to it.
-      for (const [n, tenant] of rig.tenants.entries()) {
-        const recipients = recipientsOf(n, tenant.rate * (seconds + 2))
-        await queues.pause(tenant.lane)
-        await rig.client.postBatches(tenant, recipients)
-        run.say(`${recipients.length} posted to the lane of ${tenant.rate}/s`)
-        const taken = await rig.chatProduct.count()
-        await queues.resume(tenant.lane)
-        // Not by looking all of them up again and again, which keeps the machine as busy as sending them does.
-        await rig.chatProduct.hasTaken(taken + recipients.length, (seconds + 2) * LONGEST * 1_000)
-      }
-      await queues.close()
-      const found = await testimonyAtRest(rig, run, { flagsEarned: 0 })
-      const figures = rig.tenants.flatMap(({ rate, phoneNumberId }, n): Figure[] => {
-        const mine = new Set(recipientsOf(n, rate * (seconds + 2)))
-        const left = departuresOf(run.folder, phoneNumberId)
-        const arrived = found.ledger.flatMap(({ to, atMs }) => (mine.has(to) ? [atMs] : [])).sort((a, b) => a - b)
-        const begin = (left[0] ?? 0) + WARM_UP_MS
-        const end = (left.at(-1) ?? 0) - WARM_UP_MS
-        const within = left.filter((at) => at >= begin && at < end).length
-        return [
-          {
-            what: `mean pace of the lane of ${rate}/s over ${Math.round((end - begin) / 1_000)} s`,
-            value: (within / (end - begin)) * 1_000,
-            unit: 'messages/s',
-            ...(run.full ? { atLeast: rate * LEAST } : {}),
-            atMost: rate * 1.001 + 1_000 / (end - begin),
-          },
-          ...unheld(run, { rate, left, begin, end }),
-          // Processes that others hold up are late with what they claimed, as after a short stall.
-          ...paceFigures({ rate, left, arrived }, { inASecond: run.full ? STEADY : AFTER_STALL }),
-        ]
-      })
-      return { judgement: found.judgement, figures }
-    })
+    return onRig(
+      run,
+      { workers: 3, tenants, env, workerEnv: () => noted(run.folder), simulator: { SIMULATOR_WEBHOOK_URL: '' } },
+      async (rig) => {
+        const queues = openLaneQueues(rig.store)
+        // One lane after the other, and each of them full before it begins: two cores cannot show a fast lane while they
+        // are busy with another one, or with what is posted to it.
+        for (const [n, tenant] of rig.tenants.entries()) {
+          const recipients = recipientsOf(n, tenant.rate * (seconds + 2))
+          await queues.pause(tenant.lane)
+          await rig.client.postBatches(tenant, recipients)
+          run.say(`${recipients.length} posted to the lane of ${tenant.rate}/s`)
+          const taken = await rig.chatProduct.count()
+          await queues.resume(tenant.lane)
+          // Not by looking all of them up again and again, which keeps the machine as busy as sending them does.
+          await rig.chatProduct.hasTaken(taken + recipients.length, (seconds + 2) * LONGEST * 1_000)
+        }
+        await queues.close()
+        const found = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+        const figures = rig.tenants.flatMap(({ rate, phoneNumberId }, n): Figure[] => {
+          const mine = new Set(recipientsOf(n, rate * (seconds + 2)))
+          const left = departuresOf(run.folder, phoneNumberId)
+          const arrived = found.ledger.flatMap(({ to, atMs }) => (mine.has(to) ? [atMs] : [])).sort((a, b) => a - b)
+          const begin = (left[0] ?? 0) + WARM_UP_MS
+          const end = (left.at(-1) ?? 0) - WARM_UP_MS
+          const within = left.filter((at) => at >= begin && at < end).length
+          return [
+            {
+              what: `mean pace of the lane of ${rate}/s over ${Math.round((end - begin) / 1_000)} s`,
+              value: (within / (end - begin)) * 1_000,
+              unit: 'messages/s',
+              ...(run.full ? { atLeast: rate * LEAST } : {}),
+              atMost: rate * 1.001 + 1_000 / (end - begin),
+            },
+            ...unheld(run, { rate, left, begin, end }),
+            // Processes that others hold up are late with what they claimed, as after a short stall.
+            ...paceFigures({ rate, left, arrived }, { inASecond: run.full ? STEADY : AFTER_STALL }),
+          ]
+        })
+        return { judgement: found.judgement, figures }
+      },
+    )
   },
 }
 

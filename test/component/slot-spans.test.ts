@@ -72,7 +72,14 @@ async function slotsOf(pace: Pace, stalls: readonly Stall[], missedOneIn = 0): P
     if (stalls.some(({ atMs, forMs }) => ms >= atMs && ms < atMs + forMs)) continue
     times.push(String((BEGIN_MS + ms) * 1_000))
   }
-  const numbers = [pace.gapUs, pace.closestUs, pace.window, pace.aheadUs.transactional, pace.lateMs * 1_000, missedOneIn]
+  const numbers = [
+    pace.gapUs,
+    pace.closestUs,
+    pace.window,
+    pace.aheadUs.transactional,
+    pace.lateMs * 1_000,
+    missedOneIn,
+  ]
   const used = z
     .array(z.coerce.number())
     .parse(await redis.eval(script + PLAY, 1, 'slots', ...numbers.map(String), ...times))
@@ -116,7 +123,14 @@ test.each([
 
 test('the same of a lane of 1,000 a second', async () => {
   const pace = paceOf(1_000)
-  const slots = await slotsOf(pace, [{ atMs: 8_000, forMs: 2_000 }, { atMs: 20_000, forMs: 300 }], 50)
+  const slots = await slotsOf(
+    pace,
+    [
+      { atMs: 8_000, forMs: 2_000 },
+      { atMs: 20_000, forMs: 300 },
+    ],
+    50,
+  )
   expect(mostWithin(slots, 10_000, pace.lateMs)).toBeLessThanOrEqual(10_000)
   expect(mostWithin(slots, 1_000, pace.lateMs)).toBeLessThanOrEqual(1_100)
 })

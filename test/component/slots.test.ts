@@ -218,7 +218,9 @@ describe('a worker', () => {
     const { clock, claims } = await claimsOf(lane, 1)
     const slot = claims[0]?.slot
     const until = performance.now() - 1
-    const ended = departure({ redis, clock }, lane, { slot, pace: soon, until }, () => Promise.reject(new Error('sent')))
+    const ended = departure({ redis, clock }, lane, { slot, pace: soon, until }, () =>
+      Promise.reject(new Error('sent')),
+    )
     expect(await ended).toBeUndefined()
   })
 
