@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Figure } from './scenario.ts'
 
 /** What a process is started with for one of prove/preload/ to be loaded into it. */
-export const preloading = (...names: ('departures' | 'clock-skew')[]): string =>
+export const preloading = (...names: ('departures' | 'clock-skew' | 'turns')[]): string =>
   names.map((name) => `--import ${fileURLToPath(new URL(`./preload/${name}.js`, import.meta.url))}`).join(' ')
 
 /** The setting under which workers note what leaves them. */

@@ -108,20 +108,22 @@ describe.each(WAYS)('sending %s', (way, n) => {
 
   test('of many gives each its own result, in their order', async () => {
     const laneway = await connect(way)
-    const items = Array.from({ length: 601 }, (_none, i) => ({ message: image(`+4917${n}${2_000_000 + i}`) }))
-    items[550] = { message: image('12') }
+    // More than one lot of jobs, and more than are requested at a time.
+    const [count, bad] = way === 'over HTTP' ? [61, 50] : [601, 550]
+    const items = Array.from({ length: count }, (_none, i) => ({ message: image(`+4917${n}${2_000_000 + i}`) }))
+    items[bad] = { message: image('12') }
     const results = await laneway.sendMany(items)
-    expect(results).toHaveLength(601)
-    expect(results.flatMap((result, i) => (result.ok ? [] : [i]))).toEqual([550])
-    expect(results[550]).toMatchObject({ ok: false, error: { code: 'invalid_request', details: [{ path: 'to' }] } })
+    expect(results).toHaveLength(count)
+    expect(results.flatMap((result, i) => (result.ok ? [] : [i]))).toEqual([bad])
+    expect(results[bad]).toMatchObject({ ok: false, error: { code: 'invalid_request', details: [{ path: 'to' }] } })
     // As a log would write it.
-    expect(JSON.parse(JSON.stringify(results[550]))).toMatchObject({
+    expect(JSON.parse(JSON.stringify(results[bad]))).toMatchObject({
       error: { name: 'LanewayRefused', message: expect.stringMatching(/^to: expected/), details: [{ path: 'to' }] },
     })
     const ids = results.flatMap((result) => (result.ok ? [result.id] : []))
-    expect(new Set(ids).size).toBe(600)
+    expect(new Set(ids).size).toBe(count - 1)
     await eventually(
-      async () => new Set((await sentTo()).filter((to) => to.startsWith(`4917${n}2`))).size === 600,
+      async () => new Set((await sentTo()).filter((to) => to.startsWith(`4917${n}2`))).size === count - 1,
       'all are sent',
     )
   })
@@ -145,7 +147,7 @@ describe.each(WAYS)('following %s', (way, n) => {
     await pauseLane(service.redis, queues, tenant.partnerLane, 'a test')
     const id = await laneway.send(image(`+49170${n}000005`))
     expect(await laneway.status(id)).toEqual({ id, status: 'queued', errorMessage: null })
-    const early = await failureOf(laneway.waitForOutcome(id, { timeoutMs: 300 }))
+    const early = await failureOf(laneway.waitForOutcome(id, { timeoutMs: 2_000 }))
     expect(early).toBeInstanceOf(LanewayTimeout)
     expect(early).toMatchObject({
       message: expect.stringMatching(/^After [\d.]+ s the message is in the state queued\.$/),
@@ -265,12 +267,11 @@ describe('over HTTP', () => {
   test('an answer that was lost is asked for again, and the message goes out once', async () => {
     let lost = 0
     const between = createServer(async (request, response) => {
-      const body = await text(request)
-      const { host: _host, connection: _connection, ...headers } = request.headers
+      const key = request.headers['idempotency-key']
       const answer = await fetch(`${service.url}${request.url}`, {
-        method: request.method ?? 'POST',
-        headers: z.record(z.string(), z.string()).parse(headers),
-        body,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': z.string().parse(key) },
+        body: await text(request),
       })
       if (lost < 2) {
         lost += 1
