@@ -16,9 +16,6 @@ import type { CampaignId } from '../campaign-id.ts'
 /** How long an add or a look may take before the caller hears that Redis is away. */
 const LIMIT_MS = 2_500
 
-/** States of BullMQ in which a job is still to be taken up. */
-const WAITING: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed'])
-
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 
 export function openCampaignQueue(redis: Redis) {
@@ -36,10 +33,12 @@ export function openCampaignQueue(redis: Redis) {
       await within(LIMIT_MS, queues[job].add(job, { v: 1, lane, number, epoch }, { jobId }))
     },
 
-    /** Whether the job is there and nobody has taken it up. */
-    async isWaiting(job: CampaignJob, id: CampaignId, epoch: number): Promise<boolean> {
+    /** Where the job waits to be taken up: in line, or for its time; undefined when it is in hand or gone. */
+    async waitsWhere(job: CampaignJob, id: CampaignId, epoch: number): Promise<'in_line' | 'for_its_time' | undefined> {
       if (redis.status !== 'ready') throw new Error('Connection is closed.')
-      return WAITING.has(await within(LIMIT_MS, queues[job].getJobState(campaignJobId(job, id, epoch))))
+      const state = await within(LIMIT_MS, queues[job].getJobState(campaignJobId(job, id, epoch)))
+      if (state === 'delayed') return 'for_its_time'
+      return state === 'waiting' || state === 'prioritized' ? 'in_line' : undefined
     },
 
     /** Has a job that waits for its time taken up now. Does nothing to one that does not wait, or is gone. */
