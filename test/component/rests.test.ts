@@ -1,12 +1,12 @@
 // Pins: after a refusal for being too much, claims of the lane or of that recipient are refused in Redis, whoever makes
 // them; one message at a time is let through after it; and nothing else notices. Real: Redis.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type MessageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { claim, proveUnsent } from '../../src/messages/store/steps.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, laneRestKey, recipientRestKey } from '../../src/redis/keys.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 
 const SECOND = 1_000
 const HOUR = 3_600 * SECOND
@@ -15,27 +15,17 @@ const ANOTHER = '491700000002'
 /** Between giving out a wait and asking again, on a busy machine. */
 const SLACK_MS = 900
 
-let server: TestRedis
 let redis: Redis
+let newLane: () => number
+let close: () => Promise<void>
 beforeAll(async () => {
-  server = await startRedis()
-  redis = connectPatient(server.url)
+  ;({ redis, newLane, close } = await startLaneRedis())
 })
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
-})
-
-let lanes = 0
-const newLane = () => (lanes += 1)
+afterAll(() => close?.())
 
 function claimOf(id: MessageId, to: string, attempt = newAttemptId(), validMs = HOUR) {
-  const about = { to, type: 'audio', text: 'x', class: 'transactional', campaign: undefined, run: undefined } as const
-  const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
-  return claim(redis, id, attempt, { ...about, validUntil: Date.now() + validMs }, times)
+  return claim(redis, id, attempt, { ...audioMessage, to, validUntil: Date.now() + validMs }, LONG_TIMES)
 }
-
-const newId = (lane: number): MessageId => ({ lane, ulid: newUlid(Date.now()) })
 
 /** Claims a new message to the recipient and returns how it may be refused. */
 async function underWay(lane: number, to: string) {

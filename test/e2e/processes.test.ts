@@ -34,7 +34,7 @@ const start = (part: 'producer' | 'worker' | 'simulator', extra: Record<string, 
 
 /** The address that a part says it listens on. */
 async function addressOf(part: ReturnType<typeof start>): Promise<string> {
-  return eventually(async () => /"url":"(http:[^"]+)"/.exec(part.stdout())?.[1], 'it says where it listens')
+  return eventually(async () => /"url":"(http:[^"]+)"/.exec(part.stdout())?.[1], 'it says where it listens', 60_000)
 }
 
 const startSimulator = () =>

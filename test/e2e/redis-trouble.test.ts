@@ -132,52 +132,58 @@ for (const part of ['worker', 'producer'] as const) {
   })
 }
 
-testOnRig('a worker with a message in flight waits for its Redis as long as a stop may take, then leaves it to others', async (rig) => {
-  const simulator = await addressOf(startSimulator(rig))
-  const url = await addressOf(rig.start('producer'))
-  const caller = { base_url: url, api_key: await account(rig, simulator) }
-  const worker = rig.start('worker')
-  await hasStarted(worker)
-  const id = await sendImage(caller, ANSWERS_AFTER_2_S)
-  await becomes(caller, id, 'sending')
-  await rig.redis.kill9()
-  const end = await stopped(worker)
-  expect(end).toMatchObject({ code: 0, signal: null })
-  expect(end.ms).toBeLessThan(STOP_LIMIT_MS)
-  expect(worker.stdout()).toMatch(/"messages":1,"msg":"stop\.left_in_hand"/)
+testOnRig(
+  'a worker with a message in flight waits for its Redis as long as a stop may take, then leaves it to others',
+  async (rig) => {
+    const simulator = await addressOf(startSimulator(rig))
+    const url = await addressOf(rig.start('producer'))
+    const caller = { base_url: url, api_key: await account(rig, simulator) }
+    const worker = rig.start('worker')
+    await hasStarted(worker)
+    const id = await sendImage(caller, ANSWERS_AFTER_2_S)
+    await becomes(caller, id, 'sending')
+    await rig.redis.kill9()
+    const end = await stopped(worker)
+    expect(end).toMatchObject({ code: 0, signal: null })
+    expect(end.ms).toBeLessThan(STOP_LIMIT_MS)
+    expect(worker.stdout()).toMatch(/"messages":1,"msg":"stop\.left_in_hand"/)
 
-  await rig.redis.restart()
-  await eventually(async () => (await statusOf(caller, id)) === 'sending', 'Redis is back', 60_000)
-  rig.start('worker')
-  // It was sent, nobody wrote that down, and at_least_once sends it once more, flagged.
-  await becomes(caller, id, 'delivered')
-})
+    await rig.redis.restart()
+    await eventually(async () => (await statusOf(caller, id)) === 'sending', 'Redis is back', 60_000)
+    rig.start('worker')
+    // It was sent, nobody wrote that down, and at_least_once sends it once more, flagged.
+    await becomes(caller, id, 'delivered')
+  },
+)
 
-testOnRig('on a full Redis worker and producer start, say so in one line, and work once there is memory', async (rig) => {
-  const simulator = await addressOf(startSimulator(rig))
-  const key = await account(rig, simulator)
-  await rig.configure('maxmemory', '1mb')
-  const [producer, worker] = [rig.start('producer'), rig.start('worker')]
-  const url = await addressOf(producer)
-  await hasStarted(worker)
-  const caller = { base_url: url, api_key: key }
-  for (const part of [producer, worker]) {
-    expect(part.stdout().match(/"msg":"redis\.full"/g)).toHaveLength(1)
-    expect(part.stderr()).toBe('')
-  }
-  const refused = await call(`${url}/sendservicemessages/sendmessages`, {
-    api_key: key,
-    messaging_product: 'chatapp',
-    recipient_type: 'individual',
-    to: '+491700000001',
-    type: 'audio',
-    audio: { link: 'https://example.com/a.ogg' },
-  })
-  expect(refused.status).toBe(503)
+testOnRig(
+  'on a full Redis worker and producer start, say so in one line, and work once there is memory',
+  async (rig) => {
+    const simulator = await addressOf(startSimulator(rig))
+    const key = await account(rig, simulator)
+    await rig.configure('maxmemory', '1mb')
+    const [producer, worker] = [rig.start('producer'), rig.start('worker')]
+    const url = await addressOf(producer)
+    await hasStarted(worker)
+    const caller = { base_url: url, api_key: key }
+    for (const part of [producer, worker]) {
+      expect(part.stdout().match(/"msg":"redis\.full"/g)).toHaveLength(1)
+      expect(part.stderr()).toBe('')
+    }
+    const refused = await call(`${url}/sendservicemessages/sendmessages`, {
+      api_key: key,
+      messaging_product: 'chatapp',
+      recipient_type: 'individual',
+      to: '+491700000001',
+      type: 'audio',
+      audio: { link: 'https://example.com/a.ogg' },
+    })
+    expect(refused.status).toBe(503)
 
-  await rig.configure('maxmemory', '0')
-  const id = await eventually(async () => sendImage(caller).catch(() => undefined), 'a message is taken', 60_000)
-  await becomes(caller, id, 'delivered')
-  await eventually(async () => (await fetch(`${url}/readyz`)).status === 200, 'the worker is known', 60_000)
-  for (const part of [producer, worker]) expect(await stopped(part)).toMatchObject({ code: 0 })
-})
+    await rig.configure('maxmemory', '0')
+    const id = await eventually(async () => sendImage(caller).catch(() => undefined), 'a message is taken', 60_000)
+    await becomes(caller, id, 'delivered')
+    await eventually(async () => (await fetch(`${url}/readyz`)).status === 200, 'the worker is known', 60_000)
+    for (const part of [producer, worker]) expect(await stopped(part)).toMatchObject({ code: 0 })
+  },
+)
