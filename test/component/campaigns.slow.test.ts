@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 let service: CampaignService
 
 beforeAll(async () => {
-  service = await startCampaigns({ env: { LANEWAY_SEND_TIMEOUT_SECONDS: '2' } })
+  service = await startCampaigns()
 })
 afterAll(() => service?.close())
 

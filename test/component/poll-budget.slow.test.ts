@@ -146,7 +146,7 @@ testAlone('a lane with more to ask than its budget allows keeps no other lane wa
   const quiet = 1_999
   const [only] = await sentOn(rig.redis, quiet, 1)
   rig.workers[0]?.follow(quiet)
-  await eventually(async () => upstream.polls.includes(only?.to ?? ''), 'the quiet lane is polled')
+  await eventually(async () => upstream.polls.includes(only?.to ?? ''), 'the quiet lane is polled', 15_000)
 })
 
 testOnRig(
