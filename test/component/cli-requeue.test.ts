@@ -96,6 +96,17 @@ test('over several accounts it needs --yes, and --detach only names the job', as
   await eventually(async () => (await stateOf(failed)) === 'read', 'it is sent')
 })
 
+test('an account or a campaign that does not exist is an error and not no match', async () => {
+  expect(await cli('--account', '987654', '--state', 'failed', '--dry-run')).toMatchObject({
+    code: 1,
+    stderr: 'Account 987654 does not exist, see `accounts list`.\n',
+  })
+  expect(await cli('--campaign', 'cmp_1_987654', '--dry-run')).toMatchObject({
+    code: 1,
+    stderr: 'There is no campaign cmp_1_987654; see `campaigns list`.\n',
+  })
+})
+
 test('a sender that does not exist is an error, and so is a time without a zone', async () => {
   expect(await cli('requeue', '--sender', 'nobody', '--dry-run')).toMatchObject({
     code: 1,
