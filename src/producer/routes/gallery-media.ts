@@ -3,6 +3,7 @@
 import type { Response } from 'express'
 import { contentPath } from '../../gallery/store/content.ts'
 import { findFileByToken, type GalleryFile } from '../../gallery/store/files.ts'
+import { hasHungUp } from '../answer.ts'
 import { ApiError, internal, notFound } from '../errors.ts'
 import type { Answer, Call, Route } from '../route.ts'
 import type { GalleryDeps } from './gallery-route.ts'
@@ -46,10 +47,10 @@ function send(response: Response, file: GalleryFile, dataDir: string): Promise<v
   })
   return new Promise((resolve, reject) => {
     response.sendFile(contentPath(file.hash), { root: dataDir, cacheControl: false, lastModified: false }, (error) => {
-      // Once the head is out, nothing else can be answered. Mostly it is the client that hung up, which is known here
-      // before the response is: its headers can no longer be touched, and an error thrown here would end the process.
+      // Once the head is out, or the client has gone, nothing can be answered: the headers can no longer be touched, and
+      // an error thrown here would end the process.
       if (!error) resolve()
-      else if (response.headersSent || response.destroyed) {
+      else if (response.headersSent || hasHungUp(response)) {
         response.destroy()
         resolve()
       } else reject(refusal(error, response))

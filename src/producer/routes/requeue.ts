@@ -13,6 +13,7 @@ import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
 import { hasFilter, requeueOrder } from '../../requeue/accept-requeue.ts'
+import { createDryRuns, type DryRuns } from '../../requeue/dry-runs.ts'
 import { REQUEUE_STATES } from '../../requeue/filter.ts'
 import {
   findRequeueJob,
@@ -20,12 +21,11 @@ import {
   newRequeueJobId,
   type RequeueCounts,
   type RequeueJob,
-  type RequeueOrder,
   totalOf,
 } from '../../requeue/jobs.ts'
+import { MOST_OPEN, openRequeue } from '../../requeue/open-jobs.ts'
 import type { RequeueQueue } from '../../requeue/queue.ts'
-import { countMatching } from '../../requeue/search.ts'
-import { invalid, notFound } from '../errors.ts'
+import { ApiError, invalid, notFound } from '../errors.ts'
 import { fieldsOf } from '../fields.ts'
 import type { Access, Answer, Call, Route } from '../route.ts'
 
@@ -54,20 +54,20 @@ const requeueBody = z.strictObject({
 })
 
 export function requeueRoutes(deps: RequeueDeps): Route[] {
-  const counting = createCounter(deps)
+  const dryRuns = createDryRuns(deps)
   return [
     {
       method: 'post',
       path: '/messages/requeue',
       access,
       body: { as: 'json' },
-      handle: (call) => requeue(deps, counting, call),
+      handle: (call) => requeue(deps, dryRuns, call),
     },
     { method: 'get', path: '/jobs/:id', access, body: { as: 'ignored' }, handle: (call) => showJob(deps.redis, call) },
   ]
 }
 
-async function requeue({ redis, requeues }: RequeueDeps, counting: Counter, call: Call): Promise<Answer> {
+async function requeue({ redis, requeues }: RequeueDeps, dryRuns: DryRuns, call: Call): Promise<Answer> {
   const { all, dry_run, since: sinceMs, until: untilMs, ...rest } = fieldsOf(requeueBody, call.body)
   const { account } = call.caller
   const request = { ...rest, sinceMs, untilMs }
@@ -78,7 +78,9 @@ async function requeue({ redis, requeues }: RequeueDeps, counting: Counter, call
   const nowMs = await redisNowMs(redis)
   const order = await requeueOrder(redis, account, request, nowMs)
   if (dry_run) {
-    const counts = await counting(order, () => !call.request.socket.destroyed)
+    // Nothing is counted for a client that has hung up.
+    const counts = await dryRuns.count(account, order, () => !call.request.socket.destroyed)
+    if (counts === undefined) throw tooMany('Dry runs of this account are under way; ask again when one has answered.')
     const data = { matched: matchedOf(counts), ...blocked(counts) }
     return { body: { status: true, message: 'nothing was changed', data } }
   }
@@ -91,24 +93,15 @@ async function requeue({ redis, requeues }: RequeueDeps, counting: Counter, call
     refuseOtherBody(kept, digest)
     id = kept.id
   }
+  if (!(await openRequeue(redis, account, id, nowMs))) {
+    throw tooMany(`${MOST_OPEN} requeue jobs of this account are not done yet; wait until one of them is.`)
+  }
   await requeues.start(id, { account, order, nowMs })
   return { status: 202, body: { status: true, message: 'queued', data: { job_id: id, status_url: `/jobs/${id}` } } }
 }
 
-type Counter = (order: RequeueOrder, isWanted: () => boolean) => Promise<RequeueCounts>
-
-/**
- * Counts for one request after the other: each reads every record that may match, and sending comes first. Nothing is
- * counted for a client that has hung up, or those that ask again and again would keep all others waiting.
- */
-function createCounter(deps: RequeueDeps): Counter {
-  let last: Promise<unknown> = Promise.resolve()
-  return (order, isWanted) => {
-    const counted = last.then(() => countMatching(deps, order, isWanted))
-    last = counted.catch(() => {})
-    return counted
-  }
-}
+const tooMany = (message: string): ApiError =>
+  new ApiError(429, 'too_many_requeues', message, { headers: { 'Retry-After': '5' } })
 
 async function showJob(redis: Redis, { params, caller }: Call): Promise<Answer> {
   const id = params.id ?? ''
