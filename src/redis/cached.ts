@@ -26,6 +26,7 @@ export function recently<A extends readonly Key[], V extends NonNullable<unknown
         ttl: keptMs,
         // The clock is read at each look: within one turn of the event loop seconds may pass.
         ttlResolution: 0,
+        perf: performance,
         fetchMethod: (_key, _stale, { context }) => read(redis, ...context.args),
       })
     connections.set(redis, kept)

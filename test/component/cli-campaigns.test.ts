@@ -113,5 +113,8 @@ test('a campaign that is not there, and an id that is none', async () => {
 
 test('a state that there is not is named with those that there are', async () => {
   const wrong = await cli('list', '--account', String(service.tenant.account), '--state', 'done,gone')
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--state: expected one or more of draft, /) })
+  expect(wrong).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^error: --state: expected one or more of draft, /),
+  })
 })

@@ -280,7 +280,7 @@ describe('keys', () => {
     expect(await findCredential(redis, made.key)).toMatchObject({ revoked: true })
     expect(await cli('keys', 'revoke', 'key_000000000000')).toMatchObject({
       code: 1,
-      stderr: 'There is no key key_000000000000; see `keys list --account <id>`.\n',
+      stderr: 'error: There is no key key_000000000000; see `keys list --account <id>`.\n',
     })
   })
 
@@ -422,7 +422,7 @@ test('an account that does not exist is an error wherever a list is narrowed to 
   for (const list of ['lanes', 'senders', 'keys', 'campaigns']) {
     expect(await cli(list, 'list', '--account', '987654')).toMatchObject({
       code: 1,
-      stderr: 'Account 987654 does not exist, see `accounts list`.\n',
+      stderr: 'error: Account 987654 does not exist, see `accounts list`.\n',
     })
   }
 })
@@ -430,6 +430,6 @@ test('an account that does not exist is an error wherever a list is narrowed to 
 test('a sender is asked for by its own number, not by that of a lane', async () => {
   expect(await cli('senders', 'remove', 'extra')).toMatchObject({
     code: 2,
-    stderr: '<id>: expected the number of a sender in the column ID of `senders list`, got "extra".\n',
+    stderr: 'error: <id>: expected the number of a sender in the column ID of `senders list`, got "extra".\n',
   })
 })
