@@ -12,7 +12,6 @@ import { sharedQueuePrefix } from '../../redis/keys.ts'
 import { inTime, openQueue } from '../../redis/open-queue.ts'
 import type { CampaignId } from '../campaign-id.ts'
 
-
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 
 export function openCampaignQueue(redis: Redis) {
