@@ -9,7 +9,7 @@ import { newUlid } from '../../src/messages/message-id.ts'
 import { takePolls } from '../../src/messages/store/status-polls.ts'
 import { sharedDelayedKey } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { pollKey, pollRestKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
+import { nextPollKey, pollKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { type Partner, startPartner, statusAnswer } from '../support/partner.ts'
 import { sentOn, startPoller } from '../support/polls.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -194,7 +194,7 @@ test('a message that was not asked about within its day is given up without a po
   await redis.zadd(pollKey(lane), ...overdue.flatMap((ulid) => [Date.now() - POLL_FOR_MS - 1_000, ulid]))
   const taken = await takePolls(redis, lane, 80, 10_000)
   expect(taken).toEqual({ ulids: [], waitMs: undefined, isFull: false })
-  expect(await redis.exists(pollKey(lane), pollRestKey(lane))).toBe(0)
+  expect(await redis.exists(pollKey(lane), nextPollKey(lane))).toBe(0)
 })
 
 test('a lane whose job is on no list of the queue any more is polled again', async () => {

@@ -5,7 +5,7 @@ import { type MessageId, newAttemptId, newUlid } from '../../src/messages/messag
 import { readMessage } from '../../src/messages/store/records.ts'
 import { claim, markNotSent } from '../../src/messages/store/steps.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { lanePrefix, laneRestKey, recipientRestKey } from '../../src/redis/keys.ts'
+import { laneCooldownKey, lanePrefix, recipientCooldownKey } from '../../src/redis/keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 const SECOND = 1_000
@@ -54,8 +54,10 @@ async function underWay(lane: number, to: string) {
 
 /** As if so much time had passed for a recipient. */
 async function later(lane: number, to: string, ms: number): Promise<void> {
-  const [rest = 0, next = 0, ...others] = ((await redis.get(recipientRestKey(lane, to))) ?? '').split(' ').map(Number)
-  await redis.set(recipientRestKey(lane, to), [rest - ms, next - ms, ...others].join(' '), 'KEEPTTL')
+  const [rest = 0, next = 0, ...others] = ((await redis.get(recipientCooldownKey(lane, to))) ?? '')
+    .split(' ')
+    .map(Number)
+  await redis.set(recipientCooldownKey(lane, to), [rest - ms, next - ms, ...others].join(' '), 'KEEPTTL')
 }
 
 describe('a recipient', () => {
@@ -121,16 +123,16 @@ describe('a recipient', () => {
     await (await underWay(lane, ONE)).refused(30 * SECOND)
     expect(await claimOf(newId(lane), ONE, undefined, 5 * SECOND)).toMatchObject({ verdict: 'recipient_rests' })
     await later(lane, ONE, 29_500)
-    const before = await redis.get(recipientRestKey(lane, ONE))
+    const before = await redis.get(recipientCooldownKey(lane, ONE))
     const early = await claimOf(newId(lane), ONE)
     expect('waitMs' in early && early.waitMs).toBeLessThanOrEqual(500)
-    expect(await redis.get(recipientRestKey(lane, ONE))).toBe(before)
+    expect(await redis.get(recipientCooldownKey(lane, ONE))).toBe(before)
   })
 
   test('that is not refused any more is forgotten', async () => {
     const lane = newLane()
     await (await underWay(lane, ONE)).refused()
-    const ttl = await redis.pttl(recipientRestKey(lane, ONE))
+    const ttl = await redis.pttl(recipientCooldownKey(lane, ONE))
     expect(ttl).toBeGreaterThan(60 * SECOND - SLACK_MS)
     expect(ttl).toBeLessThanOrEqual(62 * SECOND)
   })
@@ -159,7 +161,7 @@ describe('a lane', () => {
     const lane = newLane()
     const burst = await Promise.all([1, 2, 3].map(() => underWay(lane, ONE)))
     for (const [i, seconds] of [5, 30, 1].entries()) await burst[i]?.throttled(seconds * SECOND)
-    expect(await redis.pttl(laneRestKey(lane))).toBeGreaterThan(30 * SECOND - SLACK_MS)
+    expect(await redis.pttl(laneCooldownKey(lane))).toBeGreaterThan(30 * SECOND - SLACK_MS)
     expect(await claimOf(newId(lane), ONE)).toMatchObject({ verdict: 'lane_rests' })
   })
 
