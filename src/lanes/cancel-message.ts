@@ -9,7 +9,7 @@ import { jobKey } from '../messages/store/steps.ts'
 import { JOB } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
-import { campaignPrefix, endedBadlyKey, messageKey, openKey, queuedAgainKey } from '../redis/keys.ts'
+import { campaignPrefix, inDoubtKey, messageKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
 import type { LaneQueues } from './queues.ts'
 
 const cancelScript = defineMessageScript(import.meta.url, 'message-cancel')
@@ -51,8 +51,8 @@ export async function cancelStep(redis: Redis, id: MessageId, retentionMs: numbe
       redis,
       {
         record: messageKey(lane, ulid),
-        inDoubt: openKey(lane),
-        requeueable: endedBadlyKey(lane),
+        inDoubt: inDoubtKey(lane),
+        requeueable: requeueableKey(lane),
         job: jobKey(id),
         queuedAgain: queuedAgainKey(lane),
       },

@@ -8,7 +8,7 @@ import { newMessageOf, newRecordFields } from '../messages/store/record-format.t
 import { JOB, laneBacklogKeys, laneJobKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
-import { campaignPrefix, endedBadlyKey, laneClearedByKey, messageKey, queuedAgainKey } from '../redis/keys.ts'
+import { campaignPrefix, laneClearedByKey, messageKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
 /** Jobs that are read at a time, and of those how many are judged in one step: Redis serves nobody else for some 2 ms. */
@@ -100,7 +100,7 @@ export async function clearPage(
         redis,
         {
           waiting: key,
-          requeueable: endedBadlyKey(lane),
+          requeueable: requeueableKey(lane),
           clearedBy: laneClearedByKey(lane, of),
           queuedAgain: queuedAgainKey(lane),
         },

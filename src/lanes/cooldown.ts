@@ -6,7 +6,7 @@ import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { isHeldByHand, laneLimiterKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { laneRestKey, laneRestReasonKey } from '../redis/keys.ts'
+import { laneCooldownKey, laneCooldownReasonKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
 export interface LaneCooldown {
@@ -24,7 +24,7 @@ const counted = z.coerce.number().nullable()
 
 /** The cooldown that the lane is in, or undefined. */
 export async function laneCooldown(redis: Redis, lane: number, nowMs: number): Promise<LaneCooldown | undefined> {
-  const [rest, reason] = await Promise.all([redis.get(laneRestKey(lane)), redis.get(laneRestReasonKey(lane))])
+  const [rest, reason] = await Promise.all([redis.get(laneCooldownKey(lane)), redis.get(laneCooldownReasonKey(lane))])
   const until = Number(rest ?? 0)
   if (until <= nowMs) return undefined
   const at = reason?.indexOf('|') ?? -1
@@ -35,7 +35,7 @@ export async function laneCooldown(redis: Redis, lane: number, nowMs: number): P
 
 /** Begins a cooldown of `ms` from now, unless the lane is in one that ends later. Works on a full Redis. */
 export async function coolLane(redis: Redis, lane: number, ms: number, problem: Problem): Promise<void> {
-  await restScript(redis, { cooldown: laneRestKey(lane) }, { ms, reason: `${problem.code}|${problem.sentence}` })
+  await restScript(redis, { cooldown: laneCooldownKey(lane) }, { ms, reason: `${problem.code}|${problem.sentence}` })
 }
 
 /** Ends the lane's cooldown: the next claim may go. Workers that wait for it notice within seconds. */
@@ -44,5 +44,5 @@ export async function endLaneCooldown(redis: Redis, lane: number): Promise<void>
   // Of the limit only what is no window of the pace: deleting that would let the lane send twice as fast for a moment.
   const limit = counted.parse(await redis.get(limiter))
   const isCooling = limit !== null && isHeldByHand(limit)
-  await redis.del(laneRestKey(lane), laneRestReasonKey(lane), ...(isCooling ? [limiter] : []))
+  await redis.del(laneCooldownKey(lane), laneCooldownReasonKey(lane), ...(isCooling ? [limiter] : []))
 }

@@ -6,9 +6,9 @@ import { laneBacklogKeys, laneLimiterKey, laneMetaKey } from '../redis/bullmq-la
 import type { Redis } from '../redis/connect.ts'
 import {
   awakeCampaignsKey,
-  laneRestKey,
+  inDoubtKey,
+  laneCooldownKey,
   messageKey,
-  openKey,
   pollKey,
   queuedAgainKey,
   rootKeys,
@@ -63,8 +63,8 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
     ...laneBacklogKeys(lane),
     meta: laneMetaKey(lane),
     limiter: laneLimiterKey(lane),
-    cooldown: laneRestKey(lane),
-    inDoubt: openKey(lane),
+    cooldown: laneCooldownKey(lane),
+    inDoubt: inDoubtKey(lane),
     queuedAgain: queuedAgainKey(lane),
     polls: pollKey(lane),
     awakeCampaigns: awakeCampaignsKey(lane),
@@ -97,7 +97,8 @@ export async function allLanes(redis: Redis): Promise<number[]> {
 /** Which list of the sweep: attempts in doubt, or messages queued again whose job may be gone. */
 export type SweepList = 'in_doubt' | 'queued_again'
 
-const listKey = (list: SweepList, lane: number): string => (list === 'in_doubt' ? openKey(lane) : queuedAgainKey(lane))
+const listKey = (list: SweepList, lane: number): string =>
+  list === 'in_doubt' ? inDoubtKey(lane) : queuedAgainKey(lane)
 
 /** ULIDs of messages whose time to be looked at has come, the oldest first. */
 export async function overdueMessages(
@@ -112,7 +113,7 @@ export async function overdueMessages(
 
 /** How many messages of the lane a decision is still to be made about. */
 export const undecided = async (redis: Redis, lane: number): Promise<number> =>
-  (await redis.zcard(openKey(lane))) + (await redis.zcard(queuedAgainKey(lane)))
+  (await redis.zcard(inDoubtKey(lane))) + (await redis.zcard(queuedAgainKey(lane)))
 
 /** Messages that are queued again are looked at at this time (epoch ms), unless they were claimed meanwhile. */
 export async function lookAgain(redis: Redis, lane: number, ulids: readonly string[], atMs: number): Promise<void> {
@@ -126,13 +127,13 @@ export async function putOff(redis: Redis, list: SweepList, lane: number, ulid: 
 
 /** Puts a message on the list where its state belongs, in one step with reading it; on none when nothing is left to do. */
 export async function fileMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
-  const keys = { record: messageKey(lane, ulid), inDoubt: openKey(lane), queuedAgain: queuedAgainKey(lane) }
+  const keys = { record: messageKey(lane, ulid), inDoubt: inDoubtKey(lane), queuedAgain: queuedAgainKey(lane) }
   await fileScript(redis, keys, { ulid })
 }
 
 /** Nothing can be decided about a message: its sender is gone. */
 export async function dropMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
-  await Promise.all([redis.zrem(openKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
+  await Promise.all([redis.zrem(inDoubtKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
 }
 
 /** When the earliest status poll of a lane is due (epoch ms). */

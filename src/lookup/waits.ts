@@ -7,7 +7,7 @@ import { type MessageId, messageId } from '../messages/message-id.ts'
 import { laneBacklogKeys, laneMetaKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
-import { recipientRestKey } from '../redis/keys.ts'
+import { recipientCooldownKey } from '../redis/keys.ts'
 
 export interface Waits {
   why: 'lane_paused' | 'lane_cooldown' | 'recipient_cooldown' | 'pace'
@@ -50,7 +50,7 @@ async function recipientCooldown(
   { id, to }: { id: MessageId; to: string },
   now: number,
 ): Promise<Waits | undefined> {
-  const rest = await redis.get(recipientRestKey(id.lane, to))
+  const rest = await redis.get(recipientCooldownKey(id.lane, to))
   if (rest === null) return undefined
   const [end = 0, next = 0] = rest.split(' ').map(Number)
   const turn = await ownTurn(redis, id)

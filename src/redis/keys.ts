@@ -65,27 +65,27 @@ export const inboundKey = (account: number, providerMessageId: string): string =
 export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
-/** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
-export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
+/** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. Named as the first version did. */
+export const inDoubtKey = (lane: number): string => `${lanePrefix(lane)}:open`
 /** ZSET ulid → time (ms) at which the sweep must make sure that it has a job: queued again and not claimed since. */
 export const queuedAgainKey = (lane: number): string => `${lanePrefix(lane)}:queued-again`
 /** STRING: how often the lane was reopened because nothing left it, within a week of the last time. */
 export const reopenedKey = (lane: number): string => `${lanePrefix(lane)}:reopened`
-/** HASH ulid → how many workers died while they ran its job as a suspect, see worker/crash-quarantine.ts. */
-export const loneRunsKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
+/** HASH ulid → how many workers died while they ran its job alone, see worker/crash-quarantine.ts. */
+export const isolatedRetriesKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
 /** ZSET ulid → time (ms) of the next status poll. */
 export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
 /** ZSET ulid → time (ms) at which its lease ends: status polls under way, at most 20. */
 export const pollingKey = (lane: number): string => `${lanePrefix(lane)}:polling`
 /** STRING: when the next status poll of the lane may leave (ms); expires at that time. */
-export const pollRestKey = (lane: number): string => `${lanePrefix(lane)}:poll-rest`
+export const nextPollKey = (lane: number): string => `${lanePrefix(lane)}:poll-rest`
 
 /** STRING: when the rest of a lane ends (ms), see messages/store/scripts/message-cooldowns.lua. */
-export const laneRestKey = (lane: number): string => `${lanePrefix(lane)}:rest`
+export const laneCooldownKey = (lane: number): string => `${lanePrefix(lane)}:rest`
 /** STRING `code|sentence`: what began the rest of a lane; ends with it. message-cooldowns.lua appends `-reason` itself. */
-export const laneRestReasonKey = (lane: number): string => `${laneRestKey(lane)}-reason`
+export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKey(lane)}-reason`
 /** STRING: the rest of one recipient of the lane, by its digits. */
-export const recipientRestKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
+export const recipientCooldownKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
 
 /** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
 export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`
@@ -95,8 +95,8 @@ export const laneClearedByKey = (lane: number, of: string): string => `${lanePre
 /** STRING that is there while a message waits before it may be claimed again: its expiry is the end of the wait. */
 export const messageWaitKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:wait:${ulid}`
 
-/** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
-export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
+/** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. Named as the first version did. */
+export const requeueableKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
 /** HASH: how far a job that sends messages again is on this lane: cursor and counts. */
 export const requeueProgressKey = (lane: number, job: string): string => `${lanePrefix(lane)}:requeue:${job}`
 /** HASH of one job that sends messages again: what it was asked for, and whether it is done. */

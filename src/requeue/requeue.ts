@@ -19,7 +19,7 @@ import { readMessage } from '../messages/store/records.ts'
 import type { Redis } from '../redis/connect.ts'
 import { BrokenRecordError, jsonText } from '../redis/corrupt-record.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
-import { campaignPrefix, endedBadlyKey, messageKey, queuedAgainKey, requeueProgressKey } from '../redis/keys.ts'
+import { campaignPrefix, messageKey, queuedAgainKey, requeueableKey, requeueProgressKey } from '../redis/keys.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
 
@@ -178,7 +178,7 @@ export async function requeueStep(
       {
         record: messageKey(lane, ulid),
         queuedAgain: queuedAgainKey(lane),
-        requeueable: endedBadlyKey(lane),
+        requeueable: requeueableKey(lane),
         progress: requeueProgressKey(lane, job?.id ?? '-'),
       },
       {

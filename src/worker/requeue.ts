@@ -13,7 +13,6 @@ import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
 import { retryDeadLetter } from '../requeue/dead-letters.ts'
-import { LISTS } from '../requeue/ended-badly.ts'
 import {
   advance,
   findRequeueJob,
@@ -25,6 +24,7 @@ import {
 } from '../requeue/jobs.ts'
 import { closeRequeue } from '../requeue/open-jobs.ts'
 import { putBack } from '../requeue/requeue.ts'
+import { LISTS } from '../requeue/requeueable.ts'
 import { beginning, type Cursor, countOf, type Page, readPage } from '../requeue/search.ts'
 import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
 

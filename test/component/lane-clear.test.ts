@@ -13,7 +13,7 @@ import { readMessage } from '../../src/messages/store/records.ts'
 import { claim, markNotSent } from '../../src/messages/store/steps.ts'
 import { laneBacklogKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { redisNowMs } from '../../src/redis/heartbeats.ts'
-import { endedBadlyKey, laneClearedByKey, lanePrefix, messageKey, openKey } from '../../src/redis/keys.ts'
+import { inDoubtKey, laneClearedByKey, lanePrefix, messageKey, requeueableKey } from '../../src/redis/keys.ts'
 import { createClearing } from '../../src/worker/clear-lanes.ts'
 import { silentLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -87,7 +87,7 @@ describe('a fresh message', () => {
     await queued(lane, 1, { from: 9_001 })
     await queues.resume(lane)
     await eventually(() => arrived('491700009001'), 'the fresh message arrives', SOON_MS)
-    await eventually(async () => (await service.redis.zcard(endedBadlyKey(lane))) === 2_000, 'all have expired')
+    await eventually(async () => (await service.redis.zcard(requeueableKey(lane))) === 2_000, 'all have expired')
     for (const { ulid } of expired.filter((_, n) => n % 100 === 0)) {
       expect(await recordOf(lane, ulid)).toMatchObject({ state: 'expired', story: ['x'], attempt: '' })
     }
@@ -129,7 +129,7 @@ describe('a page', () => {
     )
     expect(one).toMatchObject({ s: 'x', k: 'audio', y: 't', p: JSON.stringify(cleared.payload) })
     expect({ ...one, p: '' }).toEqual({ ...other, p: '' })
-    expect(await service.redis.zrange(endedBadlyKey(lane), '0', '-1')).toEqual(
+    expect(await service.redis.zrange(requeueableKey(lane), '0', '-1')).toEqual(
       expect.arrayContaining([cleared.ulid, claimed.ulid]),
     )
     expect(await service.redis.exists(laneJobKey(lane, cleared.id))).toBe(0)
@@ -176,7 +176,7 @@ describe('a page', () => {
     expect(await page(lane, 'campaign')).toEqual({ seen: 1, expired: 0, stopped: 1 })
     expect(await recordOf(lane, message.ulid)).toMatchObject({ state: 'cancelled', story: ['c', 'u', 'k'] })
     expect(await readCounts(service.redis, campaign)).toEqual({ cancelled: 1 })
-    expect(await service.redis.zscore(openKey(lane), message.ulid)).toBeNull()
+    expect(await service.redis.zscore(inDoubtKey(lane), message.ulid)).toBeNull()
   })
 
   test('leaves a job that cannot be read where it is', async () => {

@@ -16,7 +16,7 @@ import {
   resolveUnconfirmed,
 } from '../../src/messages/store/steps.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { endedBadlyKey, lanePrefix, messageKey, openKey, pollKey, queuedAgainKey } from '../../src/redis/keys.ts'
+import { inDoubtKey, lanePrefix, messageKey, pollKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueStep } from '../../src/requeue/requeue.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -125,7 +125,7 @@ async function compare(lane: number, { validUntil, steps }: Life): Promise<void>
 
 async function expectLists(id: MessageId, state: State): Promise<void> {
   const [open, again, badly, poll] = await Promise.all(
-    [openKey(id.lane), queuedAgainKey(id.lane), endedBadlyKey(id.lane), pollKey(id.lane)].map((key) =>
+    [inDoubtKey(id.lane), queuedAgainKey(id.lane), requeueableKey(id.lane), pollKey(id.lane)].map((key) =>
       redis.zscore(key, id.ulid),
     ),
   )
@@ -155,7 +155,7 @@ test('a message held by another attempt is decided once the request of that one 
   const times = { lostAfterMs: 70_000, evidenceWaitMs: 0, retentionMs: 3_600_000 }
   await claim(redis, id, 'AAAAAA', message, times)
   expect(await claim(redis, id, 'BBBBBB', message, times)).toMatchObject({ verdict: 'held', state: 'unconfirmed' })
-  const decidedInMs = Number(await redis.zscore(openKey(id.lane), id.ulid)) - Date.now()
+  const decidedInMs = Number(await redis.zscore(inDoubtKey(id.lane), id.ulid)) - Date.now()
   expect(decidedInMs).toBeGreaterThan(60_000)
   expect(decidedInMs).toBeLessThanOrEqual(65_000)
 })
@@ -214,7 +214,7 @@ test('a failure while another attempt is known to be sent is told in the history
   // The provider's id was that of the attempt that failed.
   expect(record).toMatchObject({ state: 'sent', attempt: 'AAAAAA', providerId: undefined, problem: undefined })
   expect(record?.history.split('|').at(-1)).toMatch(/^f[0-9a-z]+,131026$/)
-  expect(await redis.zscore(endedBadlyKey(id.lane), id.ulid)).toBeNull()
+  expect(await redis.zscore(requeueableKey(id.lane), id.ulid)).toBeNull()
 })
 
 test('steps that write down what happened work on a full Redis; a claim is refused there', async () => {

@@ -9,7 +9,7 @@ import { newUlid } from '../../src/messages/message-id.ts'
 import { takePolls } from '../../src/messages/store/status-polls.ts'
 import { sharedDelayedKey } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient } from '../../src/redis/connect.ts'
-import { pollKey, pollRestKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
+import { nextPollKey, pollKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { type Partner, startPartner, statusAnswer } from '../support/partner.ts'
 import { sentOn, startPoller } from '../support/polls.ts'
 import { startRedis } from '../support/redis.ts'
@@ -212,7 +212,7 @@ testOnRig('a message that was not asked about within its day is given up without
   await rig.redis.zadd(pollKey(LANE), ...overdue.flatMap((ulid) => [Date.now() - POLL_FOR_MS - 1_000, ulid]))
   const taken = await takePolls(rig.redis, LANE, 80, 10_000)
   expect(taken).toEqual({ ulids: [], waitMs: undefined, isFull: false })
-  expect(await rig.redis.exists(pollKey(LANE), pollRestKey(LANE))).toBe(0)
+  expect(await rig.redis.exists(pollKey(LANE), nextPollKey(LANE))).toBe(0)
 })
 
 testOnRig('a lane whose job is on no list of the queue any more is polled again', async (rig) => {

@@ -5,7 +5,7 @@ import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { claim, markNotSent } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { lanePrefix, laneRestKey, recipientRestKey } from '../../src/redis/keys.ts'
+import { laneCooldownKey, lanePrefix, recipientCooldownKey } from '../../src/redis/keys.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 
 const SECOND = 1_000
@@ -50,8 +50,10 @@ async function underWay(lane: number, to: string) {
 
 /** As if so much time had passed for a recipient. */
 async function later(lane: number, to: string, ms: number): Promise<void> {
-  const [rest = 0, next = 0, ...others] = ((await redis.get(recipientRestKey(lane, to))) ?? '').split(' ').map(Number)
-  await redis.set(recipientRestKey(lane, to), [rest - ms, next - ms, ...others].join(' '), 'KEEPTTL')
+  const [rest = 0, next = 0, ...others] = ((await redis.get(recipientCooldownKey(lane, to))) ?? '')
+    .split(' ')
+    .map(Number)
+  await redis.set(recipientCooldownKey(lane, to), [rest - ms, next - ms, ...others].join(' '), 'KEEPTTL')
 }
 
 describe('a recipient', () => {
@@ -116,17 +118,17 @@ describe('a recipient', () => {
     await (await underWay(lane, ONE)).refused(30 * SECOND)
     expect(await claimOf(newId(lane), ONE, undefined, 5 * SECOND)).toMatchObject({ verdict: 'recipient_rests' })
     await later(lane, ONE, 29_500)
-    const before = await redis.get(recipientRestKey(lane, ONE))
+    const before = await redis.get(recipientCooldownKey(lane, ONE))
     const early = await claimOf(newId(lane), ONE)
     expect('waitMs' in early && early.waitMs).toBeLessThanOrEqual(500)
-    expect(await redis.get(recipientRestKey(lane, ONE))).toBe(before)
+    expect(await redis.get(recipientCooldownKey(lane, ONE))).toBe(before)
   })
 
   test('that is not refused any more is forgotten', async () => {
     const lane = newLane()
     const since = performance.now()
     await (await underWay(lane, ONE)).refused()
-    const ttl = await redis.pttl(recipientRestKey(lane, ONE))
+    const ttl = await redis.pttl(recipientCooldownKey(lane, ONE))
     expect(ttl).toBeGreaterThan(60 * SECOND - (performance.now() - since))
     expect(ttl).toBeLessThanOrEqual(62 * SECOND)
   })
@@ -157,7 +159,7 @@ describe('a lane', () => {
     const burst = await Promise.all([1, 2, 3].map(() => underWay(lane, ONE)))
     const since = performance.now()
     for (const [i, seconds] of [5, 30, 1].entries()) await burst[i]?.throttled(seconds * SECOND)
-    expectLeft(await redis.pttl(laneRestKey(lane)), 30 * SECOND, since)
+    expectLeft(await redis.pttl(laneCooldownKey(lane)), 30 * SECOND, since)
     expect(await claimOf(newId(lane), ONE)).toMatchObject({ verdict: 'lane_rests' })
   })
 

@@ -7,7 +7,7 @@ import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { redisNowMs } from '../../src/redis/heartbeats.ts'
-import { laneRestKey, laneSlotsKey } from '../../src/redis/keys.ts'
+import { laneCooldownKey, laneSlotsKey } from '../../src/redis/keys.ts'
 import { departure } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
@@ -83,7 +83,7 @@ describe('a claim', () => {
     const waiting = newId(lane)
     await putOff(redis, waiting, HOUR)
     expect(await claimOn(lane, { id: waiting })).toMatchObject({ verdict: 'message_waits', state: 'queued' })
-    await redis.set(laneRestKey(lane), (await redisNowMs(redis)) + HOUR)
+    await redis.set(laneCooldownKey(lane), (await redisNowMs(redis)) + HOUR)
     expect(await claimOn(lane)).toMatchObject({ verdict: 'lane_rests' })
     expect(await latest(lane)).toEqual(last)
   })

@@ -19,7 +19,14 @@ import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { awakeCampaignsKey, lanePrefix, messageKey, openKey, queuedAgainKey, rootKeys } from '../../src/redis/keys.ts'
+import {
+  awakeCampaignsKey,
+  inDoubtKey,
+  lanePrefix,
+  messageKey,
+  queuedAgainKey,
+  rootKeys,
+} from '../../src/redis/keys.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { createSweep } from '../../src/worker/sweep.ts'
 import { silentLog } from '../support/app.ts'
@@ -143,7 +150,7 @@ test('a lane with work is woken at once while hundreds of others have thousands 
     for (let i = 0; i < 60; i += 1) {
       const ulid = newUlid(Date.now())
       line.hset(messageKey(lane, ulid), { s: LETTERS.sending, a: 'AAAAAA', t: '1', k: 'audio', y: 't', u: Date.now() })
-      line.zadd(openKey(lane), 0, ulid)
+      line.zadd(inDoubtKey(lane), 0, ulid)
     }
     await line.exec()
     await markLane(redis, lane)
@@ -158,7 +165,8 @@ test('a lane with work is woken at once while hundreds of others have thousands 
   await sweep.sweep()
   await eventually(async () => sweep.woken.includes(last), 'the last lane is woken')
   expect(performance.now() - begunAt).toBeLessThan(5_000)
-  const left = async () => (await Promise.all(troubled.map((lane) => redis.zcount(openKey(lane), 0, 0)))).some(Boolean)
+  const left = async () =>
+    (await Promise.all(troubled.map((lane) => redis.zcount(inDoubtKey(lane), 0, 0)))).some(Boolean)
   // That this was a race at all: the decisions were still going on.
   expect(await left()).toBe(true)
   await eventually(async () => !(await left()), 'all are decided', 60_000)
@@ -202,7 +210,7 @@ test('a message that an earlier version listed among those in doubt gets its job
   const ulid = newUlid(Date.now())
   const record = { s: LETTERS.queued, a: 'AAAAAA', t: payload.to, k: 'audio', y: 't', u: payload.until }
   await redis.hset(messageKey(lane, ulid), { ...record, p: JSON.stringify({ ...payload, content }) })
-  await redis.zadd(openKey(lane), 0, ulid)
+  await redis.zadd(inDoubtKey(lane), 0, ulid)
   const sweep = await newSweep()
   await markLane(redis, lane)
   await eventually(async () => {
@@ -210,7 +218,7 @@ test('a message that an earlier version listed among those in doubt gets its job
     await sweep.sweep()
     return (await queues.counts(lane)).wait === 1
   }, 'it has a job')
-  expect(await redis.zscore(openKey(lane), ulid)).toBeNull()
+  expect(await redis.zscore(inDoubtKey(lane), ulid)).toBeNull()
   sweep.stop()
 })
 

@@ -8,7 +8,7 @@ import { waitsOf } from '../../src/lookup/waits.ts'
 import { messageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { claim, markNotSent } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { laneRestKey } from '../../src/redis/keys.ts'
+import { laneCooldownKey } from '../../src/redis/keys.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 
 const TO = audioMessage.to
@@ -64,7 +64,7 @@ test('a cooldown of its lane is told with its end and its reason, without number
   const lane = await newLane()
   const message = await queued(lane)
   await refused(lane, { of: 'lane', ms: 60_000 }, '130429')
-  const until = Number(await redis.get(laneRestKey(lane)))
+  const until = Number(await redis.get(laneCooldownKey(lane)))
   const sentence = `Its sender waits until ${new Date(until).toISOString()}: Too much for +…, token ….`
   expect(await waitsOf(redis, message)).toEqual({ why: 'lane_cooldown', until, sentence })
 })

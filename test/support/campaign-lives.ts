@@ -46,7 +46,7 @@ import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { endedBadlyKey, lanePrefix, messageKey, openKey, queuedAgainKey } from '../../src/redis/keys.ts'
+import { inDoubtKey, lanePrefix, messageKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { decideOnLane } from '../../src/worker/sweep-lane.ts'
@@ -286,7 +286,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** The sweep, once everything is overdue: nothing is in a worker's hands. */
     async sweep(): Promise<void> {
-      for (const key of [openKey(lane), queuedAgainKey(lane)]) {
+      for (const key of [inDoubtKey(lane), queuedAgainKey(lane)]) {
         const ulids = await redis.zrange(key, 0, '-1')
         if (ulids.length > 0) await redis.zadd(key, 'XX', ...ulids.flatMap((ulid) => [0, ulid]))
       }
@@ -341,7 +341,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** What ended badly is queued again by a person. */
     async requeueAll(): Promise<void> {
-      for (const ulid of await redis.zrange(endedBadlyKey(lane), 0, '-1')) {
+      for (const ulid of await redis.zrange(requeueableKey(lane), 0, '-1')) {
         await requeueMessage({ redis, queues, config }, { lane, ulid })
       }
     },

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { SendPayload } from '../../jobs/send.ts'
 import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { campaignPrefix, endedBadlyKey, messageKey, openKey } from '../../redis/keys.ts'
+import { campaignPrefix, inDoubtKey, messageKey, requeueableKey } from '../../redis/keys.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import { deadLetter, recordLost } from '../outcome.ts'
 import { defineMessageScript } from './message-script.ts'
@@ -31,8 +31,8 @@ export async function conclude(
     redis,
     {
       record: messageKey(lane, ulid),
-      inDoubt: openKey(lane),
-      requeueable: endedBadlyKey(lane),
+      inDoubt: inDoubtKey(lane),
+      requeueable: requeueableKey(lane),
       job: laneJobKey(lane, messageId(lane, ulid)),
     },
     {

@@ -1,7 +1,7 @@
 // The status polls of a lane: which messages are to be asked about and when, and the budget that all workers share.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { pollingKey, pollKey, pollRestKey } from '../../redis/keys.ts'
+import { nextPollKey, pollingKey, pollKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { POLL_FOR_MS, POLLS_AT_ONCE, pollPace } from '../backoff.ts'
 
@@ -40,7 +40,7 @@ async function take(
 ): Promise<TakenPolls> {
   const reply = await takeScript(
     redis,
-    { polls: pollKey(lane), underWay: pollingKey(lane), nextPoll: pollRestKey(lane) },
+    { polls: pollKey(lane), underWay: pollingKey(lane), nextPoll: nextPollKey(lane) },
     { atOnce: POLLS_AT_ONCE, spacingMs, inOneGo, leaseMs, giveUpMs: POLL_FOR_MS },
   )
   const [waitMs, full, ...ulids] = takeReply.parse(reply)
@@ -58,10 +58,10 @@ export async function endPoll(redis: Redis, lane: number, ulid: string, nextAt: 
 
 /** Lets no poll of the lane leave for `ms`, whichever worker would make it. */
 export async function restPolls(redis: Redis, lane: number, ms: number): Promise<void> {
-  await restScript(redis, { nextPoll: pollRestKey(lane) }, { ms })
+  await restScript(redis, { nextPoll: nextPollKey(lane) }, { ms })
 }
 
 /** How long no poll of the lane may leave yet (ms). */
 export async function pollsRestMs(redis: Redis, lane: number): Promise<number> {
-  return Math.max(0, await redis.pttl(pollRestKey(lane)))
+  return Math.max(0, await redis.pttl(nextPollKey(lane)))
 }

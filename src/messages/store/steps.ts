@@ -5,15 +5,15 @@ import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
-  endedBadlyKey,
-  laneRestKey,
+  inDoubtKey,
+  laneCooldownKey,
   laneSlotsKey,
   messageKey,
   messageWaitKey,
-  openKey,
   pollKey,
   queuedAgainKey,
-  recipientRestKey,
+  recipientCooldownKey,
+  requeueableKey,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Verdict } from '../lifecycle.ts'
@@ -106,11 +106,11 @@ export async function claim(
 
 const claimKeys = (id: MessageId, to: string) => ({
   record: messageKey(id.lane, id.ulid),
-  inDoubt: openKey(id.lane),
-  requeueable: endedBadlyKey(id.lane),
+  inDoubt: inDoubtKey(id.lane),
+  requeueable: requeueableKey(id.lane),
   job: jobKey(id),
-  laneCooldown: laneRestKey(id.lane),
-  recipientCooldown: recipientRestKey(id.lane, to),
+  laneCooldown: laneCooldownKey(id.lane),
+  recipientCooldown: recipientCooldownKey(id.lane, to),
   slots: laneSlotsKey(id.lane),
   wait: messageWaitKey(id.lane, id.ulid),
   queuedAgain: queuedAgainKey(id.lane),
@@ -237,12 +237,12 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments, rest?:
 
 const stepKeys = ({ lane, ulid }: MessageId, rest: Rest | undefined) => ({
   record: messageKey(lane, ulid),
-  inDoubt: openKey(lane),
+  inDoubt: inDoubtKey(lane),
   polls: pollKey(lane),
-  requeueable: endedBadlyKey(lane),
+  requeueable: requeueableKey(lane),
   job: jobKey({ lane, ulid }),
   queuedAgain: queuedAgainKey(lane),
-  cooldown: rest?.of === 'recipient' ? recipientRestKey(lane, rest.to) : laneRestKey(lane),
+  cooldown: rest?.of === 'recipient' ? recipientCooldownKey(lane, rest.to) : laneCooldownKey(lane),
 })
 
 /** Where BullMQ keeps the job of a message. */
