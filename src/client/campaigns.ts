@@ -1,6 +1,7 @@
 // Campaigns for those who import the client: asked for through the intake queue, looked at directly.
 import type { z } from 'zod'
-import { type CampaignDescription, describeCampaign } from '../campaigns/commands/describe.ts'
+import type { CampaignDescription } from '../campaigns/commands/campaign-document.ts'
+import { describeCampaign } from '../campaigns/commands/describe.ts'
 import type { definitionSchema } from '../campaigns/definition.ts'
 import { type CampaignState, hasEnded } from '../campaigns/states.ts'
 import { findOwnCampaign } from '../campaigns/store/campaigns.ts'

@@ -1,6 +1,6 @@
 // `import { connectLaneway } from 'laneway/client'`: everything that another service may use.
 
-export type { CampaignDescription } from '../campaigns/commands/describe.ts'
+export type { CampaignDescription } from '../campaigns/commands/campaign-document.ts'
 export type { CampaignState } from '../campaigns/states.ts'
 export type { CampaignDefinition, Campaigns, CreateOptions } from './campaigns.ts'
 export type { ConnectOptions, Laneway, SendItem, SendOptions, SendResult } from './connect.ts'

@@ -7,9 +7,10 @@ import { type MessageId, messageId } from '../messages/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
 import { laneBacklogKeys, laneMetaKey, laneQueue, recipientRestKey } from '../redis/keys.ts'
+import type { WAIT_REASONS } from './message-schema.ts'
 
 export interface Waits {
-  why: 'lane_paused' | 'lane_cooldown' | 'recipient_cooldown' | 'pace'
+  why: (typeof WAIT_REASONS)[number]
   /** When that ends (epoch ms); null when it is not known. */
   until: number | null
   /** The same for a person, in one sentence without numbers of people. */

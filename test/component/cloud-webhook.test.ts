@@ -7,7 +7,7 @@ import { secretKeyOf } from '../../src/accounts/secret-key.ts'
 import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
 import { type MessageRecord, readMessage } from '../../src/messages/store/records.ts'
 import { claim, decide, giveEvidence, loseAttempt } from '../../src/messages/store/steps.ts'
-import { cloudWebhookRoutes } from '../../src/producer/routes/cloud-webhook.ts'
+import { webhookRoutes } from '../../src/producer/handlers/cloud-webhook.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { inboundKey, messageKey } from '../../src/redis/keys.ts'
 import { silentLog, startApp } from '../support/app.ts'
@@ -117,7 +117,7 @@ describe('the handshake', () => {
     const config = { ...service.config, cloudApi: { appSecret: undefined, verifyToken: undefined } }
     const app = await startApp(
       service.redis,
-      cloudWebhookRoutes({ redis: service.redis, config, log: silentLog, opaqueIds }),
+      webhookRoutes({ redis: service.redis, config, log: silentLog, opaqueIds }),
     )
     try {
       expect((await ask(good, app.url)).status).toBe(403)

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Log } from '../../src/log.ts'
 import { createLog } from '../../src/log.ts'
+import type { Route } from '../../src/producer/bind.ts'
 import { createListener } from '../../src/producer/listener.ts'
-import type { DirectRoute, Route } from '../../src/producer/route.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 
 /** A log that writes nothing. */
@@ -13,7 +13,7 @@ export const silentLog: Log = createLog({ logLevel: 'silent' }, 'test')
 /** Starts an application with these routes. `close` cuts open connections and waits until none is left. */
 export async function startApp(
   redis: Redis,
-  routes: readonly (Route | DirectRoute)[],
+  routes: readonly Route[],
 ): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(createListener({ redis, log: silentLog, routes })).listen(0, '127.0.0.1')
   await once(server, 'listening')
