@@ -1,5 +1,5 @@
 // Takes jobs off a lane that wait but must not be sent, a page at a time, without a worker having to fetch each of them
-// at the pace of the lane.
+// at the pace of the lane. They are moved behind all others first, which takes a tenth of the time, and cleared there.
 import { z } from 'zod'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
@@ -23,9 +23,23 @@ import { defineScript } from '../redis/lua.ts'
 const PAGE = 500
 const STEP = 100
 
+const siftScript = defineScript(import.meta.url, 'lane-sift', 2)
 const clearScript = defineScript(import.meta.url, 'lane-clear', 5)
-const clearReply = z.tuple([z.number(), z.number()])
+const twoCounts = z.tuple([z.number(), z.number()])
 const storedPayload = jsonText.pipe(sendPayloadSchema)
+
+/** What is about to be cleared: the waiting jobs of a class. `by` names the caller: one at a time clears a list. */
+export interface Clearing {
+  lane: number
+  of: SendPayload['class']
+  by: string
+}
+
+export interface SiftedPage {
+  /** Jobs that were looked at; none when there are no more. */
+  seen: number
+  moved: number
+}
 
 export interface ClearedPage {
   /** Jobs that were looked at; fewer than a page when there are no more. */
@@ -36,27 +50,49 @@ export interface ClearedPage {
 
 export const isLastPage = ({ seen }: ClearedPage): boolean => seen < PAGE
 
+/** Jobs of the class that wait. */
+export async function waitingOf(redis: Redis, { lane, of }: Clearing): Promise<number> {
+  const { waiting, prioritized } = laneBacklogKeys(lane, laneQueue(lane))
+  return of === 'campaign' ? redis.zcard(prioritized) : redis.llen(waiting)
+}
+
 /**
- * Ends those of the next waiting jobs of a class that must not be sent, passing over the first `kept` of them. What they
- * leave behind is what their claims would have left. `by` names the caller: undefined when another one is at it.
+ * Moves those of the next waiting jobs that look as if they must not be sent behind all others, passing over the first
+ * `kept` and looking at `most`, or a page of them. Undefined when another one is at it.
+ */
+export async function siftPage(
+  redis: Redis,
+  { lane, of, by }: Clearing,
+  how: { kept: number; most: number },
+): Promise<SiftedPage | undefined> {
+  const { waiting, prioritized } = laneBacklogKeys(lane, laneQueue(lane))
+  const reply = await siftScript(
+    redis,
+    [of === 'campaign' ? prioritized : waiting, laneClearedByKey(lane, of)],
+    [by, how.kept, Math.min(how.most, PAGE), campaignPrefix(lane), laneJobKey(lane, laneQueue(lane), '')],
+  )
+  const [seen, moved] = twoCounts.parse(reply)
+  return seen < 0 ? undefined : { seen, moved }
+}
+
+/**
+ * Ends those of the last waiting jobs of a class that must not be sent, passing over the very last `kept` of them. What
+ * they leave behind is what their claims would have left. Undefined when another one is at it.
  */
 export async function clearPage(
   redis: Redis,
-  lane: number,
-  of: SendPayload['class'],
-  how: { kept: number; by: string; retentionMs: number },
+  { lane, of, by }: Clearing,
+  how: { kept: number; retentionMs: number },
 ): Promise<ClearedPage | undefined> {
   const { waiting, prioritized } = laneBacklogKeys(lane, laneQueue(lane))
   const isCampaign = of === 'campaign'
   const key = isCampaign ? prioritized : waiting
-  // Asked before anything is read as well: every refused claim of every worker comes here.
   const sole = redis.get(laneClearedByKey(lane, of))
   const next = isCampaign
-    ? redis.zrange(key, String(how.kept), String(how.kept + PAGE - 1))
-    : redis.lrange(key, -how.kept - PAGE, -how.kept - 1)
-  const [who, found] = await Promise.all([sole, next])
-  if (who !== null && who !== how.by) return undefined
-  const names = isCampaign ? found : found.reverse()
+    ? redis.zrange(key, String(how.kept), String(how.kept + PAGE - 1), 'REV')
+    : redis.lrange(key, how.kept, how.kept + PAGE - 1)
+  const [who, names] = await Promise.all([sole, next])
+  if (who !== null && who !== by) return undefined
   if (names.length === 0) return { seen: 0, expired: 0, stopped: 0 }
 
   const jobs = await Promise.all(names.map((name) => redis.hget(laneJobKey(lane, laneQueue(lane), name), 'data')))
@@ -69,7 +105,7 @@ export async function clearPage(
         redis,
         [key, openKey(lane), endedBadlyKey(lane), laneClearedByKey(lane, of), queuedAgainKey(lane)],
         [
-          ...[how.by, how.retentionMs, campaignPrefix(lane)],
+          ...[by, how.retentionMs, campaignPrefix(lane)],
           ...[messageKey(lane, ''), laneJobKey(lane, laneQueue(lane), '')],
           ...messages,
         ],
@@ -77,7 +113,7 @@ export async function clearPage(
     )
   }
   const total = { seen: names.length, expired: 0, stopped: 0 }
-  for (const [expired, stopped] of z.array(clearReply).parse(await Promise.all(steps))) {
+  for (const [expired, stopped] of z.array(twoCounts).parse(await Promise.all(steps))) {
     if (expired < 0) return undefined
     total.expired += expired
     total.stopped += stopped

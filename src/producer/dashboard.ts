@@ -10,7 +10,7 @@ import type { RequestHandler } from 'express'
 import express from 'express'
 import { listSenders, type Sender } from '../accounts/store/senders.ts'
 import { MOVE_QUEUE } from '../jobs/bulk-move.ts'
-import { CAMPAIGN_QUEUE } from '../jobs/campaigns.ts'
+import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../jobs/intake.ts'
 import { POLL_QUEUE } from '../jobs/poll-status.ts'
 import { REQUEUE_QUEUE } from '../jobs/requeue.ts'
@@ -59,7 +59,9 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
   const counted = (name: string, prefix: string): BullMQAdapter =>
     new CountsBoard(openQueue(deps.redis, name, prefix, { toLook: true }))
   const shared = [
-    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, REQUEUE_QUEUE].map((name) => counted(name, sharedQueuePrefix(name))),
+    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, PREFLIGHT_QUEUE, REQUEUE_QUEUE].map((name) =>
+      counted(name, sharedQueuePrefix(name)),
+    ),
     counted(INTAKE_QUEUE, INTAKE_PREFIX),
   ]
 

@@ -46,14 +46,15 @@ export async function exchange<A>(
 ): Promise<A | undefined> {
   admit?.(request.headers)
   const early = access.in === 'api_key' ? undefined : await authorise(redis, access, request, {}, Date.now())
-  const bytes = await bodyBytes(request, response, rule, held)
+  const came = await bodyBytes(request, response, rule, held)
   const work = async (): Promise<A> => {
+    const bytes = came.take()
     const sent = rule.as === 'json' ? await jsonObject(request, rule, bytes) : {}
     const caller = early ?? (await authorise(redis, access, request, sent, Date.now()))
     return handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller })
   }
-  if (bytes.length <= SMALL_BYTES) return work()
-  const queue = bytes.length <= JSON_LIMIT_BYTES ? turns.large : turns.huge
+  if (came.length <= SMALL_BYTES) return work()
+  const queue = came.length <= JSON_LIMIT_BYTES ? turns.large : turns.huge
   return queue.run(work, () => !response.destroyed)
 }
 

@@ -57,7 +57,7 @@ export async function readUpload(request: IncomingMessage, dataDir: string, maxB
       request.on('close', () => {
         if (!request.complete) refuse(brokenForm(new Error('the client hung up')))
       })
-      flow.silence.catch(refuse)
+      flow.fault.catch(refuse)
       request.pipe(form)
     })
     if (file === undefined) throw invalid([{ path: 'file', message: 'required' }])

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Response } from 'express'
+import { hasHungUp } from './answer.ts'
 import { ApiError, internal } from './errors.ts'
 import type { FileAnswer, StreamAnswer } from './route.ts'
 
@@ -22,10 +23,10 @@ export function sendFile(response: Response, { headers, file }: FileAnswer): Pro
   response.set(headers)
   return new Promise((resolve, reject) => {
     response.sendFile(file.path, { root: file.root, cacheControl: false, lastModified: false }, (error) => {
-      // Once the head is out, nothing else can be answered. Mostly it is the client that hung up, which is known here
-      // before the response is: its headers can no longer be touched, and an error thrown here would end the process.
+      // Once the head is out, or the client has gone, nothing can be answered: the headers can no longer be touched, and
+      // an error thrown here would end the process.
       if (!error) resolve()
-      else if (response.headersSent || response.destroyed) {
+      else if (response.headersSent || hasHungUp(response)) {
         response.destroy()
         resolve()
       } else reject(refusal(error, response))

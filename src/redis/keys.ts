@@ -87,8 +87,8 @@ export const laneRestReasonKey = (lane: number): string => `${laneRestKey(lane)}
 /** STRING: the rest of one recipient of the lane, by its digits. */
 export const recipientRestKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
 
-/** STRING: the last slot in which a request of the lane leaves (µs), see messages/store/scripts/message-pace.lua. */
-export const laneSlotKey = (lane: number): string => `${lanePrefix(lane)}:slot`
+/** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
+export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`
 
 /** STRING: which worker clears the waiting messages of a class, see lanes/scripts/lane-clear.lua. */
 export const laneClearedByKey = (lane: number, of: string): string => `${lanePrefix(lane)}:cleared-by:${of}`
@@ -101,6 +101,8 @@ export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ende
 export const requeueProgressKey = (lane: number, job: string): string => `${lanePrefix(lane)}:requeue:${job}`
 /** HASH of one job that sends messages again: what it was asked for, and whether it is done. */
 export const requeueJobKey = (job: string): string => `lw:requeue:${job}`
+/** ZSET job → time (ms) at which it was asked for: jobs of the account that send messages again and are not done. */
+export const openRequeuesKey = (account: number): string => `lw:account:${account}:requeues`
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */
 export const laneQueue = (lane: number): string => `lane-${lane}`
 
@@ -136,6 +138,11 @@ export const campaignCountsKey = (lane: number, number: number): string => `${ca
 export const campaignMarksKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
 /** HASH number → state of the lane's campaigns that a worker has to look after. */
 export const awakeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
+/**
+ * HASH number → `epoch until reason` of the running campaigns whose job waits: until then (ms) nobody works on them.
+ * `idle`: there is nothing to feed; `turn`: its account has its share of the workers' hands.
+ */
+export const parkedCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-parked`
 /** STRING: how often the provider has thrown a message of the lane back for being too fast. */
 export const throttledKey = (lane: number): string => `${lanePrefix(lane)}:throttled`
 

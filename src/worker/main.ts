@@ -80,17 +80,21 @@ export async function startWorker(
     ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
   }
   const suspects = createSuspects(redis)
+  const campaigns = startCampaignJobs({ redis, config, log, queues })
   const lanes = createLanes({
     redis,
     config,
     log,
     queues,
-    process: (job) => suspects.run(job, () => sendMessage(sendDeps, job)),
+    process: async (job) => {
+      const end = await suspects.run(job, () => sendMessage(sendDeps, job))
+      campaigns.noteMoved(job)
+      return end
+    },
     opened,
   })
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config, log, queues })
-  const campaigns = startCampaignJobs({ redis, config, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
 
   const reopen = (lane: number): void => {

@@ -1,5 +1,5 @@
 // The job `requeue`: goes through the lists of what ended badly, lane by lane and page by page, and queues again what
-// the filter finds.
+// the filter finds. After each page it goes to the back of the queue, so that a long one holds up nobody else's.
 //
 // Where the process may die: within a page, another worker does the page again. What was queued again has left the list
 // and is not met a second time, even should it have failed once more; what was not is met now. Between a page and the
@@ -23,8 +23,9 @@ import {
   setRequeueState,
   totalOf,
 } from '../requeue/jobs.ts'
+import { closeRequeue } from '../requeue/open-jobs.ts'
 import { putBack } from '../requeue/requeue.ts'
-import { beginning, type Cursor, type Page, readPage } from '../requeue/search.ts'
+import { beginning, type Cursor, countOf, type Page, readPage } from '../requeue/search.ts'
 import { endOwn, type OwnEnd } from './bullmq.ts'
 
 /** Each does one page at a time; more at once would keep Redis from sending messages. */
@@ -78,45 +79,53 @@ async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promis
     const asked = await findRequeueJob(deps.redis, id)
     // Done before, or so old that it is not kept any more.
     if (asked === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
-    await setRequeueState(deps.redis, id, 'running', Date.now())
-    for (const lane of asked.order.lanes) {
-      if (!(await workOnLane(deps, lane, id, asked, stopped))) return { kind: 'waits', ms: 1 }
-    }
-    await setRequeueState(deps.redis, id, 'done', Date.now())
+    if (asked.state === 'waiting') await setRequeueState(deps.redis, id, 'running', Date.now())
+    if (!(await takeTurn(deps, id, asked, stopped))) return { kind: 'waits', ms: 1 }
+    await endJob(deps, id, asked, 'done')
     deps.log.info({ job: id, ...(await totalOf(deps.redis, id, asked)) }, 'requeue.done')
     return { kind: 'done' }
   } catch (error) {
     if (isRedisAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
     deps.log.error({ job: id, err: error }, 'requeue.broken')
-    await setRequeueState(deps.redis, id, 'failed', Date.now())
+    await endJob(deps, id, await findRequeueJob(deps.redis, id).catch(() => undefined), 'failed')
     return { kind: 'unusable', reason: 'it could not go on; the log of the worker has the cause' }
   }
 }
 
-/** False when the process is being stopped before the lane is done. */
-async function workOnLane(
-  deps: RequeueDeps,
-  lane: number,
+/** What is open is known to the account's record as well; dying between the two is mended there. */
+async function endJob(
+  { redis }: RequeueDeps,
   id: string,
-  { order }: RequeueJob,
-  stopped: AbortSignal,
-): Promise<boolean> {
-  for (;;) {
-    // Read each time: should two workers be at it, each goes on from where the other has come to.
-    const { cursor: from } = await progressOf(deps.redis, lane, id)
-    if (from === END) return true
-    if (stopped.aborted) return false
-    const page = await readPage(deps, lane, order, from === '' ? beginning(order) : readCursor(from))
-    const counts = await workOnPage(deps, lane, id, order.untilMs, page)
-    await advance(deps.redis, lane, id, { from, to: page.next ? writeCursor(page.next) : END, counts })
+  job: RequeueJob | undefined,
+  state: 'done' | 'failed',
+): Promise<void> {
+  await setRequeueState(redis, id, state, Date.now())
+  if (job !== undefined) await closeRequeue(redis, job.account, id)
+}
+
+/** Works on one page; empty ones are passed over. True once all lanes are done. */
+async function takeTurn(deps: RequeueDeps, id: string, { order }: RequeueJob, stopped: AbortSignal): Promise<boolean> {
+  // Read each time: should two workers be at it, each goes on from where the other has come to.
+  const cursors = await Promise.all(order.lanes.map(async (lane) => (await progressOf(deps.redis, lane, id)).cursor))
+  for (const [i, lane] of order.lanes.entries()) {
+    for (let from = cursors[i] ?? ''; from !== END; ) {
+      if (stopped.aborted) return false
+      const page = await readPage(deps, lane, order, from === '' ? beginning(order) : readCursor(from))
+      const counts = await workOnPage(deps, lane, id, order.untilMs, page)
+      const to = page.next ? writeCursor(page.next) : END
+      await advance(deps.redis, lane, id, { from, to, counts })
+      if (page.length > 0) return false
+      from = to
+    }
   }
+  return true
 }
 
 async function workOnPage(deps: RequeueDeps, lane: number, id: string, untilMs: number, page: Page) {
   const counts = { ...noCounts(), failed: page.unreadable }
   for (const verdict of await putBack(deps, lane, page.found, { id, untilMs })) {
     // The step itself counts what it has queued; what is otherwise by now does not match any more.
-    if (verdict === 'campaign_over' || verdict === 'without_content') counts[verdict] += 1
+    if (verdict !== 'done' && verdict !== 'ignored' && verdict !== 'missing') counts[countOf(verdict)] += 1
   }
   for (const letter of page.deadLetters) {
     if (await retryDeadLetter(letter, Date.now() + deps.config.validityMs[letter.payload.class])) counts.requeued += 1

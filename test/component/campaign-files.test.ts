@@ -125,13 +125,28 @@ describe('a body that is streamed', () => {
     async function* pieces() {
       for (let i = 0; i < 8; i += 1) {
         await sleep(50)
-        socket.bytesRead += 1
+        socket.bytesRead += 16 * 1_024
         yield Buffer.from('x')
       }
     }
     const read: string[] = []
     for await (const piece of flowing(requestWith(socket, pieces), 150)) read.push(piece.toString())
     expect(read.join('')).toBe('xxxxxxxx')
+  })
+
+  test('is given up with 408 when a byte comes now and then', async () => {
+    const socket = { bytesRead: 0 }
+    async function* pieces() {
+      for (;;) {
+        await sleep(10)
+        socket.bytesRead += 1
+        yield Buffer.from('x')
+      }
+    }
+    const readAll = async () => {
+      for await (const _piece of flowing(requestWith(socket, pieces), 50));
+    }
+    await expect(readAll()).rejects.toMatchObject({ status: 408, code: 'too_slow' })
   })
 
   test('is given up with 408 once nothing comes any more', async () => {

@@ -134,3 +134,14 @@ test(`whole lives of campaigns keep what is promised (seed ${SEED}, ${LIVES} liv
     { numRuns: Math.ceil(LIVES / AT_ONCE), seed: SEED, interruptAfterTimeLimit: Math.max(60_000, LIVES * 1_500) },
   )
 })
+
+test('a message that is thrown back, and whose job is then dead-lettered, ends failed', async () => {
+  const life = await lives.begin(30)
+  await life.feedTo(30)
+  expect(await life.work(30, 'throttled')).toBe(30)
+  await life.work(30, 'dead')
+  await life.goOn()
+  await check(life)
+  expect((await life.describe()).progress).toMatchObject({ queued: 0, failed: 30 })
+  await life.close()
+})

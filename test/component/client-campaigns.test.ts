@@ -1,8 +1,8 @@
-// Pins: campaigns through the client and the intake queue: the same rules as over HTTP, every job safe to run again.
+// Pins: campaigns through the client, over both ways to Laneway: the same rules, every job safe to run again.
 // Real: Redis, producer, worker, client, a plain BullMQ queue. Stood in for: the chat product.
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type CampaignDefinition, connectLaneway, type Laneway } from '../../src/client/index.ts'
+import { type CampaignDefinition, connectLaneway, type Laneway } from '../../packages/client/src/index.ts'
 import { intakeAnswers } from '../../src/jobs/intake.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'

@@ -8,7 +8,15 @@ import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { readStates } from '../../src/messages/store/states.ts'
 import { claim, giveEvidence } from '../../src/messages/store/steps.ts'
-import { endedBadlyKey, messageKey, openKey, queuedAgainKey, requeueJobKey, rootKeys } from '../../src/redis/keys.ts'
+import {
+  campaignKey,
+  endedBadlyKey,
+  messageKey,
+  openKey,
+  queuedAgainKey,
+  requeueJobKey,
+  rootKeys,
+} from '../../src/redis/keys.ts'
 import { requeueOrder } from '../../src/requeue/accept-requeue.ts'
 import { trimEndedBadly, trimLane } from '../../src/requeue/ended-badly.ts'
 import { createRequeueJob, newRequeueJobId } from '../../src/requeue/jobs.ts'
@@ -148,6 +156,20 @@ describe('POST /messages/requeue', () => {
     const { tenant, lane, failed } = await tenantWith(3, { first: 491_711_600_000 })
     await service.redis.hset(messageKey(lane, failed[0]?.ulid ?? ''), 'k', 'broken')
     expect(await requeueAll(service, tenant, { all: true })).toMatchObject({ matched: 3, requeued: 2, failed: 1 })
+  })
+
+  test('passes messages over whose campaign has a broken record, and sends their neighbours', async () => {
+    const { tenant, lane } = await tenantWith(2, { first: 491_711_700_000 })
+    // Enough for the steps, and not what a campaign is.
+    await service.redis.hset(campaignKey(lane, 77), { state: 'running', total: 1 })
+    const [ofIt] = await failMessages(deps(), lane, { count: 1, first: 491_711_700_010, run: 77 })
+    const dry = await requeueRequest(service, tenant, { all: true, dry_run: true })
+    expect(dry.body.data).toMatchObject({ matched: 3, failed: 1 })
+    expect(await requeueAll(service, tenant, { all: true })).toMatchObject({ matched: 3, requeued: 2, failed: 1 })
+    expect(await stateOf(lane, ofIt?.ulid ?? '')).toBe('failed')
+    const headers = { authorization: `Bearer ${tenant.apiKey}` }
+    const alone = await service.post(`/messages/${ofIt?.name}/requeue`, {}, headers)
+    expect(alone).toMatchObject({ status: 500, body: { error: { code: 'internal' } } })
   })
 })
 

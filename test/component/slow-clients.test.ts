@@ -17,7 +17,8 @@ afterAll(() => service?.close())
 beforeEach(async () => {
   received = ''
   const { hostname, port } = new URL(service.url)
-  socket = connect(Number(port), hostname)
+  // It goes on sending when the other side has ended.
+  socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
   socket.on('data', (chunk) => {
     received += chunk.toString('latin1')
   })

@@ -6,7 +6,7 @@ import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { MOVE_QUEUE } from '../../src/jobs/bulk-move.ts'
-import { CAMPAIGN_QUEUE } from '../../src/jobs/campaigns.ts'
+import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../../src/jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
@@ -49,7 +49,7 @@ beforeAll(async () => {
   queues = [
     open(laneQueue(one.partnerLane), lanePrefix(one.partnerLane), false),
     open(INTAKE_QUEUE, INTAKE_PREFIX),
-    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE].map((name) => open(name, sharedQueuePrefix(name))),
+    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, PREFLIGHT_QUEUE].map((name) => open(name, sharedQueuePrefix(name))),
   ]
   const data = { v: 1, api_key: keyOfOne, message: { to: NUMBER, caption: CANARY } }
   for (const { queue } of queues) {

@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { test } from 'vitest'
 import { z } from 'zod'
 import type { TestProcess } from './processes.ts'
 import { nothingLeft, processesNaming, startProcess } from './processes.ts'
@@ -51,6 +52,21 @@ export function newDataDir(): { dataDir: string; remove(): Promise<void> } {
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+/**
+ * A test with a data folder of its own. Such tests mostly wait for processes, so those of a file run side by side, as
+ * many as vitest.config.ts lets.
+ */
+export function testInFolder(title: string, act: (folder: { dataDir: string }) => Promise<void>): void {
+  test.concurrent(title, async () => {
+    const folder = newDataDir()
+    try {
+      await act(folder)
+    } finally {
+      await folder.remove()
+    }
+  })
 }
 
 /** Starts it without waiting. The status delays are shortened: delivered is delivered. */

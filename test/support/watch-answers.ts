@@ -37,4 +37,7 @@ function tell(): void {
   if (found.length > 0) throw new Error(`answers that the table of routes does not have:\n${found.join('\n')}`)
 }
 afterEach(tell)
-afterAll(tell)
+afterAll(() => {
+  globalThis.fetch = plainFetch
+  tell()
+})

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 
 const SRC = resolve(import.meta.dirname, '../../src')
 const SIMULATOR = resolve(import.meta.dirname, '../../simulator')
+const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
 
 /**
  * Each room and the rooms it may import besides itself. A room is a folder of src/, and a folder below it where the two
@@ -66,10 +67,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   providers: ['messages'],
 
-  client: [
-    ...['redis', 'messages', 'jobs', 'accounts/store', 'accept', 'lookup'],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands'],
-  ],
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
@@ -198,15 +195,22 @@ test('of the producer, only the webhook and what wires it up know a provider', (
   expect(knowing.sort()).toEqual(PROVIDERS_IN_PRODUCER)
 })
 
-test('the simulator and the service import nothing of each other', () => {
-  const outside = readdirSync(SIMULATOR, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .flatMap((file) => {
-      const { imports } = readSource(join(SIMULATOR, file), SIMULATOR)
-      return imports.filter((name) => name.startsWith('..')).map((name) => `${file} imports ${name}`)
-    })
+test('the simulator, the client and the service import nothing of each other', () => {
+  const outside = [SIMULATOR, CLIENT].flatMap((root) =>
+    readdirSync(root, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .flatMap((file) => {
+        const { imports } = readSource(join(root, file), root)
+        return imports.filter((name) => name.startsWith('..')).map((name) => `${file} imports ${name}`)
+      }),
+  )
   expect(outside).toEqual([])
   expect(sources.flatMap(({ imports }) => imports.filter((name) => name.startsWith('..')))).toEqual([])
+})
+
+test('the client brings only what it needs for the intake queue', () => {
+  const packages = readdirSync(CLIENT).flatMap((file) => readSource(join(CLIENT, file), CLIENT).packages)
+  expect([...new Set(packages)].filter((name) => !name.startsWith('node:')).sort()).toEqual(['bullmq', 'ioredis'])
 })
 
 test('nothing but the simulator knows its reserved numbers', () => {

@@ -11,6 +11,7 @@ import {
   campaignKey,
   campaignMarksKey,
   campaignsOfAccountKey,
+  parkedCampaignsKey,
   rootKeys,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -18,6 +19,7 @@ import { nextId } from '../../redis/sequence.ts'
 import { type CampaignId, campaignId, parseCampaignId } from '../campaign-id.ts'
 import { storedDefinitionSchema } from '../definition.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove } from '../states.ts'
+import { type Parked, parkedOn } from './parking.ts'
 import { preflightSchema } from './preflight-report.ts'
 
 const optionalTime = z.coerce.number().int().optional()
@@ -206,11 +208,20 @@ export async function takeOver(redis: Redis, id: CampaignId, silentMs: number, s
   return reply[0] === 'on' ? { kind: 'on', beat: reply[1] } : { kind: 'over' }
 }
 
-const beatScript = defineScript(import.meta.url, 'campaign-heartbeat', 1)
+/** The latest heartbeat of a campaign (epoch ms, as text; empty before the first) and its epoch. */
+export async function heartbeatOf(
+  redis: Redis,
+  { lane, number }: CampaignId,
+): Promise<{ beat: string; epoch: number }> {
+  const [beat, epoch] = await redis.hmget(campaignKey(lane, number), 'beat', 'epoch')
+  return { beat: beat ?? '', epoch: Number(epoch ?? 0) }
+}
 
-/** Whoever works on the campaign in this epoch is there, although its round takes long. */
+const beatScript = defineScript(import.meta.url, 'campaign-heartbeat', 2)
+
+/** Whoever works on the campaign in this epoch is there, although its round takes long; it is not parked any more. */
 export async function beatCampaign(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
-  await beatScript(redis, [campaignKey(lane, number)], [epoch])
+  await beatScript(redis, [campaignKey(lane, number), parkedCampaignsKey(lane)], [epoch, number])
 }
 
 /**
@@ -229,6 +240,8 @@ export async function runningOn(redis: Redis, lane: number): Promise<number> {
 export interface AwakeCampaign {
   id: CampaignId
   state: string
+  /** Nobody works on it until then, and nobody has died. */
+  parked: Parked | undefined
 }
 
 /** Campaigns of all lanes that move by themselves, with their states. */
@@ -238,7 +251,13 @@ export async function awakeCampaigns(redis: Redis): Promise<AwakeCampaign[]> {
     lanes.map(async (lane) => {
       const states = Object.entries(await redis.hgetall(awakeCampaignsKey(lane)))
       if (states.length === 0) await forgetCampaignLane(redis, lane)
-      return states.map(([number, state]) => ({ id: { lane, number: Number(number) }, state }))
+      const running = new Set(states.flatMap(([number, state]) => (state === 'running' ? [Number(number)] : [])))
+      const parked = await parkedOn(redis, lane, (number) => running.has(number))
+      return states.map(([number, state]) => ({
+        id: { lane, number: Number(number) },
+        state,
+        parked: parked.get(Number(number)),
+      }))
     }),
   )
   return awake.flat()

@@ -49,7 +49,7 @@ while at <= #ARGV do
   if ended then
     -- One that a worker has fetched meanwhile is left to it: its claim finds what is written now.
     local taken
-    if isList then taken = redis.call('LREM', KEYS[1], -1, id) else taken = redis.call('ZREM', KEYS[1], id) end
+    if isList then taken = redis.call('LREM', KEYS[1], 1, id) else taken = redis.call('ZREM', KEYS[1], id) end
     if taken == 1 then redis.call('DEL', m.job) end
   end
   at = last + 1

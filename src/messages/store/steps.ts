@@ -9,7 +9,7 @@ import {
   laneJobKey,
   laneQueue,
   laneRestKey,
-  laneSlotKey,
+  laneSlotsKey,
   messageKey,
   messageWaitKey,
   openKey,
@@ -110,7 +110,7 @@ export async function claim(
     [
       ...[messageKey(lane, id.ulid), openKey(lane), endedBadlyKey(lane), jobKey(id)],
       ...[laneRestKey(lane), recipientRestKey(lane, message.to)],
-      ...[laneSlotKey(lane), messageWaitKey(lane, id.ulid), queuedAgainKey(lane)],
+      ...[laneSlotsKey(lane), messageWaitKey(lane, id.ulid), queuedAgainKey(lane)],
     ],
     [
       id.ulid,
@@ -123,7 +123,7 @@ export async function claim(
       campaignPrefix(id.lane),
       times.evidenceWaitMs,
       storedProblem(workerLost),
-      ...(pace === undefined ? ['', '', ''] : [pace.gapUs, pace.graceUs, pace.aheadUs[message.class]]),
+      ...(pace === undefined ? ['', '', '', ''] : [...numbersOf(pace), pace.aheadUs[message.class]]),
       ...newRecordFields(message),
     ],
   )
@@ -156,10 +156,13 @@ export async function reserveSlot(
   missed: Slot,
   how: { pace: Pace; mostAheadMs: number },
 ): Promise<Slot | undefined> {
-  const args = [missed.name, how.pace.gapUs, how.mostAheadMs * 1_000]
-  const [name, nowUs] = slotReply.parse(await slotScript(redis, [laneSlotKey(lane)], args))
+  const args = [missed.name, how.mostAheadMs * 1_000, ...numbersOf(how.pace)]
+  const [name, nowUs] = slotReply.parse(await slotScript(redis, [laneSlotsKey(lane)], args))
   return name === '' ? undefined : slotOf(name, nowUs)
 }
+
+/** As message-pace.lua takes it. */
+const numbersOf = ({ gapUs, closestUs, window }: Pace) => [gapUs, closestUs, window]
 
 const slotOf = (name: string, nowUs: number): Slot => ({ name, atMs: Number(name) / 1_000, nowMs: nowUs / 1_000 })
 

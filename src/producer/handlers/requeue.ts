@@ -6,18 +6,18 @@ import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
 import { hasFilter, requeueOrder } from '../../requeue/accept-requeue.ts'
+import { createDryRuns, type DryRuns } from '../../requeue/dry-runs.ts'
 import {
   findRequeueJob,
   matchedOf,
   newRequeueJobId,
   type RequeueCounts,
   type RequeueJob,
-  type RequeueOrder,
   totalOf,
 } from '../../requeue/jobs.ts'
+import { MOST_OPEN, openRequeue } from '../../requeue/open-jobs.ts'
 import type { RequeueQueue } from '../../requeue/queue.ts'
-import { countMatching } from '../../requeue/search.ts'
-import { invalid, notFound } from '../errors.ts'
+import { ApiError, invalid, notFound } from '../errors.ts'
 import type { AnswerOf, CallOf, Handlers } from '../route.ts'
 import type { messages } from '../routes/messages.ts'
 
@@ -31,13 +31,13 @@ type RequeueRoutes = Pick<typeof messages, 'requeueMany' | 'job'>
 
 /** Handlers of `/messages/requeue` and `/jobs/{id}`. */
 export function requeueHandlers(deps: RequeueDeps): Handlers<RequeueRoutes> {
-  const counting = createCounter(deps)
-  return { requeueMany: (call) => requeue(deps, counting, call), job: (call) => showJob(deps.redis, call) }
+  const dryRuns = createDryRuns(deps)
+  return { requeueMany: (call) => requeue(deps, dryRuns, call), job: (call) => showJob(deps.redis, call) }
 }
 
 async function requeue(
   { redis, requeues }: RequeueDeps,
-  counting: Counter,
+  dryRuns: DryRuns,
   call: CallOf<RequeueRoutes['requeueMany']>,
 ): Promise<AnswerOf<RequeueRoutes['requeueMany']>> {
   const { all, dry_run, since: sinceMs, until: untilMs, ...rest } = call.body
@@ -50,7 +50,9 @@ async function requeue(
   const nowMs = await redisNowMs(redis)
   const order = await requeueOrder(redis, account, request, nowMs)
   if (dry_run) {
-    const counts = await counting(order, () => !call.isGone())
+    // Nothing is counted for a client that has hung up.
+    const counts = await dryRuns.count(account, order, () => !call.isGone())
+    if (counts === undefined) throw tooMany('Dry runs of this account are under way; ask again when one has answered.')
     const data = { matched: matchedOf(counts), ...blocked(counts) }
     return { body: { status: true, message: 'nothing was changed', data } }
   }
@@ -63,24 +65,15 @@ async function requeue(
     refuseOtherBody(kept, digest)
     id = kept.id
   }
+  if (!(await openRequeue(redis, account, id, nowMs))) {
+    throw tooMany(`${MOST_OPEN} requeue jobs of this account are not done yet; wait until one of them is.`)
+  }
   await requeues.start(id, { account, order, nowMs })
   return { status: 202, body: { status: true, message: 'queued', data: { job_id: id, status_url: `/jobs/${id}` } } }
 }
 
-type Counter = (order: RequeueOrder, isWanted: () => boolean) => Promise<RequeueCounts>
-
-/**
- * Counts for one request after the other: each reads every record that may match, and sending comes first. Nothing is
- * counted for a client that has hung up, or those that ask again and again would keep all others waiting.
- */
-function createCounter(deps: RequeueDeps): Counter {
-  let last: Promise<unknown> = Promise.resolve()
-  return (order, isWanted) => {
-    const counted = last.then(() => countMatching(deps, order, isWanted))
-    last = counted.catch(() => {})
-    return counted
-  }
-}
+const tooMany = (message: string): ApiError =>
+  new ApiError(429, 'too_many_requeues', message, { headers: { 'Retry-After': '5' } })
 
 async function showJob(
   redis: Redis,

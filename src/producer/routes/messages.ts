@@ -78,7 +78,12 @@ export const messages = {
       200: doneWith(z.strictObject({ matched: count, ...blocked })),
       202: doneWith(z.strictObject({ job_id: z.string(), status_url: z.string() })),
     },
-    errors: { 400: ['unknown_sender'], 404: ['not_found'], 422: ['idempotency_key_reused'] },
+    errors: {
+      400: ['unknown_sender'],
+      404: ['not_found'],
+      422: ['idempotency_key_reused'],
+      429: ['too_many_requeues'],
+    },
     examples: [
       {
         body: { state: 'failed', since: '2026-11-21T00:00:00Z', dry_run: true },

@@ -6,15 +6,16 @@
 -- KEYS[1] record of the message (HASH)
 -- KEYS[2] open messages of the lane (ZSET)      KEYS[3] messages that ended badly (ZSET)
 -- KEYS[4] the message's job in BullMQ (HASH)    KEYS[5] rest of the lane, KEYS[6] rest of the recipient (STRING)
--- KEYS[7] last slot of the lane (STRING)         KEYS[8] there while the message waits (STRING)
+-- KEYS[7] latest slots of the lane (LIST)         KEYS[8] there while the message waits (STRING)
 -- KEYS[9] messages queued again (ZSET)
 -- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
 -- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
 -- ARGV[7] number of the campaign ('' = none)     ARGV[8] what the keys of the lane's campaigns begin with
 -- ARGV[9] ms that evidence of another attempt is waited for, at least
 -- ARGV[10] the error of one that was lost, `code|sentence`
--- ARGV[11] gap between slots (µs; '' = without pace)   ARGV[12] grace (µs)   ARGV[13] how far ahead its slot may be (µs)
--- ARGV[14…] field, value, …: what a new record holds besides
+-- ARGV[11] gap between slots (µs; '' = without pace)   ARGV[12] least gap (µs)   ARGV[13] slots of a window
+-- ARGV[14] how far ahead its slot may be (µs)
+-- ARGV[15…] field, value, …: what a new record holds besides
 -- Output: {verdict, state letter, attempt id on the record}, and of one that is sent with a pace {…, slot, time (µs)}.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
 -- {'gone', state letter, ''}: a message of a campaign that was claimed before, of which the record is gone. Nothing may
@@ -31,6 +32,7 @@ local SETTLING = 5000
 local nowUs = redisNowUs()
 local now = math.floor(nowUs / 1000)
 local gapUs = tonumber(ARGV[11])
+local pace = gapUs and { gapUs = gapUs, closestUs = tonumber(ARGV[12]), window = tonumber(ARGV[13]) }
 local m = {
   record = KEYS[1],
   open = KEYS[2],
@@ -43,7 +45,7 @@ local m = {
   retention = ARGV[6],
   run = ARGV[7],
   prefix = ARGV[8],
-  fields = { select(14, unpack(ARGV)) },
+  fields = { select(15, unpack(ARGV)) },
 }
 local p, exists = load(m.record)
 local before = exists and p.state or nil
@@ -57,16 +59,14 @@ if p.state == QUEUED then
   -- BullMQ goes by the clock of the worker that put it off and of the one that fetches it.
   local waitMs = redis.call('PTTL', KEYS[8])
   if waitMs > 0 then return { 'message_waits', p.state, math.min(waitMs, m.validUntil - now) } end
-  local found = redis.call('MGET', KEYS[5], KEYS[6], KEYS[7])
+  local found = redis.call('MGET', KEYS[5], KEYS[6])
   if found[1] and tonumber(found[1]) > now then return { 'lane_rests', p.state, tonumber(found[1]) - now } end
-  if gapUs then
-    slotUs = slotAfter(found[3], nowUs, gapUs, tonumber(ARGV[12]))
-    local aheadUs, graceUs = tonumber(ARGV[13]), tonumber(ARGV[12])
+  if pace then
+    slotUs = nextSlot(KEYS[7], nowUs, pace)
+    local aheadUs = tonumber(ARGV[14])
     local earlyUs = slotUs - nowUs - aheadUs
-    -- More than one slot is let pass, so that it is not asked again for each; a little late is still in grace.
-    if earlyUs > 0 then
-      return { 'too_early', p.state, math.ceil((earlyUs + math.min(0.8 * aheadUs, graceUs)) / 1000) }
-    end
+    -- More than one slot is let pass, so that it is not asked again for each.
+    if earlyUs > 0 then return { 'too_early', p.state, math.ceil((earlyUs + aheadUs / 2) / 1000) } end
   end
   -- Last: a recipient's turn is used up by asking.
   local ms = found[2] and mustRest(KEYS[6], found[2], now)
@@ -89,7 +89,7 @@ end
 if before then redis.call('ZREM', m.queuedAgain, m.ulid) end
 settle(m, p, exists, now, before, 'c', ARGV[2])
 redis.call('ZADD', m.open, now + tonumber(ARGV[5]), m.ulid)
-if not gapUs then return { verdict, p.state, p.attempt } end
+if not pace then return { verdict, p.state, p.attempt } end
 -- The same attempt asks again when the answer was lost: it gets another slot.
-slotUs = slotUs or slotAfter(redis.call('GET', KEYS[7]), nowUs, gapUs, 0)
-return { verdict, p.state, p.attempt, reserve(KEYS[7], slotUs, nowUs, gapUs), string.format('%.0f', nowUs) }
+slotUs = slotUs or nextSlot(KEYS[7], nowUs, pace)
+return { verdict, p.state, p.attempt, reserve(KEYS[7], slotUs, nowUs, pace), string.format('%.0f', nowUs) }

@@ -1,4 +1,5 @@
-// The processes that a run has started, so that none outlives it: not after Ctrl-C, not after a crash of the run.
+// The processes that a run has started, so that none outlives it: whoever starts one here ends it, or the run's own end
+// does. A run that is killed (-9) cannot; parts of Laneway notice that by themselves, see prove/part.ts.
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
@@ -7,13 +8,14 @@ const running = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 
 /** Starts a process that ends with this one at the latest. */
 export function startChild(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
   const child = spawn(command, args, options)
   running.add(child)
   child.once('exit', () => running.delete(child))
+  // One that the system refuses to start has no exit.
+  child.once('error', () => running.delete(child))
   return child
 }
 

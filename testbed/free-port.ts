@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 
 /**
  * Below the ports that the system gives to connections (32768 on Linux): one of those may be taken by a connection of
- * another scenario between the look and the start of the process.
+ * another process between the look and the start of the process.
  */
 const [LOWEST, HIGHEST] = [20_000, 32_000]
 const ATTEMPTS = 50

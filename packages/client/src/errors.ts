@@ -1,5 +1,5 @@
 // How a call of the client can fail.
-import type { IntakeRefusal } from '../jobs/intake.ts'
+import type { Refusal } from './contract.ts'
 
 /** What every error of the client is. Anything else that is thrown is a defect. */
 export abstract class LanewayError extends Error {
@@ -17,9 +17,9 @@ export abstract class LanewayError extends Error {
 export class LanewayRefused extends LanewayError {
   override name = 'LanewayRefused'
   readonly code: string
-  readonly details: IntakeRefusal['details']
+  readonly details: Refusal['details']
 
-  constructor({ code, message, details }: IntakeRefusal) {
+  constructor({ code, message, details }: Refusal) {
     super(message)
     this.code = code
     this.details = details
@@ -31,7 +31,7 @@ export class LanewayRefused extends LanewayError {
 }
 
 /**
- * No answer in time. What was asked for is in the queue, or may be, and may still be done. Ask again with the same
+ * No answer in time. What was asked for may be there already, and may still be done. Ask again with the same
  * idempotency key to learn its end: nothing is done twice.
  */
 export class LanewayTimeout extends LanewayError {
@@ -39,8 +39,11 @@ export class LanewayTimeout extends LanewayError {
   readonly code = 'timeout'
 }
 
-/** Redis cannot be reached, or the client was closed. Otherwise as for LanewayTimeout. */
+/** Redis or the service cannot be reached, or the client was closed. Otherwise as for LanewayTimeout. */
 export class LanewayUnavailable extends LanewayError {
   override name = 'LanewayUnavailable'
   readonly code = 'unavailable'
 }
+
+/** A defect, of the service or of what stands before it: it answered, but not what docs/jobs.md promises. */
+export const notAsPromised = (job: string): Error => new Error(`The answer to "${job}" is not what it must be.`)
