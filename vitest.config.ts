@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/watch-answers.ts'],
     // Limits are there to end what hangs. They cost nothing when all is well, and a busy machine needs them wide.
     testTimeout: 120_000,
     hookTimeout: 120_000,

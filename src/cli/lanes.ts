@@ -1,6 +1,7 @@
 // lanes: list, pause, resume, rate. A lane is what leaves one sender; both have the same number.
 import { z } from 'zod'
-import { type LaneStatus, laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
+import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
+import type { LaneStatus } from '../lanes/lane-status.ts'
 import { type LaneQueues, openLaneQueues } from '../lanes/queues.ts'
 import { counted } from '../messages/fault.ts'
 import type { Redis } from '../redis/connect.ts'

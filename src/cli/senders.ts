@@ -4,13 +4,13 @@ import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
 import { createSeal, type Seal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
+import { providerNameSchema } from '../accounts/sender-settings.ts'
 import { addSender, type NewSender, removeSender, SenderTakenError } from '../accounts/store/add-sender.ts'
 import {
   DEFAULT_RATE,
   defaultSender,
   findSender,
   listSenders,
-  providerNameSchema,
   type Sender,
   setSenderAccess,
 } from '../accounts/store/senders.ts'

@@ -31,7 +31,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'accounts/store': ['redis', 'messages', 'accounts'],
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'gallery', 'jobs'],
-  lanes: ['redis', 'messages', 'messages/store', 'jobs', 'accounts/store'],
+  lanes: ['redis', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
   accept: ['redis', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'campaigns/commands': [
@@ -109,7 +109,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What of the producer may know a provider. */
-const PROVIDERS_IN_PRODUCER = ['producer/main.ts', 'producer/routes/cloud-webhook.ts']
+const PROVIDERS_IN_PRODUCER = ['producer/handlers/cloud-webhook.ts', 'producer/main.ts']
 
 interface Source {
   /** Path below src/. */

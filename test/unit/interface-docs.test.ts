@@ -1,51 +1,53 @@
-// Pins: docs/interface.md names every endpoint of a running producer and no other, and every error code with its status.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// Pins: docs/interface.md names every route of the table and no other, its answers are those of the table, and so are its
+// error codes. That the table is what runs, route-access.test.ts holds.
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
-import { DASHBOARD_PATH } from '../../src/producer/dashboard.ts'
-import { startProducer } from '../../src/producer/main.ts'
-import { silentLog } from '../support/app.ts'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { DASHBOARD_PATH } from '../../src/producer/dashboard-path.ts'
+import { ALL_ERRORS } from '../../src/producer/error-codes.ts'
+import { ROUTES } from '../../src/producer/routes/table.ts'
 import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
-import { routesOf } from '../support/routes.ts'
 
 const page = readPage('docs/interface.md')
-const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
-let redis: TestRedis
-let producer: { url: string; close: () => Promise<void> }
+const served = [...ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`), `GET ${DASHBOARD_PATH}`]
 
-beforeAll(async () => {
-  redis = await startRedis()
-  producer = await startProducer(loadConfig({ PORT: '0', LANEWAY_DATA_DIR: dataDir }), redis.url, silentLog)
-})
-afterAll(async () => {
-  await producer.close()
-  await redis.stop()
-  rmSync(dataDir, { recursive: true, force: true })
-})
-
-test('every endpoint has its section, and every section its endpoint', async () => {
+test('every route has its section, and every section its route', () => {
   const documented = Array.from(page.prose.matchAll(/^### ([A-Z]+ \/\S*)$/gm), ([, endpoint = '']) => endpoint)
-  const served = (await routesOf(producer.url))
-    // The same addresses with their id left out, which answer that it is missing.
-    .filter((endpoint) => !/\/$|\/\//.test(endpoint))
-    .map((endpoint) => endpoint.replaceAll(/:(\w+)/g, '{$1}'))
-  expect(documented.sort()).toEqual([...served, `GET ${DASHBOARD_PATH}`].sort())
+  expect(documented.sort()).toEqual(served.map((name) => name.replaceAll(/:(\w+)/g, '{$1}')).sort())
 })
 
-test('every address that a page names is served', async () => {
-  const served = [...(await routesOf(producer.url)), `GET ${DASHBOARD_PATH}`].map((endpoint) => {
+test('what is shown as JSON under a route is an answer of it', () => {
+  let shown = 0
+  for (const section of page.text.split(/^(?=##)/m)) {
+    const [, method = '', path = ''] = /^### ([A-Z]+) (\/\S*)\n/.exec(section) ?? []
+    const spec = ROUTES.find(
+      (each) => each.method === method.toLowerCase() && each.path.replaceAll(/:(\w+)/g, '{$1}') === path,
+    )
+    if (spec === undefined) continue
+    const answers = Object.values(spec.answers).flatMap((each) =>
+      each instanceof z.ZodType ? each : (each.schema ?? []),
+    )
+    for (const [, json = ''] of section.matchAll(/^```json\n([\s\S]*?)^```$/gm)) {
+      shown += 1
+      const faults = answers.map((schema) => schema.safeParse(JSON.parse(json)).error)
+      expect(faults, `${method} ${path} ${json}`).toContain(undefined)
+    }
+  }
+  expect(shown).toBeGreaterThan(10)
+})
+
+test('every address that a page names is in the table', () => {
+  const addresses = served.map((endpoint) => {
     const [method = '', path = ''] = endpoint.split(' ')
     return { method, path, first: path.split('/')[1], pattern: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`) }
   })
   const isWrong = (method: string | undefined, path: string): boolean => {
     const [bare = ''] = path.split('?')
     // Without a method it may be what several begin with, or a path of something else.
-    if (method === undefined && served.some(({ path }) => path.startsWith(`${bare}/`))) return false
-    if (method === undefined && !served.some(({ first }) => first === bare.split('/')[1])) return false
-    return !served.some((each) => each.pattern.test(bare) && each.method === (method ?? each.method))
+    if (method === undefined && addresses.some(({ path }) => path.startsWith(`${bare}/`))) return false
+    if (method === undefined && !addresses.some(({ first }) => first === bare.split('/')[1])) return false
+    return !addresses.some((each) => each.pattern.test(bare) && each.method === (method ?? each.method))
   }
   const named = (page: Page) => [
     ...page.code.map((code) => /^(?:(GET|POST|PUT|PATCH|DELETE) )?(\/[\w/{}.?=&-]*\w[\w/{}]*)$/.exec(code)),
@@ -64,11 +66,14 @@ test('every address that a page names is served', async () => {
   expect(isWrong(undefined, '/admin/queues')).toBe(true)
 })
 
-test('every error code is in the table, with its status', () => {
+test('every error code is in the table of the page, with its status, and no other', () => {
   const rows = tableUnder(page, 'What all endpoints share').filter(([, code]) => code?.startsWith('`'))
   const documented = rows.flatMap(([status, codes = '']) =>
     Array.from(codes.matchAll(/`(\w+)`/g), ([, code]) => `${status} ${code}`),
   )
+  const declared = Object.entries(ALL_ERRORS).flatMap(([status, codes]) => codes.map((code) => `${status} ${code}`))
+  // Only in the results of a batch, which have no status.
+  expect(documented.filter((each) => /^\d/.test(each)).sort()).toEqual(declared.sort())
   const sources = ['src/producer', 'src/accept', 'src/campaigns'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))

@@ -2,7 +2,6 @@
 // messages. What a webhook tells is written before it is answered 200; when Redis is away the answer is 503, and the
 // chat product brings it again for days. Doing it twice changes nothing.
 import { timingSafeEqual } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { senderOfPhoneNumberId } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
@@ -19,12 +18,12 @@ import {
 } from '../../providers/cloud-webhook.ts'
 import type { OpaqueIds } from '../../providers/opaque-id.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { bind, type Route } from '../bind.ts'
 import { parseRaw } from '../body.ts'
 import { ApiError } from '../errors.ts'
-import type { Answer, Call, DirectRoute, PlainAnswer, PlainCall, Route } from '../route.ts'
+import type { AnswerOf, CallOf } from '../route.ts'
+import { webhooks } from '../routes/webhooks.ts'
 
-/** The chat product sends up to 3 MB and 1,000 updates in one POST. */
-const LIMIT_BYTES = 4 * 1024 * 1024
 const SIGNATURE = 'x-hub-signature-256'
 /** Updates that are written down at once. */
 const AT_ONCE = 200
@@ -36,50 +35,37 @@ interface WebhookDeps {
   opaqueIds: OpaqueIds
 }
 
-export function cloudWebhookRoutes(deps: WebhookDeps): (Route | DirectRoute)[] {
-  const path = '/webhooks/cloud-api'
-  const why = 'checks the signature or the verify token itself'
-  const admit = (headers: IncomingHttpHeaders): void => {
-    // 4 MB are read only for those that claim to have signed them.
-    if (deps.config.cloudApi.appSecret === undefined || !isSignature(headers[SIGNATURE])) throw badSignature()
-  }
-  return [
+/** The routes of routes/webhooks.ts. */
+export function webhookRoutes(deps: WebhookDeps): Route[] {
+  const { appSecret, verifyToken } = deps.config.cloudApi
+  return bind(webhooks)(
     {
-      method: 'get',
-      path,
-      access: { in: 'open', why },
-      body: { as: 'ignored' },
-      handle: async (call) => handshake(deps, call),
+      async handshake({ query }) {
+        const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge } = query
+        const isOurs = verifyToken !== undefined && typeof token === 'string' && isSame(token, verifyToken)
+        if (mode !== 'subscribe' || !isOurs || typeof challenge !== 'string') {
+          throw new ApiError(403, 'forbidden', 'The verify token is not the configured one.')
+        }
+        return { text: challenge }
+      },
+      report: (call) => receive(deps, call),
     },
     {
-      direct: true,
-      method: 'post',
-      path,
-      access: { in: 'open', why, admit },
-      body: { as: 'raw', limit: LIMIT_BYTES },
-      handle: (call: PlainCall) => receive(deps, call),
+      report(headers) {
+        // 4 MB are read only for those that claim to have signed them.
+        if (appSecret === undefined || !isSignature(headers[SIGNATURE])) throw badSignature()
+      },
     },
-  ]
+  )
 }
 
-function handshake(deps: WebhookDeps, call: Call): Answer {
-  const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge } = call.query
-  const expected = deps.config.cloudApi.verifyToken
-  const isOurs = expected !== undefined && typeof token === 'string' && isSame(token, expected)
-  if (mode !== 'subscribe' || !isOurs || typeof challenge !== 'string') {
-    throw new ApiError(403, 'forbidden', 'The verify token is not the configured one.')
-  }
-  return {
-    write: async (response) => {
-      response.type('text/plain').send(challenge)
-    },
-  }
-}
-
-async function receive(deps: WebhookDeps, call: PlainCall): Promise<PlainAnswer> {
+async function receive(
+  deps: WebhookDeps,
+  { raw, headers }: CallOf<typeof webhooks.report>,
+): Promise<AnswerOf<typeof webhooks.report>> {
   const { appSecret } = deps.config.cloudApi
-  if (appSecret === undefined || !isSigned(call.raw, call.header(SIGNATURE), appSecret)) throw badSignature()
-  const content = await readWebhook(await parseRaw(call.raw))
+  if (appSecret === undefined || !isSigned(raw, headers['X-Hub-Signature-256'], appSecret)) throw badSignature()
+  const content = await readWebhook(await parseRaw(raw))
   if (!content) throw new ApiError(400, 'invalid_body', 'The body is not a webhook of the chat product.')
   if (content.unreadable > 0) deps.log.warn({ items: content.unreadable }, 'webhook.unreadable_items')
 

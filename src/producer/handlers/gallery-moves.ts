@@ -1,41 +1,37 @@
 // Bulk move: the producer only checks, queues the job and waits for a while; a worker does it.
-import { z } from 'zod'
 import type { MoveOutcome } from '../../gallery/store/moves.ts'
-import { MOVE_MAX_FILES, moveIdSchema, newMoveId } from '../../jobs/bulk-move.ts'
-import { listUpTo } from '../../messages/bounded-list.ts'
+import { moveIdSchema, newMoveId } from '../../jobs/bulk-move.ts'
 import { counted, type Fault } from '../../messages/fault.ts'
-import { baseUrlOf } from '../base-url.ts'
 import { ApiError, internal, notFound } from '../errors.ts'
-import { fieldsOf, idField } from '../fields.ts'
-import { ignoredIn } from '../ignored.ts'
-import type { Answer, Call, Route } from '../route.ts'
-import { galleryAccess as access, GALLERY, type GalleryDeps } from './gallery-route.ts'
+import type { Handlers } from '../route.ts'
+import type { galleryFiles } from '../routes/gallery-files.ts'
+import { GALLERY } from '../routes/gallery-folders.ts'
+import type { GalleryDeps } from './gallery-deps.ts'
 
-const moveSchema = z.object({ file_ids: listUpTo(MOVE_MAX_FILES, idField, { min: 1 }), folder_id: idField })
+type MoveRoutes = Pick<typeof galleryFiles, 'move' | 'showMove'>
 
-export function moveRoutes({ config, moves }: Pick<GalleryDeps, 'config' | 'moves'>): Route[] {
-  async function move({ caller, body, request }: Call): Promise<Answer> {
-    const fields = fieldsOf(moveSchema, body)
-    const headers = ignoredIn(body, ['file_ids', 'folder_id'])
+/** Handlers of bulk moves. */
+export const moveHandlers = ({ config, moves }: Pick<GalleryDeps, 'config' | 'moves'>): Handlers<MoveRoutes> => ({
+  async move({ caller, body, origin }) {
     const id = newMoveId(Date.now())
-    const outcome = await moves.run({ v: 1, account: caller.account, move: id, ...fields }, config.bulkMoveWaitMs)
+    const outcome = await moves.run({ v: 1, account: caller.account, move: id, ...body }, config.bulkMoveWaitMs)
     if (outcome === undefined) {
-      const statusUrl = `${baseUrlOf(config, request)}${GALLERY}/jobs/${id}`
+      const statusUrl = `${config.publicUrl ?? origin()}${GALLERY}/jobs/${id}`
       const message = 'The move is queued and not done yet. Ask status_url how it ended.'
-      return { status: 202, headers, body: { success: true, message, data: { job_id: id, status_url: statusUrl } } }
+      return { status: 202, body: { success: true, message, data: { job_id: id, status_url: statusUrl } } }
     }
-    if (outcome.state === 'done') return { headers, body: { success: true, message: doneMessage(outcome.moved) } }
+    if (outcome.state === 'done') return { body: { success: true, message: doneMessage(outcome.moved) } }
     const faults = faultsOfMove(outcome)
     if (faults.length === 0) throw internal(new Error(`move ${id} met a broken record, see the worker's log`))
     throw new ApiError(404, 'not_found', failedMessage(faults), { details: faults })
-  }
+  },
 
-  async function show({ caller, params }: Call): Promise<Answer> {
+  async showMove({ caller, params }) {
     const id = moveIdSchema.safeParse(params.job_id)
     const found = id.success ? await moves.stateOf(caller.account, id.data) : undefined
     if (!id.success || found === undefined) throw notFound('This job')
-    const answer = (status: string, message: string, details: readonly Fault[] = []) => ({
-      body: { success: true, message, data: { job_id: id.data, status, details } },
+    const answer = (status: 'pending' | 'done' | 'failed', message: string, details: readonly Fault[] = []) => ({
+      body: { success: true as const, message, data: { job_id: id.data, status, details } },
     })
     switch (found.state) {
       case 'pending':
@@ -49,13 +45,8 @@ export function moveRoutes({ config, moves }: Pick<GalleryDeps, 'config' | 'move
         return answer('failed', failedMessage(faults), faults)
       }
     }
-  }
-
-  return [
-    { method: 'post', path: `${GALLERY}/files/bulk-move`, access, body: { as: 'json' }, handle: move },
-    { method: 'get', path: `${GALLERY}/jobs/:job_id`, access, body: { as: 'ignored' }, handle: show },
-  ]
-}
+  },
+})
 
 /** Literally this text: interface.md has it so. */
 const doneMessage = (moved: number): string => `${moved} file(s) moved`

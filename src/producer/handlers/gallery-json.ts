@@ -3,8 +3,11 @@ import { compatibilityOf } from '../../gallery/media-compatibility.ts'
 import { contentPath } from '../../gallery/store/content.ts'
 import type { GalleryFile } from '../../gallery/store/files.ts'
 import type { Folder } from '../../gallery/store/folders.ts'
+import type { FileJson } from '../routes/gallery-files.ts'
+import type { FolderJson } from '../routes/gallery-folders.ts'
 
-export function folderJson(folder: Folder) {
+/** A folder as it is answered. */
+export function folderJson(folder: Folder): FolderJson {
   return {
     id: folder.id,
     user_id: String(folder.account),
@@ -18,8 +21,8 @@ export function folderJson(folder: Folder) {
   }
 }
 
-/** `baseUrl` is the address that people reach the service at, without a slash at its end. */
-export function fileJson(file: GalleryFile, folder: Folder, baseUrl: string) {
+/** A file as it is answered. `baseUrl` is the address that people reach the service at, without a slash at its end. */
+export function fileJson(file: GalleryFile, folder: Folder, baseUrl: string): FileJson {
   const compatibility = compatibilityOf(file.mime_type, file.size)
   return {
     id: file.id,
@@ -48,7 +51,7 @@ export function fileJson(file: GalleryFile, folder: Folder, baseUrl: string) {
 }
 
 /** The kind of file that the chat product sends it as. */
-function kindOf(mimeType: string): string {
+function kindOf(mimeType: string): FileJson['type'] {
   const [kind] = mimeType.split('/')
   return kind === 'image' || kind === 'video' || kind === 'audio' ? kind : 'document'
 }

@@ -1,15 +1,11 @@
-// One message by its id.
-//
-//   GET  /messages/{id}            where it stands, why it waits, all that happened
-//   POST /messages/{id}/cancel     while it waits
-//   POST /messages/{id}/requeue    once it ended failed, unknown, expired or cancelled
-
+// One message by its id: looking at it, cancelling it while it waits, sending it again once it ended.
 import { findSender, recentSender } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
 import { cancelMessage } from '../../lanes/cancel-message.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { findMessage, owns } from '../../lookup/lookup.ts'
 import { receivedDocument, sentDocument } from '../../lookup/message-document.ts'
+import type { ReceivedMessage, SentMessage } from '../../lookup/message-schema.ts'
 import { findOwnMessage } from '../../lookup/own-message.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { type MessageId, parseMessageId } from '../../messages/message-id.ts'
@@ -17,7 +13,8 @@ import type { Redis } from '../../redis/connect.ts'
 import { REQUEUE_STATES } from '../../requeue/filter.ts'
 import { requeueMessage } from '../../requeue/requeue.ts'
 import { ApiError, notFound } from '../errors.ts'
-import type { Access, Answer, Call, Route } from '../route.ts'
+import type { CallOf, Handlers } from '../route.ts'
+import type { messages } from '../routes/messages.ts'
 
 interface MessageDeps {
   redis: Redis
@@ -25,44 +22,37 @@ interface MessageDeps {
   config: Pick<Config, 'retentionMs' | 'validityMs'>
 }
 
-const mayLook: Access = { in: 'bearer', permission: 'messages:read' }
-const maySend: Access = { in: 'bearer', permission: 'messages:send' }
+type MessageRoutes = Pick<typeof messages, 'show' | 'cancel' | 'requeue'>
+type Call = CallOf<MessageRoutes['show']>
 
-export function messageByIdRoutes(deps: MessageDeps): Route[] {
+/** Handlers of `/messages/{id}` and below. */
+export function messageHandlers(deps: MessageDeps): Handlers<MessageRoutes> {
   const { redis } = deps
 
-  async function show(call: Call): Promise<Answer> {
-    const found = await findOwnMessage(redis, call.caller.account, call.params.id ?? '', Date.now())
+  async function documentOf({ params, caller }: Call): Promise<SentMessage | ReceivedMessage> {
+    const found = await findOwnMessage(redis, caller.account, params.id, Date.now())
     if (!found) throw notFound('The message')
-    const data =
-      'inbound' in found
-        ? receivedDocument(found.inbound, await findSender(redis, found.inbound.lane))
-        : await sentDocument(redis, found.message, found.sender)
-    return { body: { status: true, message: 'message', data } }
+    return 'inbound' in found
+      ? receivedDocument(found.inbound, await findSender(redis, found.inbound.lane))
+      : sentDocument(redis, found.message, found.sender)
   }
 
-  const move = (verb: string, message: string, act: (id: MessageId) => Promise<void>): Route => ({
-    method: 'post',
-    path: `/messages/:id/${verb}`,
-    access: maySend,
-    body: { as: 'ignored' },
-    handle: async (call) => {
-      await act(await ownId(redis, call))
-      const { body } = (await show(call)) as { body: { data: object } }
-      return { body: { status: true, message, data: body.data } }
+  return {
+    show: async (call) => ({ body: { status: true, message: 'message', data: await documentOf(call) } }),
+    async cancel(call) {
+      await cancel(deps, await ownId(redis, call))
+      return { body: { status: true, message: 'cancelled', data: await documentOf(call) } }
     },
-  })
-
-  return [
-    { method: 'get', path: '/messages/:id', access: mayLook, body: { as: 'ignored' }, handle: show },
-    move('cancel', 'cancelled', (id) => cancel(deps, id)),
-    move('requeue', 'queued again', (id) => requeue(deps, id)),
-  ]
+    async requeue(call) {
+      await requeue(deps, await ownId(redis, call))
+      return { body: { status: true, message: 'queued again', data: await documentOf(call) } }
+    },
+  }
 }
 
 /** The id of the path, when it is of one of the caller's senders; a received message can be neither cancelled nor sent. */
 async function ownId(redis: Redis, { params, caller }: Call): Promise<MessageId> {
-  const id = parseMessageId(params.id ?? '')
+  const id = parseMessageId(params.id)
   if (!id || !owns(await recentSender(redis, id.lane), caller.account)) throw notFound('The message')
   return id
 }
