@@ -16,7 +16,7 @@ import { repeatedly } from '../../repeatedly.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { createFailureBrake } from '../circuit-breaker.ts'
 import { templateProblem } from '../commands/lifecycle.ts'
-import { offerOf } from '../definition.ts'
+import { maySendAgain, offerOf } from '../definition.ts'
 import { createFeeding } from '../feeding.ts'
 import { createMeter } from '../meter.ts'
 import { compileComponents } from '../parameters.ts'
@@ -149,7 +149,7 @@ function mouldOf(campaign: Campaign, validityMs: number): Mould {
     language: wanted.language.code,
     compiled: result.compiled,
     until: valid_until === undefined ? (campaign.resumed_at ?? 0) + validityMs : Date.parse(valid_until),
-    again: 'class' in recipients && recipients.class !== 'failed',
+    again: maySendAgain(recipients),
   }
 }
 
