@@ -288,6 +288,21 @@ describe('a class of recipients is resumed as a new run', () => {
     }
   })
 
+  test('without a message that failed when it was repeated in doubt: its first attempt may have gone out', async () => {
+    const { tag, phones } = await service.addPeople(10)
+    await service.misbehave({ match: { to: phones[1] }, behaviour: 'reset-before-accepting', count: 1 })
+    await service.misbehave({ match: { to: phones[2] }, behaviour: 'invalid-parameter', count: 1 })
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    expect((await service.reaches(id, 'done')).progress).toMatchObject({ unknown: 1, failed: 1 })
+    await service.misbehave({ match: { to: phones[1] }, behaviour: 'invalid-parameter', count: 1 })
+    expect(await requeueAll(service, service.tenant, { campaign: id, state: 'unknown' })).toMatchObject({ requeued: 1 })
+    await eventually(async () => (await service.show(id)).progress.failed === 2, 'the repeat has failed')
+    const before = (await service.ledger()).length
+    expect((await run(id, 'failed')).progress).toMatchObject({ total: 1 })
+    expect(await sentSince(before)).toEqual([phones[2]])
+  })
+
   test('but not of a campaign that runs', async () => {
     await rate(50)
     const { tag } = await service.addPeople(200)
@@ -350,6 +365,28 @@ test('a message that failed after it was sent is sent again with what was filled
   await eventually(async () => (await service.show(id)).progress.read === 3, 'all are read')
   const lines = (await service.ledger()).slice(before).filter((to) => to === phones[1])
   expect(lines).toHaveLength(2)
+})
+
+test('those whom a cancelled campaign had not come to get one message, unflagged, from a run for the cancelled', async () => {
+  const { tag, phones } = await service.addPeople(120)
+  await rate(5)
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  await eventually(async () => (await service.ledger()).length > before, 'some are sent')
+  await service.steer(id, 'cancel')
+  await eventually(async () => {
+    expect((await service.show(id)).progress).toMatchObject({ sending: 0, unconfirmed: 0 })
+    return true
+  }, 'nothing is in flight')
+  const first = (await service.ledger()).slice(before)
+  expect((await service.show(id)).progress).toMatchObject({ cancelled: phones.length - first.length })
+  await rate(100_000)
+  const { id: second } = await service.steer(id, 'resume', { class: 'cancelled' })
+  await service.reaches(second, 'done')
+  const { progress } = await service.show(second)
+  expect(progress.total).toBe(phones.length - first.length)
+  expect((await service.ledger()).slice(before).sort()).toEqual([...phones].sort())
 })
 
 test('nothing of a cancelled campaign is requeued, and that is counted', async () => {
