@@ -7,12 +7,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectPatient, type Redis } from '../src/redis/connect.ts'
+import { freePort } from '../testbed/free-port.ts'
+import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 import { type ChatProduct, createChatProduct } from './chat-product.ts'
 import { type Client, createClient } from './client.ts'
-import { freePort } from './free-port.ts'
 import { createPart, type Part } from './part.ts'
 import type { Random } from './random.ts'
-import { createRedisServer, type RedisServer } from './redis-server.ts'
 import { startProxy, type TcpProxy } from './tcp-proxy.ts'
 import { createTenant, type Tenant, type TenantPlan } from './tenant.ts'
 
@@ -102,11 +102,10 @@ export async function startRig(where: { build: string; folder: string; random: R
   let crashes = 0
   let stopping = false
 
-  const redis = await createRedisServer(join(folder, 'redis'), {
+  const redis = await startRedisServer(join(folder, 'redis'), {
     settings: plan.redisSettings ?? {},
     before: plan.redisUnder ?? [],
   })
-  await redis.start()
   const redisLine = await startProxy(() => redis.port, random.fork('redis line'))
   const redisUrl = plan.redisProxy ? `redis://127.0.0.1:${redisLine.port}` : redis.url
   const store = connectPatient(redis.url)

@@ -45,11 +45,17 @@ export function answerJson(
 }
 
 /**
+ * Whether the client has gone. Its socket knows first: the response hears of it only once the socket is closed, and the
+ * error of a reset is told in between.
+ */
+export const hasHungUp = (response: ServerResponse): boolean => response.destroyed || response.req.socket.destroyed
+
+/**
  * Turns whatever was thrown into an answer. Only what is our own fault is logged, here and nowhere else; that a stream
  * broke because the client hung up is nobody's, and leaves nobody to answer.
  */
 export function refuse(thrown: unknown, response: ServerResponse, requestId: string, log: Log): void {
-  if (response.destroyed && isBrokenStream(thrown)) return
+  if (hasHungUp(response) && isBrokenStream(thrown)) return
   const error = toApiError(thrown)
   if (error.status >= 500 && isWorthALine(error)) {
     const cause = error.cause instanceof Error ? error.cause : error

@@ -1,21 +1,29 @@
 // The producer's application for a test: given routes, listening on a free loopback port.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { pino } from 'pino'
 import type { Log } from '../../src/log.ts'
 import { createLog } from '../../src/log.ts'
+import type { Route } from '../../src/producer/bind.ts'
 import { createListener } from '../../src/producer/listener.ts'
-import type { DirectRoute, Route } from '../../src/producer/route.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 
 /** A log that writes nothing. */
 export const silentLog: Log = createLog({ logLevel: 'silent' }, 'test')
 
+/** A log that keeps its lines for a look at them. */
+export function keptLog(): { log: Log; lines: string[] } {
+  const lines: string[] = []
+  return { lines, log: pino({ level: 'info' }, { write: (line) => lines.push(line) }) }
+}
+
 /** Starts an application with these routes. `close` cuts open connections and waits until none is left. */
 export async function startApp(
   redis: Redis,
-  routes: readonly (Route | DirectRoute)[],
+  routes: readonly Route[],
+  log = silentLog,
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createServer(createListener({ redis, log: silentLog, routes })).listen(0, '127.0.0.1')
+  const server = createServer(createListener({ redis, log, routes })).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port was given')

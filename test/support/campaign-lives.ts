@@ -3,12 +3,18 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'bullmq'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import type { CampaignId } from '../../src/campaigns/campaign-id.ts'
 import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
 import { pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
+import { createMemories } from '../../src/campaigns/fan-out/memory.ts'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
 import {
   type Campaign,
@@ -23,23 +29,31 @@ import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { type Mark, readMarks } from '../../src/campaigns/store/marks.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
 import { type SendPayload, sendPayloadSchema } from '../../src/jobs/send.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { surveyLanes } from '../../src/lanes/survey.ts'
 import type { State } from '../../src/messages/lifecycle.ts'
-import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
-import { workerLost } from '../../src/messages/outcome.ts'
+import { type MessageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
 import { conclude } from '../../src/messages/store/conclude.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { claim, decide, giveEvidence, loseAttempt, proveUnsent } from '../../src/messages/store/steps.ts'
+import { claim, markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
+import { cloudApi } from '../../src/providers/cloud-api.ts'
+import { createHttpAgent } from '../../src/providers/http-call.ts'
+import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
+import { partnerApi } from '../../src/providers/partner-api.ts'
+import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { endedBadlyKey, lanePrefix, laneQueue, messageKey, openKey } from '../../src/redis/keys.ts'
+import { inDoubtKey, lanePrefix, messageKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
+import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
+import { decideOnLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
 import { startRedis } from './redis.ts'
+import { eventually } from './wait.ts'
 
-const ACCOUNT = 1
 export const RETENTION_MS = 9 * 86_400_000
 const VALIDITY_MS = 3 * 86_400_000
 const TIMES = { lostAfterMs: 20_000, evidenceWaitMs: 1_000, retentionMs: RETENTION_MS }
@@ -68,13 +82,22 @@ export async function startLives() {
   const queues = openLaneQueues(redis)
   const queue = openCampaignQueue(redis)
   const template = { name: 't', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }
-  await importTemplate(redis, ACCOUNT, templateSchema.parse(template))
+  const account = await createAccount(redis, 'lives')
+  await importTemplate(redis, account, templateSchema.parse(template))
   const config = {
-    dataDir,
+    ...loadConfig({ LANEWAY_DATA_DIR: dataDir }),
     retentionMs: RETENTION_MS,
     validityMs: { campaign: VALIDITY_MS, transactional: VALIDITY_MS },
   }
-  let lanes = 0
+  const secretKey = secretKeyOf(config)
+  const seal = createSeal(secretKey)
+  const agent = createHttpAgent()
+  const providers = {
+    'partner-api': partnerApi(agent),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey), config.cloudApiVersion),
+  }
+  const directory = createSenderDirectory({ redis, seal, providers })
+  let senders = 0
 
   return {
     redis,
@@ -84,8 +107,13 @@ export async function startLives() {
 
     /** A campaign to so many people that has just been started, on a lane of its own. */
     async begin(total: number) {
-      lanes += 1
-      return createLife({ redis, url: server.url, queues, queue, config }, lanes, total)
+      senders += 1
+      const lane = await addSender(redis, {
+        ...{ account, number: `49170${1_000_000 + senders}`, name: '', provider: 'partner-api', phoneNumberId: '' },
+        ...{ baseUrl: 'http://127.0.0.1:1', sealedToken: seal.close('token'), rate: 1 },
+        ...{ honoursIdempotency: false, isDefault: false },
+      })
+      return createLife({ redis, url: server.url, account, queues, queue, config, directory }, lane, total)
     },
 
     async close(): Promise<void> {
@@ -103,7 +131,9 @@ interface World {
   url: string
   queues: ReturnType<typeof openLaneQueues>
   queue: ReturnType<typeof openCampaignQueue>
-  config: { dataDir: string; retentionMs: number; validityMs: { campaign: number; transactional: number } }
+  account: number
+  config: Config
+  directory: ReturnType<typeof createSenderDirectory>
 }
 
 async function createLife(world: World, lane: number, total: number) {
@@ -132,8 +162,16 @@ async function createLife(world: World, lane: number, total: number) {
     return campaign
   }
 
-  const feedOn = async (connection: Redis, stop: AbortSignal): Promise<'again' | 'over'> =>
-    fanOut({ redis: connection, config, log: silentLog, queues }, id, (await record()).epoch, stop)
+  /** One turn of the fan-out after the other, with the waits between them. */
+  async function feedOn(connection: Redis, stop: AbortSignal): Promise<'again' | 'over'> {
+    const { epoch } = await record()
+    const turn = { memories: createMemories(), isWanted: () => false }
+    for (;;) {
+      const end = await fanOut({ redis: connection, config, log: silentLog, queues }, id, epoch, stop, turn)
+      if (end === 'over' || stop.aborted) return end === 'over' ? end : 'again'
+      await delay(end.nextMs, undefined, { signal: stop }).catch(() => {})
+    }
+  }
 
   /** Plays one job of the lane; false when there is none. */
   async function workOne(outcome: Outcome): Promise<boolean> {
@@ -159,17 +197,17 @@ async function createLife(world: World, lane: number, total: number) {
     if (claimed.verdict === 'gone') await conclude(redis, message, 'gone', payload, config.retentionMs)
     if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'
     if (outcome === 'throttled') {
-      await proveUnsent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
+      await markNotSent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
       return 'back'
     }
     if (outcome === 'failed') {
-      await giveEvidence(redis, message, name, 'failed', { problem: PROBLEM })
+      await recordStatus(redis, message, name, 'failed', { problem: PROBLEM })
       return 'over'
     }
     await taken(message, name)
     if (outcome === 'crash') return 'back'
-    if (outcome === 'sent') await giveEvidence(redis, message, name, 'sent', { providerId: name })
-    else await loseAttempt(redis, message, name, { problem: PROBLEM, waitMs: 0 })
+    if (outcome === 'sent') await recordStatus(redis, message, name, 'sent', { providerId: name })
+    else await markUnconfirmed(redis, message, name, { problem: PROBLEM, waitMs: 0 })
     return 'over'
   }
 
@@ -200,6 +238,18 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** The fan-out works for so long, then is told to stop. */
     feed: (ms: number): Promise<'again' | 'over'> => feedOn(redis, AbortSignal.timeout(ms)),
+
+    /** The fan-out works until its cursor is at this place, however long that takes on a busy machine. */
+    async feedTo(place: number): Promise<void> {
+      const stop = new AbortController()
+      const feeding = feedOn(redis, stop.signal)
+      try {
+        await eventually(async () => (await record()).next >= place, `${place} are fed`)
+      } finally {
+        stop.abort()
+        await feeding
+      }
+    },
 
     /** The fan-out loses its connection at its n-th command and is heard of no more. */
     async feedAndDie(commands: number): Promise<void> {
@@ -234,34 +284,37 @@ async function createLife(world: World, lane: number, total: number) {
       return done
     },
 
-    /** What the sweep does once everything is overdue: lost attempts, decisions, jobs for what is queued. */
+    /** The sweep, once everything is overdue: nothing is in a worker's hands. */
     async sweep(): Promise<void> {
-      for (const ulid of await redis.zrange(openKey(lane), 0, '-1')) {
-        const message = { lane, ulid }
-        const found = await readMessage(redis, message)
-        if (found === undefined) await redis.zrem(openKey(lane), ulid)
-        if (found?.state === 'sending') {
-          await loseAttempt(redis, message, found.attempt, { problem: workerLost, waitMs: 0 })
-        }
-        if (found?.state === 'sending' || found?.state === 'unconfirmed') await decide(redis, message, 'never', 8)
-        if (found?.state !== 'queued' || found.payload === undefined) continue
-        await queues.add(messageId(lane, ulid), sendPayloadSchema.parse(JSON.parse(found.payload)))
+      for (const key of [inDoubtKey(lane), queuedAgainKey(lane)]) {
+        const ulids = await redis.zrange(key, 0, '-1')
+        if (ulids.length > 0) await redis.zadd(key, 'XX', ...ulids.flatMap((ulid) => [0, ulid]))
       }
+      const [survey] = await surveyLanes(redis, [lane])
+      if (survey) await decideOnLane({ ...world, log: silentLog }, survey)
     },
 
     /** Fan-out, worker and sweep go on, and all is sent, until the campaign does not run any more. */
     async goOn(limitMs = 60_000): Promise<void> {
-      const stop = AbortSignal.timeout(limitMs)
+      const stop = new AbortController()
+      const limit = setTimeout(() => stop.abort(), limitMs)
       const feeding = (async () => {
-        while (!stop.aborted && (await feedOn(redis, stop)) === 'again');
+        while (!stop.signal.aborted && (await feedOn(redis, stop.signal)) === 'again');
       })()
-      while ((await record()).state === 'running') {
-        if (stop.aborted) throw new Error(JSON.stringify((await life.describe()).progress))
-        if ((await life.work(500, 'sent')) > 0) continue
-        await life.sweep()
-        await new Promise((resolve) => setTimeout(resolve, 10))
+      // Whatever happens, it is waited for below, before anybody closes its connection.
+      feeding.catch(() => {})
+      try {
+        while ((await record()).state === 'running') {
+          if (stop.signal.aborted) throw new Error(JSON.stringify((await life.describe()).progress))
+          if ((await life.work(500, 'sent')) > 0) continue
+          await life.sweep()
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+      } finally {
+        clearTimeout(limit)
+        stop.abort()
+        await feeding
       }
-      await feeding
     },
 
     places: (): number[] => Array.from({ length: total }, (_, place) => place),
@@ -275,7 +328,7 @@ async function createLife(world: World, lane: number, total: number) {
     /** A late webhook says that the message at this place was delivered, if the provider took it. */
     async delivered(place: number): Promise<void> {
       const [message, name] = [messages[place], ledger.get(place)?.at(-1)]
-      if (message && name) await giveEvidence(redis, message, name, 'delivered')
+      if (message && name) await recordStatus(redis, message, name, 'delivered')
     },
 
     pause: () => pauseCampaign(steer, id, 'by hand'),
@@ -288,8 +341,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** What ended badly is queued again by a person. */
     async requeueAll(): Promise<void> {
-      for (const ulid of await redis.zrange(endedBadlyKey(lane), 0, '-1')) {
-        const config = { retentionMs: RETENTION_MS, validityMs: { campaign: VALIDITY_MS, transactional: VALIDITY_MS } }
+      for (const ulid of await redis.zrange(requeueableKey(lane), 0, '-1')) {
         await requeueMessage({ redis, queues, config }, { lane, ulid })
       }
     },
@@ -299,10 +351,10 @@ async function createLife(world: World, lane: number, total: number) {
   return life
 }
 
-async function startCampaign({ redis, config }: World, lane: number, total: number): Promise<CampaignId> {
+async function startCampaign({ redis, config, account }: World, lane: number, total: number): Promise<CampaignId> {
   const template = { name: 't', language: { code: 'en' }, components: [] }
   const definition = { sender: '1', template, recipients: { tags: [1], except: [] } }
-  const id = await createCampaign(redis, { account: ACCOUNT, lane, definition }, Date.now())
+  const id = await createCampaign(redis, { account, lane, definition }, Date.now())
   const snapshot = await writeSnapshot(campaignFolder(config.dataDir, id))
   for (let place = 0; place < total; place += 1) await snapshot.add({ to: String(FIRST_PHONE + place), values: [] })
   await snapshot.close()

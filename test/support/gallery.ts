@@ -9,8 +9,8 @@ import { receiveContent } from '../../src/gallery/store/content.ts'
 import { addFile, type GalleryFile } from '../../src/gallery/store/files.ts'
 import { createFolder, type Folder } from '../../src/gallery/store/folders.ts'
 import { openMoves } from '../../src/producer/bulk-moves.ts'
-import { galleryRoutes } from '../../src/producer/routes/gallery.ts'
-import { GALLERY } from '../../src/producer/routes/gallery-route.ts'
+import { galleryRoutes } from '../../src/producer/handlers/gallery.ts'
+import { GALLERY } from '../../src/producer/routes/gallery-folders.ts'
 import { connectFailFast, connectPatient } from '../../src/redis/connect.ts'
 import { startMoves } from '../../src/worker/move-files.ts'
 import { silentLog, startApp } from './app.ts'
@@ -29,7 +29,7 @@ const jsonSchema = z.record(z.string(), z.unknown())
 export type TestGallery = Awaited<ReturnType<typeof startGallery>>
 
 /** Bulk moves wait longer than any test may last, so that a move whose end is not heard of fails its test. */
-export async function startGallery({ bulkMoveWaitMs = 120_000 } = {}) {
+export async function startGallery({ bulkMoveWaitMs = 120_000, log = silentLog } = {}) {
   const server = await startRedis()
   const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
   const redis = connectFailFast(server.url)
@@ -39,7 +39,7 @@ export async function startGallery({ bulkMoveWaitMs = 120_000 } = {}) {
   patient.on('error', () => {})
   const moves = openMoves(redis)
   const config = { dataDir, publicUrl: undefined, uploadMaxBytes: UPLOAD_MAX_BYTES, bulkMoveWaitMs }
-  const app = await startApp(redis, galleryRoutes({ redis, config, moves }))
+  const app = await startApp(redis, galleryRoutes({ redis, config, moves }), log)
   const account = await createAccount(redis, 'ours')
   const otherAccount = await createAccount(redis, 'theirs')
   const key = async (owner: number, permissions: Permission[], expiresAtMs = 0) =>
