@@ -89,7 +89,7 @@ export const galleryFiles = {
       // Not done yet.
       202: successWith(z.strictObject({ job_id: z.string(), status_url: z.string() })),
     },
-    errors: { 404: ['not_found'] },
+    errors: { 404: ['not_found'], 429: ['too_many_moves'] },
     examples: [
       {
         body: { file_ids: [7, 8, 9], folder_id: 1 },
