@@ -21,6 +21,15 @@ export function oneOf<const T extends string>(words: readonly T[]) {
   return typed(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text))
 }
 
+/** One or more of a few words, separated by commas; each once, in the order typed. */
+export function someOf<const T extends string>(words: readonly T[]) {
+  return typed(`one or more of ${words.join(', ')}, separated by commas`, (text): T[] | undefined => {
+    const typedWords = [...new Set(text.split(',').map((word) => word.trim()))]
+    const known = typedWords.flatMap((each) => words.find((word) => word === each) ?? [])
+    return known.length === typedWords.length ? known : undefined
+  })
+}
+
 const wholeNumber = (text: string): number | undefined => {
   const value = /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN
   return Number.isSafeInteger(value) ? value : undefined
@@ -54,6 +63,9 @@ export const httpAddress = typed('an address that begins with http:// or https:/
 })
 
 export const laneId = typed('the number of a lane, see `lanes list`', wholeNumber)
+
+/** A sender has the number of its lane. */
+export const senderId = typed('the number of a sender in the column ID of `senders list`', wholeNumber)
 
 /** Messages per second. */
 export const rate = typed(`messages per second, from a message a minute to ${MAX_RATE}`, (text) => {

@@ -3,28 +3,20 @@
 import { z } from 'zod'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
-import { newMessageOf, newRecordFields } from '../messages/store/steps.ts'
+import { defineMessageScript } from '../messages/store/message-script.ts'
+import { newMessageOf, newRecordFields } from '../messages/store/record-format.ts'
+import { JOB, laneBacklogKeys, laneJobKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
-import {
-  campaignPrefix,
-  endedBadlyKey,
-  laneBacklogKeys,
-  laneClearedByKey,
-  laneJobKey,
-  laneQueue,
-  messageKey,
-  openKey,
-  queuedAgainKey,
-} from '../redis/keys.ts'
+import { campaignPrefix, laneClearedByKey, messageKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
 /** Jobs that are read at a time, and of those how many are judged in one step: Redis serves nobody else for some 2 ms. */
 const PAGE = 500
 const STEP = 100
 
-const siftScript = defineScript(import.meta.url, 'lane-sift', 2)
-const clearScript = defineScript(import.meta.url, 'lane-clear', 5)
+const siftScript = defineScript(import.meta.url, 'lane-sift')
+const clearScript = defineMessageScript(import.meta.url, 'lane-clear')
 const twoCounts = z.tuple([z.number(), z.number()])
 const storedPayload = jsonText.pipe(sendPayloadSchema)
 
@@ -52,7 +44,7 @@ export const isLastPage = ({ seen }: ClearedPage): boolean => seen < PAGE
 
 /** Jobs of the class that wait. */
 export async function waitingOf(redis: Redis, { lane, of }: Clearing): Promise<number> {
-  const { waiting, prioritized } = laneBacklogKeys(lane, laneQueue(lane))
+  const { waiting, prioritized } = laneBacklogKeys(lane)
   return of === 'campaign' ? redis.zcard(prioritized) : redis.llen(waiting)
 }
 
@@ -65,11 +57,14 @@ export async function siftPage(
   { lane, of, by }: Clearing,
   how: { kept: number; most: number },
 ): Promise<SiftedPage | undefined> {
-  const { waiting, prioritized } = laneBacklogKeys(lane, laneQueue(lane))
+  const { waiting, prioritized } = laneBacklogKeys(lane)
   const reply = await siftScript(
     redis,
-    [of === 'campaign' ? prioritized : waiting, laneClearedByKey(lane, of)],
-    [by, how.kept, Math.min(how.most, PAGE), campaignPrefix(lane), laneJobKey(lane, laneQueue(lane), '')],
+    { waiting: of === 'campaign' ? prioritized : waiting, clearedBy: laneClearedByKey(lane, of) },
+    {
+      ...{ by, kept: how.kept, most: Math.min(how.most, PAGE) },
+      ...{ campaigns: campaignPrefix(lane), jobs: laneJobKey(lane, '') },
+    },
   )
   const [seen, moved] = twoCounts.parse(reply)
   return seen < 0 ? undefined : { seen, moved }
@@ -84,7 +79,7 @@ export async function clearPage(
   { lane, of, by }: Clearing,
   how: { kept: number; retentionMs: number },
 ): Promise<ClearedPage | undefined> {
-  const { waiting, prioritized } = laneBacklogKeys(lane, laneQueue(lane))
+  const { waiting, prioritized } = laneBacklogKeys(lane)
   const isCampaign = of === 'campaign'
   const key = isCampaign ? prioritized : waiting
   const sole = redis.get(laneClearedByKey(lane, of))
@@ -95,20 +90,24 @@ export async function clearPage(
   if (who !== null && who !== by) return undefined
   if (names.length === 0) return { seen: 0, expired: 0, stopped: 0 }
 
-  const jobs = await Promise.all(names.map((name) => redis.hget(laneJobKey(lane, laneQueue(lane), name), 'data')))
+  const jobs = await Promise.all(names.map((name) => redis.hget(laneJobKey(lane, name), JOB.data)))
   // Sent together, so that Redis, which syncs its file once per turn of its loop, syncs once for all of them.
   const steps: Promise<unknown>[] = []
   for (let from = 0; from < names.length; from += STEP) {
-    const messages = names.slice(from, from + STEP).flatMap((name, i) => argumentsOf(name, jobs[from + i]))
+    const messages = names.slice(from, from + STEP).flatMap((name, i) => waitingMessage(name, jobs[from + i]))
     steps.push(
       clearScript(
         redis,
-        [key, openKey(lane), endedBadlyKey(lane), laneClearedByKey(lane, of), queuedAgainKey(lane)],
-        [
-          ...[by, how.retentionMs, campaignPrefix(lane)],
-          ...[messageKey(lane, ''), laneJobKey(lane, laneQueue(lane), '')],
-          ...messages,
-        ],
+        {
+          waiting: key,
+          requeueable: requeueableKey(lane),
+          clearedBy: laneClearedByKey(lane, of),
+          queuedAgain: queuedAgainKey(lane),
+        },
+        {
+          ...{ by, retentionMs: how.retentionMs, campaigns: campaignPrefix(lane) },
+          ...{ records: messageKey(lane, ''), jobs: laneJobKey(lane, ''), messages },
+        },
       ),
     )
   }
@@ -122,11 +121,11 @@ export async function clearPage(
 }
 
 /** What the script is given of a message; nothing of one that cannot be read: whoever fetches it sets it aside. */
-function argumentsOf(name: string, data: string | null | undefined): (string | number)[] {
-  const id = parseMessageId(name)
+function waitingMessage(jobId: string, data: string | null | undefined) {
+  const id = parseMessageId(jobId)
   const payload = storedPayload.safeParse(data)
   if (!id || !payload.success) return []
-  const fields = newRecordFields(newMessageOf(payload.data))
   const { until, run } = payload.data
-  return [name, id.ulid, acceptedAtMs(id.ulid), until, run ?? '', fields.length, ...fields]
+  const fields = newRecordFields(newMessageOf(payload.data))
+  return [{ jobId, ulid: id.ulid, acceptedAt: acceptedAtMs(id.ulid), validUntil: until, run, fields }]
 }

@@ -31,7 +31,7 @@ export function watchCrumbs(request: IncomingMessage): void {
       count += 1
       size += chunk.length
       if (count > CHUNKS_MAX_LATE && size < count * CHUNK_BYTES && (count > CHUNKS_MAX || isTurnUsedUp())) {
-        stopReading(request.socket)
+        stopReading(request)
         own.fault = count > CHUNKS_MAX ? inCrumbs() : overloaded()
         own.heard?.(own.fault)
         return false

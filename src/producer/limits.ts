@@ -59,7 +59,7 @@ export function limit(server: Server, log: Log): void {
     const waiting = unanswered.get(socket) ?? new Set()
     unanswered.set(socket, waiting.add(response))
     if (waiting.size > PIPELINED_MAX) {
-      stopReading(socket)
+      stopReading(request)
       socket.destroy()
     }
     if (!server.listening) response.shouldKeepAlive = false

@@ -52,7 +52,7 @@ function drop(request: IncomingMessage): void {
   request
     .on('data', (piece: Buffer) => {
       dropped += piece.length
-      if (dropped > DROP_BYTES) stopReading(socket)
+      if (dropped > DROP_BYTES) stopReading(request)
       else if (piece.length >= CRUMB_BYTES && isTurnUsedUp()) restUntilNextTurn(request)
     })
     .once('close', () => clearTimeout(limit))

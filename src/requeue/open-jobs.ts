@@ -10,7 +10,7 @@ export const MOST_OPEN = 5
 /** One that was counted and has no record after this long was never begun: its process died in between. */
 const BEGUN_WITHIN_MS = 60_000
 
-const openScript = defineScript(import.meta.url, 'requeue-open', 1)
+const openScript = defineScript(import.meta.url, 'requeue-open')
 
 /**
  * Counts the job among the account's open ones; false when it has too many. One that is open already, or was, is taken
@@ -18,8 +18,8 @@ const openScript = defineScript(import.meta.url, 'requeue-open', 1)
  */
 export async function openRequeue(redis: Redis, account: number, job: string, nowMs: number): Promise<boolean> {
   if ((await findRequeueJob(redis, job)) !== undefined) return true
-  const key = openRequeuesKey(account)
-  const open = async () => (await openScript(redis, [key], [job, nowMs, MOST_OPEN, KEEP_MS])) === 1
+  const args = { job, nowMs, mostOpen: MOST_OPEN, keepMs: KEEP_MS }
+  const open = async () => (await openScript(redis, { open: openRequeuesKey(account) }, args)) === 1
   if (await open()) return true
   await dropEnded(redis, account, nowMs)
   return open()

@@ -3,12 +3,12 @@
 import type { LaneQueues } from '../lanes/queues.ts'
 import { readMessagesOrNot } from '../messages/store/records.ts'
 import type { Redis } from '../redis/connect.ts'
-import { endedBadlyKey } from '../redis/keys.ts'
+import { requeueableKey } from '../redis/keys.ts'
 import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
-import { LISTS, type List, listKey, type Place, pageOf } from './ended-badly.ts'
 import { matchesRequeue } from './filter.ts'
 import { noCounts, type RequeueCounts, type RequeueOrder } from './jobs.ts'
 import { type Found, type Obstacle, obstacles } from './requeue.ts'
+import { LISTS, type List, listKey, type Place, pageOf } from './requeueable.ts'
 
 /**
  * Messages of a page. Each costs Redis some 30 µs, in commands of their own between which it serves others; a page takes
@@ -55,7 +55,7 @@ export async function readPage(
   }
   const records = await readMessagesOrNot(deps.redis, lane, names)
   const gone = names.filter((_name, i) => records[i] === undefined)
-  if (gone.length > 0) await deps.redis.zrem(endedBadlyKey(lane), ...gone)
+  if (gone.length > 0) await deps.redis.zrem(requeueableKey(lane), ...gone)
   const found = names.flatMap((ulid, i): Found[] => {
     const record = records[i]
     return typeof record === 'object' && matchesRequeue(record, order.filter) ? [{ ulid, record }] : []

@@ -1,6 +1,6 @@
 // The worker's part in campaigns: works on their queues and watches over them. Fan-outs and preflights have workers of
 // their own, and in each an account has a share only, so that no account's campaigns can hold up those of another.
-import { type Job, Worker } from 'bullmq'
+import type { Job, Worker } from 'bullmq'
 import type { SteerDeps } from '../campaigns/commands/lifecycle.ts'
 import { type FanOutDeps, fanOut } from '../campaigns/fan-out/fan-out.ts'
 import { createMemories } from '../campaigns/fan-out/memory.ts'
@@ -19,7 +19,7 @@ import {
 import { rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { createShares, type Shares } from './account-shares.ts'
-import { endOwn, type OwnEnd } from './bullmq.ts'
+import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
 import { createCampaignWake } from './wake-campaigns.ts'
 
 /** Campaigns that are fed at once in one worker, and preflights: those are long, keep the processor busy and never yield. */
@@ -77,9 +77,7 @@ export function startCampaignJobs(deps: FanOutDeps) {
 
   function startWorker(kind: CampaignJob, name: string, bounds: { most: number; mostEach?: number }): Worker {
     const shares = createShares(bounds)
-    const worker = new Worker(name, async (job, token) => endOwn(await work(kind, shares, job), job, token), {
-      connection: redis,
-      prefix: sharedQueuePrefix(name),
+    const settings = {
       concurrency: bounds.most + TURNED_AWAY,
       lockDuration: 10_000,
       stalledInterval: 3_000,
@@ -87,8 +85,14 @@ export function startCampaignJobs(deps: FanOutDeps) {
       maxStalledCount: 100,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
-    })
-    worker.on('error', (error) => log.debug({ err: error }, 'campaigns.error'))
+    }
+    const worker = openWorker(
+      redis,
+      { name, prefix: sharedQueuePrefix(name) },
+      async (job, token) => endOwn(await work(kind, shares, job), job, token),
+      settings,
+      (error) => log.debug({ err: error }, 'campaigns.error'),
+    )
     worker.on('failed', (job, error) => log.error({ job: job?.id, err: error }, 'campaign.job_failed'))
     return worker
   }
@@ -109,8 +113,7 @@ export function startCampaignJobs(deps: FanOutDeps) {
       forgetting.stop()
       wake.stop()
       stopping.abort()
-      const closed = Promise.all(workers.map((worker) => worker.close()))
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await Promise.all(workers.map((worker) => closeWorker(worker, limitMs)))
       await queue.close()
     },
   }

@@ -4,7 +4,7 @@
 // Where the process may die: within a page, another worker does the page again. What was queued again has left the list
 // and is not met a second time, even should it have failed once more; what was not is met now. Between a page and the
 // cursor: the same. Nobody is counted twice, because the counts are written with the steps.
-import { type Job, Worker } from 'bullmq'
+import type { Job } from 'bullmq'
 import type { Config } from '../config.ts'
 import { REQUEUE_QUEUE, requeuePayloadSchema } from '../jobs/requeue.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
@@ -13,7 +13,6 @@ import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
 import { retryDeadLetter } from '../requeue/dead-letters.ts'
-import { LISTS } from '../requeue/ended-badly.ts'
 import {
   advance,
   findRequeueJob,
@@ -25,8 +24,9 @@ import {
 } from '../requeue/jobs.ts'
 import { closeRequeue } from '../requeue/open-jobs.ts'
 import { putBack } from '../requeue/requeue.ts'
+import { LISTS } from '../requeue/requeueable.ts'
 import { beginning, type Cursor, countOf, type Page, readPage } from '../requeue/search.ts'
-import { endOwn, type OwnEnd } from './bullmq.ts'
+import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
 
 /** Each does one page at a time; more at once would keep Redis from sending messages. */
 const CONCURRENCY = 2
@@ -43,12 +43,11 @@ export interface RequeueDeps {
 
 export function startRequeues(deps: RequeueDeps) {
   const stopping = new AbortController()
-  const worker = new Worker(
-    REQUEUE_QUEUE,
-    async (job: Job, token) => endOwn(await workOn(deps, job, stopping.signal), job, token),
+  const worker = openWorker(
+    deps.redis,
+    { name: REQUEUE_QUEUE, prefix: sharedQueuePrefix(REQUEUE_QUEUE) },
+    async (job, token) => endOwn(await workOn(deps, job, stopping.signal), job, token),
     {
-      connection: deps.redis,
-      prefix: sharedQueuePrefix(REQUEUE_QUEUE),
       concurrency: CONCURRENCY,
       // One whose worker died is taken up by another within 5 s. That a worker loses its lock in a moment of stillness
       // harms nothing: two may work on one job.
@@ -59,14 +58,14 @@ export function startRequeues(deps: RequeueDeps) {
       removeOnComplete: { age: DAY_SECONDS, count: 1_000, limit: 100 },
       removeOnFail: { age: 7 * DAY_SECONDS, count: 1_000, limit: 100 },
     },
+    (error) => deps.log.debug({ err: error }, 'requeues.error'),
   )
-  worker.on('error', (error) => deps.log.debug({ err: error }, 'requeues.error'))
   worker.on('failed', (job, error) => deps.log.error({ job: job?.id, err: error }, 'requeue.failed'))
   return {
     /** Jobs go on elsewhere after the page they are at; waits for that at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {
       stopping.abort()
-      await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await closeWorker(worker, limitMs)
     },
   }
 }

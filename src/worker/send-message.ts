@@ -20,8 +20,9 @@ import { type MessageId, newAttemptId, parseMessageId } from '../messages/messag
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { paceOf } from '../messages/pace.ts'
 import { conclude } from '../messages/store/conclude.ts'
+import { newMessageOf } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
-import { claim, giveEvidence, loseAttempt, newMessageOf, proveUnsent, putOff } from '../messages/store/steps.ts'
+import { claim, markNotSent, markUnconfirmed, putOff, recordStatus } from '../messages/store/steps.ts'
 import type { Redis } from '../redis/connect.ts'
 import { BrokenRecordError } from '../redis/corrupt-record.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
@@ -160,7 +161,7 @@ async function settle(
   switch (outcome.kind) {
     case 'sent': {
       const firstPollMs = entry.provider.poll ? FIRST_POLL_MS : undefined
-      await giveEvidence(redis, id, attempt, 'sent', { providerId: outcome.providerId, firstPollMs })
+      await recordStatus(redis, id, attempt, 'sent', { providerId: outcome.providerId, firstPollMs })
       if (entry.provider.poll) deps.followByPolling(id.lane)
       // The entry was read before the claim, so this message left after the sender was blocked.
       const { blocked_at, sent_after_block } = entry.sender
@@ -168,13 +169,13 @@ async function settle(
       return { kind: 'done' }
     }
     case 'failed':
-      await giveEvidence(redis, id, attempt, 'failed', { problem: outcome.problem })
+      await recordStatus(redis, id, attempt, 'failed', { problem: outcome.problem })
       return { kind: 'done' }
 
     case 'lane_waits': {
       const ms = deps.trouble.waitMs(id.lane, outcome)
       const rest = { of: 'lane', ms } as const
-      await proveUnsent(redis, id, attempt, {
+      await markNotSent(redis, id, attempt, {
         counts: false,
         maxTries: config.maxTries,
         problem: outcome.problem,
@@ -184,7 +185,7 @@ async function settle(
     }
     case 'message_waits': {
       const how = { counts: true, maxTries: config.maxTries, problem: outcome.problem }
-      const result = await proveUnsent(redis, id, attempt, how)
+      const result = await markNotSent(redis, id, attempt, how)
       if (result.verdict !== 'done' || result.state !== 'queued') return { kind: 'done' }
       const tries = (await readMessage(redis, id))?.tries ?? 1
       return waits(deps, id, outcome.retryAfterMs ?? messageBackoffMs(tries, Math.random()))
@@ -192,23 +193,23 @@ async function settle(
     case 'recipient_waits': {
       const rest = { of: 'recipient', to, leastMs: outcome.leastMs } as const
       const how = { counts: false, maxTries: config.maxTries, problem: outcome.problem, rest }
-      const result = await proveUnsent(redis, id, attempt, how)
+      const result = await markNotSent(redis, id, attempt, how)
       // Without an answer to that it was settled before, and the next claim finds the rest.
       return waits(deps, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
     }
     case 'sender_blocked':
       if (await isOneMessageAlone(redis, id, outcome.problem.code)) {
-        await giveEvidence(redis, id, attempt, 'failed', { problem: outcome.problem })
+        await recordStatus(redis, id, attempt, 'failed', { problem: outcome.problem })
         return { kind: 'done' }
       }
-      await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
+      await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
       await blockSender(deps, id.lane, outcome.problem)
       // Behind the others: should it be this message that the chat product refuses, they are sent when the lane resumes.
       return { kind: 'waits', ms: 1_000 }
 
     case 'unconfirmed': {
       const waitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
-      await loseAttempt(redis, id, attempt, { problem: outcome.problem, waitMs })
+      await markUnconfirmed(redis, id, attempt, { problem: outcome.problem, waitMs })
       if (outcome.blocksSender) await blockSender(deps, id.lane, outcome.problem)
       const ms = deps.trouble.unprovenMs(id.lane, outcome.problem)
       if (ms === 0) return { kind: 'done' }

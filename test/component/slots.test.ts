@@ -1,16 +1,16 @@
 // Pins: claims give out slots a gap apart, to what leaves and to nothing else, and a request that missed its slot gets
 // another one. Real: Redis. The clock is Redis' own, so that times are compared with room for a busy machine.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type MessageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/steps.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { redisNowMs } from '../../src/redis/heartbeats.ts'
-import { laneRestKey, laneSlotsKey } from '../../src/redis/keys.ts'
+import { laneCooldownKey, laneSlotsKey } from '../../src/redis/keys.ts'
 import { departure } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 
 const HOUR = 3_600_000
 /** A lane so slow that the machine cannot blur it: a slot every half second, which may be claimed a minute ahead. */
@@ -22,36 +22,21 @@ const SLOW: Pace = {
   lateMs: 50,
 }
 
-let server: TestRedis
 let redis: Redis
+let newLane: () => number
+let close: () => Promise<void>
 beforeAll(async () => {
-  server = await startRedis()
-  redis = connectPatient(server.url)
+  ;({ redis, newLane, close } = await startLaneRedis())
 })
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
-})
-
-let lanes = 0
-const newLane = () => (lanes += 1)
-const newId = (lane: number): MessageId => ({ lane, ulid: newUlid(Date.now()) })
-const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
+afterAll(() => close?.())
 
 async function claimOn(
   lane: number,
   more: { pace?: Pace; id?: MessageId; validMs?: number; class?: 'transactional' | 'campaign' } = {},
 ): Promise<ClaimResult> {
   const { pace = SLOW, id = newId(lane), validMs = HOUR, class: of = 'transactional' } = more
-  const about = {
-    to: '491700000001',
-    type: 'audio',
-    text: 'x',
-    class: of,
-    campaign: undefined,
-    run: undefined,
-  } as const
-  return claim(redis, id, newAttemptId(), { ...about, validUntil: (await redisNowMs(redis)) + validMs }, times, pace)
+  const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis)) + validMs }
+  return claim(redis, id, newAttemptId(), message, LONG_TIMES, pace)
 }
 
 const latest = (lane: number): Promise<string[]> => redis.lrange(laneSlotsKey(lane), 0, -1)
@@ -98,7 +83,7 @@ describe('a claim', () => {
     const waiting = newId(lane)
     await putOff(redis, waiting, HOUR)
     expect(await claimOn(lane, { id: waiting })).toMatchObject({ verdict: 'message_waits', state: 'queued' })
-    await redis.set(laneRestKey(lane), (await redisNowMs(redis)) + HOUR)
+    await redis.set(laneCooldownKey(lane), (await redisNowMs(redis)) + HOUR)
     expect(await claimOn(lane)).toMatchObject({ verdict: 'lane_rests' })
     expect(await latest(lane)).toEqual(last)
   })

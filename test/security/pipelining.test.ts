@@ -82,7 +82,7 @@ test('of a body that comes in chunks of one byte, no more than some hundred are 
     taken = 0
     const url = `http://127.0.0.1:${address.port}`
     void fetch(url, { method: 'POST', body: 'x'.repeat(1_000) }).catch(() => {})
-    await vi.waitFor(() => expect(taken).toBeGreaterThan(0))
+    await vi.waitFor(() => expect(taken).toBeGreaterThan(0), { timeout: 30_000 })
   }
   server.closeAllConnections()
   server.close()

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeyOf } from '../../src/accounts/secret-key.ts'
@@ -37,14 +38,15 @@ import type { State } from '../../src/messages/lifecycle.ts'
 import { type MessageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
 import { conclude } from '../../src/messages/store/conclude.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { claim, giveEvidence, loseAttempt, proveUnsent } from '../../src/messages/store/steps.ts'
+import { claim, markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { cloudApi } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
+import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { endedBadlyKey, lanePrefix, laneQueue, messageKey, openKey, queuedAgainKey } from '../../src/redis/keys.ts'
+import { inDoubtKey, lanePrefix, messageKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { decideOnLane } from '../../src/worker/sweep-lane.ts'
@@ -153,7 +155,6 @@ async function createLife(world: World, lane: number, total: number) {
   /** Second sends that no flag announced. Must stay empty. */
   const silentRepeats: number[] = []
   const steer = { redis, queue, retentionMs: config.retentionMs }
-  const memories = createMemories()
 
   async function record(): Promise<Campaign> {
     const campaign = await findCampaign(redis, id)
@@ -161,15 +162,15 @@ async function createLife(world: World, lane: number, total: number) {
     return campaign
   }
 
-  /** One turn of the fan-out after the other, without the waits between them. */
+  /** One turn of the fan-out after the other, with the waits between them. */
   async function feedOn(connection: Redis, stop: AbortSignal): Promise<'again' | 'over'> {
     const { epoch } = await record()
-    const turn = { memories, isWanted: () => false }
-    while (!stop.aborted) {
+    const turn = { memories: createMemories(), isWanted: () => false }
+    for (;;) {
       const end = await fanOut({ redis: connection, config, log: silentLog, queues }, id, epoch, stop, turn)
-      if (end === 'over') return 'over'
+      if (end === 'over' || stop.aborted) return end === 'over' ? end : 'again'
+      await delay(end.nextMs, undefined, { signal: stop }).catch(() => {})
     }
-    return 'again'
   }
 
   /** Plays one job of the lane; false when there is none. */
@@ -196,17 +197,17 @@ async function createLife(world: World, lane: number, total: number) {
     if (claimed.verdict === 'gone') await conclude(redis, message, 'gone', payload, config.retentionMs)
     if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'
     if (outcome === 'throttled') {
-      await proveUnsent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
+      await markNotSent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
       return 'back'
     }
     if (outcome === 'failed') {
-      await giveEvidence(redis, message, name, 'failed', { problem: PROBLEM })
+      await recordStatus(redis, message, name, 'failed', { problem: PROBLEM })
       return 'over'
     }
     await taken(message, name)
     if (outcome === 'crash') return 'back'
-    if (outcome === 'sent') await giveEvidence(redis, message, name, 'sent', { providerId: name })
-    else await loseAttempt(redis, message, name, { problem: PROBLEM, waitMs: 0 })
+    if (outcome === 'sent') await recordStatus(redis, message, name, 'sent', { providerId: name })
+    else await markUnconfirmed(redis, message, name, { problem: PROBLEM, waitMs: 0 })
     return 'over'
   }
 
@@ -285,7 +286,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** The sweep, once everything is overdue: nothing is in a worker's hands. */
     async sweep(): Promise<void> {
-      for (const key of [openKey(lane), queuedAgainKey(lane)]) {
+      for (const key of [inDoubtKey(lane), queuedAgainKey(lane)]) {
         const ulids = await redis.zrange(key, 0, '-1')
         if (ulids.length > 0) await redis.zadd(key, 'XX', ...ulids.flatMap((ulid) => [0, ulid]))
       }
@@ -327,7 +328,7 @@ async function createLife(world: World, lane: number, total: number) {
     /** A late webhook says that the message at this place was delivered, if the provider took it. */
     async delivered(place: number): Promise<void> {
       const [message, name] = [messages[place], ledger.get(place)?.at(-1)]
-      if (message && name) await giveEvidence(redis, message, name, 'delivered')
+      if (message && name) await recordStatus(redis, message, name, 'delivered')
     },
 
     pause: () => pauseCampaign(steer, id, 'by hand'),
@@ -340,7 +341,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** What ended badly is queued again by a person. */
     async requeueAll(): Promise<void> {
-      for (const ulid of await redis.zrange(endedBadlyKey(lane), 0, '-1')) {
+      for (const ulid of await redis.zrange(requeueableKey(lane), 0, '-1')) {
         await requeueMessage({ redis, queues, config }, { lane, ulid })
       }
     },

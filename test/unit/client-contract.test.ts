@@ -20,7 +20,7 @@ import {
 } from '../../src/jobs/intake.ts'
 import type { serviceContentSchema, templateMessageContent } from '../../src/messages/content.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
-import { INTAKE_PREFIX } from '../../src/redis/keys.ts'
+import { INTAKE_PREFIX } from '../../src/redis/bullmq-layout.ts'
 
 /** `true` when each of two types can stand for the other. */
 type Alike<A, B> = [A] extends [B] ? ([B] extends [A] ? true : 'the service takes less') : 'the client takes more'

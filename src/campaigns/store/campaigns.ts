@@ -116,6 +116,10 @@ export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campai
   return isThere(raw) ? readRecord(campaignSchema, `campaign ${idOf(id)}`, raw) : undefined
 }
 
+/** Whether there is still a record of the campaign. What else is kept of it goes at the same moment. */
+export const isKept = async (redis: Redis, { lane, number }: CampaignId): Promise<boolean> =>
+  (await redis.exists(campaignKey(lane, number))) === 1
+
 /** The account's campaign by its id; undefined as well for one of another account. */
 export async function findOwnCampaign(redis: Redis, account: number, name: string): Promise<Campaign | undefined> {
   const id = parseCampaignId(name)
@@ -123,8 +127,8 @@ export async function findOwnCampaign(redis: Redis, account: number, name: strin
   return campaign?.account === account ? campaign : undefined
 }
 
-const moveScript = defineScript(import.meta.url, 'campaign-move', 4)
-const takeoverScript = defineScript(import.meta.url, 'campaign-takeover', 1)
+const moveScript = defineScript(import.meta.url, 'campaign-move')
+const takeoverScript = defineScript(import.meta.url, 'campaign-takeover')
 const moveReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['moved', 'refused']), z.enum(CAMPAIGN_STATES), z.coerce.number()]),
@@ -160,20 +164,13 @@ export async function moveCampaign(
   const reply = moveReply.parse(
     await moveScript(
       redis,
-      [
-        ...[campaignKey(lane, number), awakeCampaignsKey(lane)],
-        ...[campaignCountsKey(lane, number), campaignMarksKey(lane, number)],
-      ],
-      [
-        number,
-        to,
-        `,${from.join(',')},`,
-        epoch ?? '',
-        begins ? '1' : '0',
-        rewind,
-        keepMs,
-        ...Object.entries(fields).flat(),
-      ],
+      {
+        campaign: campaignKey(lane, number),
+        awake: awakeCampaignsKey(lane),
+        counts: campaignCountsKey(lane, number),
+        marks: campaignMarksKey(lane, number),
+      },
+      { number, from, to, epoch, begins, rewind, keepMs, fields },
     ),
   )
   const [kind, state, now] = reply
@@ -202,8 +199,8 @@ const takeoverReply = z.union([
  * caller saw when it looked before: unless it is still the same, somebody is at work and was only slow to write it.
  */
 export async function takeOver(redis: Redis, id: CampaignId, silentMs: number, seenBeat?: string): Promise<TakeOver> {
-  const args = [silentMs, seenBeat ?? '']
-  const reply = takeoverReply.parse(await takeoverScript(redis, [campaignKey(id.lane, id.number)], args))
+  const keys = { campaign: campaignKey(id.lane, id.number) }
+  const reply = takeoverReply.parse(await takeoverScript(redis, keys, { silentMs, seenBeat }))
   if (reply[0] === 'taken') return { kind: 'taken', epoch: reply[1] }
   return reply[0] === 'on' ? { kind: 'on', beat: reply[1] } : { kind: 'over' }
 }
@@ -217,11 +214,12 @@ export async function heartbeatOf(
   return { beat: beat ?? '', epoch: Number(epoch ?? 0) }
 }
 
-const beatScript = defineScript(import.meta.url, 'campaign-heartbeat', 2)
+const beatScript = defineScript(import.meta.url, 'campaign-heartbeat')
 
 /** Whoever works on the campaign in this epoch is there, although its round takes long; it is not parked any more. */
 export async function beatCampaign(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
-  await beatScript(redis, [campaignKey(lane, number), parkedCampaignsKey(lane)], [epoch, number])
+  const keys = { campaign: campaignKey(lane, number), parked: parkedCampaignsKey(lane) }
+  await beatScript(redis, keys, { epoch, number })
 }
 
 /**

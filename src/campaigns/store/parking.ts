@@ -24,7 +24,7 @@ export interface Parking {
   rate?: number
 }
 
-const parkScript = defineScript(import.meta.url, 'campaign-park', 2)
+const parkScript = defineScript(import.meta.url, 'campaign-park')
 const parkedSchema = z
   .string()
   .regex(/^\d+ \d+ (idle|turn)$/)
@@ -40,8 +40,8 @@ export async function parkCampaign(
   epoch: number,
   { ms, reason, rate }: Parking,
 ): Promise<void> {
-  const keys = [campaignKey(lane, number), parkedCampaignsKey(lane)]
-  await parkScript(redis, keys, [epoch, number, Math.ceil(ms), reason, rate?.toFixed(2) ?? ''])
+  const keys = { campaign: campaignKey(lane, number), parked: parkedCampaignsKey(lane) }
+  await parkScript(redis, keys, { epoch, number, ms: Math.ceil(ms), reason, rate: rate?.toFixed(2) })
 }
 
 const readParked = (text: string | null | undefined): Parked | undefined => {

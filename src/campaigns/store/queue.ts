@@ -7,17 +7,10 @@ import {
   PREFLIGHT_QUEUE,
 } from '../../jobs/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { isRedisAway } from '../../redis/errors.ts'
+import { hasJobMovedOn } from '../../redis/errors.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'
-import { openQueue } from '../../redis/open-queue.ts'
-import { within } from '../../redis/with-timeout.ts'
+import { inTime, openQueue } from '../../redis/open-queue.ts'
 import type { CampaignId } from '../campaign-id.ts'
-
-/** How long an add or a look may take before the caller hears that Redis is away. */
-const LIMIT_MS = 2_500
-
-/** States of BullMQ in which a job is still to be taken up. */
-const WAITING: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed'])
 
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 
@@ -30,24 +23,23 @@ export function openCampaignQueue(redis: Redis) {
   return {
     /** Resolves once the job is in Redis. Adding the same one again changes nothing. */
     async add(job: CampaignJob, { lane, number }: CampaignId, epoch: number): Promise<void> {
-      // While Redis is away BullMQ would wait for ever, and for one that hangs as well.
-      if (redis.status !== 'ready') throw new Error('Connection is closed.')
       const jobId = campaignJobId(job, { lane, number }, epoch)
-      await within(LIMIT_MS, queues[job].add(job, { v: 1, lane, number, epoch }, { jobId }))
+      await inTime(redis, () => queues[job].add(job, { v: 1, lane, number, epoch }, { jobId }))
     },
 
-    /** Whether the job is there and nobody has taken it up. */
-    async isWaiting(job: CampaignJob, id: CampaignId, epoch: number): Promise<boolean> {
-      if (redis.status !== 'ready') throw new Error('Connection is closed.')
-      return WAITING.has(await within(LIMIT_MS, queues[job].getJobState(campaignJobId(job, id, epoch))))
+    /** Where the job waits to be taken up: in line, or for its time; undefined when it is in hand or gone. */
+    async waitsWhere(job: CampaignJob, id: CampaignId, epoch: number): Promise<'in_line' | 'for_its_time' | undefined> {
+      const state = await inTime(redis, () => queues[job].getJobState(campaignJobId(job, id, epoch)))
+      if (state === 'delayed') return 'for_its_time'
+      return state === 'waiting' || state === 'prioritized' ? 'in_line' : undefined
     },
 
     /** Has a job that waits for its time taken up now. Does nothing to one that does not wait, or is gone. */
     async wake(job: CampaignJob, jobId: string): Promise<void> {
       if (redis.status !== 'ready') return
-      const found = await within(LIMIT_MS, queues[job].getJob(jobId))
+      const found = await inTime(redis, () => queues[job].getJob(jobId))
       await found?.promote().catch((error: unknown) => {
-        if (isRedisAway(error)) throw error
+        if (!hasJobMovedOn(error)) throw error
       })
     },
 

@@ -58,7 +58,7 @@ function lineTeller(stream: Writable): (now: CampaignDescription) => void {
     if (state === last.state && at - last.at < LINE_EVERY_MS) return
     last = { state, at }
     const { total, queued } = progress
-    stream.write(`${state}: ${total - queued} of ${total} taken up, ${badly(progress)} ended badly\n`)
+    stream.write(`${state}: ${total - queued} of ${total} processed, ${badly(progress)} failed\n`)
   }
 }
 

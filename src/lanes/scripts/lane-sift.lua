@@ -3,11 +3,18 @@
 -- need not wait until they are cleared. It changes the order and nothing else: whoever clears or claims them judges them
 -- properly (message-unsendable.lua), and dying after any page leaves jobs that wait.
 --
--- KEYS[1] waiting jobs (LIST, the next one last) or prioritized jobs (ZSET)
--- KEYS[2] who clears this list (STRING): two at once would move what the other has moved
--- ARGV[1] who asks            ARGV[2] of the next jobs, how many are passed over    ARGV[3] most that are looked at
--- ARGV[4] what the keys of the lane's campaigns begin with    ARGV[5] what the keys of jobs begin with
+-- Keys:
+--   waiting    LIST, the next one last, or ZSET: waiting or prioritized jobs, BullMQ's
+--   clearedBy  STRING  who clears this list: two at once would move what the other has moved
+-- Arguments:
+--   by         who asks
+--   kept       of the next jobs, how many are passed over
+--   most       that are looked at
+--   campaigns  what the keys of the lane's campaigns begin with
+--   jobs       what the keys of jobs begin with
 -- Output: {looked at, moved}; {-1, 0} when somebody else clears this list
+local waiting, clearedBy = unpack(KEYS)
+local arg = cmsgpack.unpack(ARGV[1])
 local SOLE_MS = 1000
 -- Bytes of jobs that are read in one go: 500 common ones are 200 KB and take 4 ms.
 local MOST_BYTES = 400000
@@ -15,17 +22,17 @@ local MOST_BYTES = 400000
 -- after all of them and stay there.
 local LAST = 2 * 0x100000000
 
-local sole = redis.call('GET', KEYS[2])
-if sole and sole ~= ARGV[1] then return { -1, 0 } end
-redis.call('SET', KEYS[2], ARGV[1], 'PX', SOLE_MS)
-local kept, most = tonumber(ARGV[2]), tonumber(ARGV[3])
-local isList = redis.call('TYPE', KEYS[1]).ok == 'list'
+local sole = redis.call('GET', clearedBy)
+if sole and sole ~= arg.by then return { -1, 0 } end
+redis.call('SET', clearedBy, arg.by, 'PX', SOLE_MS)
+local kept, most = arg.kept, arg.most
+local isList = redis.call('TYPE', waiting).ok == 'list'
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 
 local states = {}
 local function isHeld(run)
-  if states[run] == nil then states[run] = redis.call('HGET', ARGV[4] .. run, 'state') or '' end
+  if states[run] == nil then states[run] = redis.call('HGET', arg.campaigns .. run, 'state') or '' end
   return states[run] ~= 'running' and states[run] ~= 'done'
 end
 
@@ -38,23 +45,23 @@ end
 
 local names
 if isList then
-  names = redis.call('LRANGE', KEYS[1], -kept - most, -kept - 1)
+  names = redis.call('LRANGE', waiting, -kept - most, -kept - 1)
 else
-  names = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. LAST, 'LIMIT', kept, most)
+  names = redis.call('ZRANGEBYSCORE', waiting, '-inf', '(' .. LAST, 'LIMIT', kept, most)
 end
 local seen, moved, bytes = 0, 0, 0
 for i = 1, #names do
   if bytes > MOST_BYTES then break end
   local name = isList and names[#names + 1 - i] or names[i]
-  local data = redis.call('HGET', ARGV[5] .. name, 'data') or ''
+  local data = redis.call('HGET', arg.jobs .. name, 'data') or ''
   seen, bytes = seen + 1, bytes + #data
   if looksUnsendable(data) then
     moved = moved + 1
     if isList then
-      redis.call('LREM', KEYS[1], -1, name)
-      redis.call('LPUSH', KEYS[1], name)
+      redis.call('LREM', waiting, -1, name)
+      redis.call('LPUSH', waiting, name)
     else
-      redis.call('ZADD', KEYS[1], 'XX', LAST, name)
+      redis.call('ZADD', waiting, 'XX', LAST, name)
     end
   end
 end

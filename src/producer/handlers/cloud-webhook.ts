@@ -8,7 +8,7 @@ import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import { parseMessageId } from '../../messages/message-id.ts'
 import { storeInbound } from '../../messages/store/inbound.ts'
-import { giveEvidence } from '../../messages/store/steps.ts'
+import { recordStatus } from '../../messages/store/steps.ts'
 import {
   isSignature,
   isSigned,
@@ -90,7 +90,7 @@ async function settleBy(deps: WebhookDeps, update: StatusUpdate): Promise<void> 
   const ours = update.opaque === undefined ? undefined : deps.opaqueIds.read(update.opaque)
   const id = ours && parseMessageId(ours.id)
   if (!ours || !id) return
-  await giveEvidence(deps.redis, id, ours.attempt, update.status, {
+  await recordStatus(deps.redis, id, ours.attempt, update.status, {
     providerId: update.providerId,
     problem: update.problem,
     atMs: update.atMs,

@@ -1,13 +1,18 @@
 #!lua flags=allow-oom
 -- Another slot for a request that has missed its own, which counts for nothing any more.
--- KEYS[1] latest slots of the lane (LIST)
--- ARGV[1] slot that was missed, as it was given out    ARGV[2] most ahead (µs)
--- ARGV[3] gap (µs)    ARGV[4] least gap (µs)    ARGV[5] slots of a window
+--
+-- Keys:
+--   slots        LIST  latest slots of the lane
+-- Arguments:
+--   missed       slot that was missed, as it was given out
+--   mostAheadUs
+--   pace         {gapUs: between slots, closestUs: least gap, window: slots of it}
 -- Output: {slot, time (µs)}; {'', time} when the next one is further ahead than that: nothing was reserved
 -- include message-pace
+local slots = unpack(KEYS)
+local arg = cmsgpack.unpack(ARGV[1])
 local nowUs = redisNowUs()
-local pace = { gapUs = tonumber(ARGV[3]), closestUs = tonumber(ARGV[4]), window = tonumber(ARGV[5]) }
-redis.call('LREM', KEYS[1], 1, ARGV[1])
-local slotUs = nextSlot(KEYS[1], nowUs, pace)
-if slotUs - nowUs > tonumber(ARGV[2]) then return { '', string.format('%.0f', nowUs) } end
-return { reserve(KEYS[1], slotUs, nowUs, pace), string.format('%.0f', nowUs) }
+redis.call('LREM', slots, 1, arg.missed)
+local slotUs = nextSlot(slots, nowUs, arg.pace)
+if slotUs - nowUs > arg.mostAheadUs then return { '', string.format('%.0f', nowUs) } end
+return { reserve(slots, slotUs, nowUs, arg.pace), string.format('%.0f', nowUs) }

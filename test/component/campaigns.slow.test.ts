@@ -1,7 +1,7 @@
 // Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { laneBacklogKeys, laneQueue } from '../../src/redis/keys.ts'
+import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 
 import { eventually } from '../support/wait.ts'
@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 let service: CampaignService
 
 beforeAll(async () => {
-  service = await startCampaigns({ env: { LANEWAY_SEND_TIMEOUT_SECONDS: '2' } })
+  service = await startCampaigns()
 })
 afterAll(() => service?.close())
 
@@ -83,6 +83,6 @@ const inFlightIsOver = (id: string) =>
 const laneIsEmpty = () =>
   eventually(async () => {
     const { redis, lane } = service
-    const keys = laneBacklogKeys(lane, laneQueue(lane))
+    const keys = laneBacklogKeys(lane)
     return (await redis.zcard(keys.prioritized)) + (await redis.llen(keys.active)) === 0
   }, 'the lane is empty')

@@ -2,8 +2,9 @@
 // page, and how they are kept from growing for ever.
 import { z } from 'zod'
 import { acceptedAtMs } from '../messages/message-id.ts'
+import { laneDeadLettersKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { endedBadlyKey, laneQueue, laneSetAsideKey, messageKey, rootKeys } from '../redis/keys.ts'
+import { messageKey, requeueableKey, rootKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
 /** A place in a list: the page begins after it. */
@@ -13,7 +14,7 @@ export interface Place {
   member: string
 }
 
-const pageScript = defineScript(import.meta.url, 'list-page', 1)
+const pageScript = defineScript(import.meta.url, 'list-page')
 const pageReply = z.array(z.string())
 
 /** Members after a place that ended at `untilMs` or before, in the order in which they ended. */
@@ -23,7 +24,7 @@ export async function pageOf(
   after: Place,
   { untilMs, most }: { untilMs: number; most: number },
 ): Promise<Place[]> {
-  const reply = pageReply.parse(await pageScript(redis, [key], [after.score, after.member, untilMs, most]))
+  const reply = pageReply.parse(await pageScript(redis, { list: key }, { ...after, mostScore: untilMs, most }))
   const page: Place[] = []
   for (let i = 0; i < reply.length; i += 2) page.push({ member: reply[i] ?? '', score: Number(reply[i + 1]) })
   return page
@@ -34,7 +35,7 @@ export const LISTS = ['messages', 'dead_letters'] as const
 export type List = (typeof LISTS)[number]
 
 export const listKey = (lane: number, list: List): string =>
-  list === 'messages' ? endedBadlyKey(lane) : laneSetAsideKey(lane, laneQueue(lane))
+  list === 'messages' ? requeueableKey(lane) : laneDeadLettersKey(lane)
 
 /** Members looked at in one step of the trim. */
 const AT_ONCE = 500
@@ -44,7 +45,7 @@ const AT_ONCE = 500
  * ended longer ago is gone for certain, and of the rest only what was accepted longer ago may be. One worker does it
  * in each period of `everyMs`; dying in the middle leaves it to the next period. Returns how many were taken off.
  */
-export async function trimEndedBadly(
+export async function trimRequeueable(
   redis: Redis,
   { nowMs, retentionMs, everyMs }: { nowMs: number; retentionMs: number; everyMs: number },
 ): Promise<number> {
@@ -58,7 +59,7 @@ export async function trimEndedBadly(
 
 /** The same for one lane: what was accepted before `beforeMs` and has no record. */
 export async function trimLane(redis: Redis, lane: number, beforeMs: number): Promise<number> {
-  const key = endedBadlyKey(lane)
+  const key = requeueableKey(lane)
   let taken = await redis.zremrangebyscore(key, '-inf', beforeMs)
   for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
     const [next, found] = await redis.zscan(key, cursor, 'COUNT', AT_ONCE)

@@ -3,6 +3,7 @@
 // Real: Redis, the fan-out, the steps of messages. The test is the worker and the provider.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { exportCampaign } from '../../src/campaigns/commands/export.ts'
+import { adoptMarks, endAdopting } from '../../src/campaigns/store/marks.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { campaignCountsKey, campaignKey, campaignMarksKey, messageKey } from '../../src/redis/keys.ts'
@@ -184,6 +185,22 @@ describe('of a campaign that an older version began', () => {
     expect((await life.describe()).progress).toMatchObject({ sent: 100, unknown: 200, queued: 0 })
     expect((await life.record()).state).toBe('done')
   })
+})
+
+test('of two fan-outs that adopt the recipients at the same time, one counts, and one of an earlier epoch marks nobody', async () => {
+  life = await lives.begin(10)
+  await life.pause()
+  await lives.redis.hdel(campaignKey(life.lane, life.id.number), 'keeps_marks')
+  const campaign = await life.record()
+  const ulids = life.messages.map(({ ulid }) => ulid)
+  const earlier = { ...campaign, epoch: campaign.epoch - 1 }
+  await adoptMarks(lives.redis, earlier, 0, ulids, true)
+  expect(await life.marks()).toEqual(ulids.map(() => undefined))
+  await adoptMarks(lives.redis, campaign, 0, ulids.slice(0, 4), true)
+  // Both look before either ends.
+  await Promise.all([earlier, campaign, campaign].map((each) => endAdopting(lives.redis, each, life.total)))
+  expect((await life.describe()).progress).toMatchObject({ unknown: 4, queued: 6 })
+  expect((await life.record()).keeps_marks).toBe(true)
 })
 
 test('what an ended campaign knows lives as long as the record of a message that is queued again', async () => {

@@ -1,30 +1,24 @@
-// Pins: the Lua steps in Redis and the pure machine in TypeScript are the same machine, step by step over thousands of
+// Pins: the Lua steps in Redis and the reference model are the same machine, step by step over thousands of
 // lives; and the lists that the sweep and the polls live on hold exactly the messages that belong there.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
-import {
-  FRESH,
-  type Progress,
-  type State,
-  type Step,
-  step as take,
-  type Verdict,
-} from '../../src/messages/lifecycle.ts'
+import type { State, Verdict } from '../../src/messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import {
   type ClaimResult,
   claim,
-  decide,
-  giveEvidence,
   giveUp,
-  loseAttempt,
-  proveUnsent,
+  markNotSent,
+  markUnconfirmed,
+  recordStatus,
+  resolveUnconfirmed,
 } from '../../src/messages/store/steps.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { endedBadlyKey, lanePrefix, messageKey, openKey, pollKey, queuedAgainKey } from '../../src/redis/keys.ts'
+import { inDoubtKey, lanePrefix, messageKey, pollKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueStep } from '../../src/requeue/requeue.ts'
+import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { step } from '../support/step-arbitraries.ts'
 
@@ -55,14 +49,14 @@ async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<T
       const more = { validUntil, campaign: undefined, run: undefined }
       return claim(redis, id, each.attempt, { ...message, ...more }, times)
     }
-    case 'unsent':
-      return proveUnsent(redis, id, each.attempt, { counts: each.counts, maxTries: each.maxTries, problem: PROBLEM })
-    case 'lost':
-      return loseAttempt(redis, id, each.attempt, { problem: PROBLEM, waitMs: WAIT_MS })
-    case 'evidence':
-      return giveEvidence(redis, id, each.attempt, each.status, { providerId: `wamid.${each.attempt}`, firstPollMs: 1 })
-    case 'decide':
-      return decide(redis, id, each.repeat, each.maxTries)
+    case 'not_sent':
+      return markNotSent(redis, id, each.attempt, { counts: each.counts, maxTries: each.maxTries, problem: PROBLEM })
+    case 'unconfirmed':
+      return markUnconfirmed(redis, id, each.attempt, { problem: PROBLEM, waitMs: WAIT_MS })
+    case 'status':
+      return recordStatus(redis, id, each.attempt, each.status, { providerId: `wamid.${each.attempt}`, firstPollMs: 1 })
+    case 'resolve':
+      return resolveUnconfirmed(redis, id, each.policy, each.maxTries)
     case 'give_up':
       return giveUp(redis, id, 'content', PROBLEM)
     case 'cancel':
@@ -80,7 +74,7 @@ async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<T
 
 /** Whether the validity of the message has passed is for Redis to say: the step's own opinion is replaced. */
 function seenByRedis(each: Step, isPast: boolean): Step {
-  return each.kind === 'claim' || each.kind === 'decide' ? { ...each, expired: isPast } : each
+  return each.kind === 'claim' || each.kind === 'resolve' ? { ...each, expired: isPast } : each
 }
 
 interface Life {
@@ -98,7 +92,7 @@ const life: fc.Arbitrary<Life> = fc.record({
 
 let lanes = 0
 
-/** Lives one life twice, in Redis and in the pure machine, and compares after every step. */
+/** Lives one life twice, in Redis and in the model, and compares after every step. */
 async function compare(lane: number, { validUntil, steps }: Life): Promise<void> {
   const id = { lane, ulid: newUlid(Date.now()) }
   let model: Progress = FRESH
@@ -131,7 +125,7 @@ async function compare(lane: number, { validUntil, steps }: Life): Promise<void>
 
 async function expectLists(id: MessageId, state: State): Promise<void> {
   const [open, again, badly, poll] = await Promise.all(
-    [openKey(id.lane), queuedAgainKey(id.lane), endedBadlyKey(id.lane), pollKey(id.lane)].map((key) =>
+    [inDoubtKey(id.lane), queuedAgainKey(id.lane), requeueableKey(id.lane), pollKey(id.lane)].map((key) =>
       redis.zscore(key, id.ulid),
     ),
   )
@@ -142,7 +136,7 @@ async function expectLists(id: MessageId, state: State): Promise<void> {
   if (state === 'sent') expect(poll, `polled as ${state}`).not.toBeNull()
 }
 
-test('thousands of lives go the same way in Redis and in the pure machine, step by step', async () => {
+test('thousands of lives go the same way in Redis and in the model, step by step', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(life, { minLength: 20, maxLength: 20 }), async (lives) => {
       lanes += 1
@@ -161,15 +155,15 @@ test('a message held by another attempt is decided once the request of that one 
   const times = { lostAfterMs: 70_000, evidenceWaitMs: 0, retentionMs: 3_600_000 }
   await claim(redis, id, 'AAAAAA', message, times)
   expect(await claim(redis, id, 'BBBBBB', message, times)).toMatchObject({ verdict: 'held', state: 'unconfirmed' })
-  const decidedInMs = Number(await redis.zscore(openKey(id.lane), id.ulid)) - Date.now()
+  const decidedInMs = Number(await redis.zscore(inDoubtKey(id.lane), id.ulid)) - Date.now()
   expect(decidedInMs).toBeGreaterThan(60_000)
   expect(decidedInMs).toBeLessThanOrEqual(65_000)
 })
 
 test('a step on a message that was never claimed leaves nothing behind', async () => {
   const id = { lane: 90_001, ulid: newUlid(Date.now()) }
-  expect(await giveEvidence(redis, id, 'AAAAAA', 'delivered')).toEqual({ verdict: 'missing' })
-  expect(await decide(redis, id, 'once', 3)).toEqual({ verdict: 'missing' })
+  expect(await recordStatus(redis, id, 'AAAAAA', 'delivered')).toEqual({ verdict: 'missing' })
+  expect(await resolveUnconfirmed(redis, id, 'once', 3)).toEqual({ verdict: 'missing' })
   expect(await redis.keys(`${lanePrefix(id.lane)}*`)).toEqual([])
 })
 
@@ -180,7 +174,7 @@ test('the history of a message that is throttled for ever stays short, and keeps
   for (let i = 0; i < 200; i += 1) {
     const attempt = `A${String(i).padStart(5, '0')}`
     await claim(redis, id, attempt, { ...message, campaign: undefined, run: undefined }, times)
-    await proveUnsent(redis, id, attempt, { counts: false, maxTries: 1, problem: PROBLEM })
+    await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem: PROBLEM })
   }
   const { history = '', problem } = (await readMessage(redis, id)) ?? {}
   expect(history.length).toBeLessThan(1_600)
@@ -195,11 +189,11 @@ test('what an attempt is proven by, the provider id, is that of the attempt that
   const id = { lane: 90_003, ulid: newUlid(Date.now()) }
   const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
   await claimWith('AAAAAA')
-  await giveEvidence(redis, id, 'AAAAAA', 'failed', { providerId: 'wamid.first', problem: PROBLEM })
+  await recordStatus(redis, id, 'AAAAAA', 'failed', { providerId: 'wamid.first', problem: PROBLEM })
   await inRedis(id, { kind: 'requeue' }, FUTURE)
   await claimWith('BBBBBB')
-  await giveEvidence(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })
-  await giveEvidence(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.first' })
+  await recordStatus(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })
+  await recordStatus(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.first' })
   expect(await readMessage(redis, id)).toMatchObject({ attempt: 'BBBBBB', providerId: 'wamid.second' })
 })
 
@@ -207,20 +201,20 @@ test('a failure while another attempt is known to be sent is told in the history
   const id = { lane: 90_005, ulid: newUlid(Date.now()) }
   const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
   await claimWith('AAAAAA')
-  await loseAttempt(redis, id, 'AAAAAA', { problem: PROBLEM, waitMs: 0 })
-  await decide(redis, id, 'once', 3)
+  await markUnconfirmed(redis, id, 'AAAAAA', { problem: PROBLEM, waitMs: 0 })
+  await resolveUnconfirmed(redis, id, 'once', 3)
   await claimWith('BBBBBB')
-  await giveEvidence(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })
-  await giveEvidence(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.first' })
+  await recordStatus(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })
+  await recordStatus(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.first' })
   expect(await readMessage(redis, id)).toMatchObject({ attempt: 'BBBBBB', providerId: 'wamid.second' })
   const failed = { problem: { code: '131026', sentence: 'Gone.' } }
-  const told = await giveEvidence(redis, id, 'BBBBBB', 'failed', failed)
+  const told = await recordStatus(redis, id, 'BBBBBB', 'failed', failed)
   expect(told).toEqual({ verdict: 'done', state: 'sent' })
   const record = await readMessage(redis, id)
   // The provider's id was that of the attempt that failed.
   expect(record).toMatchObject({ state: 'sent', attempt: 'AAAAAA', providerId: undefined, problem: undefined })
   expect(record?.history.split('|').at(-1)).toMatch(/^f[0-9a-z]+,131026$/)
-  expect(await redis.zscore(endedBadlyKey(id.lane), id.ulid)).toBeNull()
+  expect(await redis.zscore(requeueableKey(id.lane), id.ulid)).toBeNull()
 })
 
 test('steps that write down what happened work on a full Redis; a claim is refused there', async () => {
@@ -231,7 +225,7 @@ test('steps that write down what happened work on a full Redis; a claim is refus
   try {
     await expect(inRedis(fresh, { kind: 'claim', attempt: 'AAAAAA', expired: false }, FUTURE)).rejects.toThrow('OOM')
     expect(await redis.exists(messageKey(fresh.lane, fresh.ulid))).toBe(0)
-    expect(await giveEvidence(redis, id, 'AAAAAA', 'sent')).toEqual({ verdict: 'done', state: 'sent' })
+    expect(await recordStatus(redis, id, 'AAAAAA', 'sent')).toEqual({ verdict: 'done', state: 'sent' })
   } finally {
     await redis.config('SET', 'maxmemory', '0')
   }
@@ -251,7 +245,7 @@ test('no step of a history is told before the one that led to it, nor later than
         const claimedFrom = Date.now()
         await claim(redis, id, 'AAAAAA', { ...message, ...more }, times)
         for (const [i, status] of (['sent', 'delivered', 'read'] as const).entries()) {
-          await giveEvidence(redis, id, 'AAAAAA', status, { atMs: Date.now() + (offsets[i] ?? 0) })
+          await recordStatus(redis, id, 'AAAAAA', status, { atMs: Date.now() + (offsets[i] ?? 0) })
         }
         const packed = (await readMessage(redis, id))?.history ?? ''
         const at = packed.split('|').map((entry) => acceptedAt + Number.parseInt(entry.slice(1), 36))
@@ -270,11 +264,11 @@ test('evidence that is told exactly keeps its time', async () => {
   const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
   const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
   await claim(redis, id, 'AAAAAA', { ...message, validUntil: FUTURE, campaign: undefined, run: undefined }, times)
-  await giveEvidence(redis, id, 'AAAAAA', 'sent')
+  await recordStatus(redis, id, 'AAAAAA', 'sent')
   await new Promise((resolve) => setTimeout(resolve, 20))
   const deliveredAt = Date.now() - 5
   await new Promise((resolve) => setTimeout(resolve, 20))
-  await giveEvidence(redis, id, 'AAAAAA', 'delivered', { atMs: deliveredAt })
+  await recordStatus(redis, id, 'AAAAAA', 'delivered', { atMs: deliveredAt })
   const last = (await readMessage(redis, id))?.history.split('|').at(-1) ?? ''
   expect(acceptedAtMs(id.ulid) + Number.parseInt(last.slice(1), 36)).toBe(deliveredAt)
 })

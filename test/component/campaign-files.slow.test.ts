@@ -3,7 +3,7 @@
 // Real: Redis, HTTP, producer, worker, files. Nothing is sent.
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { takeRows } from '../../src/campaigns/commands/upload-recipients.ts'
 import { forgetCampaigns } from '../../src/campaigns/fan-out/purge-files.ts'
@@ -18,8 +18,6 @@ import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 let service: CampaignService
 
 beforeAll(async () => {

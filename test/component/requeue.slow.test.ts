@@ -7,25 +7,25 @@ import { markLane } from '../../src/lanes/due-lanes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { readStates } from '../../src/messages/store/states.ts'
-import { claim, giveEvidence } from '../../src/messages/store/steps.ts'
+import { claim, recordStatus } from '../../src/messages/store/steps.ts'
 import {
   campaignKey,
-  endedBadlyKey,
+  inDoubtKey,
   messageKey,
-  openKey,
   queuedAgainKey,
+  requeueableKey,
   requeueJobKey,
   rootKeys,
 } from '../../src/redis/keys.ts'
 import { requeueOrder } from '../../src/requeue/accept-requeue.ts'
-import { trimEndedBadly, trimLane } from '../../src/requeue/ended-badly.ts'
 import { createRequeueJob, newRequeueJobId } from '../../src/requeue/jobs.ts'
 import { openRequeueQueue } from '../../src/requeue/queue.ts'
 import { requeueStep } from '../../src/requeue/requeue.ts'
+import { trimLane, trimRequeueable } from '../../src/requeue/requeueable.ts'
 import { startRequeues } from '../../src/worker/requeue.ts'
 import { silentLog } from '../support/app.ts'
-import { failMessages } from '../support/ended-badly.ts'
 import { jobOf, requeueAll, requeueRequest } from '../support/requeue.ts'
+import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
 import { eventually } from '../support/wait.ts'
@@ -183,7 +183,7 @@ describe('a job that sends messages again', () => {
       await service.redis.hset(key, { t: '15550100104', p: JSON.stringify({ ...payload, to: '15550100104' }) })
     }
     expect(await requeueAll(service, tenant, { state: 'failed' })).toMatchObject({ matched: 450, requeued: 450 })
-    await eventually(async () => (await service.redis.zcard(endedBadlyKey(lane))) === 450, 'all have failed again')
+    await eventually(async () => (await service.redis.zcard(requeueableKey(lane))) === 450, 'all have failed again')
     for (const { ulid } of failed.slice(0, 20)) {
       const history = (await readMessage(service.redis, { lane, ulid }))?.history ?? ''
       expect(history.split('|').filter((entry) => entry.startsWith('q'))).toHaveLength(1)
@@ -251,7 +251,7 @@ describe('a job that sends messages again', () => {
     const more = { validUntil: Date.now() + 60_000, campaign: undefined, run: undefined }
     const times = { lostAfterMs: 0, evidenceWaitMs: 0, retentionMs: 60_000 }
     await claim(redis, id, 'BBBBBB', { ...message, ...more }, times)
-    expect(await redis.zscore(openKey(lane), id.ulid)).not.toBeNull()
+    expect(await redis.zscore(inDoubtKey(lane), id.ulid)).not.toBeNull()
     const begunAt = Date.now()
     await eventually(async () => (await stateOf(lane, id.ulid)) === 'unconfirmed', 'it is found', 15_000)
     expect(Date.now() - begunAt).toBeLessThan(15_000)
@@ -266,12 +266,12 @@ describe('the list of what ended badly', () => {
     const [old, late, kept] = failed
     const month = 30 * 86_400_000
     await redis.del(messageKey(lane, old?.ulid ?? ''))
-    await redis.zadd(endedBadlyKey(lane), Date.now() - month - 1_000, old?.ulid ?? '')
+    await redis.zadd(requeueableKey(lane), Date.now() - month - 1_000, old?.ulid ?? '')
     expect(await trimLane(redis, lane, Date.now() - month)).toBe(1)
     // Accepted before the retention, failed just now, and its record is gone.
     await redis.del(messageKey(lane, late?.ulid ?? ''))
     expect(await trimLane(redis, lane, Date.now() + 1)).toBeGreaterThanOrEqual(1)
-    expect(await redis.zscore(endedBadlyKey(lane), late?.ulid ?? '')).toBeNull()
+    expect(await redis.zscore(requeueableKey(lane), late?.ulid ?? '')).toBeNull()
     expect(await redis.exists(messageKey(lane, kept?.ulid ?? ''))).toBe(1)
   })
 
@@ -280,17 +280,17 @@ describe('the list of what ended badly', () => {
     await redis.del(rootKeys.trimmed)
     const [lane] = (await redis.hkeys(rootKeys.lanes)).map(Number)
     const how = { nowMs: Date.now(), retentionMs: 86_400_000, everyMs: 60_000 }
-    await redis.zadd(endedBadlyKey(lane ?? 0), 1, '01KAG3V0Z4Q8N6T2R9X5C7B1MD')
-    expect(await trimEndedBadly(redis, how)).toBe(1)
-    await redis.zadd(endedBadlyKey(lane ?? 0), 1, '01KAG3V0Z4Q8N6T2R9X5C7B1MD')
-    expect(await trimEndedBadly(redis, how)).toBe(0)
+    await redis.zadd(requeueableKey(lane ?? 0), 1, '01KAG3V0Z4Q8N6T2R9X5C7B1MD')
+    expect(await trimRequeueable(redis, how)).toBe(1)
+    await redis.zadd(requeueableKey(lane ?? 0), 1, '01KAG3V0Z4Q8N6T2R9X5C7B1MD')
+    expect(await trimRequeueable(redis, how)).toBe(0)
   })
 
   test('is cleared of missing records by a job that reads it', async () => {
     const { tenant, lane, failed } = await tenantWith(2, { first: 491_715_100_000 })
     await service.redis.del(messageKey(lane, failed[0]?.ulid ?? ''))
     expect((await requeueRequest(service, tenant, { all: true, dry_run: true })).body.data?.matched).toBe(1)
-    expect(await service.redis.zcard(endedBadlyKey(lane))).toBe(1)
+    expect(await service.redis.zcard(requeueableKey(lane))).toBe(1)
   })
 })
 
@@ -304,10 +304,10 @@ test('a message that was sent keeps its content until it is delivered, and no lo
   await claim(redis, id, 'CCCCCC', { ...message, ...more }, { lostAfterMs: 1, evidenceWaitMs: 0, retentionMs: 60_000 })
   const big = JSON.stringify({ v: 1, text: 'x'.repeat(2_000) })
   await redis.hset(messageKey(id.lane, id.ulid), 'p', big)
-  await giveEvidence(redis, id, 'CCCCCC', 'sent')
+  await recordStatus(redis, id, 'CCCCCC', 'sent')
   expect((await readMessage(redis, id))?.payload).toBe(big)
   expect(await redis.object('ENCODING', messageKey(id.lane, id.ulid))).toBe('hashtable')
-  await giveEvidence(redis, id, 'CCCCCC', 'delivered')
+  await recordStatus(redis, id, 'CCCCCC', 'delivered')
   expect((await readMessage(redis, id))?.payload).toBeUndefined()
   expect(await redis.object('ENCODING', messageKey(id.lane, id.ulid))).toBe('listpack')
   expect(await redis.pttl(messageKey(id.lane, id.ulid))).toBeGreaterThan(0)

@@ -1,32 +1,25 @@
 // Pins: a worker has a bounded number of messages in flight however many lanes are full, every full lane has its share
 // of them, and a lane that is alone again gets back what it had. Real: Redis, BullMQ.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import type { LaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
-import { connectPatient, type Redis, readyOrLate } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { createLanes } from '../../src/worker/lanes.ts'
 import { silentLog } from '../support/app.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { audioJob, startLaneRedis } from '../support/lane-redis.ts'
 import { eventually } from '../support/wait.ts'
 
 /** What a lane may have in flight by itself, and what the worker may have over all lanes. */
 const LANE = 100
 const WORKER = 1_000
 
-let server: TestRedis
 let redis: Redis
 let queues: LaneQueues
+let close: () => Promise<void>
 beforeAll(async () => {
-  server = await startRedis()
-  redis = connectPatient(server.url)
-  await readyOrLate(redis, 10_000)
-  queues = openLaneQueues(redis)
+  ;({ redis, queues, close } = await startLaneRedis())
 })
-afterAll(async () => {
-  await queues?.close()
-  redis?.disconnect()
-  await server?.stop()
-})
+afterAll(() => close?.())
 
 test('full lanes share what a worker has in flight', async () => {
   /** What ends a message that is in flight, by lane. */
@@ -54,8 +47,7 @@ test('full lanes share what a worker has in flight', async () => {
     for (const resolve of inFlight.get(lane)?.splice(0) ?? []) resolve()
   }
   const all = Array.from({ length: 40 }, (_, at) => at + 1)
-  const until = Date.now() + 60_000
-  const payload = { v: 1, to: '491700000001', class: 'transactional', content: audio, until } as const
+  const payload = audioJob()
   for (const lane of all) {
     const messages = Array.from({ length: 1.5 * LANE }, () => ({ id: messageId(lane, newUlid(Date.now())), payload }))
     await queues.addMany(messages)
@@ -88,5 +80,3 @@ test('full lanes share what a worker has in flight', async () => {
   }, 'all are done')
   await lanes.stop(5_000)
 })
-
-const audio = { type: 'audio', audio: { link: 'https://example.com/a.mp3' } } as const

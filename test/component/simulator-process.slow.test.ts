@@ -32,7 +32,7 @@ const listeningLine = z.strictObject({ event: z.literal('simulator.listening'), 
 
 test('prints one line when it listens, serves both wires and exits 0 on SIGTERM', async () => {
   const { child, output } = start({ SIMULATOR_PORT: '0' })
-  await expect.poll(output, { timeout: 10_000 }).toMatch(/\n$/)
+  await expect.poll(output).toMatch(/\n$/)
   const { url } = listeningLine.parse(JSON.parse(output()))
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   idOf(await postCloud(url, cloudText('+491701234567')))
@@ -43,7 +43,7 @@ test('prints one line when it listens, serves both wires and exits 0 on SIGTERM'
 
 test('exits on SIGTERM even while an answer hangs', async () => {
   const { child, output } = start({ SIMULATOR_PORT: '0' })
-  await expect.poll(output, { timeout: 10_000 }).toMatch(/\n$/)
+  await expect.poll(output).toMatch(/\n$/)
   const { url } = listeningLine.parse(JSON.parse(output()))
   const hanging = postCloud(url, cloudText('+15550100302')).catch((error: unknown) => error)
   await expect.poll(async () => (await fetch(`${url}/_ledger?count=1`)).json()).toEqual({ count: 1 })

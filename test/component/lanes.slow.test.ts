@@ -174,7 +174,7 @@ test('a slow lane does not hold up another one', async () => {
   const held = await Promise.all(Array.from({ length: 5 }, () => sendTo(service, slow, '+491700003401')))
   await eventually(async () => (await recipientsInOrder()).includes('491700003401'), 'the slow lane sends one')
   const id = await sendTo(service, quick, '+491700003402')
-  await reaches(service, quick, id, 'read')
+  await reaches(service, quick, id, 'read', 15_000)
   const states = await Promise.all(held.map(async (each) => (await deliveryOf(service, slow, each)).status))
   expect(states.filter((state) => state === 'queued')).toHaveLength(4)
 })

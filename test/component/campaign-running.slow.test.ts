@@ -8,7 +8,8 @@ import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { setLaneRate } from '../../src/lanes/control.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
-import { campaignKey, laneBacklogKeys, lanePrefix, laneQueue } from '../../src/redis/keys.ts'
+import { laneBacklogKeys, laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { campaignKey, lanePrefix } from '../../src/redis/keys.ts'
 import { type CampaignService, SPRING, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { requeueAll } from '../support/requeue.ts'
 import { eventually } from '../support/wait.ts'
@@ -89,7 +90,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     const id = await service.ready({ tags: [tag] })
     await service.steer(id, 'start')
     await eventually(async () => (await sentSince(before)).length > 50, 'some are sent')
-    const { prioritized } = laneBacklogKeys(service.lane, laneQueue(service.lane))
+    const { prioritized } = laneBacklogKeys(service.lane)
     const lost = await service.redis.zrange(prioritized, 0, '-1')
     expect(lost.length).toBeGreaterThan(50)
     const prefix = `${lanePrefix(service.lane)}:${laneQueue(service.lane)}`
@@ -137,7 +138,7 @@ describe('on a shared lane', () => {
     const { tag } = await service.addPeople(400)
     const id = await service.ready({ tags: [tag] })
     await service.steer(id, 'start')
-    const { prioritized } = laneBacklogKeys(service.lane, laneQueue(service.lane))
+    const { prioritized } = laneBacklogKeys(service.lane)
     await eventually(async () => (await service.redis.zcard(prioritized)) > 100, 'the lane is full')
     const before = (await service.ledger()).length
     const to = '491529999999'
@@ -287,6 +288,21 @@ describe('a class of recipients is resumed as a new run', () => {
     }
   })
 
+  test('without a message that failed when it was repeated in doubt: its first attempt may have gone out', async () => {
+    const { tag, phones } = await service.addPeople(10)
+    await service.misbehave({ match: { to: phones[1] }, behaviour: 'reset-before-accepting', count: 1 })
+    await service.misbehave({ match: { to: phones[2] }, behaviour: 'invalid-parameter', count: 1 })
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    expect((await service.reaches(id, 'done')).progress).toMatchObject({ unknown: 1, failed: 1 })
+    await service.misbehave({ match: { to: phones[1] }, behaviour: 'invalid-parameter', count: 1 })
+    expect(await requeueAll(service, service.tenant, { campaign: id, state: 'unknown' })).toMatchObject({ requeued: 1 })
+    await eventually(async () => (await service.show(id)).progress.failed === 2, 'the repeat has failed')
+    const before = (await service.ledger()).length
+    expect((await run(id, 'failed')).progress).toMatchObject({ total: 1 })
+    expect(await sentSince(before)).toEqual([phones[2]])
+  })
+
   test('but not of a campaign that runs', async () => {
     await rate(50)
     const { tag } = await service.addPeople(200)
@@ -349,6 +365,28 @@ test('a message that failed after it was sent is sent again with what was filled
   await eventually(async () => (await service.show(id)).progress.read === 3, 'all are read')
   const lines = (await service.ledger()).slice(before).filter((to) => to === phones[1])
   expect(lines).toHaveLength(2)
+})
+
+test('those whom a cancelled campaign had not come to get one message, unflagged, from a run for the cancelled', async () => {
+  const { tag, phones } = await service.addPeople(120)
+  await rate(5)
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  await eventually(async () => (await service.ledger()).length > before, 'some are sent')
+  await service.steer(id, 'cancel')
+  await eventually(async () => {
+    expect((await service.show(id)).progress).toMatchObject({ sending: 0, unconfirmed: 0 })
+    return true
+  }, 'nothing is in flight')
+  const first = (await service.ledger()).slice(before)
+  expect((await service.show(id)).progress).toMatchObject({ cancelled: phones.length - first.length })
+  await rate(100_000)
+  const { id: second } = await service.steer(id, 'resume', { class: 'cancelled' })
+  await service.reaches(second, 'done')
+  const { progress } = await service.show(second)
+  expect(progress.total).toBe(phones.length - first.length)
+  expect((await service.ledger()).slice(before).sort()).toEqual([...phones].sort())
 })
 
 test('nothing of a cancelled campaign is requeued, and that is counted', async () => {

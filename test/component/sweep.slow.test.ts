@@ -4,72 +4,60 @@
 import { Queue } from 'bullmq'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { createAccount } from '../../src/accounts/store/accounts.ts'
-import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { awakeCampaigns } from '../../src/campaigns/store/campaigns.ts'
 import { loadConfig } from '../../src/config.ts'
 import { markLane, settleDueLanes, takeDueLanes } from '../../src/lanes/due-lanes.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import type { LaneQueues } from '../../src/lanes/queues.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../src/lanes/sweeper.ts'
 import { lanesToWake } from '../../src/lanes/wake.ts'
+import { LETTERS } from '../../src/messages/lifecycle.ts'
 import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
-import { LETTERS, readMessage } from '../../src/messages/store/records.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
 import { claim } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
+import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import {
   awakeCampaignsKey,
+  inDoubtKey,
   lanePrefix,
-  laneQueue,
   messageKey,
-  openKey,
   queuedAgainKey,
   rootKeys,
 } from '../../src/redis/keys.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { createSweep } from '../../src/worker/sweep.ts'
 import { silentLog } from '../support/app.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { eventually } from '../support/wait.ts'
 
 const KEY = 'the secret key of the test, 32 characters'
 const HOUR = 3_600_000
 const agent = createHttpAgent()
 
-let server: TestRedis
+let lanes: LaneRedis
 let redis: Redis
 let queues: LaneQueues
-let account: number
 beforeAll(async () => {
-  server = await startRedis()
-  redis = connectPatient(server.url)
-  queues = openLaneQueues(redis)
-  account = await createAccount(redis, 'one')
+  lanes = await startLaneRedis()
+  ;({ redis, queues } = lanes)
 })
 afterAll(async () => {
-  await queues?.close()
-  redis?.disconnect()
+  await lanes?.close()
   await agent.destroy()
-  await server?.stop()
 })
 afterEach(async () => {
   await redis.del(rootKeys.dueLanes)
 })
 
-let numbers = 0
-async function newLane(rate = 80): Promise<number> {
-  numbers += 1
-  const sender = { account, number: `4917000${numbers + 10_000}`, name: '', provider: 'partner-api' } as const
-  const access = { baseUrl: 'http://127.0.0.1:9', sealedToken: createSeal(KEY).close('t'), phoneNumberId: '' }
-  return addSender(redis, { ...sender, ...access, rate, honoursIdempotency: false, isDefault: false })
-}
+const newLane = (rate?: number): Promise<number> => lanes.addSender(rate, createSeal(KEY).close('t'))
 
 /** A worker's sweep with nothing around it, and the lanes that it woke. */
 async function newSweep() {
   const woken: number[] = []
-  const listener = connectPatient(server.url)
+  const listener = connectPatient(lanes.server.url)
   listener.on('message', (_channel, text) => woken.push(...lanesToWake(text)))
   await listener.subscribe(rootKeys.wakeLanes)
   const providers = { 'partner-api': partnerApi(agent), 'cloud-api': partnerApi(agent) }
@@ -78,8 +66,7 @@ async function newSweep() {
   return { ...createSweep(deps), woken, stop: () => listener.disconnect() }
 }
 
-const payload = { v: 1, to: '491700000001', class: 'transactional', until: Date.now() + HOUR } as const
-const content = { type: 'audio', audio: { link: 'https://example.com/a.ogg' } } as const
+const { content, ...payload } = audioJob()
 
 /** A job that nobody is told of. */
 async function addSilently(lane: number): Promise<void> {
@@ -89,11 +76,10 @@ async function addSilently(lane: number): Promise<void> {
 
 /** A message whose worker died with it. */
 async function lostClaim(lane: number) {
-  const id = { lane, ulid: newUlid(Date.now()) }
-  const about = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
-  const more = { validUntil: Date.now() + HOUR, campaign: undefined, run: undefined }
+  const id = newId(lane)
+  const message = { ...audioMessage, validUntil: Date.now() + HOUR }
   const times = { lostAfterMs: 0, evidenceWaitMs: 0, retentionMs: HOUR }
-  await claim(redis, id, newAttemptId(), { ...about, ...more }, times)
+  await claim(redis, id, newAttemptId(), message, times)
   return id
 }
 
@@ -164,7 +150,7 @@ test('a lane with work is woken at once while hundreds of others have thousands 
     for (let i = 0; i < 60; i += 1) {
       const ulid = newUlid(Date.now())
       line.hset(messageKey(lane, ulid), { s: LETTERS.sending, a: 'AAAAAA', t: '1', k: 'audio', y: 't', u: Date.now() })
-      line.zadd(openKey(lane), 0, ulid)
+      line.zadd(inDoubtKey(lane), 0, ulid)
     }
     await line.exec()
     await markLane(redis, lane)
@@ -179,7 +165,8 @@ test('a lane with work is woken at once while hundreds of others have thousands 
   await sweep.sweep()
   await eventually(async () => sweep.woken.includes(last), 'the last lane is woken')
   expect(performance.now() - begunAt).toBeLessThan(5_000)
-  const left = async () => (await Promise.all(troubled.map((lane) => redis.zcount(openKey(lane), 0, 0)))).some(Boolean)
+  const left = async () =>
+    (await Promise.all(troubled.map((lane) => redis.zcount(inDoubtKey(lane), 0, 0)))).some(Boolean)
   // That this was a race at all: the decisions were still going on.
   expect(await left()).toBe(true)
   await eventually(async () => !(await left()), 'all are decided', 60_000)
@@ -223,7 +210,7 @@ test('a message that an earlier version listed among those in doubt gets its job
   const ulid = newUlid(Date.now())
   const record = { s: LETTERS.queued, a: 'AAAAAA', t: payload.to, k: 'audio', y: 't', u: payload.until }
   await redis.hset(messageKey(lane, ulid), { ...record, p: JSON.stringify({ ...payload, content }) })
-  await redis.zadd(openKey(lane), 0, ulid)
+  await redis.zadd(inDoubtKey(lane), 0, ulid)
   const sweep = await newSweep()
   await markLane(redis, lane)
   await eventually(async () => {
@@ -231,7 +218,7 @@ test('a message that an earlier version listed among those in doubt gets its job
     await sweep.sweep()
     return (await queues.counts(lane)).wait === 1
   }, 'it has a job')
-  expect(await redis.zscore(openKey(lane), ulid)).toBeNull()
+  expect(await redis.zscore(inDoubtKey(lane), ulid)).toBeNull()
   sweep.stop()
 })
 

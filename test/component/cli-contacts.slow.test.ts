@@ -185,7 +185,7 @@ test('an import that Redis dies under ends with one sentence; run again it compl
   const membersKey = contactKeys(account).members(id)
   writeFileSync(people(), `phone,name\n${rows.join('')}`)
   const running = spawnCli(wordsFor('Many'), { REDIS_URL: server.url })
-  await vi.waitUntil(async () => (await redis.zcard(membersKey)) >= 1_000, { timeout: 20_000, interval: 5 })
+  await vi.waitUntil(async () => (await redis.zcard(membersKey)) >= 1_000, { timeout: 60_000, interval: 5 })
   await server.kill9()
   const run = await running
   await server.restart()

@@ -7,8 +7,9 @@ import { POLL_JOB, POLL_QUEUE, pollJobId } from '../../src/jobs/poll-status.ts'
 import { POLL_FOR_MS, POLLS_AT_ONCE } from '../../src/messages/backoff.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { takePolls } from '../../src/messages/store/status-polls.ts'
+import { sharedDelayedKey } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient } from '../../src/redis/connect.ts'
-import { pollKey, pollRestKey, sharedDelayedKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
+import { nextPollKey, pollKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { type Partner, startPartner, statusAnswer } from '../support/partner.ts'
 import { sentOn, startPoller } from '../support/polls.ts'
 import { startRedis } from '../support/redis.ts'
@@ -145,7 +146,7 @@ testAlone('a lane with more to ask than its budget allows keeps no other lane wa
   const quiet = 1_999
   const [only] = await sentOn(rig.redis, quiet, 1)
   rig.workers[0]?.follow(quiet)
-  await eventually(async () => upstream.polls.includes(only?.to ?? ''), 'the quiet lane is polled')
+  await eventually(async () => upstream.polls.includes(only?.to ?? ''), 'the quiet lane is polled', 15_000)
 })
 
 testOnRig(
@@ -211,7 +212,7 @@ testOnRig('a message that was not asked about within its day is given up without
   await rig.redis.zadd(pollKey(LANE), ...overdue.flatMap((ulid) => [Date.now() - POLL_FOR_MS - 1_000, ulid]))
   const taken = await takePolls(rig.redis, LANE, 80, 10_000)
   expect(taken).toEqual({ ulids: [], waitMs: undefined, isFull: false })
-  expect(await rig.redis.exists(pollKey(LANE), pollRestKey(LANE))).toBe(0)
+  expect(await rig.redis.exists(pollKey(LANE), nextPollKey(LANE))).toBe(0)
 })
 
 testOnRig('a lane whose job is on no list of the queue any more is polled again', async (rig) => {

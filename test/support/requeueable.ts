@@ -2,7 +2,7 @@
 
 import type { LaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { claim, giveEvidence } from '../../src/messages/store/steps.ts'
+import { claim, recordStatus } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 
 const HOUR_MS = 3_600_000
@@ -43,7 +43,7 @@ export async function failMessages(
         // The job as the claim finds it; BullMQ's own part of it is not needed here.
         await deps.redis.hset(job, 'data', JSON.stringify({ v: 1, to, class: 'transactional', content, until }))
         await claim(deps.redis, id, 'AAAAAA', { ...message, campaign: undefined, run }, times)
-        await giveEvidence(deps.redis, id, 'AAAAAA', 'failed', { problem: { ...problem, code } })
+        await recordStatus(deps.redis, id, 'AAAAAA', 'failed', { problem: { ...problem, code } })
         await deps.redis.del(job)
       }),
     )

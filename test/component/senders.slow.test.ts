@@ -1,6 +1,6 @@
 // Pins: a number has one lane, however many people add it at once and wherever a command dies; and a sender that has
 // nothing to do can be removed, which frees its number and forgets no message. Real: Redis, producer, worker, simulator.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeyOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
@@ -14,8 +14,6 @@ import { runCli } from '../support/cli.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 let service: Service
 let redis: Redis

@@ -2,7 +2,7 @@
 // it says done, and its figures add up and are never negative; and it always comes to its end.
 // Real: Redis, the fan-out, the steps of messages. The test is the worker and the provider.
 //
-// `LIVES=500 npx vitest run test/component/campaign-lives.test.ts` plays more of them, `LIVES_SEED=…` repeats a run.
+// `LIVES=500 npx vitest run campaign-lives` plays more of them, `LIVES_SEED=…` repeats a run.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { unsettled } from '../../src/campaigns/progress.ts'

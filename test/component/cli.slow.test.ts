@@ -266,9 +266,22 @@ describe('keys', () => {
   test('are revoked by their id', async () => {
     const { id: account } = await json('accounts', 'create', 'Revoked')
     const made = await json('keys', 'create', '--account', String(account), '--permissions', 'admin')
-    expect((await cli('keys', 'revoke', made.id, '--account', String(account))).stdout).toBe(`${made.id} is revoked.\n`)
+    expect((await cli('keys', 'revoke', made.id, '--account', String(account))).stdout).toBe(
+      `${made.id} of account ${account} is revoked.\n`,
+    )
     expect(await findCredential(redis, made.key)).toMatchObject({ revoked: true })
     expect(await json('keys', 'list', '--account', String(account))).toMatchObject([{ state: 'revoked' }])
+  })
+
+  test('are revoked without naming their account', async () => {
+    const { id: account } = await json('accounts', 'create', 'Unnamed')
+    const made = await json('keys', 'create', '--account', String(account), '--permissions', 'admin')
+    expect(await json('keys', 'revoke', made.id)).toEqual({ id: made.id, account, state: 'revoked' })
+    expect(await findCredential(redis, made.key)).toMatchObject({ revoked: true })
+    expect(await cli('keys', 'revoke', 'key_000000000000')).toMatchObject({
+      code: 1,
+      stderr: 'error: There is no key key_000000000000; see `keys list --account <id>`.\n',
+    })
   })
 
   test('of another account are not revoked, and a pasted key is not repeated', async () => {
@@ -404,3 +417,19 @@ function namesIn(help: string): string[] {
   const [, commands = ''] = /Commands:\n([\s\S]*?)\n\n/.exec(help) ?? []
   return [...commands.matchAll(/^ {2}([a-z]+)/gm)].flatMap(([, name]) => (name && name !== 'help' ? [name] : []))
 }
+
+test('an account that does not exist is an error wherever a list is narrowed to it', async () => {
+  for (const list of ['lanes', 'senders', 'keys', 'campaigns']) {
+    expect(await cli(list, 'list', '--account', '987654')).toMatchObject({
+      code: 1,
+      stderr: 'error: Account 987654 does not exist, see `accounts list`.\n',
+    })
+  }
+})
+
+test('a sender is asked for by its own number, not by that of a lane', async () => {
+  expect(await cli('senders', 'remove', 'extra')).toMatchObject({
+    code: 2,
+    stderr: 'error: <id>: expected the number of a sender in the column ID of `senders list`, got "extra".\n',
+  })
+})
