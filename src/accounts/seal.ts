@@ -2,7 +2,7 @@
 // no token.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
-/** Seals and opens short secrets; `open` throws a SealError when the sealed text was made under another key. */
+/** Encrypts and decrypts short secrets; `decrypt` throws a SealError when the sealed text was made under another key. */
 export type Seal = ReturnType<typeof createSeal>
 
 export class SealError extends Error {
@@ -15,13 +15,13 @@ const TAG_BYTES = 16
 export function createSeal(secretKey: string) {
   const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'laneway provider token', 32))
   return {
-    close(plain: string): string {
+    encrypt(plain: string): string {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', key, nonce)
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
       return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')
     },
-    open(sealed: string): string {
+    decrypt(sealed: string): string {
       const bytes = Buffer.from(sealed, 'base64url')
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
       try {

@@ -120,7 +120,7 @@ export async function clearPage(
   return total
 }
 
-/** What the script is given of a message; nothing of one that cannot be read: whoever fetches it sets it aside. */
+/** What the script is given of a message; nothing of one that cannot be read: the worker that fetches it makes a dead letter of it. */
 function waitingMessage(jobId: string, data: string | null | undefined) {
   const id = parseMessageId(jobId)
   const payload = storedPayload.safeParse(data)

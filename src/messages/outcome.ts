@@ -48,7 +48,7 @@ export const recordLost: Problem = {
 /** Its job was dead-lettered: no attempt was ever made. */
 export const deadLetter: Problem = {
   code: 'dead_letter',
-  sentence: 'It could not be processed and was set aside.',
+  sentence: 'It could not be processed and is kept as a dead letter.',
 }
 
 export type Outcome =

@@ -4,12 +4,12 @@ import type { Redis } from './connect.ts'
 import { rootKeys } from './keys.ts'
 import { execOrThrow } from './transaction.ts'
 
-/** How often a worker beats. */
-export const BEAT_MS = 3_000
-/** A worker that has not beaten for this long is taken for dead. */
+/** How often a worker says that it is alive. */
+export const HEARTBEAT_MS = 3_000
+/** A worker that has not done so for this long is taken for dead. */
 const ALIVE_FOR_MS = 10_000
 
-export async function beat(redis: Redis, worker: string): Promise<void> {
+export async function sendHeartbeat(redis: Redis, worker: string): Promise<void> {
   const now = await redisNowMs(redis)
   await execOrThrow(
     redis
@@ -20,7 +20,7 @@ export async function beat(redis: Redis, worker: string): Promise<void> {
 }
 
 /** Takes a worker that stops in order off the list at once. */
-export async function leave(redis: Redis, worker: string): Promise<void> {
+export async function removeHeartbeat(redis: Redis, worker: string): Promise<void> {
   await redis.zrem(rootKeys.workers, worker)
 }
 

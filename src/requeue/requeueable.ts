@@ -30,7 +30,7 @@ export async function pageOf(
   return page
 }
 
-/** The lists of a lane: messages with a record, and jobs that were set aside before anybody could claim them. */
+/** The lists of a lane: messages with a record, and dead letters, which have none. */
 export const LISTS = ['messages', 'dead_letters'] as const
 export type List = (typeof LISTS)[number]
 

@@ -47,7 +47,7 @@ export function startCampaignJobs(deps: FanOutDeps) {
   async function work(kind: CampaignJob, shares: Shares, job: Job): Promise<OwnEnd> {
     const name = campaignJobSchema.safeParse(job.name)
     const payload = campaignPayloadSchema.safeParse(job.data)
-    if (!name.success || !payload.success) return { kind: 'unusable', reason: 'not a campaign job' }
+    if (!name.success || !payload.success) return { kind: 'dead_letter', reason: 'not a campaign job' }
     const { lane, number, epoch } = payload.data
     const id = { lane, number }
     if (name.data !== kind) {

@@ -8,7 +8,7 @@ import { findSender, type Sender } from '../accounts/store/senders.ts'
 import type { Repeat } from '../messages/lifecycle.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import type { Provider, ProviderSender } from '../providers/provider.ts'
-import { recently } from '../redis/cached.ts'
+import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
 
 export interface DirectoryEntry {
@@ -31,7 +31,7 @@ export function createSenderDirectory(deps: {
   seal: Seal
   providers: Readonly<Record<ProviderName, Provider>>
 }) {
-  const entryOf = recently(KEPT_MS, readEntry)
+  const entryOf = cached(KEPT_MS, readEntry)
 
   return {
     /** The sender of a lane; undefined when there is none. */
@@ -50,7 +50,7 @@ export function createSenderDirectory(deps: {
       providerSender: {
         number: sender.number,
         baseUrl: sender.base_url,
-        token: deps.seal.open(sender.token),
+        token: deps.seal.decrypt(sender.token),
         phoneNumberId: sender.phone_number_id,
       },
       repeat: {

@@ -1,6 +1,6 @@
 // Accounts: the owners of everything else.
 import { z } from 'zod'
-import { recently } from '../../redis/cached.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
@@ -50,7 +50,7 @@ export async function findAccount(redis: Redis, id: number): Promise<Account | u
 }
 
 /** The same as it was within the last second, for every message. */
-export const recentAccount = recently(1_000, findAccount)
+export const cachedAccount = cached(1_000, findAccount)
 
 export async function listAccounts(redis: Redis): Promise<Account[]> {
   const ids = (await redis.smembers(rootKeys.accounts)).map(Number).sort((a, b) => a - b)

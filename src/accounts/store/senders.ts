@@ -1,6 +1,6 @@
 // Senders: the business numbers of an account. A sender and its lane share one id.
 import { z } from 'zod'
-import { recently } from '../../redis/cached.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
@@ -47,7 +47,7 @@ export async function findSender(redis: Redis, id: number): Promise<Sender | und
 }
 
 /** The same as it was within the last second, for every message and lookup. */
-export const recentSender = recently(1_000, findSender)
+export const cachedSender = cached(1_000, findSender)
 
 /** The account's default sender. */
 export async function defaultSender(redis: Redis, account: number): Promise<Sender | undefined> {

@@ -1,6 +1,6 @@
 // The registry of approved templates of an account, in the chat product's own definition format.
 import { shapeOf, type Template, templateSchema } from '../../messages/templates/template.ts'
-import { recently } from '../../redis/cached.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { templatesKey } from '../../redis/keys.ts'
@@ -25,17 +25,17 @@ export async function findTemplate(
 }
 
 /** The same as it was within the last second, with the shape that messages are held against. */
-export const recentTemplate = recently(1_000, async (redis, account: number, name: string, language: string) => {
+export const cachedTemplate = cached(1_000, async (redis, account: number, name: string, language: string) => {
   const template = await findTemplate(redis, account, name, language)
   return template && { template, shape: shapeOf(template) }
 })
 
-const recentNames = recently(1_000, (redis, account: number) => redis.hkeys(templatesKey(account)))
+const cachedNames = cached(1_000, (redis, account: number) => redis.hkeys(templatesKey(account)))
 
 /** The end of a sentence that says that a template is not there in one language: in which others it is, if in any. */
 export async function otherLanguages(redis: Redis, account: number, name: string): Promise<string> {
   const begins = fieldOf(name, '')
-  const fields = (await recentNames(redis, account)) ?? []
+  const fields = (await cachedNames(redis, account)) ?? []
   const languages = fields.flatMap((field) => (field.startsWith(begins) ? [field.slice(begins.length)] : []))
   return languages.length === 0 ? '' : `, but in ${languages.sort().slice(0, LANGUAGES_NAMED_MAX).join(', ')}`
 }
