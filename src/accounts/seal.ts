@@ -5,6 +5,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 /** Encrypts and decrypts short secrets; `decrypt` throws a SealError when the sealed text was made under another key. */
 export type Seal = ReturnType<typeof createSeal>
 
+/** A sealed text that is damaged, or was sealed under another LANEWAY_SECRET_KEY. */
 export class SealError extends Error {
   override name = 'SealError'
 }
@@ -12,6 +13,10 @@ export class SealError extends Error {
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
+/**
+ * A Seal under `secretKey` (LANEWAY_SECRET_KEY or what stands in for it; every process must share it). A sealed text is
+ * base64url of nonce, tag and ciphertext: 28 bytes more than the secret.
+ */
 export function createSeal(secretKey: string) {
   const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'laneway provider token', 32))
   return {

@@ -9,6 +9,7 @@ import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey, laneCooldownReasonKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
+/** When the cooldown of a lane ends, and what began it. */
 export interface LaneCooldown {
   /** Epoch ms. */
   until: number

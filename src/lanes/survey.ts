@@ -18,6 +18,7 @@ import { defineScript } from '../redis/lua.ts'
 /** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
 const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])
 
+/** The state of one lane, read in one atomic step. */
 export interface LaneSurvey {
   lane: number
   /** Jobs that wait for a worker. */

@@ -14,6 +14,7 @@ import { laneJobKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
 
+/** One message as lookups show it. Times are epoch ms; `state` is the shown one, see shown-state.ts. */
 export interface FoundMessage {
   id: MessageId
   state: State

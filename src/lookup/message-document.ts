@@ -17,6 +17,7 @@ export function historyOf(
   return [accepted, ...readHistory(message.record?.history ?? '', message.acceptedAtMs)]
 }
 
+/** Whether the message was sent again although an earlier attempt may have reached the recipient. */
 export const isPossibleDuplicate = (message: FoundMessage): boolean => (message.record?.repeats ?? 0) > 0
 
 /** Why a message that is queued does not leave; null for any other, and when nothing holds it back. */
@@ -84,4 +85,5 @@ export const receivedDocument = (message: InboundMessage, sender: Sender | undef
   history: [{ at: iso(message.received_at), event: 'received', attempt: null, detail: null }],
 })
 
+/** Epoch ms as ISO 8601 in UTC, with milliseconds. */
 export const iso = (ms: number): string => new Date(ms).toISOString()

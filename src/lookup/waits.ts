@@ -10,6 +10,7 @@ import { redisNowMs } from '../redis/heartbeats.ts'
 import { recipientCooldownKey } from '../redis/keys.ts'
 import type { WAIT_REASONS } from './message-schema.ts'
 
+/** Why a queued message does not leave yet. */
 export interface Waits {
   why: (typeof WAIT_REASONS)[number]
   /** When that ends (epoch ms); null when it is not known. */

@@ -19,6 +19,7 @@ export const HISTORY_EVENTS = {
 } as const
 export type HistoryCode = keyof typeof HISTORY_EVENTS
 
+/** One entry of a message's history, unpacked. */
 export interface HistoryEvent {
   code: HistoryCode
   what: (typeof HISTORY_EVENTS)[HistoryCode]

@@ -26,6 +26,7 @@ export type CallEnd =
       retryAfterMs: number | undefined
     }
 
+/** Why a message is where it is, for a program and for a person. */
 export interface Problem {
   /** The chat product's code, or a word of ours such as `timeout`. */
   code: string

@@ -9,6 +9,10 @@ export const HEARTBEAT_MS = 3_000
 /** A worker that has not done so for this long is taken for dead. */
 const ALIVE_FOR_MS = 10_000
 
+/**
+ * Says that the worker is alive, and takes workers off the list that have not said so for ALIVE_FOR_MS. Rejects when
+ * Redis is away or full.
+ */
 export async function sendHeartbeat(redis: Redis, worker: string): Promise<void> {
   const now = await redisNowMs(redis)
   await execOrThrow(
@@ -24,6 +28,7 @@ export async function removeHeartbeat(redis: Redis, worker: string): Promise<voi
   await redis.zrem(rootKeys.workers, worker)
 }
 
+/** How many workers have said within the last 10 s that they are alive. */
 export async function workersAlive(redis: Redis): Promise<number> {
   return redis.zcount(rootKeys.workers, (await redisNowMs(redis)) - ALIVE_FOR_MS, '+inf')
 }

@@ -11,6 +11,7 @@ import { matchesRequeue, type RequeueFilter } from './filter.ts'
 /** The code that a lookup tells for such a message. */
 const DEAD_LETTER = 'dead_letter'
 
+/** A failed job whose payload can still be sent. */
 export interface DeadLetter {
   job: Job
   payload: SendPayload

@@ -23,6 +23,7 @@ import { campaignPrefix, messageKey, queuedAgainKey, requeueableKey, requeueProg
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
 
+/** What requeueing needs: `validityMs` is the new validity per class, `retentionMs` how long records live then. */
 export interface RequeueDeps {
   redis: Redis
   queues: LaneQueues

@@ -34,6 +34,7 @@ export async function pageOf(
 export const LISTS = ['messages', 'dead_letters'] as const
 export type List = (typeof LISTS)[number]
 
+/** The Redis key of a list, a ZSET of members by the time (epoch ms) at which they ended. */
 export const listKey = (lane: number, list: List): string =>
   list === 'messages' ? requeueableKey(lane) : laneDeadLettersKey(lane)
 

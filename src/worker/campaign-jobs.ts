@@ -28,6 +28,9 @@ const CHECKED = { most: 20, mostEach: 2 }
 /** Jobs beyond those in hand, so that one whose account has its share is sent back while all hands are full. */
 const TURNED_AWAY = 20
 
+/**
+ * Starts to work on fan-outs and preflights, to watch over campaigns and to delete the files of those that are over.
+ */
 export function startCampaignJobs(deps: FanOutDeps) {
   const { redis, log, config } = deps
   const queue = openCampaignQueue(redis)

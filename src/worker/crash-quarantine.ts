@@ -17,6 +17,7 @@ const TOGETHER = 20
 
 export type CrashQuarantine = ReturnType<typeof createCrashQuarantine>
 
+/** The quarantine of this process. Over all workers, a job that kills its worker costs at most MAX_CRASHES of them. */
 export function createCrashQuarantine(redis: Redis) {
   /** What waits for its turn, by lane; the lane that had its turn goes to the end. */
   const waiting = new Map<number, (() => void)[]>()

@@ -19,6 +19,7 @@ const OBEYING_SAID_MS = 60_000
 
 export type LaneBackoff = ReturnType<typeof createLaneBackoff>
 
+/** The backoff of all lanes of this process. Waits are in ms; the lane is held by its cooldown in Redis, not here. */
 export function createLaneBackoff(log: Log) {
   const failures = new Map<number, { inARow: number; countedAt: number }>()
   const unproven = new Map<number, number>()

@@ -66,6 +66,10 @@ interface OpenLane {
 
 export type Lanes = ReturnType<typeof createLanes>
 
+/**
+ * Starts with no lane open. `process` does the work of one job and says how it ended; when it rejects because Redis is
+ * away or full, the job waits a second, and any other error makes a dead letter of it.
+ */
 export function createLanes(deps: {
   redis: Redis
   config: Pick<Config, 'laneConcurrency' | 'laneIdleMs' | 'retentionMs'>

@@ -24,6 +24,7 @@ interface Throttling {
   until: number
 }
 
+/** The poller of this process, for up to LANES_AT_ONCE lanes. */
 export function createLanePoller(deps: PollDeps) {
   const { redis, log } = deps
   const leaseMs = GOOD_FOR_MS + deps.config.sendTimeoutMs + GOOD_FOR_MS

@@ -15,6 +15,7 @@ import { isRedisAway } from '../redis/errors.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 
+/** What polling needs, the same for all lanes. */
 export interface PollDeps {
   redis: Redis
   config: Config

@@ -34,6 +34,7 @@ const CONCURRENCY = 2
 const REDIS_AWAY_MS = 1_000
 const DAY_SECONDS = 86_400
 
+/** What working on requeue jobs needs. */
 export interface RequeueDeps {
   redis: Redis
   config: Pick<Config, 'retentionMs' | 'validityMs'>
@@ -41,6 +42,10 @@ export interface RequeueDeps {
   queues: LaneQueues
 }
 
+/**
+ * Starts to work on requeue jobs, page by page. A job that is stopped, or whose worker dies, goes on after its last
+ * page.
+ */
 export function startRequeues(deps: RequeueDeps) {
   const stopping = new AbortController()
   const worker = openWorker(

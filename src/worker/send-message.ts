@@ -42,6 +42,7 @@ const CLAIM_GOOD_FOR_MS = 5_000
 export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
   CLAIM_GOOD_FOR_MS + config.sendTimeoutMs + 5_000
 
+/** What an attempt needs; one for the whole process. */
 export interface SendDeps {
   redis: Redis
   config: Config
@@ -56,6 +57,10 @@ export interface SendDeps {
   clearLane: (lane: number, of: SendPayload['class']) => void
 }
 
+/**
+ * Makes one attempt for the message of a job and says what becomes of the job. Rejects only when Redis is away or full,
+ * or a record is not what Laneway wrote; then nothing was sent, or the sweep settles what was.
+ */
 export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   // Load.
   const id = parseMessageId(job.id ?? '')

@@ -11,6 +11,7 @@ import type { Provider, ProviderSender } from '../providers/provider.ts'
 import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
 
+/** A sender with its token in clear, and how to send for it. */
 export interface DirectoryEntry {
   sender: Sender
   provider: Provider
@@ -26,6 +27,10 @@ export type SenderDirectory = ReturnType<typeof createSenderDirectory>
 /** A change of the rate is to hold within 2 s. */
 const KEPT_MS = 1_000
 
+/**
+ * The senders of all lanes as they were within the last second (KEPT_MS). `of` rejects with a SealError or a
+ * CorruptRecordError when the sender of the lane cannot be read.
+ */
 export function createSenderDirectory(deps: {
   redis: Redis
   seal: Seal

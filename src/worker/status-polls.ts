@@ -21,6 +21,9 @@ const LATE_MS = 500
 
 export type StatusPolls = ReturnType<typeof startStatusPolls>
 
+/**
+ * Starts to poll lanes whose provider sends no webhooks. There is one job for each lane that has messages to ask about.
+ */
 export function startStatusPolls(deps: PollDeps) {
   const { redis, log } = deps
   const prefix = sharedQueuePrefix(POLL_QUEUE)

@@ -43,6 +43,7 @@ const TURN_MS = 1_000
 
 const storedPayload = jsonText.pipe(sendPayloadSchema)
 
+/** What the sweep needs to settle messages that nobody else does. */
 export interface SweepLaneDeps {
   redis: Redis
   config: Config

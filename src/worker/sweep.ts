@@ -28,10 +28,12 @@ const POLL_LATE_MS = 5_000
 const ROUND_LANES = 5
 const ROUND_MS = 120_000
 
+/** What a sweep needs; `followByPolling` has the polls of a lane taken up again. */
 export interface SweepDeps extends SweepLaneDeps {
   followByPolling: (lane: number) => void
 }
 
+/** The sweep of this process, which only works while it is the elected sweeper. `sweep` rejects when Redis is away. */
 export function createSweep(deps: SweepDeps) {
   const { redis, log } = deps
   const watchdog = createWatchdog(deps)

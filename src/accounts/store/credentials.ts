@@ -96,6 +96,7 @@ export async function cachedCredential(redis: Redis, secret: string): Promise<Cr
 const isWellFormed = (secret: string): boolean =>
   SHAPE.test(secret) && checksum(secret.slice(3, 35)) === secret.slice(35)
 
+/** The keys of an account, revoked and expired ones too, the oldest first. Throws a CorruptRecordError. */
 export async function listCredentials(redis: Redis, account: number): Promise<Credential[]> {
   const hashes = await redis.hvals(credentialsOfAccountKey(account))
   const found = await Promise.all(hashes.map((hash) => readCredential(redis, hash)))

@@ -14,6 +14,7 @@ export async function importTemplate(redis: Redis, account: number, template: Te
   await redis.hset(templatesKey(account), fieldOf(template.name, template.language), JSON.stringify(template))
 }
 
+/** The definition of a template in one language; undefined when it is not registered. Throws a CorruptRecordError. */
 export async function findTemplate(
   redis: Redis,
   account: number,
@@ -42,6 +43,7 @@ export async function otherLanguages(redis: Redis, account: number, name: string
 
 const LANGUAGES_NAMED_MAX = 10
 
+/** The templates of an account by name and language. Throws a CorruptRecordError when one cannot be read. */
 export async function listTemplates(redis: Redis, account: number): Promise<Template[]> {
   const raw = await redis.hgetall(templatesKey(account))
   return Object.entries(raw)

@@ -10,6 +10,7 @@ const cooldownScript = defineScript(import.meta.url, 'poll-cooldown')
 
 const takeReply = z.tuple([z.number(), z.number()]).rest(z.string())
 
+/** What `takePolls` took, and when it is worth asking again. */
 export interface TakenPolls {
   /** ULIDs of the messages to ask about, the longest overdue first. */
   ulids: string[]
