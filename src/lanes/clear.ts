@@ -129,6 +129,6 @@ function waitingMessage(jobId: string, data: string | null | undefined) {
   const payload = storedPayload.safeParse(data)
   if (!id || !payload.success) return []
   const { until, run } = payload.data
-  const fields = newRecordFields(newMessageOf(payload.data))
-  return [{ jobId, ulid: id.ulid, acceptedAt: acceptedAtMs(id.ulid), validUntil: until, run, fields }]
+  const newFields = newRecordFields(newMessageOf(payload.data))
+  return [{ jobId, ulid: id.ulid, acceptedAt: acceptedAtMs(id.ulid), validUntil: until, run, newFields }]
 }

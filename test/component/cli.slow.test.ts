@@ -328,7 +328,7 @@ describe('senders', () => {
     const key = secretKeyOf({ secretKey: undefined, dataDir })
     expect(createSeal(key).decrypt(stored?.token ?? '')).toBe('hush-hush')
     const lanes = openLaneQueues(redis)
-    expect(await lanes.queueOf(sender.id).getGlobalRateLimit()).toEqual({ max: 1, duration: 31 })
+    expect(await lanes.queueOf(sender.id).getGlobalRateLimit()).toEqual({ max: 1, duration: 25 })
     await lanes.close()
     const list = await cli('senders', 'list', '--account', String(account), '--json')
     expect(JSON.parse(list.stdout)).toEqual([sender])

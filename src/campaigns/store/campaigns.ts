@@ -170,7 +170,7 @@ export async function moveCampaign(
         counts: campaignCountsKey(lane, number),
         marks: campaignMarksKey(lane, number),
       },
-      { number, from, to, epoch, begins, rewind, keepMs, fields },
+      { number, allowed: from, to, inEpoch: epoch, begins, rewind, keepMs, writes: fields },
     ),
   )
   const [kind, state, now] = reply

@@ -48,7 +48,7 @@ export async function takeRound(
         ...{ waiting, prioritized, delayed, active },
         throttled: throttledKey(lane),
       },
-      { epoch, cursor: say.cursor, rate: say.rate.toFixed(2), pace: say.pace?.toFixed(2) ?? '' },
+      { epoch, moved: say.cursor, rate: say.rate.toFixed(2), pace: say.pace?.toFixed(2) ?? '' },
     ),
   )
   if (reply[0] === 'over') return undefined

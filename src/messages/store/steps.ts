@@ -88,7 +88,7 @@ export async function claim(
     evidenceWaitMs: times.evidenceWaitMs,
     workerLost: storedProblem(workerLost),
     pace: pace && { ...numbersOf(pace), aheadUs: pace.aheadUs[message.class] },
-    fields: newRecordFields(message),
+    newFields: newRecordFields(message),
   })
   const [verdict, state, last, slot, nowUs] = claimReply.parse(reply)
   switch (verdict) {
@@ -162,7 +162,8 @@ export const markUnconfirmed = (
   id: MessageId,
   attempt: string,
   how: { problem: Problem; waitMs: number },
-): Promise<StepResult> => takeStep(redis, id, { kind: 'unconfirmed', attempt, ...how })
+): Promise<StepResult> =>
+  takeStep(redis, id, { kind: 'unconfirmed', attempt, problem: how.problem, evidenceMs: how.waitMs })
 
 /** Proof of what became of an attempt, from whatever source, in any order, any number of times. */
 export const recordStatus = (
@@ -179,8 +180,8 @@ export const recordStatus = (
     firstPollMs?: number | undefined
   } = {},
 ): Promise<StepResult> => {
-  const { atMs: happenedAt, ...rest } = more
-  return takeStep(redis, id, { kind: 'status', attempt, status: LETTERS[status], happenedAt, ...rest })
+  const { atMs: happenedAt, providerId: sentAs, ...rest } = more
+  return takeStep(redis, id, { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, ...rest })
 }
 
 /** The wait for evidence is over: queued again or unknown, as `policy` says. */
@@ -210,11 +211,11 @@ interface StepArguments {
   problem?: Problem | undefined
   status?: string
   happenedAt?: number | undefined
-  providerId?: string | undefined
+  sentAs?: string | undefined
   firstPollMs?: number | undefined
   counts?: boolean
   coolDown?: { of: Cooldown['of']; ms: number } | undefined
-  waitMs?: number
+  evidenceMs?: number
   policy?: Repeat
   maxTries?: number
   ifDead?: boolean

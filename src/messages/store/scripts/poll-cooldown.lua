@@ -7,6 +7,6 @@
 --   ms
 -- include message-cooldowns
 local nextPoll = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local ms = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
 local t = redis.call('TIME')
-coolLane(nextPoll, arg.ms, t[1] * 1000 + math.floor(t[2] / 1000))
+coolLane(nextPoll, ms, t[1] * 1000 + math.floor(t[2] / 1000))
