@@ -32,10 +32,11 @@ export async function pageOf(
   return page
 }
 
-/** The lists of a lane: messages with a record, and jobs that were set aside before anybody could claim them. */
+/** The lists of a lane: messages with a record, and dead letters, which have none. */
 export const LISTS = ['messages', 'dead_letters'] as const
 export type List = (typeof LISTS)[number]
 
+/** The Redis key of a list, a ZSET of members by the time (epoch ms) at which they ended. */
 export const listKey = (lane: number, list: List): string =>
   list === 'messages' ? requeueableKey(lane) : laneDeadLettersKey(lane)
 
