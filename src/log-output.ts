@@ -8,6 +8,7 @@ const TRY_AGAIN_MS = 20
 /** How long the end of the process may wait for a reader that is slow. */
 const LAST_LINES_MS = 500
 
+/** Where pino writes its lines. Never blocks and never throws. */
 export interface LogOutput {
   write(line: string): void
 }

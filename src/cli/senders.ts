@@ -88,7 +88,7 @@ export const senders: Noun = {
           name: typedSender.name,
           provider: typedSender.provider,
           baseUrl: typedSender.baseUrl,
-          sealedToken: seal.close(token),
+          sealedToken: seal.encrypt(token),
           phoneNumberId: typedSender.phoneNumberId,
           rate: typedSender.rate,
           honoursIdempotency: typedSender.honoursIdempotency,
@@ -128,7 +128,7 @@ export const senders: Noun = {
       async run({ id, token, baseUrl }, { redis, config, stdin }) {
         const sender = await findSender(redis, id)
         if (sender === undefined || sender.removed_at !== undefined) throw noSuchSender(id)
-        const sealedToken = createSeal(secretKeyOf(config)).close(await readToken(token, stdin))
+        const sealedToken = createSeal(secretKeyOf(config)).encrypt(await readToken(token, stdin))
         await setSenderAccess(redis, id, { baseUrl: baseUrl ?? sender.base_url, sealedToken })
         const [document] = await documentsOf(redis, [await findSender(redis, id)])
         return { json: document, text: `Sender ${id} has a new token. If its lane is paused: \`lanes resume ${id}\`.` }
@@ -204,7 +204,7 @@ async function whyBusy(redis: Redis, lanes: LaneQueues, { id, account }: Sender)
 /** A token sealed under another key than its neighbours could not be opened by the workers. Throws a SealError then. */
 async function refuseOtherSeal(redis: Redis, seal: Seal): Promise<void> {
   const [neighbour] = await listSenders(redis)
-  if (neighbour !== undefined) seal.open(neighbour.token)
+  if (neighbour !== undefined) seal.decrypt(neighbour.token)
 }
 
 async function setPace(redis: Redis, lane: number, rate: number): Promise<void> {

@@ -12,6 +12,7 @@ const takeScript = defineScript(import.meta.url, 'due-lanes-take')
 const settleScript = defineScript(import.meta.url, 'due-lanes-settle')
 const takeReply = z.tuple([z.number(), z.number()], z.coerce.number().int())
 
+/** Lanes that the sweep has taken to look at. */
 export interface DueLanes {
   /** The clock of Redis when they were taken (epoch ms). */
   nowMs: number

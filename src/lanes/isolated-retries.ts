@@ -4,19 +4,19 @@ import type { Redis } from '../redis/connect.ts'
 import { isolatedRetriesKey } from '../redis/keys.ts'
 
 /** How many workers died while they ran it. */
-export async function loneDeaths(redis: Redis, id: MessageId): Promise<number> {
+export async function isolatedCrashes(redis: Redis, id: MessageId): Promise<number> {
   return Number((await redis.hget(isolatedRetriesKey(id.lane), id.ulid)) ?? 0)
 }
 
 /** Writes down that the job is about to be run, and returns how often a worker died over that before. */
-export async function beginLoneRun(redis: Redis, id: MessageId): Promise<number> {
-  const before = await loneDeaths(redis, id)
+export async function beginIsolatedRetry(redis: Redis, id: MessageId): Promise<number> {
+  const before = await isolatedCrashes(redis, id)
   // Not HINCRBY: a command whose reply was lost is sent again and would count twice.
   await redis.hset(isolatedRetriesKey(id.lane), id.ulid, before + 1)
   return before
 }
 
 /** The run has ended, however. */
-export async function endLoneRun(redis: Redis, id: MessageId): Promise<void> {
+export async function endIsolatedRetry(redis: Redis, id: MessageId): Promise<void> {
   await redis.hdel(isolatedRetriesKey(id.lane), id.ulid)
 }

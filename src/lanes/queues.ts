@@ -30,6 +30,7 @@ const AT_ONCE = 100
 
 export type LaneQueues = ReturnType<typeof openLaneQueues>
 
+/** The queues of all lanes on one connection. A queue is opened when it is first used and stays open until `close`. */
 export function openLaneQueues(redis: Redis) {
   const open = new Map<number, Queue>()
   /** What waits for the end of this turn of the event loop, by lane: one broken lane must not harm the others. */

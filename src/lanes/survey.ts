@@ -5,7 +5,7 @@ import { defineMessageScript } from '../messages/store/message-script.ts'
 import { laneBacklogKeys, laneLimiterKey, laneMetaKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
-  awakeCampaignsKey,
+  activeCampaignsKey,
   inDoubtKey,
   laneCooldownKey,
   messageKey,
@@ -18,6 +18,7 @@ import { defineScript } from '../redis/lua.ts'
 /** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
 const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])
 
+/** The state of one lane, read in one atomic step. */
 export interface LaneSurvey {
   lane: number
   /** Jobs that wait for a worker. */
@@ -32,7 +33,7 @@ export interface LaneSurvey {
   /** Job that goes next; undefined when none waits. */
   head: string | undefined
   /** When the next message needs a decision (epoch ms); undefined when none does. */
-  nextDecisionAt: number | undefined
+  nextReviewAt: number | undefined
   /** When the next status poll is due (epoch ms); undefined when none is. */
   nextPollAt: number | undefined
 }
@@ -67,7 +68,7 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
     inDoubt: inDoubtKey(lane),
     queuedAgain: queuedAgainKey(lane),
     polls: pollKey(lane),
-    awakeCampaigns: awakeCampaignsKey(lane),
+    awakeCampaigns: activeCampaignsKey(lane),
   })
   const [waiting, delayed, active, awakeCampaigns, held, head, openAt, queuedAt, nextPollAt] = lookReply.parse(reply)
   return {
@@ -78,7 +79,7 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
     awakeCampaigns,
     isHeld: held === '1',
     head: head === '' ? undefined : head,
-    nextDecisionAt: earliest(openAt, queuedAt),
+    nextReviewAt: earliest(openAt, queuedAt),
     nextPollAt,
   }
 }
@@ -116,7 +117,12 @@ export const undecided = async (redis: Redis, lane: number): Promise<number> =>
   (await redis.zcard(inDoubtKey(lane))) + (await redis.zcard(queuedAgainKey(lane)))
 
 /** Messages that are queued again are looked at at this time (epoch ms), unless they were claimed meanwhile. */
-export async function lookAgain(redis: Redis, lane: number, ulids: readonly string[], atMs: number): Promise<void> {
+export async function rescheduleReview(
+  redis: Redis,
+  lane: number,
+  ulids: readonly string[],
+  atMs: number,
+): Promise<void> {
   if (ulids.length > 0) await redis.zadd(queuedAgainKey(lane), 'XX', ...ulids.flatMap((ulid) => [atMs, ulid]))
 }
 
@@ -132,7 +138,7 @@ export async function fileMessage(redis: Redis, { lane, ulid }: MessageId): Prom
 }
 
 /** Nothing can be decided about a message: its sender is gone. */
-export async function dropMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
+export async function removeFromReview(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
   await Promise.all([redis.zrem(inDoubtKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
 }
 

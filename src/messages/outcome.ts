@@ -26,6 +26,7 @@ export type CallEnd =
       retryAfterMs: number | undefined
     }
 
+/** Why a message is where it is, for a program and for a person. */
 export interface Problem {
   /** The chat product's code, or a word of ours such as `timeout`. */
   code: string
@@ -48,7 +49,7 @@ export const recordLost: Problem = {
 /** Its job was dead-lettered: no attempt was ever made. */
 export const deadLetter: Problem = {
   code: 'dead_letter',
-  sentence: 'It could not be processed and was set aside.',
+  sentence: 'It could not be processed and is kept as a dead letter.',
 }
 
 export type Outcome =

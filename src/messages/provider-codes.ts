@@ -16,6 +16,7 @@ export type CodeRule =
   /** Says nothing of whether the message was taken. */
   | { act: 'unconfirmed' }
 
+/** A code of the chat product: `means`, for a person, and what is done about it. */
 export interface CodeEntry {
   means: string
   rule: CodeRule

@@ -31,7 +31,7 @@ export function cloudApi(agent: Agent, opaqueIds: OpaqueIds, version: string): P
         // Without the plus the business number's own country code is put in front.
         to: `+${message.to}`,
         ...wireContent(message.content),
-        biz_opaque_callback_data: opaqueIds.write(message.id, message.attempt),
+        biz_opaque_callback_data: opaqueIds.sign(message.id, message.attempt),
       }
       const headers = { authorization: `Bearer ${sender.token}` }
       return readSend(await postJson(agent, url, headers, body, timeoutMs, leaveBy))

@@ -7,6 +7,7 @@ import type { Evidence } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
 
+/** What a webhook says about a message that we sent. */
 export interface StatusUpdate {
   /** The chat product's id of the message. */
   providerId: string
@@ -18,6 +19,7 @@ export interface StatusUpdate {
   problem: Problem | undefined
 }
 
+/** A message that a person sent to one of our numbers. */
 export interface ReceivedMessage {
   phoneNumberId: string
   providerId: string
@@ -29,6 +31,7 @@ export interface ReceivedMessage {
   atMs: number
 }
 
+/** What one webhook request holds, in the order of its items. */
 export interface WebhookContent {
   statuses: StatusUpdate[]
   received: ReceivedMessage[]

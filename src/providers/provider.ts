@@ -12,6 +12,7 @@ export interface ProviderSender {
   phoneNumberId: string
 }
 
+/** One attempt to send a message. `id` and `attempt` come back in webhooks on wires that carry them. */
 export interface ProviderMessage {
   id: string
   attempt: string
@@ -31,6 +32,7 @@ export type PollEnd =
   /** No answer, an unreadable one, or the provider does not know the message: ask again later. */
   | { kind: 'no_answer'; cause: string }
 
+/** How to speak to one kind of upstream. Neither method throws: every end of a call is a value. */
 export interface Provider {
   /**
    * Sends once and says how the call ended. Never rejects, never repeats. `timeoutMs` bounds the whole call, and nothing

@@ -13,7 +13,7 @@ type Key = string | number | boolean
  * time. What is not there is not kept, so that something new is found at once, and neither is a failure. Reads of the
  * same at the same time are one read. Answers are shared: they must not be changed.
  */
-export function recently<A extends readonly Key[], V extends NonNullable<unknown>>(
+export function cached<A extends readonly Key[], V extends NonNullable<unknown>>(
   keptMs: number,
   read: (redis: Redis, ...args: A) => Promise<V | undefined>,
 ): (redis: Redis, ...args: A) => Promise<V | undefined> {

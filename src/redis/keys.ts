@@ -10,7 +10,7 @@ export const rootKeys = {
   sequences: 'lw:sequences',
   /** SET of account ids. */
   accounts: 'lw:accounts',
-  /** ZSET worker name → time of its last beat (Redis clock, ms). */
+  /** ZSET worker name → time of its last heartbeat (Redis clock, ms). */
   workers: 'lw:workers',
   /** HASH lane id → account id. */
   lanes: 'lw:lanes',
@@ -22,7 +22,7 @@ export const rootKeys = {
   campaignLanes: 'lw:campaign-lanes',
   /** STRING: lock of whoever adds or removes a sender. */
   sendersLock: 'lw:senders-lock',
-  /** STRING: somebody has trimmed the lists of messages that ended badly within this period. */
+  /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
   /** Pub/sub channel: lane ids that got work. */
   wake: 'lw:wake',
@@ -80,11 +80,11 @@ export const pollingKey = (lane: number): string => `${lanePrefix(lane)}:polling
 /** STRING: when the next status poll of the lane may leave (ms); expires at that time. */
 export const nextPollKey = (lane: number): string => `${lanePrefix(lane)}:poll-rest`
 
-/** STRING: when the rest of a lane ends (ms), see messages/store/scripts/message-cooldowns.lua. */
+/** STRING: when the cooldown of a lane ends (ms), see messages/store/scripts/message-cooldowns.lua. */
 export const laneCooldownKey = (lane: number): string => `${lanePrefix(lane)}:rest`
-/** STRING `code|sentence`: what began the rest of a lane; ends with it. message-cooldowns.lua appends `-reason` itself. */
+/** STRING `code|sentence`: what began the cooldown of a lane; ends with it. message-cooldowns.lua appends `-reason` itself. */
 export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKey(lane)}-reason`
-/** STRING: the rest of one recipient of the lane, by its digits. */
+/** STRING: the cooldown of one recipient of the lane, by its digits. */
 export const recipientCooldownKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
 
 /** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
@@ -112,7 +112,7 @@ export const campaignCountsKey = (lane: number, number: number): string => `${ca
 /** STRING: the state of each recipient, half a byte each, in the order of the list, see marks.ts. */
 export const campaignMarksKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
 /** HASH number → state of the lane's campaigns that a worker has to look after. */
-export const awakeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
+export const activeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
 /**
  * HASH number → `epoch until reason` of the running campaigns whose job waits: until then (ms) nobody works on them.
  * `idle`: there is nothing to feed; `turn`: its account has its share of the workers' hands.

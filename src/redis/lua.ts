@@ -8,11 +8,11 @@
 //   --   ulid         of the message
 //   --   detail?      may be left out
 //   local record, inDoubt = unpack(KEYS)
-//   local arg = cmsgpack.unpack(ARGV[1])
+//   local ulid, detail = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 //
-// Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one. In Lua a name that was
-// mistyped is only nil, so that names are compared here: those of the head with the code when a script is loaded, and
-// with what is given at every run.
+// Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one, in the order of the head.
+// The names of the head are compared with the code when a script is loaded, and with what is given at every run; in the
+// code Redis itself refuses a name that nobody declared.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Packr } from 'msgpackr'
@@ -34,7 +34,7 @@ export type Script = (
   args?: Readonly<Record<string, Argument | undefined>>,
 ) => Promise<unknown>
 
-/** Lua knows no undefined: a value that is nil is simply not there. */
+/** Lua knows no undefined: what is not given is nil. */
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
 
 /**
@@ -54,7 +54,7 @@ export function defineScript(module: string, name: string, constants?: string): 
     refuseOthers(name, 'key', keys, head.keys)
     for (const { argument, isOptional } of head.args) if (!isOptional) givenValue(name, 'argument', args, argument)
     refuseOthers(name, 'argument', args, head.argumentNames)
-    if (head.args.length > 0) given.push(packr.pack(args))
+    if (head.args.length > 0) given.push(packr.pack(listOf(args, head.argumentNames)))
     try {
       return await redis.evalsha(sha, head.keys.length, ...given)
     } catch (error) {
@@ -84,16 +84,14 @@ function headOf(script: string, source: string) {
     isOptional: each.endsWith('?'),
   }))
   const argumentNames = args.map(({ argument }) => argument)
-  if (args.length > 0 !== /^local arg = cmsgpack\.unpack\(ARGV\[1\]\)$/m.test(source)) {
-    throw new Error(`script ${script}: its code does not take the arguments of its head`)
+  const unpacked = /^local ([\w,\s]+?)\s+=\s+unpack\(cmsgpack\.unpack\(ARGV\[1\]\), 1, (\d+)\)$/m.exec(source)
+  const read = unpacked?.[1]?.split(/,\s+/) ?? []
+  if (read.join() !== argumentNames.join() || Number(unpacked?.[2] ?? 0) !== args.length) {
+    throw new Error(`script ${script}: its code takes the arguments "${read.join(', ')}"`)
   }
-  for (const [, each = ''] of source.matchAll(/\barg\.(\w+)/g)) {
-    if (!argumentNames.includes(each)) throw new Error(`script ${script}: its head has no argument ${each}`)
-  }
-  // By whatever name: functions that several scripts include are given all arguments as one.
-  const read = new Set([...source.matchAll(/\w\.(\w+)/g)].map(([, each]) => each))
+  const code = source.slice(unpacked === null ? 0 : unpacked.index + unpacked[0].length).replace(/--.*$/gm, '')
   for (const each of argumentNames) {
-    if (!read.has(each)) throw new Error(`script ${script}: its code does not look at the argument ${each}`)
+    if (!new RegExp(`\\b${each}\\b`).test(code)) throw new Error(`script ${script}: its code does not read ${each}`)
   }
   return { keys, args, argumentNames }
 }
@@ -102,6 +100,13 @@ function headOf(script: string, source: string) {
 function namesUnder(title: string, source: string): string[] {
   const list = new RegExp(`^-- ${title}:\\n((?:--   .*\\n)+)`, 'm').exec(source)?.[1] ?? ''
   return [...list.matchAll(/^-- {3}(\w+\??)(?= |$)/gm)].map(([, name = '']) => name)
+}
+
+/** The values in the order of the names; what is missing at the end is left out. */
+function listOf(args: Readonly<Record<string, Argument | undefined>>, names: readonly string[]) {
+  const list = names.map((name) => args[name])
+  while (list.length > 1 && list.at(-1) === undefined) list.pop()
+  return list
 }
 
 function givenValue<T>(script: string, what: string, given: Readonly<Record<string, T | undefined>>, name: string): T {

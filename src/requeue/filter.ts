@@ -32,6 +32,7 @@ interface Filtered {
   problem?: { code: string } | undefined
 }
 
+/** Whether a message has ended in a state that can be requeued and fits every field that the filter names. */
 export function matchesRequeue(message: Filtered, filter: RequeueFilter): boolean {
   const fits = <T>(wanted: T | undefined, value: T): boolean => wanted === undefined || wanted === value
   return (

@@ -7,6 +7,10 @@ import { createRequeueJob, type RequeueOrder } from './jobs.ts'
 
 export type RequeueQueue = ReturnType<typeof openRequeueQueue>
 
+/**
+ * The queue that requeue jobs are written into. `start` rejects with a RedisUnavailableError in time when Redis is
+ * away.
+ */
 export function openRequeueQueue(redis: Redis) {
   const queue = openQueue<RequeuePayload>(redis, REQUEUE_QUEUE, sharedQueuePrefix(REQUEUE_QUEUE))
 

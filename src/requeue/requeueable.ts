@@ -24,16 +24,19 @@ export async function pageOf(
   after: Place,
   { untilMs, most }: { untilMs: number; most: number },
 ): Promise<Place[]> {
-  const reply = pageReply.parse(await pageScript(redis, { list: key }, { ...after, mostScore: untilMs, most }))
+  const reply = pageReply.parse(
+    await pageScript(redis, { list: key }, { after: after.score, member: after.member, mostScore: untilMs, most }),
+  )
   const page: Place[] = []
   for (let i = 0; i < reply.length; i += 2) page.push({ member: reply[i] ?? '', score: Number(reply[i + 1]) })
   return page
 }
 
-/** The lists of a lane: messages with a record, and jobs that were set aside before anybody could claim them. */
+/** The lists of a lane: messages with a record, and dead letters, which have none. */
 export const LISTS = ['messages', 'dead_letters'] as const
 export type List = (typeof LISTS)[number]
 
+/** The Redis key of a list, a ZSET of members by the time (epoch ms) at which they ended. */
 export const listKey = (lane: number, list: List): string =>
   list === 'messages' ? requeueableKey(lane) : laneDeadLettersKey(lane)
 

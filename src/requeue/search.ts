@@ -34,6 +34,7 @@ export interface Page {
   next: Cursor | undefined
 }
 
+/** Where to begin to read a lane: before everything that ended at `order.sinceMs` or later. */
 export const beginning = (order: RequeueOrder): Cursor => ({
   list: LISTS[0],
   after: { score: order.sinceMs, member: '' },

@@ -5,7 +5,7 @@
 import { findSender, setBlocked } from '../accounts/store/senders.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
-import { readStory } from '../messages/history.ts'
+import { readHistory } from '../messages/history.ts'
 import { masked } from '../messages/masked.ts'
 import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
@@ -22,7 +22,7 @@ const UNSENT = 'u'
  */
 export async function isOneMessageAlone(redis: Redis, id: MessageId, code: string): Promise<boolean> {
   const record = await readMessage(redis, id)
-  const story = readStory(record?.history ?? '', acceptedAtMs(id.ulid))
+  const story = readHistory(record?.history ?? '', acceptedAtMs(id.ulid))
   const before = story.findLast((entry) => entry.code === UNSENT && entry.detail === code)
   if (before === undefined) return false
   return ((await findSender(redis, id.lane))?.sent_after_block ?? 0) >= before.atMs

@@ -1,5 +1,5 @@
 // How Workers of BullMQ are made and what a processor's result means to them. The only file that knows BullMQ's signals:
-// by them a processor tells it that a job waits, goes back, or is beyond repair.
+// a processor throws them for a job that waits, goes back, or can never be run.
 import {
   DelayedError,
   type Job,
@@ -52,7 +52,7 @@ export type OwnEnd =
   /** Only this job waits. */
   | { kind: 'waits'; ms: number }
   /** It can never be run: kept among the failed ones, with the reason, for inspection. */
-  | { kind: 'unusable'; reason: string }
+  | { kind: 'dead_letter'; reason: string }
 
 export type JobEnd =
   | OwnEnd
@@ -85,8 +85,8 @@ export async function endOwn(end: OwnEnd, job: Job, token: string | undefined): 
     case 'waits':
       await job.moveToDelayed(Date.now() + end.ms, token)
       throw new DelayedError()
-    case 'unusable':
-      throw beyondRepair(end.reason)
+    case 'dead_letter':
+      throw unrecoverable(end.reason)
   }
 }
 
@@ -94,4 +94,4 @@ export async function endOwn(end: OwnEnd, job: Job, token: string | undefined): 
  * What a processor throws for a job that can never be run: it fails at once and is kept, with the reason. BullMQ
  * would keep the stack trace as well, which tells nothing here and shows paths of the server.
  */
-export const beyondRepair = (reason: string): Error => Object.assign(new UnrecoverableError(reason), { stack: '' })
+export const unrecoverable = (reason: string): Error => Object.assign(new UnrecoverableError(reason), { stack: '' })

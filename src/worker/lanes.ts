@@ -14,7 +14,7 @@ import { laneQueue } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { lanePrefix } from '../redis/keys.ts'
-import { within } from '../redis/with-timeout.ts'
+import { withTimeout } from '../redis/with-timeout.ts'
 import { endJob, type JobEnd, openWorker } from './bullmq.ts'
 
 /**
@@ -24,7 +24,7 @@ import { endJob, type JobEnd, openWorker } from './bullmq.ts'
  */
 const LOCK_MS = 10_000
 const STALLED_CHECK_MS = 2_000
-/** BullMQ must not set jobs aside by itself: it cannot tell the one that kills its workers from its neighbours. */
+/** BullMQ must make no dead letters by itself: it cannot tell the one that kills its workers from its neighbours. */
 const NO_LIMIT = 1_000_000
 /**
  * Messages that one worker has in flight over all lanes, which share it evenly. Without it 500 full lanes had
@@ -66,6 +66,10 @@ interface OpenLane {
 
 export type Lanes = ReturnType<typeof createLanes>
 
+/**
+ * Starts with no lane open. `process` does the work of one job and says how it ended; when it rejects because Redis is
+ * away or full, the job waits a second, and any other error makes a dead letter of it.
+ */
 export function createLanes(deps: {
   redis: Redis
   config: Pick<Config, 'laneConcurrency' | 'laneIdleMs' | 'retentionMs'>
@@ -82,7 +86,7 @@ export function createLanes(deps: {
   let busy = 0
   let share = deps.config.laneConcurrency
   let stopped = false
-  let inHand = 0
+  let inFlight = 0
 
   /**
    * Runs work for a message within the share of its lane. A lane at rest may fetch one message: BullMQ fetches all that
@@ -176,16 +180,16 @@ export function createLanes(deps: {
       { name: laneQueue(lane), prefix: lanePrefix(lane) },
       async (job, token) => {
         widenIfFast(lane, state)
-        inHand += 1
+        inFlight += 1
         try {
           await endJob(await inItsShare(state, () => deps.process(job)), job, token, queue)
         } catch (error) {
-          // A Redis that is full refuses claims: the message waits. Failing the job would set it aside for good.
+          // A Redis that is full refuses claims: the message waits. Failing the job would make a dead letter of it.
           if (!isRedisAway(error)) throw error
           deps.log.warn({ lane, message: job.id, err: error }, 'message.put_off')
           await endJob({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token, queue)
         } finally {
-          inHand -= 1
+          inFlight -= 1
         }
       },
       {
@@ -200,7 +204,7 @@ export function createLanes(deps: {
       (error) => deps.log.debug({ lane, err: error }, 'lane.error'),
     )
     worker.on('failed', (job, error) => {
-      deps.log.error({ lane, message: job?.id, reason: error.message }, 'message.set_aside')
+      deps.log.error({ lane, message: job?.id, reason: error.message }, 'message.dead_lettered')
     })
     state.workers.push(worker)
   }
@@ -253,7 +257,7 @@ export function createLanes(deps: {
       open.delete(lane)
       for (const worker of silent.workers) {
         leaving.add(worker)
-        within(LEAVING_MS, worker.close())
+        withTimeout(LEAVING_MS, worker.close())
           .catch(() => worker.close(true))
           .catch((error: unknown) => deps.log.debug({ lane, err: error }, 'lane.error'))
           .finally(() => leaving.delete(worker))
@@ -263,7 +267,7 @@ export function createLanes(deps: {
     },
 
     /** Messages that are being worked on. */
-    inHand: (): number => inHand,
+    inFlight: (): number => inFlight,
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {

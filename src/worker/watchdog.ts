@@ -2,7 +2,7 @@
 // job has been the next one for 30 s, no worker takes anything from the lane: a connection that hangs, or a fault of
 // ours or of BullMQ's. Whatever it is, opening the lane again ends it.
 
-import { recentSender } from '../accounts/store/senders.ts'
+import { cachedSender } from '../accounts/store/senders.ts'
 import type { Config } from '../config.ts'
 import type { LaneSurvey } from '../lanes/survey.ts'
 import { askToReopen } from '../lanes/wake.ts'
@@ -43,7 +43,7 @@ export function createWatchdog(
 
   /** What is in hand may fill the lane's share until the provider has answered or not. */
   async function silentMs(lane: number, active: number): Promise<number> {
-    const rate = (await recentSender(deps.redis, lane))?.rate ?? 1
+    const rate = (await cachedSender(deps.redis, lane))?.rate ?? 1
     const inHandMs = active > 0 ? deps.config.sendTimeoutMs : 0
     return Math.max(longestMs, (TURNS / rate) * 1_000) + inHandMs
   }

@@ -41,7 +41,7 @@ const happening = fc.oneof(
     }),
   },
 )
-type Happening = Parameters<typeof happen>[1]
+type HistoryEvent = Parameters<typeof happen>[1]
 const livesOf = fc.array(
   fc.record({ total: fc.integer({ min: 1, max: 130 }), happenings: fc.array(happening, { maxLength: 12 }) }),
   { minLength: AT_ONCE, maxLength: AT_ONCE },
@@ -106,7 +106,7 @@ async function check(life: Life): Promise<void> {
   }
 }
 
-async function play(total: number, happenings: readonly Happening[]): Promise<void> {
+async function play(total: number, happenings: readonly HistoryEvent[]): Promise<void> {
   const life = await lives.begin(total)
   try {
     for (const each of happenings) {

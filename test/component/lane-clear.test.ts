@@ -6,7 +6,7 @@ import { readCounts } from '../../src/campaigns/store/counts.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
 import { clearPage, siftPage } from '../../src/lanes/clear.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
-import { readStory } from '../../src/messages/history.ts'
+import { readHistory } from '../../src/messages/history.ts'
 import { acceptedAtMs, messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
 import { newMessageOf } from '../../src/messages/store/record-format.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
@@ -65,7 +65,7 @@ async function campaignThat(lane: number, ...moves: ('pause' | 'cancel')[]) {
 
 async function recordOf(lane: number, ulid: string) {
   const record = await readMessage(service.redis, { lane, ulid })
-  return record && { ...record, story: readStory(record.history, acceptedAtMs(ulid)).map(({ code }) => code) }
+  return record && { ...record, story: readHistory(record.history, acceptedAtMs(ulid)).map(({ code }) => code) }
 }
 
 const pastMs = async (): Promise<number> => (await redisNowMs(service.redis)) - 1

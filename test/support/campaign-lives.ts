@@ -45,11 +45,11 @@ import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import { laneQueue } from '../../src/redis/bullmq-layout.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { inDoubtKey, lanePrefix, messageKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
-import { decideOnLane } from '../../src/worker/sweep-lane.ts'
+import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
 import { startRedis } from './redis.ts'
 import { eventually } from './wait.ts'
@@ -74,7 +74,7 @@ export type Life = Awaited<ReturnType<Lives['begin']>>
 
 export async function startLives() {
   const server = await startRedis()
-  const redis = connectPatient(server.url)
+  const redis = connectWithRetry(server.url)
   redis.on('error', () => {})
   // Nobody crashes here but the fan-out, and thousands of syncs would be most of the time.
   await redis.config('SET', 'appendfsync', 'no')
@@ -110,7 +110,7 @@ export async function startLives() {
       senders += 1
       const lane = await addSender(redis, {
         ...{ account, number: `49170${1_000_000 + senders}`, name: '', provider: 'partner-api', phoneNumberId: '' },
-        ...{ baseUrl: 'http://127.0.0.1:1', sealedToken: seal.close('token'), rate: 1 },
+        ...{ baseUrl: 'http://127.0.0.1:1', sealedToken: seal.encrypt('token'), rate: 1 },
         ...{ honoursIdempotency: false, isDefault: false },
       })
       return createLife({ redis, url: server.url, account, queues, queue, config, directory }, lane, total)
@@ -253,7 +253,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** The fan-out loses its connection at its n-th command and is heard of no more. */
     async feedAndDie(commands: number): Promise<void> {
-      const connection = connectPatient(world.url)
+      const connection = connectWithRetry(world.url)
       connection.on('error', () => {})
       await new Promise((resolve) => connection.once('ready', resolve))
       const send = connection.sendCommand.bind(connection)
@@ -291,7 +291,7 @@ async function createLife(world: World, lane: number, total: number) {
         if (ulids.length > 0) await redis.zadd(key, 'XX', ...ulids.flatMap((ulid) => [0, ulid]))
       }
       const [survey] = await surveyLanes(redis, [lane])
-      if (survey) await decideOnLane({ ...world, log: silentLog }, survey)
+      if (survey) await sweepLane({ ...world, log: silentLog }, survey)
     },
 
     /** Fan-out, worker and sweep go on, and all is sent, until the campaign does not run any more. */

@@ -1,6 +1,6 @@
 // Accounts: the owners of everything else.
 import { z } from 'zod'
-import { recently } from '../../redis/cached.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
@@ -43,6 +43,7 @@ export async function createAccount(redis: Redis, name: string): Promise<number>
   return id
 }
 
+/** The account with its settings, defaults filled in; undefined when there is none. Throws a CorruptRecordError. */
 export async function findAccount(redis: Redis, id: number): Promise<Account | undefined> {
   const raw = await redis.hgetall(accountKey(id))
   if (Object.keys(raw).length === 0) return undefined
@@ -50,8 +51,9 @@ export async function findAccount(redis: Redis, id: number): Promise<Account | u
 }
 
 /** The same as it was within the last second, for every message. */
-export const recentAccount = recently(1_000, findAccount)
+export const cachedAccount = cached(1_000, findAccount)
 
+/** Every account, by id. Throws a CorruptRecordError when one cannot be read. */
 export async function listAccounts(redis: Redis): Promise<Account[]> {
   const ids = (await redis.smembers(rootKeys.accounts)).map(Number).sort((a, b) => a - b)
   const accounts = await Promise.all(ids.map((id) => findAccount(redis, id)))

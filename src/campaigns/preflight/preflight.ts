@@ -14,7 +14,7 @@ import { shapeOf, type Template, type TemplateShape } from '../../messages/templ
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
-import { within } from '../../redis/with-timeout.ts'
+import { withTimeout } from '../../redis/with-timeout.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { templateProblem } from '../commands/lifecycle.ts'
 import { offerOf } from '../definition.ts'
@@ -66,7 +66,7 @@ export async function preflight(
   } catch (error) {
     // Neither is the fault of the file. Should this not be written, it has one start less.
     const isStopped = error instanceof StoppedError
-    if (isStopped || isRedisAway(error)) await within(LAST_WORDS_MS, countPreflight(redis, id, -1)).catch(() => {})
+    if (isStopped || isRedisAway(error)) await withTimeout(LAST_WORDS_MS, countPreflight(redis, id, -1)).catch(() => {})
     if (isStopped) return 'again'
     if (isRedisAway(error)) throw error
     log.error({ campaign: idOf(id), err: error }, 'preflight.failed')

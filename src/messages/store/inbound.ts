@@ -29,6 +29,10 @@ export async function storeInbound(
   await execOrThrow(redis.multi().hset(key, message).pexpire(key, retentionMs, 'NX'))
 }
 
+/**
+ * A received message of the account by the chat product's id; undefined when there is none. Throws a
+ * CorruptRecordError.
+ */
 export async function findInbound(redis: Redis, account: number, id: string): Promise<InboundMessage | undefined> {
   const raw = await redis.hgetall(inboundKey(account, id))
   return Object.keys(raw).length === 0 ? undefined : readRecord(inboundSchema, 'received message', raw)

@@ -59,7 +59,7 @@ export async function startIntake(given: AcceptDeps & { config: Pick<Config, 're
     concurrency: CONCURRENCY,
     lockDuration: LOCK_MS,
     stalledInterval: STALLED_CHECK_MS,
-    // Never reached: BullMQ would set the job aside with its key. `takeIn` counts the crashes itself.
+    // Never reached: BullMQ would keep the job as a dead letter, with its key in it. `takeIn` counts the crashes itself.
     maxStalledCount: 1_000_000,
     removeOnComplete: KEPT_ANSWERS,
     removeOnFail: KEPT_REFUSALS,
@@ -69,11 +69,11 @@ export async function startIntake(given: AcceptDeps & { config: Pick<Config, 're
     { name: INTAKE_QUEUE, prefix: INTAKE_PREFIX },
     async (job, token) => endOwn(await takeIn(deps, job), job, token),
     settings,
-    (error) => deps.log.debug({ err: error }, 'intake.trouble'),
+    (error) => deps.log.debug({ err: error }, 'intake.error'),
   )
   worker.on('stalled', (id) => {
     mendUnreadable(deps.redis, id).catch((error: unknown) =>
-      deps.log.warn({ job: id, err: error }, 'intake.not_mended'),
+      deps.log.warn({ job: id, err: error }, 'intake.repair_failed'),
     )
   })
   await worker.waitUntilReady()
@@ -93,7 +93,7 @@ async function takeIn(deps: IntakeDeps, job: Job<unknown>): Promise<OwnEnd> {
     if (!ended.success) await job.updateData({ ...remains(job.data, end), api_key: HIDDEN_KEY, end })
     if ('answer' in end) return { kind: 'done', answer: end.answer }
     deps.log.info({ job: job.id, code: end.refusal.code }, 'intake.refused')
-    return { kind: 'unusable', reason: JSON.stringify(end.refusal) }
+    return { kind: 'dead_letter', reason: JSON.stringify(end.refusal) }
   } catch (error) {
     if (!isRedisAway(error)) throw error
     return { kind: 'waits', ms: TROUBLE_WAIT_MS }
