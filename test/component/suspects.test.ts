@@ -1,9 +1,10 @@
 // Pins: jobs that a dead worker left behind run few at a time, the lanes in turn, and the one that kills its workers is
 // found and set aside, and no other. Real: Redis. A process that dies is one that begins and never ends.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loneDeaths } from '../../src/lanes/isolated-retries.ts'
+import { beginLoneRun, loneDeaths } from '../../src/lanes/isolated-retries.ts'
 import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { loneRunsKey } from '../../src/redis/keys.ts'
 import type { JobEnd } from '../../src/worker/bullmq.ts'
 import { createSuspects, type Suspects } from '../../src/worker/crash-quarantine.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -114,3 +115,9 @@ test('one that kills its workers is set aside after three of them, and no other 
   expect(left.size).toBe(0)
   expect(await loneDeaths(redis, killer)).toBe(0)
 }, 60_000)
+
+test('of a job that is gone with its worker nothing is kept for good', async () => {
+  const lane = newLane()
+  expect(await beginLoneRun(redis, newId(lane))).toBe(0)
+  expect(await redis.pttl(loneRunsKey(lane))).toBeGreaterThan(0)
+})

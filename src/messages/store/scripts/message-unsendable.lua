@@ -48,6 +48,7 @@ local function isStopped(m, p, exists, now)
     step(p, { kind = 'cancel' })
     redis.call('HSET', m.record, 's', p.state, 'h', told(p.story, p.state, now, m.accepted, ''))
     redis.call('ZREM', m.queuedAgain, m.ulid)
+    redis.call('ZADD', m.badly, now, m.ulid)
     count(m.prefix, m.run, m.ulid, QUEUED, p.state)
   end
   return true
