@@ -4,9 +4,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../testbed/free-port.ts'
 import type { Closing } from './closing.ts'
 import type { Contender, Rig } from './contender.ts'
-import { endProcess, freePort, until } from './part.ts'
+import { endProcess, until } from './part.ts'
 
 const INSTALL = 'sudo RUNLEVEL=1 apt-get install -y --no-install-recommends kannel'
 

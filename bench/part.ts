@@ -1,7 +1,6 @@
 // A part of Laneway as its own process, started the way `npm run producer` and `npm run worker` start it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { environmentWith } from '../src/config.ts'
 import { NODE_FLAGS } from './child.ts'
@@ -36,16 +35,6 @@ export async function endProcess(child: ChildProcess): Promise<void> {
   const gone = once(child, 'exit')
   child.kill('SIGTERM')
   await gone
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
-  return address.port
 }
 
 /** Asks until the answer is yes. Throws when it has not come after `limitMs`. */

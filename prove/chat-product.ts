@@ -32,7 +32,7 @@ export interface ChatProduct extends Part {
   ledger(): Promise<Sent[]>
   count(): Promise<number>
   /** Resolves once it has taken so many messages: trouble that comes before anything flows proves nothing. */
-  hasTaken(count: number): Promise<void>
+  hasTaken(count: number, limitMs?: number): Promise<void>
   control(body: object): Promise<void>
   /** Status updates that are not delivered yet. */
   updatesWaiting(): Promise<number>
@@ -70,9 +70,9 @@ export function createChatProduct(options: {
       return lines.map((line) => readLine(JSON.parse(line)))
     },
     count: async () => (await ask()).accepted,
-    async hasTaken(count: number) {
-      const came = await eventually(async () => (await ask()).accepted >= count, FLOW_LIMIT_MS, 20)
-      if (!came) throw new Error(`the chat product has not taken ${count} messages in ${FLOW_LIMIT_MS} ms`)
+    async hasTaken(count: number, limitMs = FLOW_LIMIT_MS) {
+      const came = await eventually(async () => (await ask()).accepted >= count, limitMs, 20)
+      if (!came) throw new Error(`the chat product has not taken ${count} messages in ${limitMs} ms`)
     },
     async control(body: object) {
       const answer = await postJson(`${part.url}/_control`, body)

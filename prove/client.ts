@@ -28,11 +28,17 @@ export interface Client {
   log: readonly Posted[]
   /** Posts one message to each recipient at `perSecond`, and resolves when each was acknowledged or given up. */
   post(tenant: Tenant, recipients: readonly string[], perSecond: number): Promise<void>
+  /** Posts one message to each recipient in batches, as fast as they are answered. */
+  postBatches(tenant: Tenant, recipients: readonly string[]): Promise<void>
   /** Posts the very same request so many times at once, key and all. */
   race(tenant: Tenant, to: string, atOnce: number): Promise<void>
   /** How far it is, for a progress line. */
   acknowledged(): number
 }
+
+/** The answer to a batch is read without a care for those that were refused: they stay without an acknowledgement. */
+const batchResults = z.object({ results: z.array(z.object({ index: z.number(), id: z.string().optional() })) })
+const BATCH = 1_000
 
 const acknowledgement = z.object({ messages: z.array(z.object({ id: z.string() })).length(1) })
 
@@ -80,6 +86,25 @@ export function createClient(producers: () => readonly string[]): Client {
       }
       await Promise.all(under)
     },
+    async postBatches(tenant, recipients) {
+      for (let from = 0; from < recipients.length; from += BATCH) {
+        const batch = recipients.slice(from, from + BATCH).map((to): Posted => ({ tenant, to, answers: [] }))
+        log.push(...batch)
+        const messages = batch.map(({ to }) => messageTo(tenant, to))
+        const headers = {
+          authorization: `Bearer ${tenant.apiKey}`,
+          'idempotency-key': `batch ${batch[0]?.to}`,
+        }
+        const answer = await postJson(`${producers()[0]}/messages/batch`, { messages }, headers)
+        const answered = { atMs: Date.now(), status: answer.status }
+        const results = answer.status === 200 && 'body' in answer ? batchResults.parse(answer.body).results : []
+        const ids = new Map(results.map(({ index, id }) => [index, id]))
+        for (const [n, { answers }] of batch.entries()) {
+          answers.push({ ...answered, id: ids.get(n) })
+          if (ids.get(n) !== undefined) acknowledged += 1
+        }
+      }
+    },
     async race(tenant, to, atOnce) {
       const posted = { tenant, to, answers: [] }
       log.push(posted)
@@ -105,19 +130,16 @@ function idIn(answer: HttpAnswer): string | undefined {
 }
 
 function requestOf({ tenant, to }: Posted): { path: string; body: string } {
-  const common = {
-    api_key: tenant.apiKey,
-    messaging_product: 'chatapp',
-    recipient_type: 'individual',
-    to: `+${to}`,
-  }
+  const path = tenant.campaign ? '/chatappbusiness/send-templated-message' : '/sendservicemessages/sendmessages'
+  return { path, body: JSON.stringify({ api_key: tenant.apiKey, ...messageTo(tenant, to) }) }
+}
+
+function messageTo(tenant: Tenant, to: string): object {
+  const common = { messaging_product: 'chatapp', recipient_type: 'individual', to: `+${to}` }
   if (!tenant.campaign) {
     const image = { link: 'https://example.com/a.jpg', caption: `For ${to}` }
-    return { path: '/sendservicemessages/sendmessages', body: JSON.stringify({ ...common, type: 'image', image }) }
+    return { ...common, type: 'image', image }
   }
   const template = { name: TEMPLATE, language: { code: 'en_US' } }
-  return {
-    path: '/chatappbusiness/send-templated-message',
-    body: JSON.stringify({ ...common, sender: 'main', campaign_id: 'proof', type: 'template', template }),
-  }
+  return { ...common, sender: 'main', campaign_id: 'proof', type: 'template', template }
 }

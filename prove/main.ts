@@ -34,6 +34,8 @@ const {
 }>()
 
 let keep = false
+// Leaving by the exit ends every process of the run.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 process.on('exit', () => {
   if (!keep) rmSync(place, { recursive: true, force: true })
 })

@@ -5,7 +5,7 @@ import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
-import { endChild, hasEnded, startChild } from './children.ts'
+import { endChild, hasEnded, startChild } from '../testbed/children.ts'
 
 /** A start takes 0.6 s on an idle machine of two cores. */
 const START_LIMIT_MS = 60_000

@@ -7,12 +7,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectPatient, type Redis } from '../src/redis/connect.ts'
+import { freePort } from '../testbed/free-port.ts'
+import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 import { type ChatProduct, createChatProduct } from './chat-product.ts'
 import { type Client, createClient } from './client.ts'
-import { freePort } from './free-port.ts'
 import { createPart, type Part } from './part.ts'
 import type { Random } from './random.ts'
-import { createRedisServer, type RedisServer } from './redis-server.ts'
 import { startProxy, type TcpProxy } from './tcp-proxy.ts'
 import { createTenant, type Tenant, type TenantPlan } from './tenant.ts'
 
@@ -22,6 +22,8 @@ export interface RigPlan {
   producers?: number
   /** Settings of producers and workers, on top of the ones below. */
   env?: Record<string, string>
+  /** Settings of producers alone, on top of those. */
+  producerEnv?: Record<string, string>
   /** Settings of the worker of that number, from 1 on, on top of those. */
   workerEnv?: (worker: number) => Record<string, string>
   /** Settings of the simulator, on top of the ones below. */
@@ -100,11 +102,10 @@ export async function startRig(where: { build: string; folder: string; random: R
   let crashes = 0
   let stopping = false
 
-  const redis = await createRedisServer(join(folder, 'redis'), {
+  const redis = await startRedisServer(join(folder, 'redis'), {
     settings: plan.redisSettings ?? {},
     before: plan.redisUnder ?? [],
   })
-  await redis.start()
   const redisLine = await startProxy(() => redis.port, random.fork('redis line'))
   const redisUrl = plan.redisProxy ? `redis://127.0.0.1:${redisLine.port}` : redis.url
   const store = connectPatient(redis.url)
@@ -113,7 +114,7 @@ export async function startRig(where: { build: string; folder: string; random: R
   const env = { ...SETTINGS, LANEWAY_DATA_DIR: join(folder, 'data'), ...plan.env }
   const producers: Part[] = []
   for (let n = 1; n <= (plan.producers ?? 1); n += 1) {
-    const own = { ...env, PORT: String(await freePort()), REDIS_URL: redisUrl }
+    const own = { ...env, PORT: String(await freePort()), REDIS_URL: redisUrl, ...plan.producerEnv }
     producers.push(createPart({ kind: 'producer', name: `producer ${n}`, build, logs, died, env: own }))
   }
   const liveUrls = () => producers.filter((each) => each.isRunning() && each.url !== '').map(({ url }) => url)

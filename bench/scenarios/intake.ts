@@ -1,7 +1,7 @@
 // How fast a worker takes in the jobs of other services, written by the typed client from this process. The lanes are
 // held meanwhile, so that nothing is sent; after each round they are let go, and the sink must get exactly what was
 // accepted.
-import { connectLaneway } from '../../src/client/index.ts'
+import { connectLaneway } from '../../packages/client/src/index.ts'
 import { type Bench, cpuPer } from '../bench.ts'
 import { phoneOf } from '../campaign.ts'
 import { sinkGets, watchSink } from '../contender.ts'

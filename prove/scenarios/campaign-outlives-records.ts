@@ -1,7 +1,8 @@
 // A campaign that goes on when the records of its first messages are gone, as after the retention: paused meanwhile, and
 // without a pause but with jobs lost from its lane, so that the list is gone over again. The retention cannot be waited
 // for, so the records are deleted; nothing but the campaign itself knows of those messages then.
-import { laneBacklogKeys, laneJobKey, laneQueue, messageKey } from '../../src/redis/keys.ts'
+import { laneBacklogKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
+import { messageKey } from '../../src/redis/keys.ts'
 import { describeCampaign, judgeCampaign, startCampaign, steerCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'
@@ -91,13 +92,12 @@ async function dropRecords(rig: Rig): Promise<number> {
 
 /** Takes all jobs off the lane that wait there. */
 async function dropJobs({ store, tenant }: Rig): Promise<void> {
-  const queue = laneQueue(tenant.lane)
-  const { prioritized } = laneBacklogKeys(tenant.lane, queue)
+  const { prioritized } = laneBacklogKeys(tenant.lane)
   const jobs = await store.zrange(prioritized, 0, '-1')
   if (jobs.length === 0) throw new Error('no job waited on the lane')
   await store
     .multi()
     .zrem(prioritized, ...jobs)
-    .del(...jobs.map((job) => laneJobKey(tenant.lane, queue, job)))
+    .del(...jobs.map((job) => laneJobKey(tenant.lane, job)))
     .exec()
 }

@@ -1,6 +1,6 @@
 // A campaign of which some jobs can never be run, because they were broken on their way: they are dead-lettered before
 // anybody claims them. Their recipients end as failed, everybody else gets the message, and the campaign ends.
-import { laneBacklogKeys, laneJobKey, laneQueue } from '../../src/redis/keys.ts'
+import { laneBacklogKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { describeCampaign, judgeCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'
@@ -49,11 +49,10 @@ async function play(rig: Rig, run: Run): Promise<Finding> {
 
 /** Takes their content from jobs that wait at the end of the lane; returns how many were still waiting then. */
 async function breakJobs({ store, tenant }: Rig, run: Run): Promise<number> {
-  const queue = laneQueue(tenant.lane)
-  const { prioritized } = laneBacklogKeys(tenant.lane, queue)
+  const { prioritized } = laneBacklogKeys(tenant.lane)
   const areWaiting = async () => (await store.zcard(prioritized)) > 10 * BROKEN
   if (!(await eventually(areWaiting, run.restLimitMs, 10))) throw new Error('no jobs wait on the lane')
   const jobs = await store.zrevrange(prioritized, 0, BROKEN - 1)
-  for (const job of jobs) await store.hset(laneJobKey(tenant.lane, queue, job), 'data', '{}')
+  for (const job of jobs) await store.hset(laneJobKey(tenant.lane, job), 'data', '{}')
   return jobs.length
 }

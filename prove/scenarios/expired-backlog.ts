@@ -6,7 +6,8 @@ import type { SendPayload } from '../../src/jobs/send.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { endedBadlyKey, laneBacklogKeys, laneQueue } from '../../src/redis/keys.ts'
+import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
+import { requeueableKey } from '../../src/redis/keys.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'
 import type { Rig } from '../rig.ts'
@@ -49,7 +50,7 @@ export const expiredBacklog: Scenario = {
         await queues.resume(tenant.lane)
         await eventually(async () => (await rig.chatProduct.ledger()).some((sent) => sent.to === to), 60_000, 20)
         const sent = (await rig.chatProduct.ledger()).find((each) => each.to === to)
-        const { waiting, prioritized } = laneBacklogKeys(tenant.lane, laneQueue(tenant.lane))
+        const { waiting, prioritized } = laneBacklogKeys(tenant.lane)
         const isCleared = async () => (await rig.store.llen(waiting)) + (await rig.store.zcard(prioritized)) === 0
         await eventually(isCleared, 60_000, 20)
         figures.push(
@@ -62,7 +63,7 @@ export const expiredBacklog: Scenario = {
           { what: `${count} ${behind} were cleared within`, value: Date.now() - resumedAt, unit: 'ms' },
         )
         if (tenant.campaign) continue
-        await eventually(async () => (await rig.store.zcard(endedBadlyKey(tenant.lane))) === count, 10_000)
+        await eventually(async () => (await rig.store.zcard(requeueableKey(tenant.lane))) === count, 10_000)
         const records = await Promise.all(ulids.map((ulid) => readMessage(rig.store, { lane: tenant.lane, ulid })))
         const untold = records.filter((record) => record?.state !== 'expired' || !record.history.startsWith('x'))
         if (untold.length > 0) violations.push(`${untold.length} expired messages have no record that says so`)

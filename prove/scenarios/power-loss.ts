@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { messageExists } from '../../src/messages/store/records.ts'
 import { connectPatient } from '../../src/redis/connect.ts'
+import { startRedisServer } from '../../testbed/redis-server.ts'
 import { judge } from '../checker.ts'
 import { acceptedId } from '../client.ts'
 import { readTrace, type Synced, underTrace, whyNoTrace } from '../fsync-trace.ts'
 import { recipientsOf } from '../recipients.ts'
-import { createRedisServer } from '../redis-server.ts'
 import { startRig } from '../rig.ts'
 import type { Run, Scenario } from '../scenario.ts'
 
@@ -94,8 +94,7 @@ async function lostAt(run: Run, { appendfsync, accepted, synced, files }: Record
     cpSync(files, copy, { recursive: true, force: true })
     const aof = readdirSync(join(copy, 'appendonlydir')).find((name) => name.endsWith('.incr.aof'))
     truncateSync(join(copy, 'appendonlydir', aof ?? ''), safe)
-    const redis = await createRedisServer(copy)
-    await redis.start()
+    const redis = await startRedisServer(copy)
     const store = connectPatient(redis.url)
     // The client's clock counts whole milliseconds: an answer in the one of the cut may have come after it.
     const before = accepted.filter(({ atMs }) => atMs < momentMs)

@@ -25,7 +25,7 @@ export const redisKill: Scenario = {
       const redisKills = strikeEvery(run.full ? 5_000 : 2_500, async () => {
         await rig.redis.kill9()
         await pause(away.between(100, 1_000))
-        await rig.redis.start()
+        await rig.redis.restart()
         backAtMs.push(Date.now())
       })
       await Promise.all(rig.tenants.map((tenant, n) => rig.client.post(tenant, lists[n] ?? [], run.full ? 100 : 40)))

@@ -2,7 +2,7 @@
 // do it are killed. The job must be answered at once and go on under another worker, and must not keep claims that were
 // lost with a killed one waiting.
 import { z } from 'zod'
-import { endedBadlyKey } from '../../src/redis/keys.ts'
+import { requeueableKey } from '../../src/redis/keys.ts'
 import { getJson, postJson } from '../http.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'
@@ -92,7 +92,7 @@ async function ask(rig: Rig, body: object): Promise<unknown> {
 }
 
 async function allFailed(rig: Rig, run: Run, count: number): Promise<void> {
-  const failed = async () => (await rig.store.zcard(endedBadlyKey(rig.tenant.lane))) >= count
+  const failed = async () => (await rig.store.zcard(requeueableKey(rig.tenant.lane))) >= count
   if (!(await eventually(failed, run.restLimitMs, 500))) throw new Error('not all messages were refused in time')
 }
 

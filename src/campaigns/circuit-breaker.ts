@@ -33,7 +33,9 @@ export function createFailureBrake() {
     /** Takes note of the figures; answers why the campaign must pause, if it must. */
     check(now: Ends): string | undefined {
       const from = points.findLast((point) => now.finished - point.finished >= OVER)
-      points.push(now)
+      const last = points.at(-1)
+      // However long nothing ends, the points of before are not thinned out by it.
+      if (last?.finished !== now.finished || last.failed !== now.failed) points.push(now)
       if (points.length > POINTS) points = points.filter((_point, i) => i % 2 === 1)
       if (from === undefined) return undefined
       const finished = now.finished - from.finished

@@ -36,9 +36,19 @@ export function createFeeding(pace: number | undefined) {
   return {
     pace: (): number | undefined => pace,
 
+    /** A new turn begins: somebody else may have fed meanwhile, so that what waits is counted anew. */
+    begin(): void {
+      waiting = undefined
+    },
+
+    /** How long (ms) throttling holds the next recipient back; undefined when it does not. */
+    heldForMs: (): number | undefined =>
+      pace === undefined || allowance >= 1 ? undefined : ((1 - allowance) * 1_000) / pace,
+
     /** Recipients that may be fed now. */
     room(seen: Seen): number {
-      waiting = (waiting ?? seen.next - seen.taken) - (before ? seen.taken - before.taken : 0)
+      const taken = before ? seen.taken - before.taken : 0
+      waiting = waiting === undefined ? seen.next - seen.taken : waiting - taken
       waiting = Math.max(0, Math.min(waiting, seen.backlog))
       const elapsedMs = before ? seen.nowMs - before.nowMs : 0
       const isThrottled = before !== undefined && seen.throttled > before.throttled

@@ -3,7 +3,7 @@
 import { SealError } from '../accounts/seal.ts'
 import { ConfigError } from '../config.ts'
 import { BrokenRecordError } from '../redis/corrupt-record.ts'
-import { isRedisAway } from '../redis/errors.ts'
+import { isRedisAway, isReplyError } from '../redis/errors.ts'
 
 /** Exit codes: 1 for what could not be done, 2 for what was typed wrongly. */
 export type ExitCode = 1 | 2
@@ -25,7 +25,7 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
   if (!(error instanceof Error)) return undefined
   if (error instanceof ConfigError || error instanceof SealError) return { sentence: error.message, exitCode: 1 }
   if (error instanceof BrokenRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }
-  if (error.name === 'ReplyError') return { sentence: `Redis refuses: ${reasonOf(error)}.`, exitCode: 1 }
+  if (isReplyError(error)) return { sentence: `Redis refuses: ${reasonOf(error)}.`, exitCode: 1 }
   if (isRedisAway(error)) return { sentence: `Redis cannot be used: ${reasonOf(error)}.`, exitCode: 1 }
   return undefined
 }

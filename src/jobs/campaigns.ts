@@ -1,10 +1,12 @@
-// The jobs of campaigns, all on one queue. `preflight` reads the recipients once and freezes them; `fan-out` puts their
-// messages on the lane, a few seconds' worth at a time, until all are done. Both name the epoch that they work for, and
-// stop when the campaign is in another one by then.
+// The jobs of campaigns. `preflight` reads the recipients once and freezes them; `fan-out` puts their messages on the lane,
+// a few seconds' worth at a time, until all are done. Each has a queue of its own, so that reading long lists never keeps
+// a lane waiting. Both name the epoch that they work for, and stop when the campaign is in another one by then.
 import { z } from 'zod'
 import type { CampaignId } from '../campaigns/campaign-id.ts'
 
+/** Of fan-outs. An older version put preflights here as well. */
 export const CAMPAIGN_QUEUE = 'campaigns'
+export const PREFLIGHT_QUEUE = 'preflights'
 export const campaignJobSchema = z.enum(['preflight', 'fan-out'])
 export type CampaignJob = z.infer<typeof campaignJobSchema>
 

@@ -3,15 +3,16 @@ import { z } from 'zod'
 import { sendPayloadSchema } from '../jobs/send.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
-import { stateSchema } from '../messages/store/records.ts'
-import { jobKey, newMessageOf, newRecordFields } from '../messages/store/steps.ts'
+import { defineMessageScript } from '../messages/store/message-script.ts'
+import { newMessageOf, newRecordFields, stateSchema } from '../messages/store/record-format.ts'
+import { jobKey } from '../messages/store/steps.ts'
+import { JOB } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
-import { campaignPrefix, endedBadlyKey, messageKey, openKey, queuedAgainKey } from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
+import { campaignPrefix, inDoubtKey, messageKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
 import type { LaneQueues } from './queues.ts'
 
-const cancelScript = defineScript(import.meta.url, 'message-cancel', 5)
+const cancelScript = defineMessageScript(import.meta.url, 'message-cancel')
 const cancelReply = z.union([z.tuple([z.literal('missing')]), z.tuple([z.enum(['done', 'ignored']), stateSchema])])
 
 /** What came of it; when it is `ignored`, `state` is what forbids it. */
@@ -43,21 +44,24 @@ export async function cancelMessage(
 /** The step alone, which is all that counts. */
 export async function cancelStep(redis: Redis, id: MessageId, retentionMs: number): Promise<CancelResult> {
   const { lane, ulid } = id
-  const data = await redis.hget(jobKey(id), 'data')
+  const data = await redis.hget(jobKey(id), JOB.data)
   const payload = data === null ? undefined : readRecord(waitingSchema, `job ${messageId(lane, ulid)}`, data)
   const [verdict, state] = cancelReply.parse(
     await cancelScript(
       redis,
-      [messageKey(lane, ulid), openKey(lane), endedBadlyKey(lane), jobKey(id), queuedAgainKey(lane)],
-      [
-        ulid,
-        acceptedAtMs(ulid),
-        retentionMs,
-        campaignPrefix(lane),
-        payload?.run ?? '',
-        payload?.until ?? 0,
-        ...(payload === undefined ? [] : newRecordFields(newMessageOf(payload))),
-      ],
+      {
+        record: messageKey(lane, ulid),
+        inDoubt: inDoubtKey(lane),
+        requeueable: requeueableKey(lane),
+        job: jobKey(id),
+        queuedAgain: queuedAgainKey(lane),
+      },
+      {
+        ...{ ulid, acceptedAt: acceptedAtMs(ulid), retentionMs, campaigns: campaignPrefix(lane) },
+        jobsRun: payload?.run,
+        validUntil: payload?.until,
+        newFields: payload === undefined ? [] : newRecordFields(newMessageOf(payload)),
+      },
     ),
   )
   return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state }

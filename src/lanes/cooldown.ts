@@ -4,8 +4,9 @@
 import { z } from 'zod'
 import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
+import { isHeldByHand, laneLimiterKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { laneLimiterKey, laneQueue, laneRestKey, laneRestReasonKey } from '../redis/keys.ts'
+import { laneCooldownKey, laneCooldownReasonKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
 export interface LaneCooldown {
@@ -17,15 +18,13 @@ export interface LaneCooldown {
   sentence: string
 }
 
-const restScript = defineScript(import.meta.url, 'lane-cooldown', 1)
+const restScript = defineScript(import.meta.url, 'lane-cooldown')
 
-/** BullMQ's own mark of a limit that somebody set; its count of a window never gets there. */
-const SET_BY_HAND = Number.MAX_SAFE_INTEGER
 const counted = z.coerce.number().nullable()
 
 /** The cooldown that the lane is in, or undefined. */
 export async function laneCooldown(redis: Redis, lane: number, nowMs: number): Promise<LaneCooldown | undefined> {
-  const [rest, reason] = await Promise.all([redis.get(laneRestKey(lane)), redis.get(laneRestReasonKey(lane))])
+  const [rest, reason] = await Promise.all([redis.get(laneCooldownKey(lane)), redis.get(laneCooldownReasonKey(lane))])
   const until = Number(rest ?? 0)
   if (until <= nowMs) return undefined
   const at = reason?.indexOf('|') ?? -1
@@ -36,14 +35,14 @@ export async function laneCooldown(redis: Redis, lane: number, nowMs: number): P
 
 /** Begins a cooldown of `ms` from now, unless the lane is in one that ends later. Works on a full Redis. */
 export async function coolLane(redis: Redis, lane: number, ms: number, problem: Problem): Promise<void> {
-  await restScript(redis, [laneRestKey(lane)], [ms, `${problem.code}|${problem.sentence}`])
+  await restScript(redis, { cooldown: laneCooldownKey(lane) }, { ms, reason: `${problem.code}|${problem.sentence}` })
 }
 
 /** Ends the lane's cooldown: the next claim may go. Workers that wait for it notice within seconds. */
 export async function endLaneCooldown(redis: Redis, lane: number): Promise<void> {
-  const limiter = laneLimiterKey(lane, laneQueue(lane))
+  const limiter = laneLimiterKey(lane)
   // Of the limit only what is no window of the pace: deleting that would let the lane send twice as fast for a moment.
   const limit = counted.parse(await redis.get(limiter))
-  const isCooling = limit !== null && limit >= SET_BY_HAND
-  await redis.del(laneRestKey(lane), laneRestReasonKey(lane), ...(isCooling ? [limiter] : []))
+  const isCooling = limit !== null && isHeldByHand(limit)
+  await redis.del(laneCooldownKey(lane), laneCooldownReasonKey(lane), ...(isCooling ? [limiter] : []))
 }

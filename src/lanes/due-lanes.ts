@@ -8,8 +8,8 @@ import type { Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
-const takeScript = defineScript(import.meta.url, 'due-lanes-take', 1)
-const settleScript = defineScript(import.meta.url, 'due-lanes-settle', 1)
+const takeScript = defineScript(import.meta.url, 'due-lanes-take')
+const settleScript = defineScript(import.meta.url, 'due-lanes-settle')
 const takeReply = z.tuple([z.number(), z.number()], z.coerce.number().int())
 
 export interface DueLanes {
@@ -32,7 +32,8 @@ export async function markUnmarkedLane(redis: Redis, lane: number): Promise<void
 
 /** Takes at most `most` lanes that are due; each is due again after `againMs`, should this process die over them. */
 export async function takeDueLanes(redis: Redis, againMs: number, most: number): Promise<DueLanes> {
-  const [nowMs, till, ...lanes] = takeReply.parse(await takeScript(redis, [rootKeys.dueLanes], [againMs, most]))
+  const reply = await takeScript(redis, { due: rootKeys.dueLanes }, { againMs, most })
+  const [nowMs, till, ...lanes] = takeReply.parse(reply)
   return { nowMs, till, lanes }
 }
 
@@ -43,6 +44,5 @@ export async function settleDueLanes(
   next: readonly { lane: number; atMs: number | undefined }[],
 ): Promise<void> {
   if (next.length === 0) return
-  const pairs = next.flatMap(({ lane, atMs }) => [lane, atMs ?? ''])
-  await settleScript(redis, [rootKeys.dueLanes], [till, ...pairs])
+  await settleScript(redis, { due: rootKeys.dueLanes }, { putOffTo: till, looks: next })
 }

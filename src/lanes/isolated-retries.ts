@@ -1,7 +1,7 @@
 // How often a worker ran a suspect job, see worker/crash-quarantine.ts, and did not live to tell the end.
 import type { MessageId } from '../messages/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
-import { loneRunsKey } from '../redis/keys.ts'
+import { isolatedRetriesKey } from '../redis/keys.ts'
 import { execOrThrow } from '../redis/transaction.ts'
 
 /** A job that is taken off its lane after its worker died never tells its end; then this is it for all of the lane. */
@@ -9,14 +9,14 @@ const KEEP_MS = 7 * 86_400_000
 
 /** How many workers died while they ran it. */
 export async function loneDeaths(redis: Redis, id: MessageId): Promise<number> {
-  return Number((await redis.hget(loneRunsKey(id.lane), id.ulid)) ?? 0)
+  return Number((await redis.hget(isolatedRetriesKey(id.lane), id.ulid)) ?? 0)
 }
 
 /** Writes down that the job is about to be run, and returns how often a worker died over that before. */
 export async function beginLoneRun(redis: Redis, id: MessageId): Promise<number> {
   const before = await loneDeaths(redis, id)
   // Not HINCRBY: a command whose reply was lost is sent again and would count twice.
-  const key = loneRunsKey(id.lane)
+  const key = isolatedRetriesKey(id.lane)
   await execOrThrow(
     redis
       .multi()
@@ -28,5 +28,5 @@ export async function beginLoneRun(redis: Redis, id: MessageId): Promise<number>
 
 /** The run has ended, however. */
 export async function endLoneRun(redis: Redis, id: MessageId): Promise<void> {
-  await redis.hdel(loneRunsKey(id.lane), id.ulid)
+  await redis.hdel(isolatedRetriesKey(id.lane), id.ulid)
 }

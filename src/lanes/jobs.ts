@@ -1,6 +1,7 @@
 // What BullMQ holds under the ids of messages: whether there is a job, and whether it was set aside.
 import { messageId } from '../messages/message-id.ts'
 import { jobKey } from '../messages/store/steps.ts'
+import { JOB } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { LaneQueues } from './queues.ts'
 
@@ -11,7 +12,7 @@ export type JobState = 'none' | 'waits' | 'dead_letter'
 export async function jobStates(redis: Redis, lane: number, ulids: readonly string[]): Promise<JobState[]> {
   if (ulids.length === 0) return []
   const pipeline = redis.pipeline()
-  for (const ulid of ulids) pipeline.hmget(jobKey({ lane, ulid }), 'name', 'failedReason')
+  for (const ulid of ulids) pipeline.hmget(jobKey({ lane, ulid }), JOB.name, JOB.failedReason)
   const replies = (await pipeline.exec()) ?? []
   return replies.map(([error, fields]) => {
     if (error) throw error

@@ -4,10 +4,10 @@ import type { Queue } from 'bullmq'
 import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
+import { JOB, laneJobKey, laneQueue } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { laneJobKey, lanePrefix, laneQueue, rootKeys } from '../redis/keys.ts'
-import { openQueue } from '../redis/open-queue.ts'
-import { within } from '../redis/with-timeout.ts'
+import { lanePrefix, rootKeys } from '../redis/keys.ts'
+import { inTime, openQueue } from '../redis/open-queue.ts'
 import { markLane } from './due-lanes.ts'
 
 /**
@@ -15,9 +15,6 @@ import { markLane } from './due-lanes.ts'
  * costs O(log n) to remove, a plain one O(n).
  */
 export const CAMPAIGN_PRIORITY = 1
-
-/** How long an add may take before the caller is told that Redis is away: BullMQ itself would wait for ever. */
-const ADD_LIMIT_MS = 2_500
 
 /** A message on its way to its lane. */
 export interface LaneMessage {
@@ -48,8 +45,7 @@ export function openLaneQueues(redis: Redis) {
   }
 
   async function addToLane(lane: number, messages: readonly LaneMessage[]): Promise<void> {
-    if (redis.status !== 'ready') throw new Error('Connection is closed.')
-    await within(ADD_LIMIT_MS, queueOf(lane).addBulk(messages.map(jobOf)))
+    await inTime(redis, () => queueOf(lane).addBulk(messages.map(jobOf)))
     wake(lane)
   }
 
@@ -166,7 +162,7 @@ export function openLaneQueues(redis: Redis) {
 export async function deadJobs(redis: Redis, lane: number, ids: readonly string[]): Promise<boolean[]> {
   if (ids.length === 0) return []
   const pipeline = redis.pipeline()
-  for (const id of ids) pipeline.hexists(laneJobKey(lane, laneQueue(lane), id), 'failedReason')
+  for (const id of ids) pipeline.hexists(laneJobKey(lane, id), JOB.failedReason)
   const replies = (await pipeline.exec()) ?? []
   return replies.map(([error, isDead]) => {
     if (error) throw error

@@ -1,16 +1,14 @@
 // A look at lanes: which have work, which messages need a decision, which polls are due.
 import { z } from 'zod'
 import type { MessageId } from '../messages/message-id.ts'
+import { defineMessageScript } from '../messages/store/message-script.ts'
+import { laneBacklogKeys, laneLimiterKey, laneMetaKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   awakeCampaignsKey,
-  laneBacklogKeys,
-  laneLimiterKey,
-  laneMetaKey,
-  laneQueue,
-  laneRestKey,
+  inDoubtKey,
+  laneCooldownKey,
   messageKey,
-  openKey,
   pollKey,
   queuedAgainKey,
   rootKeys,
@@ -39,8 +37,8 @@ export interface LaneSurvey {
   nextPollAt: number | undefined
 }
 
-const lookScript = defineScript(import.meta.url, 'lane-look', 11)
-const fileScript = defineScript(import.meta.url, 'message-file', 3)
+const lookScript = defineScript(import.meta.url, 'lane-look')
+const fileScript = defineMessageScript(import.meta.url, 'message-file')
 
 const maybeTime = z.union([z.literal('').transform(() => undefined), z.coerce.number()])
 const lookReply = z.tuple([
@@ -61,17 +59,16 @@ export function surveyLanes(redis: Redis, lanes: readonly number[]): Promise<Lan
 }
 
 async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
-  const queue = laneQueue(lane)
-  const jobs = laneBacklogKeys(lane, queue)
-  const reply = await lookScript(
-    redis,
-    [
-      ...[jobs.waiting, jobs.prioritized, jobs.delayed, jobs.active],
-      ...[laneMetaKey(lane, queue), laneLimiterKey(lane, queue), laneRestKey(lane)],
-      ...[openKey(lane), queuedAgainKey(lane), pollKey(lane), awakeCampaignsKey(lane)],
-    ],
-    [],
-  )
+  const reply = await lookScript(redis, {
+    ...laneBacklogKeys(lane),
+    meta: laneMetaKey(lane),
+    limiter: laneLimiterKey(lane),
+    cooldown: laneCooldownKey(lane),
+    inDoubt: inDoubtKey(lane),
+    queuedAgain: queuedAgainKey(lane),
+    polls: pollKey(lane),
+    awakeCampaigns: awakeCampaignsKey(lane),
+  })
   const [waiting, delayed, active, awakeCampaigns, held, head, openAt, queuedAt, nextPollAt] = lookReply.parse(reply)
   return {
     lane,
@@ -100,7 +97,8 @@ export async function allLanes(redis: Redis): Promise<number[]> {
 /** Which list of the sweep: attempts in doubt, or messages queued again whose job may be gone. */
 export type SweepList = 'in_doubt' | 'queued_again'
 
-const listKey = (list: SweepList, lane: number): string => (list === 'in_doubt' ? openKey(lane) : queuedAgainKey(lane))
+const listKey = (list: SweepList, lane: number): string =>
+  list === 'in_doubt' ? inDoubtKey(lane) : queuedAgainKey(lane)
 
 /** ULIDs of messages whose time to be looked at has come, the oldest first. */
 export async function overdueMessages(
@@ -115,7 +113,7 @@ export async function overdueMessages(
 
 /** How many messages of the lane a decision is still to be made about. */
 export const undecided = async (redis: Redis, lane: number): Promise<number> =>
-  (await redis.zcard(openKey(lane))) + (await redis.zcard(queuedAgainKey(lane)))
+  (await redis.zcard(inDoubtKey(lane))) + (await redis.zcard(queuedAgainKey(lane)))
 
 /** Messages that are queued again are looked at at this time (epoch ms), unless they were claimed meanwhile. */
 export async function lookAgain(redis: Redis, lane: number, ulids: readonly string[], atMs: number): Promise<void> {
@@ -129,12 +127,13 @@ export async function putOff(redis: Redis, list: SweepList, lane: number, ulid: 
 
 /** Puts a message on the list where its state belongs, in one step with reading it; on none when nothing is left to do. */
 export async function fileMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
-  await fileScript(redis, [messageKey(lane, ulid), openKey(lane), queuedAgainKey(lane)], [ulid])
+  const keys = { record: messageKey(lane, ulid), inDoubt: inDoubtKey(lane), queuedAgain: queuedAgainKey(lane) }
+  await fileScript(redis, keys, { ulid })
 }
 
 /** Nothing can be decided about a message: its sender is gone. */
 export async function dropMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
-  await Promise.all([redis.zrem(openKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
+  await Promise.all([redis.zrem(inDoubtKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
 }
 
 /** When the earliest status poll of a lane is due (epoch ms). */

@@ -8,15 +8,15 @@ import { defineScript } from '../redis/lua.ts'
 /** Another worker takes over when the one that sweeps says nothing for this long. */
 export const SWEEPER_HOLDS_MS = 3_000
 
-const electScript = defineScript(import.meta.url, 'sweeper-elect', 1)
-const resignScript = defineScript(import.meta.url, 'sweeper-resign', 1)
+const electScript = defineScript(import.meta.url, 'sweeper-elect')
+const resignScript = defineScript(import.meta.url, 'sweeper-resign')
 
 /** Whether this worker sweeps now. Asked every second it keeps doing so. */
 export async function isSweeper(redis: Redis, worker: string): Promise<boolean> {
-  return (await electScript(redis, [rootKeys.sweeper], [worker, SWEEPER_HOLDS_MS])) === 1
+  return (await electScript(redis, { sweeper: rootKeys.sweeper }, { worker, holdMs: SWEEPER_HOLDS_MS })) === 1
 }
 
 /** Lets another worker sweep at once. */
 export async function resignAsSweeper(redis: Redis, worker: string): Promise<void> {
-  await resignScript(redis, [rootKeys.sweeper], [worker])
+  await resignScript(redis, { sweeper: rootKeys.sweeper }, { worker })
 }

@@ -8,10 +8,11 @@ import { readStory } from '../messages/history.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { shownState } from '../messages/shown-state.ts'
-import { type MessageRecord, readMessage } from '../messages/store/records.ts'
+import type { MessageRecord } from '../messages/store/record-format.ts'
+import { readMessage } from '../messages/store/records.ts'
+import { laneJobKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
-import { laneJobKey, laneQueue } from '../redis/keys.ts'
 
 export interface FoundMessage {
   id: MessageId
@@ -71,7 +72,7 @@ async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowM
 
 async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundMessage | undefined> {
   const name = messageId(id.lane, id.ulid)
-  const raw = await redis.hgetall(laneJobKey(id.lane, laneQueue(id.lane), name))
+  const raw = await redis.hgetall(laneJobKey(id.lane, name))
   if (raw.data === undefined) return undefined
   const job = readRecord(jobSchema, `job ${name}`, raw)
   const payload = readRecord(sendPayloadSchema, `job ${name}`, job.data)

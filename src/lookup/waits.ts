@@ -4,12 +4,14 @@ import { recentSender } from '../accounts/store/senders.ts'
 import { laneCooldown } from '../lanes/cooldown.ts'
 import { masked } from '../messages/masked.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
+import { laneBacklogKeys, laneMetaKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
-import { laneBacklogKeys, laneMetaKey, laneQueue, recipientRestKey } from '../redis/keys.ts'
+import { recipientCooldownKey } from '../redis/keys.ts'
+import type { WAIT_REASONS } from './message-schema.ts'
 
 export interface Waits {
-  why: 'lane_paused' | 'lane_cooldown' | 'recipient_cooldown' | 'pace'
+  why: (typeof WAIT_REASONS)[number]
   /** When that ends (epoch ms); null when it is not known. */
   until: number | null
   /** The same for a person, in one sentence without numbers of people. */
@@ -28,7 +30,7 @@ export async function waitsOf(redis: Redis, message: { id: MessageId; to: string
   const now = await redisNowMs(redis)
   const [sender, isPaused, cooldown] = await Promise.all([
     recentSender(redis, lane),
-    redis.hexists(laneMetaKey(lane, laneQueue(lane)), 'paused'),
+    redis.hexists(laneMetaKey(lane), 'paused'),
     laneCooldown(redis, lane, now),
   ])
   if (isPaused === 1) {
@@ -49,7 +51,7 @@ async function recipientCooldown(
   { id, to }: { id: MessageId; to: string },
   now: number,
 ): Promise<Waits | undefined> {
-  const rest = await redis.get(recipientRestKey(id.lane, to))
+  const rest = await redis.get(recipientCooldownKey(id.lane, to))
   if (rest === null) return undefined
   const [end = 0, next = 0] = rest.split(' ').map(Number)
   const turn = await ownTurn(redis, id)
@@ -62,13 +64,13 @@ async function recipientCooldown(
 
 /** When the job of the message itself is due; undefined when it is not delayed. */
 async function ownTurn(redis: Redis, { lane, ulid }: MessageId): Promise<number | undefined> {
-  const { delayed } = laneBacklogKeys(lane, laneQueue(lane))
+  const { delayed } = laneBacklogKeys(lane)
   const score = await redis.zscore(delayed, messageId(lane, ulid))
   return score === null ? undefined : Math.floor(Number(score) / DELAYED_SCALE)
 }
 
 async function pace(redis: Redis, lane: number, rate: number | undefined): Promise<Waits | null> {
-  const keys = laneBacklogKeys(lane, laneQueue(lane))
+  const keys = laneBacklogKeys(lane)
   const [waiting, prioritized] = await Promise.all([redis.llen(keys.waiting), redis.zcard(keys.prioritized)])
   const all = waiting + prioritized
   if (all === 0 || rate === undefined) return null

@@ -1,5 +1,5 @@
-// The life of a message as one pure function. src/messages/store/scripts/message-lifecycle.lua is the same machine inside Redis; a
-// differential test proves the two equal, so a rule is changed in both or the test fails.
+// The life of a message as a table. Redis takes the steps (store/scripts/message-lifecycle.lua) and is given this table
+// when a script is loaded, so that the states, their letters and the moves stand here only.
 //
 //   queued ─> sending ─> sent ─> delivered ─> read
 //     │          ├─────> queued        proven unsent, worth another try
@@ -19,6 +19,7 @@
 // attempt that counts has failed and no other is known to be sent. What is told of the others is remembered for that, so
 // that the order in which it is told does not matter. What does depend on it is docs/guarantees.md's to say.
 
+/** Its order is that of the marks that a campaign keeps of its recipients: a new state comes last. */
 export const STATES = [
   'queued',
   'sending',
@@ -33,45 +34,58 @@ export const STATES = [
 ] as const
 export type State = (typeof STATES)[number]
 
-/** What the steps read and write of a message. A message that was never claimed is `FRESH`. */
-export interface Progress {
-  state: State
-  /**
-   * Id of the attempt that counts: the latest one, or the one that is proven to have gone out. Empty before the first
-   * claim. It fences: what another attempt says decides little.
-   */
-  attempt: string
-  /** Tries that ended proven unsent and count against the limit; throttled ones do not. */
-  tries: number
-  /** Times it was queued again although it may have gone out: above 0 is the flag possible_duplicate. */
-  repeats: number
-  /** What is known of other attempts, `s` for sent and `f` for failed before the id of each: `sAAAAAA,fBBBBBB`. */
-  others: string
+/** The letter that each state is stored under. */
+export const LETTERS: Readonly<Record<State, string>> = {
+  queued: 'q',
+  sending: 'c',
+  unconfirmed: 'l',
+  sent: 's',
+  delivered: 'd',
+  read: 'r',
+  failed: 'f',
+  expired: 'x',
+  cancelled: 'k',
+  unknown: 'n',
 }
 
-export const FRESH: Progress = { state: 'queued', attempt: '', tries: 0, repeats: 0, others: '' }
+/** States that prove that the message went out, in their order. */
+export const PROVEN_SENT = ['sent', 'delivered', 'read'] as const satisfies readonly State[]
 
-export type Step =
-  /** A worker wants to send it now. `expired` says that its validity has passed. */
-  | { kind: 'claim'; attempt: string; expired: boolean }
-  /** The attempt is proven not to have sent it. `counts` is false when the sender was throttled, not the message. */
-  | { kind: 'unsent'; attempt: string; counts: boolean; maxTries: number }
-  /** The attempt ended without a trustworthy answer, or outlived every timeout. */
-  | { kind: 'lost'; attempt: string }
-  /** Proof of what became of an attempt. */
-  | { kind: 'evidence'; attempt: string; status: Evidence }
-  /** The wait for evidence is over. `safe`: the upstream keeps our idempotency key, so a repeat cannot double. */
-  | { kind: 'decide'; repeat: Repeat; expired: boolean; maxTries: number }
-  | { kind: 'cancel' }
-  /** It waits, and what would send it cannot be run or is gone. */
-  | { kind: 'give_up' }
-  /** A person wants it tried again. */
-  | { kind: 'requeue' }
+/** Proof of what became of an attempt. */
+export type Evidence = (typeof PROVEN_SENT)[number] | 'failed'
 
-export type Evidence = 'sent' | 'delivered' | 'read' | 'failed'
+/** Whether what may have gone out is sent once more. `safe`: the upstream keeps our idempotency key, so it cannot double. */
 export type Repeat = 'never' | 'once' | 'safe'
 
-/** What a step says to its caller, besides the new progress. */
+interface Move {
+  /** In any other state the step changes nothing. */
+  from: readonly State[]
+  to: State
+  /** Where it leads instead when the message has used up its tries, its repeats or its time. */
+  orElse?: State
+}
+
+/**
+ * Each step but `status`, which takes evidence in any state: see message-lifecycle.lua.
+ * - `claim`: a worker wants to send it now. Of a message that another attempt has claimed, that one is in doubt.
+ * - `not_sent`: the attempt is proven not to have sent it.
+ * - `unconfirmed`: the attempt ended without a trustworthy answer, or outlived every timeout.
+ * - `resolve`: the wait for evidence is over.
+ * - `give_up`: what would send it cannot be run or is gone.
+ * - `requeue`: a person wants it tried again.
+ */
+export const MESSAGE_MOVES = {
+  claim: { from: ['queued', 'sending'], to: 'sending', orElse: 'expired' },
+  not_sent: { from: ['sending', 'unconfirmed', 'unknown'], to: 'queued', orElse: 'failed' },
+  unconfirmed: { from: ['sending'], to: 'unconfirmed' },
+  resolve: { from: ['unconfirmed'], to: 'queued', orElse: 'unknown' },
+  give_up: { from: ['queued'], to: 'failed' },
+  cancel: { from: ['queued'], to: 'cancelled' },
+  requeue: { from: ['failed', 'unknown', 'expired', 'cancelled'], to: 'queued' },
+} as const satisfies Readonly<Record<string, Move>>
+export type MoveKind = keyof typeof MESSAGE_MOVES
+
+/** What a step says to its caller. */
 export type Verdict =
   /** The step was taken. For a claim: send it. */
   | 'done'
@@ -79,116 +93,3 @@ export type Verdict =
   | 'ignored'
   /** Claim only: another attempt held it; it is unconfirmed now. Do not send. */
   | 'held'
-
-const RANK: Partial<Record<State, number>> = { sent: 1, delivered: 2, read: 3 }
-
-/** Takes one step. Pure and total: every step is defined in every state. */
-export function step(progress: Progress, event: Step): { progress: Progress; verdict: Verdict } {
-  const to = (state: State, change: Partial<Progress> = {}) => ({
-    progress: { ...progress, ...change, state },
-    verdict: 'done' as const,
-  })
-  const ignored = { progress, verdict: 'ignored' as const }
-  const { state } = progress
-
-  switch (event.kind) {
-    case 'claim':
-      if (state === 'queued') return event.expired ? to('expired') : to('sending', { attempt: event.attempt })
-      if (state !== 'sending') return ignored
-      // The same attempt again is our own command, sent twice over a lost connection.
-      if (progress.attempt === event.attempt) return to('sending')
-      return { progress: { ...progress, state: 'unconfirmed' }, verdict: 'held' }
-
-    case 'unsent': {
-      if (progress.attempt !== event.attempt || !isOneOf(state, 'sending', 'unconfirmed', 'unknown')) return ignored
-      if (!event.counts) return to('queued')
-      const tries = progress.tries + 1
-      return to(tries >= event.maxTries ? 'failed' : 'queued', { tries })
-    }
-
-    case 'lost':
-      return progress.attempt === event.attempt && state === 'sending' ? to('unconfirmed') : ignored
-
-    case 'evidence': {
-      const change = heard(progress, event.attempt, event.status)
-      return change === undefined ? ignored : { progress: { ...progress, ...change }, verdict: 'done' }
-    }
-
-    case 'decide': {
-      if (state !== 'unconfirmed') return ignored
-      if (event.expired || event.repeat === 'never') return to('unknown')
-      if (event.repeat === 'once') {
-        return progress.repeats > 0 ? to('unknown') : to('queued', { repeats: progress.repeats + 1 })
-      }
-      const tries = progress.tries + 1
-      return tries >= event.maxTries ? to('unknown', { tries }) : to('queued', { tries })
-    }
-
-    case 'give_up':
-      return state === 'queued' ? to('failed') : ignored
-
-    case 'cancel':
-      return state === 'queued' ? to('cancelled') : ignored
-
-    case 'requeue':
-      if (!isOneOf(state, 'failed', 'unknown', 'expired', 'cancelled')) return ignored
-      return to('queued', {
-        tries: 0,
-        repeats: progress.repeats + (state === 'unknown' ? 1 : 0),
-        // Told once more, that failure must not end the new attempt.
-        others: state === 'failed' ? noted(progress.others, progress.attempt, 'f') : progress.others,
-      })
-  }
-}
-
-/** What proof about an attempt changes; undefined when it changes nothing. */
-function heard(progress: Progress, attempt: string, status: Evidence): Partial<Progress> | undefined {
-  const { state, others } = progress
-  const rank = RANK[state] ?? 0
-  if (status === 'delivered' || status === 'read') {
-    // Nothing can undo that, so that nothing of others need be known any more.
-    return (RANK[status] ?? 0) > rank ? { state: status, attempt, others: '' } : undefined
-  }
-  if (rank > 1) return undefined
-  const counts = attempt === progress.attempt
-  const known = knownOf(progress, attempt)
-  if (status === 'sent') {
-    // A late `sent` of an attempt that failed is only out of order.
-    if (known !== undefined) return undefined
-    if (state === 'sent') return { others: noted(others, attempt, 's') }
-    return sentUnder(progress, attempt)
-  }
-  if (known === 'f') return undefined
-  if (!counts) return { others: noted(others, attempt, 'f') }
-  if (isOneOf(state, 'failed', 'expired', 'cancelled')) return undefined
-  const standIn = others.split(',').find((entry) => entry.startsWith('s'))
-  if (standIn === undefined) return { state: 'failed' }
-  return { state: 'sent', attempt: standIn.slice(1), others: noted(without(others, standIn.slice(1)), attempt, 'f') }
-}
-
-/** The attempt that is proven to have gone out counts from now on. */
-function sentUnder({ state, attempt: before, others }: Progress, attempt: string): Partial<Progress> {
-  const left = state === 'failed' && attempt !== before ? noted(others, before, 'f') : others
-  return { state: 'sent', attempt, others: left }
-}
-
-/** What is known of an attempt so far: `s`, `f` or nothing. */
-function knownOf({ state, attempt: counting, others }: Progress, attempt: string): string | undefined {
-  if (attempt === counting && (state === 'sent' || state === 'failed')) return state === 'sent' ? 's' : 'f'
-  return others
-    .split(',')
-    .find((entry) => entry.slice(1) === attempt)
-    ?.slice(0, 1)
-}
-
-const without = (others: string, attempt: string): string =>
-  others
-    .split(',')
-    .filter((entry) => entry !== '' && entry.slice(1) !== attempt)
-    .join(',')
-
-/** The last word about an attempt takes the place of the one before. */
-const noted = (others: string, attempt: string, letter: 's' | 'f'): string =>
-  [without(others, attempt), letter + attempt].filter((part) => part !== '').join(',')
-
-const isOneOf = (state: State, ...states: State[]): boolean => states.includes(state)

@@ -1,16 +1,19 @@
 // The pace of a lane in numbers. Every request leaves in a slot of its own, which the claim reserves in Redis
 // (messages/store/scripts/message-pace.lua); BullMQ's limit only keeps workers from fetching much more than may leave.
 //
-// Slots are `gapUs` apart. One that was missed may be used up to `graceUs` later, and a request may leave up to `lateMs`
-// after its slot. So a span of W ms holds at most (W + grace + late) / gap + 1 requests, whatever stalls, and the gap is
-// chosen for that to be no more than the rate over any 10 s: 99 % of the rate at full load.
+// Slots are `gapUs` apart, and a request may leave up to `lateMs` after its slot, whoever stalls. So that no 10 s hold more
+// than the rate, the gap is longer than the rate asks for by what a request may be late, in 10 s: 99.5 % of the rate at
+// full load. Slots that nobody claimed in time, as while Redis or all workers stood still, are made up for within a window
+// of 5 s: the slots that follow are closer together, by 3 %, until the window holds as many as it may.
 
 /** How a lane is paced. */
 export interface Pace {
   /** µs from one slot to the next. */
   gapUs: number
-  /** µs for which a slot that nobody claimed in time may still be claimed: a hiccup must not cost the lane its slot. */
-  graceUs: number
+  /** The same while the lane makes up for slots that were lost. */
+  closestUs: number
+  /** So many slots never take less time than as many gaps. */
+  window: number
   /**
    * How far ahead of its slot a message may be claimed (µs). Claims must be ahead, or slots would pass unused; what a
    * campaign has ahead is what a transactional message waits for, so campaign messages are claimed later.
@@ -20,24 +23,33 @@ export interface Pace {
   lateMs: number
 }
 
-/** Below this rate a second holds so few slots that a tenth of a second of leeway would let one too many in. */
+/** Below this rate a second holds so few slots that 50 ms of leeway, or 3 % more, would let one too many in. */
 const SLOW_A_SECOND = 20
 const FAST_A_SECOND = 500
+/** From this rate on the list of slots of 5 s would be long, and half a per cent more or less does not matter. */
+const SHORT_WINDOW_A_SECOND = 2_000
 /**
  * From this rate on, all that workers can have in hand is less than a tenth of a second's worth, so that no stall can
  * bunch up more; and a machine that is busy with so many is always late.
  */
 const NEVER_LATE_A_SECOND = 5_000
+const MOST_IN_WINDOW = 10_000
 
 /** The slots of a lane of so many messages per second. */
 export function paceOf(ratePerSecond: number): Pace {
   const isSlow = ratePerSecond < SLOW_A_SECOND
-  const [windowMs, graceMs, lateMs] = isSlow ? [1_000, 2, 10] : [10_000, 50, 50]
+  // Of 10 a second, 11 fit into one when clocks are translated a millisecond or two wrong.
+  const [spanMs, leewayMs, lateMs, closer] = isSlow ? [1_000, 12.5, 10, 1.25] : [10_000, 50, 50, 1.03]
+  const windowSeconds = isSlow || ratePerSecond > SHORT_WINDOW_A_SECOND ? 1 : 5
+  // Ten seconds must be whole windows, or the rest of them could be denser than the rate.
+  const window = Number.isInteger(ratePerSecond) ? Math.min(ratePerSecond * windowSeconds, MOST_IN_WINDOW) : 1
   // A fast lane fetches dozens at a time, and all of them must find a slot; a slow one loses what it claims too late.
   const campaignMs = !isSlow && ratePerSecond < FAST_A_SECOND ? 30 : 50
+  const gapUs = ((spanMs + leewayMs) / spanMs) * (1_000_000 / ratePerSecond)
   return {
-    gapUs: ((windowMs + graceMs + lateMs) / windowMs) * (1_000_000 / ratePerSecond),
-    graceUs: graceMs * 1_000,
+    gapUs,
+    closestUs: window === 1 ? gapUs : gapUs / closer,
+    window,
     aheadUs: { transactional: 100_000, campaign: campaignMs * 1_000 },
     lateMs: ratePerSecond < NEVER_LATE_A_SECOND ? lateMs : Number.POSITIVE_INFINITY,
   }
@@ -46,13 +58,13 @@ export function paceOf(ratePerSecond: number): Pace {
 /**
  * So much faster than the slots jobs are fetched, so that claims stay ahead of them although BullMQ begins each window
  * late: by a millisecond on an idle machine, by as long as a window on a crowded one. What is fetched too early goes
- * back, which on a fast lane is the dearer of the two.
+ * back, and nothing is fetched until half of what may be ahead has left.
  */
-const aheadOfPace = (ratePerSecond: number): number => (ratePerSecond < FAST_A_SECOND ? 1.6 : 1.25)
+const AHEAD_OF_PACE = 2
 const WINDOW_SECONDS = 0.03
 
 /** A rate as BullMQ's global limit: windows of about 30 ms, the longest that a transactional message waits to be fetched. */
 export function flowOf(ratePerSecond: number): { max: number; durationMs: number } {
   const max = Math.max(1, Math.ceil(ratePerSecond * WINDOW_SECONDS))
-  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * aheadOfPace(ratePerSecond))) * 1_000)) }
+  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * AHEAD_OF_PACE)) * 1_000)) }
 }

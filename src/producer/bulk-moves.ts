@@ -7,6 +7,7 @@ import { findMoveOutcome, type MoveOutcome } from '../gallery/store/moves.ts'
 import type { MovePayload } from '../jobs/bulk-move.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'
+import { ApiError } from './errors.ts'
 
 /** Waits before SUBSCRIBE is tried again: doubled each time, up to the last one. */
 const FIRST_RETRY_MS = 500
@@ -14,8 +15,24 @@ const LAST_RETRY_MS = 30_000
 /** How often a waiting request reads the outcome while it can hear no announcement. */
 const LOOK_AGAIN_MS = 250
 
+/**
+ * Moves of one account that are waited for at the same time in a process. Workers do all moves in the order in which they
+ * came, some ms each: so many are done before another account's client notices.
+ */
+const MOST_EACH = 50
+
 /** How a move stands: its outcome, or where its job is. */
 export type MoveState = MoveOutcome | { state: 'pending' } | { state: 'given_up' }
+
+const tooMany = (): ApiError =>
+  new ApiError(
+    429,
+    'too_many_moves',
+    `${MOST_EACH} moves of this account are under way; wait until one of them is done.`,
+    {
+      headers: { 'Retry-After': '1' },
+    },
+  )
 
 export type Moves = ReturnType<typeof openMoves>
 
@@ -24,6 +41,8 @@ export function openMoves(redis: Redis) {
   const queue = openMoveQueue(redis)
   /** Move id → wakes whoever waits for it. */
   const waiting = new Map<string, () => void>()
+  /** Moves that are waited for, by account. */
+  const underWay = new Map<number, number>()
   let closed = false
 
   const wakeAll = () => {
@@ -72,25 +91,42 @@ export function openMoves(redis: Redis) {
     return { heard, stop: () => clearTimeout(limit) }
   }
 
-  return {
-    /** Queues a move and waits up to `waitMs` for its outcome; undefined when there is none yet. */
-    async run(payload: MovePayload, waitMs: number): Promise<MoveOutcome | undefined> {
-      await queue.add(payload)
-      const deadline = performance.now() + waitMs
-      try {
-        for (;;) {
-          // Listening begins before the read, so that an outcome between the two is not missed.
-          const announcement = nextAnnouncement(payload.move, deadline - performance.now())
-          try {
-            const outcome = await findMoveOutcome(redis, payload.account, payload.move)
-            if (outcome !== undefined || closed || performance.now() >= deadline) return outcome
-            await announcement.heard
-          } finally {
-            announcement.stop()
-          }
+  async function queueAndWait(payload: MovePayload, waitMs: number): Promise<MoveOutcome | undefined> {
+    await queue.add(payload)
+    const deadline = performance.now() + waitMs
+    try {
+      for (;;) {
+        // Listening begins before the read, so that an outcome between the two is not missed.
+        const announcement = nextAnnouncement(payload.move, deadline - performance.now())
+        try {
+          const outcome = await findMoveOutcome(redis, payload.account, payload.move)
+          if (outcome !== undefined || closed || performance.now() >= deadline) return outcome
+          await announcement.heard
+        } finally {
+          announcement.stop()
         }
+      }
+    } finally {
+      waiting.delete(payload.move)
+    }
+  }
+
+  return {
+    /**
+     * Queues a move and waits up to `waitMs` for its outcome; undefined when there is none yet. Refused with 429 while
+     * the account has too many that are waited for.
+     */
+    async run(payload: MovePayload, waitMs: number): Promise<MoveOutcome | undefined> {
+      const { account } = payload
+      const own = underWay.get(account) ?? 0
+      if (own >= MOST_EACH) throw tooMany()
+      underWay.set(account, own + 1)
+      try {
+        return await queueAndWait(payload, waitMs)
       } finally {
-        waiting.delete(payload.move)
+        const left = (underWay.get(account) ?? 1) - 1
+        if (left > 0) underWay.set(account, left)
+        else underWay.delete(account)
       }
     },
 

@@ -10,19 +10,19 @@ import type { RequestHandler } from 'express'
 import express from 'express'
 import { listSenders, type Sender } from '../accounts/store/senders.ts'
 import { MOVE_QUEUE } from '../jobs/bulk-move.ts'
-import { CAMPAIGN_QUEUE } from '../jobs/campaigns.ts'
+import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../jobs/intake.ts'
 import { POLL_QUEUE } from '../jobs/poll-status.ts'
 import { REQUEUE_QUEUE } from '../jobs/requeue.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
+import { INTAKE_PREFIX } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { INTAKE_PREFIX, sharedQueuePrefix } from '../redis/keys.ts'
+import { sharedQueuePrefix } from '../redis/keys.ts'
 import { openQueue } from '../redis/open-queue.ts'
 import { authorise } from './authorise.ts'
 import { CountsBoard, LaneBoard } from './boards.ts'
+import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { ApiError } from './errors.ts'
-
-export const DASHBOARD_PATH = '/dashboard'
 
 /** Set by the login below and read by the visibility guard; whatever a client sends under this name is overwritten. */
 const ACCOUNT_HEADER = 'x-laneway-account'
@@ -60,7 +60,9 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
   const counted = (name: string, prefix: string): BullMQAdapter =>
     new CountsBoard(openQueue(deps.redis, name, prefix, { toLook: true }))
   const shared = [
-    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, REQUEUE_QUEUE].map((name) => counted(name, sharedQueuePrefix(name))),
+    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, PREFLIGHT_QUEUE, REQUEUE_QUEUE].map((name) =>
+      counted(name, sharedQueuePrefix(name)),
+    ),
     counted(INTAKE_QUEUE, INTAKE_PREFIX),
   ]
 

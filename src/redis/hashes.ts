@@ -15,11 +15,11 @@ export async function readHashes(redis: Redis, keys: readonly string[]): Promise
   })
 }
 
-const createScript = defineScript(import.meta.url, 'create-hash', 1)
+const createScript = defineScript(import.meta.url, 'create-hash')
 
 /** Writes a hash unless there is one, which is left as it is: of many who create it at once, one does. */
 export async function createHash(redis: Redis, key: string, fields: Record<string, string | number>): Promise<void> {
-  await createScript(redis, [key], Object.entries(fields).flat())
+  await createScript(redis, { hash: key }, { fields: Object.entries(fields).flat() })
 }
 
 /** Whether a hash was there: Redis knows no empty ones. */

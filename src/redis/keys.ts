@@ -1,4 +1,4 @@
-// Every Redis key of Laneway is built here. Keys that one Lua step touches share a hash tag, so that they live on one
+// Every Redis key of Laneway is built here, and those that BullMQ makes in bullmq-layout.ts. Keys that one Lua step touches share a hash tag, so that they live on one
 // node of a cluster: `{l12}` for lane 12, `{g7}` for the gallery of account 7, `{c7}` for its contacts.
 import { createHash } from 'node:crypto'
 
@@ -65,67 +65,44 @@ export const inboundKey = (account: number, providerMessageId: string): string =
 export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
-/** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
-export const openKey = (lane: number): string => `${lanePrefix(lane)}:open`
+/** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. Named as the first version did. */
+export const inDoubtKey = (lane: number): string => `${lanePrefix(lane)}:open`
 /** ZSET ulid → time (ms) at which the sweep must make sure that it has a job: queued again and not claimed since. */
 export const queuedAgainKey = (lane: number): string => `${lanePrefix(lane)}:queued-again`
 /** STRING: how often the lane was reopened because nothing left it, within a week of the last time. */
 export const reopenedKey = (lane: number): string => `${lanePrefix(lane)}:reopened`
-/** HASH ulid → how many workers died while they ran its job as a suspect, see worker/crash-quarantine.ts. */
-export const loneRunsKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
+/** HASH ulid → how many workers died while they ran its job alone, see worker/crash-quarantine.ts. */
+export const isolatedRetriesKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
 /** ZSET ulid → time (ms) of the next status poll. */
 export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
 /** ZSET ulid → time (ms) at which its lease ends: status polls under way, at most 20. */
 export const pollingKey = (lane: number): string => `${lanePrefix(lane)}:polling`
 /** STRING: when the next status poll of the lane may leave (ms); expires at that time. */
-export const pollRestKey = (lane: number): string => `${lanePrefix(lane)}:poll-rest`
+export const nextPollKey = (lane: number): string => `${lanePrefix(lane)}:poll-rest`
 
 /** STRING: when the rest of a lane ends (ms), see messages/store/scripts/message-cooldowns.lua. */
-export const laneRestKey = (lane: number): string => `${lanePrefix(lane)}:rest`
+export const laneCooldownKey = (lane: number): string => `${lanePrefix(lane)}:rest`
 /** STRING `code|sentence`: what began the rest of a lane; ends with it. message-cooldowns.lua appends `-reason` itself. */
-export const laneRestReasonKey = (lane: number): string => `${laneRestKey(lane)}-reason`
+export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKey(lane)}-reason`
 /** STRING: the rest of one recipient of the lane, by its digits. */
-export const recipientRestKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
+export const recipientCooldownKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
 
-/** STRING: the last slot in which a request of the lane leaves (µs), see messages/store/scripts/message-pace.lua. */
-export const laneSlotKey = (lane: number): string => `${lanePrefix(lane)}:slot`
+/** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
+export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`
 
 /** STRING: which worker clears the waiting messages of a class, see lanes/scripts/lane-clear.lua. */
 export const laneClearedByKey = (lane: number, of: string): string => `${lanePrefix(lane)}:cleared-by:${of}`
 /** STRING that is there while a message waits before it may be claimed again: its expiry is the end of the wait. */
 export const messageWaitKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:wait:${ulid}`
 
-/** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
-export const endedBadlyKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
+/** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. Named as the first version did. */
+export const requeueableKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
 /** HASH: how far a job that sends messages again is on this lane: cursor and counts. */
 export const requeueProgressKey = (lane: number, job: string): string => `${lanePrefix(lane)}:requeue:${job}`
 /** HASH of one job that sends messages again: what it was asked for, and whether it is done. */
 export const requeueJobKey = (job: string): string => `lw:requeue:${job}`
-/** The BullMQ queue of a lane: sender, lane and queue share one number. */
-export const laneQueue = (lane: number): string => `lane-${lane}`
-
-/** The lane of a queue, or undefined for any other queue. */
-export function laneOfQueue(queue: string): number | undefined {
-  const match = /^lane-([1-9]\d*)$/.exec(queue)
-  return match ? Number(match[1]) : undefined
-}
-
-/** Where BullMQ keeps the jobs of a lane that are not finished: LIST, ZSET, ZSET, LIST. */
-export const laneBacklogKeys = (lane: number, queue: string) => {
-  const prefix = `${lanePrefix(lane)}:${queue}`
-  return {
-    waiting: `${prefix}:wait`,
-    prioritized: `${prefix}:prioritized`,
-    delayed: `${prefix}:delayed`,
-    active: `${prefix}:active`,
-  }
-}
-/** HASH of BullMQ about the lane's queue: it has the field `paused` while nothing may leave. */
-export const laneMetaKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:meta`
-/** STRING of BullMQ: messages of this window of the pace, or a number beyond any pace while the whole lane waits. */
-export const laneLimiterKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:limiter`
-/** ZSET job id → time (ms) at which BullMQ set the job aside. */
-export const laneSetAsideKey = (lane: number, queue: string): string => `${lanePrefix(lane)}:${queue}:failed`
+/** ZSET job → time (ms) at which it was asked for: jobs of the account that send messages again and are not done. */
+export const openRequeuesKey = (account: number): string => `lw:account:${account}:requeues`
 /** What the keys of all campaigns of a lane begin with; message-lifecycle.lua appends the campaign's number. */
 export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:campaign:`
 /** HASH of one campaign. */
@@ -136,29 +113,16 @@ export const campaignCountsKey = (lane: number, number: number): string => `${ca
 export const campaignMarksKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
 /** HASH number → state of the lane's campaigns that a worker has to look after. */
 export const awakeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
+/**
+ * HASH number → `epoch until reason` of the running campaigns whose job waits: until then (ms) nobody works on them.
+ * `idle`: there is nothing to feed; `turn`: its account has its share of the workers' hands.
+ */
+export const parkedCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-parked`
 /** STRING: how often the provider has thrown a message of the lane back for being too fast. */
 export const throttledKey = (lane: number): string => `${lanePrefix(lane)}:throttled`
 
-/** HASH that BullMQ keeps of one job of the lane; its field `data` is the payload. */
-export const laneJobKey = (lane: number, queue: string, jobId: string): string =>
-  `${lanePrefix(lane)}:${queue}:${jobId}`
-
 /** Prefix of BullMQ's keys of the queues that belong to no lane. */
 export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
-/** ZSET job id → 4,096 times the time (ms) until which BullMQ holds the job back. */
-export const sharedDelayedKey = (queue: string): string => `${sharedQueuePrefix(queue)}:${queue}:delayed`
-
-/** STRING of BullMQ that is there while a worker has the job in hand. */
-export const laneJobLockKey = (lane: number, queue: string, jobId: string): string =>
-  `${laneJobKey(lane, queue, jobId)}:lock`
-
-/**
- * Prefix of BullMQ's keys of the intake queue: BullMQ's own default, so that a client in any language writes there
- * without being told. It has no hash tag: in a cluster the keys of this queue would not share a node.
- */
-export const INTAKE_PREFIX = 'bull'
-/** HASH that BullMQ keeps of one job of the intake queue. */
-export const intakeJobKey = (queue: string, jobId: string): string => `${INTAKE_PREFIX}:${queue}:${jobId}`
 
 /** Keys of one account's gallery. */
 export const galleryKeys = (account: number) => {

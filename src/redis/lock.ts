@@ -9,7 +9,7 @@ const HELD_FOR_MS = 10_000
 const WAIT_MS = 15_000
 const ASK_AGAIN_MS = 50
 
-const releaseScript = defineScript(import.meta.url, 'lock-release', 1)
+const releaseScript = defineScript(import.meta.url, 'lock-release')
 
 /**
  * Does the work while nobody else holds the lock. `assertHeld` throws once it may be lost, as after this process was
@@ -31,6 +31,6 @@ export async function withLock<T>(
       if ((await redis.get(key)) !== holder) throw new Error('This took too long and nothing was changed; try again.')
     })
   } finally {
-    await releaseScript(redis, [key], [holder])
+    await releaseScript(redis, { lock: key }, { holder })
   }
 }

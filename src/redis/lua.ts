@@ -1,39 +1,122 @@
-// Loads Lua scripts. A script is one atomic step on Redis; it lives in the folder scripts/ beside the file that runs it,
-// with its keys, arguments and output described at its head.
+// Loads and runs Lua scripts. A script is one atomic step on Redis; it lives in the folder scripts/ beside the file that
+// runs it. Its head names its keys and its arguments, and whoever runs it gives both by these names:
+//
+//   -- Keys:
+//   --   record       HASH   the message                       (a name is indented by three spaces,
+//   --   inDoubt      ZSET   messages of the lane in doubt      a second line of its text by more)
+//   -- Arguments:
+//   --   ulid         of the message
+//   --   detail?      may be left out
+//   local record, inDoubt = unpack(KEYS)
+//   local ulid, detail = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+//
+// Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one, in the order of the head.
+// The names of the head are compared with the code when a script is loaded, and with what is given at every run; in the
+// code Redis itself refuses a name that nobody declared.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { Packr } from 'msgpackr'
 import type { Redis } from './connect.ts'
+import { isUnknownScript } from './errors.ts'
+
+/** What a script can be given: it arrives as the Lua value of the same kind. */
+export type Argument =
+  | string
+  | number
+  | boolean
+  | readonly Argument[]
+  | { readonly [name: string]: Argument | undefined }
 
 /** Runs a script. What it returns is whatever the Lua code returns: check it with zod before use. */
 export type Script = (
   redis: Redis,
-  keys: readonly string[],
-  args: readonly (string | number | Buffer)[],
+  keys: Readonly<Record<string, string>>,
+  args?: Readonly<Record<string, Argument | undefined>>,
 ) => Promise<unknown>
 
+/** Lua knows no undefined: what is not given is nil. */
+const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
+
 /**
- * The caller of scripts/<name>.lua beside `module`, which is the import.meta.url of whoever defines it. Sends the script's SHA-1, and its text only to a server that does not know it yet,
- * as after a restart. Throws at once when the number of keys is not the declared one, which would shift all arguments.
+ * The caller of scripts/<name>.lua beside `module`, which is the import.meta.url of whoever defines it. Sends the
+ * script's SHA-1, and its text only to a server that does not know it yet, as after a restart. `constants` is one line
+ * of Lua in place of the line `-- constants`. Throws when the head of the script and its code disagree; the caller
+ * rejects when it is given other names than the head has.
  */
-export function defineScript(module: string, name: string, numberOfKeys: number): Script {
-  const source = readScript(new URL(`./scripts/${name}.lua`, module))
+export function defineScript(module: string, name: string, constants?: string): Script {
+  const text = readScript(new URL(`./scripts/${name}.lua`, module))
+  if (CONSTANTS.test(text) !== (constants !== undefined)) throw new Error(`script ${name} and its constants do not fit`)
+  const source = text.replace(CONSTANTS, constants ?? '')
   const sha = createHash('sha1').update(source).digest('hex')
-  return async (redis, keys, args) => {
-    if (keys.length !== numberOfKeys) {
-      throw new Error(`script ${name} takes ${numberOfKeys} keys, got ${keys.length}`)
-    }
+  const head = headOf(name, source)
+  return async (redis, keys, args = {}) => {
+    const given: (string | Buffer)[] = head.keys.map((key) => givenValue(name, 'key', keys, key))
+    refuseOthers(name, 'key', keys, head.keys)
+    for (const { argument, isOptional } of head.args) if (!isOptional) givenValue(name, 'argument', args, argument)
+    refuseOthers(name, 'argument', args, head.argumentNames)
+    if (head.args.length > 0) given.push(packr.pack(listOf(args, head.argumentNames)))
     try {
-      return await redis.evalsha(sha, numberOfKeys, ...keys, ...args)
+      return await redis.evalsha(sha, head.keys.length, ...given)
     } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-      return redis.eval(source, numberOfKeys, ...keys, ...args)
+      if (!isUnknownScript(error)) throw error
+      return redis.eval(source, head.keys.length, ...given)
     }
   }
 }
+
+/** Stands where the constants of a script go. */
+const CONSTANTS = /^-- constants$/m
 
 /** The text of a script, with each line `-- include <path>` replaced by that script; the path is relative to its folder. */
 function readScript(url: URL): string {
   return readFileSync(url, 'utf8').replace(/^-- include ([\w./-]+)$/gm, (_line, path: string) =>
     readScript(new URL(`${path}.lua`, url)),
   )
+}
+
+/** The names at the head of a script. Throws when its code takes other ones, or never looks at one. */
+function headOf(script: string, source: string) {
+  const keys = namesUnder('Keys', source)
+  const taken = /^local (.+) = unpack\(KEYS\)$/m.exec(source)?.[1] ?? ''
+  if (taken !== keys.join(', ')) throw new Error(`script ${script}: its code takes the keys "${taken}"`)
+  const args = namesUnder('Arguments', source).map((each) => ({
+    argument: each.replace('?', ''),
+    isOptional: each.endsWith('?'),
+  }))
+  const argumentNames = args.map(({ argument }) => argument)
+  const unpacked = /^local ([\w,\s]+?)\s+=\s+unpack\(cmsgpack\.unpack\(ARGV\[1\]\), 1, (\d+)\)$/m.exec(source)
+  const read = unpacked?.[1]?.split(/,\s+/) ?? []
+  if (read.join() !== argumentNames.join() || Number(unpacked?.[2] ?? 0) !== args.length) {
+    throw new Error(`script ${script}: its code takes the arguments "${read.join(', ')}"`)
+  }
+  const code = source.slice(unpacked === null ? 0 : unpacked.index + unpacked[0].length).replace(/--.*$/gm, '')
+  for (const each of argumentNames) {
+    if (!new RegExp(`\\b${each}\\b`).test(code)) throw new Error(`script ${script}: its code does not read ${each}`)
+  }
+  return { keys, args, argumentNames }
+}
+
+/** `name` or `name?` of each line of a list in the head, in their order. */
+function namesUnder(title: string, source: string): string[] {
+  const list = new RegExp(`^-- ${title}:\\n((?:--   .*\\n)+)`, 'm').exec(source)?.[1] ?? ''
+  return [...list.matchAll(/^-- {3}(\w+\??)(?= |$)/gm)].map(([, name = '']) => name)
+}
+
+/** The values in the order of the names; what is missing at the end is left out. */
+function listOf(args: Readonly<Record<string, Argument | undefined>>, names: readonly string[]) {
+  const list = names.map((name) => args[name])
+  while (list.length > 1 && list.at(-1) === undefined) list.pop()
+  return list
+}
+
+function givenValue<T>(script: string, what: string, given: Readonly<Record<string, T | undefined>>, name: string): T {
+  const value = given[name]
+  if (value === undefined) throw new Error(`script ${script} is not given its ${what} ${name}`)
+  return value
+}
+
+function refuseOthers(script: string, what: string, given: object, names: readonly string[]): void {
+  for (const name in given) {
+    if (!names.includes(name)) throw new Error(`script ${script} takes no ${what} ${name}`)
+  }
 }

@@ -1,6 +1,8 @@
-// How every process opens a BullMQ queue to look at it or to write into it.
+// The one way to open a BullMQ queue, to look at it or to write into it, and to ask something of it in time.
 import { Queue } from 'bullmq'
 import type { Redis } from './connect.ts'
+import { RedisUnavailableError } from './errors.ts'
+import { within } from './with-timeout.ts'
 
 /** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
 const EVENTS_KEPT = 100
@@ -23,4 +25,16 @@ export function openQueue<Payload = unknown>(
   // The connection reports its own errors once; each queue would report them again.
   queue.on('error', () => {})
   return queue
+}
+
+/** How long a queue may take before the caller is told that Redis is away. */
+const LIMIT_MS = 2_500
+
+/**
+ * What is asked of a queue, or a RedisUnavailableError: BullMQ itself would wait for ever for a Redis that is away, and
+ * for one that hangs as well.
+ */
+export async function inTime<T>(redis: Redis, ask: () => Promise<T>): Promise<T> {
+  if (redis.status !== 'ready') throw new RedisUnavailableError('Redis is not connected')
+  return within(LIMIT_MS, ask())
 }

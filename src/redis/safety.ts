@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import type { Log } from '../log.ts'
 import { connectPatient, type Redis } from './connect.ts'
+import { isHiddenCommand } from './errors.ts'
 
 /** Scripts with flags, and SET with NX and GET together, came with 7.0. */
 const OLDEST_MAJOR = 7
@@ -63,7 +64,7 @@ async function readConfig(redis: Redis): Promise<ReadonlyMap<string, string>> {
     const reply = configReply.parse(await redis.call('CONFIG', 'GET', 'maxmemory-policy', 'appendonly', 'appendfsync'))
     return new Map(reply.flatMap((name, at) => (at % 2 === 0 ? [[name, reply[at + 1] ?? ''] as const] : [])))
   } catch (error) {
-    if (error instanceof Error && /^(NOPERM|ERR unknown)/.test(error.message)) return new Map()
+    if (isHiddenCommand(error)) return new Map()
     throw error
   }
 }

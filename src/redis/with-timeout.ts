@@ -1,8 +1,10 @@
-/** The work's result, or an error like that of a command that Redis did not answer in time. The work itself goes on. */
+import { RedisUnavailableError } from './errors.ts'
+
+/** The work's result, or a RedisUnavailableError when it takes longer. The work itself goes on. */
 export async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('Command timed out')), limitMs)
+    timer = setTimeout(() => reject(new RedisUnavailableError(`Redis did not answer in ${limitMs} ms`)), limitMs)
   })
   try {
     return await Promise.race([work, limit])

@@ -5,7 +5,7 @@ import type { LaneQueues } from '../lanes/queues.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { readStates } from '../messages/store/states.ts'
 import type { Redis } from '../redis/connect.ts'
-import { isRedisAway } from '../redis/errors.ts'
+import { hasJobMovedOn } from '../redis/errors.ts'
 import { matchesRequeue, type RequeueFilter } from './filter.ts'
 
 /** The code that a lookup tells for such a message. */
@@ -62,7 +62,7 @@ export async function retryDeadLetter({ job, payload }: DeadLetter, until: numbe
     await job.retry('failed')
     return true
   } catch (error) {
-    if (isRedisAway(error)) throw error
+    if (!hasJobMovedOn(error)) throw error
     return false
   }
 }

@@ -1,10 +1,10 @@
 // Which messages are sent again by hand: the filter of a request, and whether a message fits it. Pure.
 
-import type { State } from '../messages/lifecycle.ts'
+import { MESSAGE_MOVES, type State } from '../messages/lifecycle.ts'
 import { shownState } from '../messages/shown-state.ts'
 
 /** The states that a message can be sent again from. */
-export const REQUEUE_STATES = ['failed', 'unknown', 'expired', 'cancelled'] as const
+export const REQUEUE_STATES = MESSAGE_MOVES.requeue.from
 export type RequeueState = (typeof REQUEUE_STATES)[number]
 
 /** What is left out matches all. Sender and times are not here: they choose which lists are read, and which part of them. */

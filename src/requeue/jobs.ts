@@ -11,7 +11,7 @@ import { defineScript } from '../redis/lua.ts'
 import { REQUEUE_STATES } from './filter.ts'
 
 /** How long a job can be asked for. */
-const KEEP_MS = 7 * 86_400_000
+export const KEEP_MS = 7 * 86_400_000
 
 /** What is asked for: on which lanes, which messages, and what ended when (epoch ms, both inclusive). */
 const orderSchema = z.object({
@@ -108,7 +108,7 @@ export async function totalOf(redis: Redis, id: string, { order }: RequeueJob): 
   return total
 }
 
-const advanceScript = defineScript(import.meta.url, 'requeue-advance', 1)
+const advanceScript = defineScript(import.meta.url, 'requeue-advance')
 
 /** Moves on from one cursor to the next, and counts. False when somebody else has done so; then nothing is counted. */
 export async function advance(
@@ -119,8 +119,8 @@ export async function advance(
 ): Promise<boolean> {
   const reply = await advanceScript(
     redis,
-    [requeueProgressKey(lane, job)],
-    [move.from, move.to, KEEP_MS, ...COUNTS.flatMap((each) => [each, move.counts[each]])],
+    { progress: requeueProgressKey(lane, job) },
+    { from: move.from, to: move.to, keepMs: KEEP_MS, counts: move.counts },
   )
   return reply === 1
 }

@@ -13,12 +13,13 @@ import type { LaneMessage, LaneQueues } from '../lanes/queues.ts'
 import { lookAgain } from '../lanes/survey.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
-import { type MessageRecord, readMessage, stateSchema } from '../messages/store/records.ts'
+import { defineMessageScript } from '../messages/store/message-script.ts'
+import { type MessageRecord, stateSchema } from '../messages/store/record-format.ts'
+import { readMessage } from '../messages/store/records.ts'
 import type { Redis } from '../redis/connect.ts'
 import { BrokenRecordError, jsonText } from '../redis/corrupt-record.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
-import { campaignPrefix, endedBadlyKey, messageKey, queuedAgainKey, requeueProgressKey } from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
+import { campaignPrefix, messageKey, queuedAgainKey, requeueableKey, requeueProgressKey } from '../redis/keys.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
 
@@ -87,7 +88,7 @@ export async function putBack(
       const content = contents[i]
       if (typeof content === 'string' && isRequeueable(record.state)) return [content, record.state]
       const until = nowMs + config.validityMs[record.class]
-      const made = typeof content === 'object' && record.payload === undefined ? JSON.stringify(content) : ''
+      const made = typeof content === 'object' && record.payload === undefined ? JSON.stringify(content) : undefined
       return requeueStep(redis, { lane, ulid }, { until, retentionMs: config.retentionMs, content: made, job })
     }),
   )
@@ -153,7 +154,7 @@ async function contentsOf(redis: Redis, lane: number, found: readonly Found[]): 
   )
 }
 
-const requeueScript = defineScript(import.meta.url, 'message-requeue', 4)
+const requeueScript = defineMessageScript(import.meta.url, 'message-requeue')
 const requeueReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['done', 'ignored', 'campaign_over', 'without_content']), stateSchema]),
@@ -166,7 +167,7 @@ export async function requeueStep(
   how: {
     until: number
     retentionMs: number
-    content?: string
+    content?: string | undefined
     job?: { id: string; untilMs: number } | undefined
   },
 ): Promise<[RequeueVerdict, State | undefined]> {
@@ -174,18 +175,20 @@ export async function requeueStep(
   const [verdict, state] = requeueReply.parse(
     await requeueScript(
       redis,
-      [messageKey(lane, ulid), queuedAgainKey(lane), endedBadlyKey(lane), requeueProgressKey(lane, job?.id ?? '-')],
-      [
-        ulid,
-        acceptedAtMs(ulid),
-        how.until,
-        how.retentionMs,
-        campaignPrefix(lane),
-        job?.untilMs ?? '',
-        how.content ?? '',
-        job === undefined ? '' : '1',
-        JOB_WITHIN_MS,
-      ],
+      {
+        record: messageKey(lane, ulid),
+        queuedAgain: queuedAgainKey(lane),
+        requeueable: requeueableKey(lane),
+        progress: requeueProgressKey(lane, job?.id ?? '-'),
+      },
+      {
+        ...{ ulid, acceptedAt: acceptedAtMs(ulid), validUntil: how.until, retentionMs: how.retentionMs },
+        campaigns: campaignPrefix(lane),
+        endedBy: job?.untilMs,
+        content: how.content,
+        forJob: job !== undefined,
+        jobWithinMs: JOB_WITHIN_MS,
+      },
     ),
   )
   return [verdict, state]

@@ -3,12 +3,12 @@
 import type { LaneQueues } from '../lanes/queues.ts'
 import { readMessagesOrNot } from '../messages/store/records.ts'
 import type { Redis } from '../redis/connect.ts'
-import { endedBadlyKey } from '../redis/keys.ts'
+import { requeueableKey } from '../redis/keys.ts'
 import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
-import { LISTS, type List, listKey, type Place, pageOf } from './ended-badly.ts'
 import { matchesRequeue } from './filter.ts'
 import { noCounts, type RequeueCounts, type RequeueOrder } from './jobs.ts'
 import { type Found, type Obstacle, obstacles } from './requeue.ts'
+import { LISTS, type List, listKey, type Place, pageOf } from './requeueable.ts'
 
 /**
  * Messages of a page. Each costs Redis some 30 µs, in commands of their own between which it serves others; a page takes
@@ -24,6 +24,8 @@ export interface Cursor {
 
 /** What stands in a page of a list. */
 export interface Page {
+  /** Members of the list that were looked at. */
+  length: number
   found: Found[]
   deadLetters: DeadLetter[]
   /** Records that are not what Laneway wrote. */
@@ -49,16 +51,17 @@ export async function readPage(
   const next = nextAfter(list, page, order)
   if (list === 'dead_letters') {
     const deadLetters = await matchingDeadLetters(deps, lane, names, order.filter)
-    return { found: [], deadLetters, unreadable: 0, next }
+    return { length: page.length, found: [], deadLetters, unreadable: 0, next }
   }
   const records = await readMessagesOrNot(deps.redis, lane, names)
   const gone = names.filter((_name, i) => records[i] === undefined)
-  if (gone.length > 0) await deps.redis.zrem(endedBadlyKey(lane), ...gone)
+  if (gone.length > 0) await deps.redis.zrem(requeueableKey(lane), ...gone)
   const found = names.flatMap((ulid, i): Found[] => {
     const record = records[i]
     return typeof record === 'object' && matchesRequeue(record, order.filter) ? [{ ulid, record }] : []
   })
-  return { found, deadLetters: [], unreadable: records.filter((each) => each === 'unreadable').length, next }
+  const unreadable = records.filter((each) => each === 'unreadable').length
+  return { length: page.length, found, deadLetters: [], unreadable, next }
 }
 
 function nextAfter(list: List, page: readonly Place[], order: RequeueOrder): Cursor | undefined {
@@ -72,23 +75,33 @@ function nextAfter(list: List, page: readonly Place[], order: RequeueOrder): Cur
 export const countOf = (obstacle: Obstacle | undefined): keyof RequeueCounts =>
   obstacle === 'unreadable' ? 'failed' : (obstacle ?? 'requeued')
 
-/**
- * How many messages match, and how many of them cannot be sent again; changes nothing. Stops early, with what it has so
- * far, once nobody wants to know any more.
- */
+/** How a count behaves among others. */
+interface Manners {
+  /** It stops early, with what it has so far, once nobody wants to know any more. */
+  isWanted: () => boolean
+  /** Does the work on one page when it is its turn. */
+  inTurn: <T>(work: () => Promise<T>) => Promise<T>
+}
+
+/** How many messages match, and how many of them cannot be sent again; changes nothing. */
 export async function countMatching(
   deps: { redis: Redis; queues: LaneQueues },
   order: RequeueOrder,
-  isWanted: () => boolean = () => true,
+  { isWanted, inTurn }: Manners = { isWanted: () => true, inTurn: (work) => work() },
 ): Promise<RequeueCounts> {
   const counts = noCounts()
+  const countPage = async (lane: number, cursor: Cursor): Promise<Cursor | undefined> => {
+    if (!isWanted()) return undefined
+    const page = await readPage(deps, lane, order, cursor)
+    counts.requeued += page.deadLetters.length
+    counts.failed += page.unreadable
+    for (const obstacle of await obstacles(deps.redis, lane, page.found)) counts[countOf(obstacle)] += 1
+    return page.next
+  }
   for (const lane of order.lanes) {
     for (let cursor: Cursor | undefined = beginning(order); cursor !== undefined && isWanted(); ) {
-      const page: Page = await readPage(deps, lane, order, cursor)
-      counts.requeued += page.deadLetters.length
-      counts.failed += page.unreadable
-      for (const obstacle of await obstacles(deps.redis, lane, page.found)) counts[countOf(obstacle)] += 1
-      cursor = page.next
+      const from: Cursor = cursor
+      cursor = await inTurn(() => countPage(lane, from))
     }
   }
   return counts

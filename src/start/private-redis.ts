@@ -11,6 +11,7 @@ import { Redis } from 'ioredis'
 import type { Log } from '../log.ts'
 import { keptPort } from './ports.ts'
 import { hasEnded, processAt, signal } from './process-table.ts'
+import { REDIS_SETTINGS } from './redis-settings.ts'
 import { StartError, systemCode } from './start-error.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -117,28 +118,18 @@ function textOf(path: string): string {
   }
 }
 
-/**
- * `hash-max-ziplist-value` is the older name of `hash-max-listpack-value` and known to every version; at 1024 a waiting
- * job takes 31 to 39 % less memory. `aof-load-truncated` lets the server come back after a power cut in mid-write.
- */
 function writeConfig(dir: string, port: number): string {
   const settings = {
     bind: '127.0.0.1',
-    port,
-    dir: JSON.stringify(dir),
-    pidfile: JSON.stringify(join(dir, 'redis.pid')),
-    logfile: JSON.stringify(join(dir, 'redis.log')),
+    port: String(port),
+    dir,
+    pidfile: join(dir, 'redis.pid'),
+    logfile: join(dir, 'redis.log'),
     daemonize: 'no',
-    save: '""',
-    appendonly: 'yes',
-    appendfsync: 'always',
-    'no-appendfsync-on-rewrite': 'no',
-    'aof-load-truncated': 'yes',
-    'maxmemory-policy': 'noeviction',
-    'hash-max-ziplist-value': 1024,
+    ...REDIS_SETTINGS,
   }
   const path = join(dir, 'redis.conf')
-  const lines = Object.entries(settings).map(([name, value]) => `${name} ${value}\n`)
+  const lines = Object.entries(settings).map(([name, value]) => `${name} ${JSON.stringify(value)}\n`)
   writeFileSync(path, `# Written by Laneway at every start.\n${lines.join('')}`, { mode: 0o600 })
   return path
 }

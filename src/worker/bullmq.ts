@@ -1,6 +1,16 @@
-// What a processor's result means to BullMQ. The only file that knows BullMQ's errors: by them a processor tells it
-// that a job waits, goes back, or is beyond repair; and what must be changed about its Worker.
-import { DelayedError, type Job, type Queue, RateLimitError, UnrecoverableError, Worker } from 'bullmq'
+// How Workers of BullMQ are made and what a processor's result means to them. The only file that knows BullMQ's signals:
+// by them a processor tells it that a job waits, goes back, or is beyond repair.
+import {
+  DelayedError,
+  type Job,
+  type Processor,
+  type Queue,
+  RateLimitError,
+  UnrecoverableError,
+  Worker,
+  type WorkerOptions,
+} from 'bullmq'
+import type { Redis } from '../redis/connect.ts'
 
 /**
  * A Worker whose concurrency may be lowered while it works. BullMQ asks for no next job when one ends while more are in
@@ -12,6 +22,27 @@ export class LaneWorker extends Worker {
   override processJob(job: Job, token: string): ReturnType<Worker['processJob']> {
     return super.processJob(job, token, () => true)
   }
+}
+
+/**
+ * The one way to make a Worker. `onTrouble` hears what the connection, which reports its own errors, has mostly reported
+ * already. How long a lock lasts and how often the lost ones are looked for is for each kind of job to say.
+ */
+export function openWorker(
+  redis: Redis,
+  { name, prefix }: { name: string; prefix: string },
+  work: Processor,
+  settings: Omit<WorkerOptions, 'connection' | 'prefix'> & { concurrency: number; lockDuration: number },
+  onTrouble: (error: Error) => void,
+): LaneWorker {
+  const worker = new LaneWorker(name, work, { ...settings, connection: redis, prefix })
+  worker.on('error', onTrouble)
+  return worker
+}
+
+/** Takes no more jobs and waits for those in hand, at most for `limitMs`; other workers take up what is left then. */
+export async function closeWorker(worker: Worker, limitMs: number): Promise<void> {
+  await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
 }
 
 /** What becomes of a job after its processor ran, when it concerns this job alone. */

@@ -1,63 +1,120 @@
-// The worker's part in campaigns: works on their queue and watches over them.
-import { type Job, Worker } from 'bullmq'
+// The worker's part in campaigns: works on their queues and watches over them. Fan-outs and preflights have workers of
+// their own, and in each an account has a share only, so that no account's campaigns can hold up those of another.
+import type { Job, Worker } from 'bullmq'
 import type { SteerDeps } from '../campaigns/commands/lifecycle.ts'
 import { type FanOutDeps, fanOut } from '../campaigns/fan-out/fan-out.ts'
+import { createMemories } from '../campaigns/fan-out/memory.ts'
 import { FORGET_EVERY_MS, forgetCampaigns } from '../campaigns/fan-out/purge-files.ts'
 import { createWatch, WATCH_MS } from '../campaigns/fan-out/watch.ts'
 import { preflight } from '../campaigns/preflight/preflight.ts'
+import { parkCampaign } from '../campaigns/store/parking.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
-import { CAMPAIGN_QUEUE, campaignJobSchema, campaignPayloadSchema } from '../jobs/campaigns.ts'
-import { sharedQueuePrefix } from '../redis/keys.ts'
+import {
+  CAMPAIGN_QUEUE,
+  type CampaignJob,
+  campaignJobSchema,
+  campaignPayloadSchema,
+  PREFLIGHT_QUEUE,
+} from '../jobs/campaigns.ts'
+import { rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
 import { repeatedly } from '../repeatedly.ts'
-import { endJob, type JobEnd } from './bullmq.ts'
+import { createShares, type Shares } from './account-shares.ts'
+import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
+import { createCampaignWake } from './wake-campaigns.ts'
 
-/** A fan-out mostly waits: so many campaigns run at once in one worker. */
-const CONCURRENCY = 200
+/** Campaigns that are fed at once in one worker, and preflights: those are long, keep the processor busy and never yield. */
+const FED = { most: 200 }
+const CHECKED = { most: 20, mostEach: 2 }
+/** Jobs beyond those in hand, so that one whose account has its share is sent back while all hands are full. */
+const TURNED_AWAY = 20
 
 export function startCampaignJobs(deps: FanOutDeps) {
   const { redis, log, config } = deps
   const queue = openCampaignQueue(redis)
   const stopping = new AbortController()
-  const worker = new Worker(
-    CAMPAIGN_QUEUE,
-    async (job, token) => endJob(await work(deps, job, stopping.signal), job, token, queue.queue),
-    {
-      connection: redis,
-      prefix: sharedQueuePrefix(CAMPAIGN_QUEUE),
-      concurrency: CONCURRENCY,
+  const memories = createMemories()
+  const accounts = new Map<number, number>()
+
+  /** A lane never changes its account; that of a sender that was removed counts as one of its own. */
+  async function accountOf(lane: number): Promise<number> {
+    const known = accounts.get(lane)
+    if (known !== undefined) return known
+    const account = Number((await redis.hget(rootKeys.lanes, String(lane))) ?? -lane)
+    accounts.set(lane, account)
+    return account
+  }
+
+  async function work(kind: CampaignJob, shares: Shares, job: Job): Promise<OwnEnd> {
+    const name = campaignJobSchema.safeParse(job.name)
+    const payload = campaignPayloadSchema.safeParse(job.data)
+    if (!name.success || !payload.success) return { kind: 'unusable', reason: 'not a campaign job' }
+    const { lane, number, epoch } = payload.data
+    const id = { lane, number }
+    if (name.data !== kind) {
+      // A preflight that an older version put on the queue of the fan-outs.
+      await queue.add(name.data, id, epoch)
+      return { kind: 'done' }
+    }
+    const account = await accountOf(lane)
+    if (!shares.enter(account, job.id ?? '')) {
+      const ms = shares.patienceMs(account)
+      if (kind === 'fan-out') await parkCampaign(redis, id, epoch, { ms, reason: 'turn' })
+      return { kind: 'waits', ms }
+    }
+    try {
+      if (kind === 'preflight') {
+        const end = await preflight(deps, id, epoch, stopping.signal)
+        return end === 'again' ? { kind: 'waits', ms: 1 } : { kind: 'done' }
+      }
+      const end = await fanOut(deps, id, epoch, stopping.signal, { memories, isWanted: shares.isWanted })
+      return end === 'over' ? { kind: 'done' } : { kind: 'waits', ms: end.nextMs }
+    } finally {
+      for (const next of shares.leave(account)) {
+        queue.wake(kind, next).catch((error: unknown) => log.debug({ job: next, err: error }, 'campaigns.not_woken'))
+      }
+    }
+  }
+
+  function startWorker(kind: CampaignJob, name: string, bounds: { most: number; mostEach?: number }): Worker {
+    const shares = createShares(bounds)
+    const settings = {
+      concurrency: bounds.most + TURNED_AWAY,
       lockDuration: 10_000,
       stalledInterval: 3_000,
       // A fan-out that lost its worker is taken over long before; what BullMQ finds later is of an old epoch.
       maxStalledCount: 100,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
-    },
-  )
-  worker.on('error', (error) => log.debug({ err: error }, 'campaigns.error'))
-  worker.on('failed', (job, error) => log.error({ job: job?.id, err: error }, 'campaign.job_failed'))
+    }
+    const worker = openWorker(
+      redis,
+      { name, prefix: sharedQueuePrefix(name) },
+      async (job, token) => endOwn(await work(kind, shares, job), job, token),
+      settings,
+      (error) => log.debug({ err: error }, 'campaigns.error'),
+    )
+    worker.on('failed', (job, error) => log.error({ job: job?.id, err: error }, 'campaign.job_failed'))
+    return worker
+  }
+
+  const workers = [startWorker('fan-out', CAMPAIGN_QUEUE, FED), startWorker('preflight', PREFLIGHT_QUEUE, CHECKED)]
+  const wake = createCampaignWake({ redis, queue, log })
   const steer: SteerDeps = { redis, queue, retentionMs: config.retentionMs }
   const watching = repeatedly(WATCH_MS, createWatch({ ...steer, log }), log)
-
   const forgetting = repeatedly(FORGET_EVERY_MS, () => forgetCampaigns(deps, Date.now()), log)
 
   return {
+    /** A job of a lane was worked on; its campaign may have room now, or be at its end. */
+    noteMoved: wake.noteMoved,
+
     /** Fan-outs and preflights put themselves back at once; what is under way is waited for, at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {
       watching.stop()
       forgetting.stop()
+      wake.stop()
       stopping.abort()
-      await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await Promise.all(workers.map((worker) => closeWorker(worker, limitMs)))
       await queue.close()
     },
   }
-}
-
-async function work(deps: FanOutDeps, job: Job, stopping: AbortSignal): Promise<JobEnd> {
-  const name = campaignJobSchema.safeParse(job.name)
-  const payload = campaignPayloadSchema.safeParse(job.data)
-  if (!name.success || !payload.success) return { kind: 'unusable', reason: 'not a campaign job' }
-  const { lane, number, epoch } = payload.data
-  const id = { lane, number }
-  const run = name.data === 'preflight' ? preflight : fanOut
-  return (await run(deps, id, epoch, stopping)) === 'again' ? { kind: 'waits', ms: 1 } : { kind: 'done' }
 }

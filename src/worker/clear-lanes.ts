@@ -4,14 +4,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { SendPayload } from '../jobs/send.ts'
-import { clearPage, isLastPage } from '../lanes/clear.ts'
+import { type Clearing, clearPage, isLastPage, siftPage, waitingOf } from '../lanes/clear.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /** Where fewer than one in so many must not be sent, claims see to them: they cost less than reading all others. */
 const WORTH_ONE_IN = 10
 /** So many that stay where they are passed over; taking one off behind them takes Redis longer the more they are. */
-const MOST_KEPT = 5_000
+const MOST_KEPT = 1_000
 
 export function createClearing(deps: { redis: Redis; config: Pick<Config, 'retentionMs'>; log: Log }) {
   const { redis, log } = deps
@@ -20,9 +20,11 @@ export function createClearing(deps: { redis: Redis; config: Pick<Config, 'reten
   let isStopped = false
 
   async function clear(lane: number, of: SendPayload['class']): Promise<void> {
+    const clearing = { lane, of, by }
+    if (!(await sift(clearing))) return
     const total = { expired: 0, stopped: 0 }
     for (let kept = 0; kept < MOST_KEPT && !isStopped; ) {
-      const page = await clearPage(redis, lane, of, { kept, by, retentionMs: deps.config.retentionMs })
+      const page = await clearPage(redis, clearing, { kept, retentionMs: deps.config.retentionMs })
       if (page === undefined) break
       const cleared = page.expired + page.stopped
       total.expired += page.expired
@@ -31,6 +33,22 @@ export function createClearing(deps: { redis: Redis; config: Pick<Config, 'reten
       if (isLastPage(page) || cleared * WORTH_ONE_IN < page.seen) break
     }
     if (total.expired + total.stopped > 0) log.info({ lane, class: of, ...total }, 'lane.cleared')
+  }
+
+  /** Lets what may leave go first. False when there is nothing to clear, or somebody else is at it. */
+  async function sift(clearing: Clearing): Promise<boolean> {
+    let left = await waitingOf(redis, clearing)
+    let isWorthIt = false
+    for (let kept = 0; kept < MOST_KEPT && left > 0 && !isStopped; ) {
+      const page = await siftPage(redis, clearing, { kept, most: left })
+      if (page === undefined) return false
+      if (page.moved > 0) isWorthIt = true
+      // What was moved is not looked at again.
+      left -= page.seen
+      kept += page.seen - page.moved
+      if (page.seen === 0 || page.moved * WORTH_ONE_IN < page.seen) break
+    }
+    return isWorthIt
   }
 
   return {

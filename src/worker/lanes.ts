@@ -10,11 +10,12 @@ import type { Job, Worker } from 'bullmq'
 import type { Config } from '../config.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
+import { laneQueue } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { lanePrefix, laneQueue } from '../redis/keys.ts'
+import { lanePrefix } from '../redis/keys.ts'
 import { within } from '../redis/with-timeout.ts'
-import { endJob, type JobEnd, LaneWorker } from './bullmq.ts'
+import { endJob, type JobEnd, openWorker } from './bullmq.ts'
 
 /**
  * A worker that dies leaves its jobs locked for this long, and they are found at the next check after that. BullMQ skips
@@ -170,8 +171,9 @@ export function createLanes(deps: {
 
   function addWorker(lane: number, state: OpenLane): void {
     const queue = deps.queues.queueOf(lane)
-    const worker = new LaneWorker(
-      laneQueue(lane),
+    const worker = openWorker(
+      deps.redis,
+      { name: laneQueue(lane), prefix: lanePrefix(lane) },
       async (job, token) => {
         widenIfFast(lane, state)
         inHand += 1
@@ -187,8 +189,6 @@ export function createLanes(deps: {
         }
       },
       {
-        connection: deps.redis,
-        prefix: lanePrefix(lane),
         concurrency: 1,
         lockDuration: LOCK_MS,
         stalledInterval: STALLED_CHECK_MS,
@@ -197,9 +197,8 @@ export function createLanes(deps: {
         removeOnComplete: { count: 0 },
         removeOnFail: { age: deps.config.retentionMs / 1_000, limit: DEAD_LETTERS_SWEPT },
       },
+      (error) => deps.log.debug({ lane, err: error }, 'lane.error'),
     )
-    // Each Worker repeats what the shared connection already reported, and its own reconnects are not ours to mend.
-    worker.on('error', (error) => deps.log.debug({ lane, err: error }, 'lane.error'))
     worker.on('failed', (job, error) => {
       deps.log.error({ lane, message: job?.id, reason: error.message }, 'message.set_aside')
     })

@@ -17,7 +17,7 @@ import { BEAT_MS, beat, leave } from '../redis/heartbeats.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { within } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
-import { trimEndedBadly } from '../requeue/ended-badly.ts'
+import { trimRequeueable } from '../requeue/requeueable.ts'
 import { startCampaignJobs } from './campaign-jobs.ts'
 import { createClearing } from './clear-lanes.ts'
 import { createSuspects } from './crash-quarantine.ts'
@@ -80,17 +80,21 @@ export async function startWorker(
     ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
   }
   const suspects = createSuspects(redis)
+  const campaigns = startCampaignJobs({ redis, config, log, queues })
   const lanes = createLanes({
     redis,
     config,
     log,
     queues,
-    process: (job) => suspects.run(job, () => sendMessage(sendDeps, job)),
+    process: async (job) => {
+      const end = await suspects.run(job, () => sendMessage(sendDeps, job))
+      campaigns.noteMoved(job)
+      return end
+    },
     opened,
   })
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config, log, queues })
-  const campaigns = startCampaignJobs({ redis, config, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
 
   const reopen = (lane: number): void => {
@@ -114,7 +118,7 @@ export async function startWorker(
   )
   const closingIdle = repeatedly(CLOSE_IDLE_MS, () => lanes.closeIdle(), log)
   const trimNow = () => ({ nowMs: Date.now(), retentionMs: config.retentionMs, everyMs: TRIM_MS })
-  const trimming = repeatedly(TRIM_MS, () => trimEndedBadly(redis, trimNow()), log)
+  const trimming = repeatedly(TRIM_MS, () => trimRequeueable(redis, trimNow()), log)
   log.info({ worker: name }, 'worker.started')
 
   return {

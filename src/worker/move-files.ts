@@ -1,14 +1,14 @@
 // Does the bulk moves of the gallery: parse, move in one atomic step, which also records and announces the outcome.
 // Dies before the step: the job is taken up again by another worker. After it: the step sees its own outcome and only
 // announces it again.
-import { type Job, Worker } from 'bullmq'
+import type { Job } from 'bullmq'
 import { failMove, moveFiles } from '../gallery/store/moves.ts'
 import { MOVE_QUEUE, movePayloadSchema } from '../jobs/bulk-move.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
-import { beyondRepair } from './bullmq.ts'
+import { beyondRepair, closeWorker, openWorker } from './bullmq.ts'
 
 /** Moves of different accounts side by side; Redis does them one after the other anyway. */
 const CONCURRENCY = 4
@@ -17,9 +17,8 @@ const DAY_SECONDS = 86_400
 /** Starts to work on bulk moves, on a connection that waits for Redis. */
 export async function startMoves(deps: { redis: Redis; log: Log }) {
   const { redis, log } = deps
-  const worker = new Worker(MOVE_QUEUE, (job: Job) => moveJob(redis, log, job), {
-    connection: redis,
-    prefix: sharedQueuePrefix(MOVE_QUEUE),
+  const queue = { name: MOVE_QUEUE, prefix: sharedQueuePrefix(MOVE_QUEUE) }
+  const settings = {
     concurrency: CONCURRENCY,
     // A move takes milliseconds: one whose worker died is taken up by another within 15 s.
     lockDuration: 10_000,
@@ -29,14 +28,20 @@ export async function startMoves(deps: { redis: Redis; log: Log }) {
     // The outcome has its own record; finished jobs are kept for the dashboard only, failed ones for inspection.
     removeOnComplete: { age: DAY_SECONDS, count: 1_000, limit: 100 },
     removeOnFail: { age: 7 * DAY_SECONDS, count: 10_000, limit: 100 },
-  })
-  worker.on('error', (error) => log.debug({ err: error }, 'moves.error'))
+  }
+  const worker = openWorker(
+    redis,
+    queue,
+    (job) => moveJob(redis, log, job),
+    settings,
+    (error) => log.debug({ err: error }, 'moves.error'),
+  )
   worker.on('failed', (job, error) => log.error({ move: job?.id, err: error }, 'move.failed'))
   await worker.waitUntilReady()
   return {
     /** Takes no more moves and finishes those in hand, at most for `limitMs`; others take up what is left then. */
     async stop(limitMs: number): Promise<void> {
-      await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await closeWorker(worker, limitMs)
     },
   }
 }

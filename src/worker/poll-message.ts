@@ -5,9 +5,10 @@ import type { Log } from '../log.ts'
 import { nextPollMs, POLL_FOR_MS } from '../messages/backoff.ts'
 import { type HappeningCode, readStory } from '../messages/history.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
-import { type MessageRecord, readMessage } from '../messages/store/records.ts'
+import type { MessageRecord } from '../messages/store/record-format.ts'
+import { readMessage } from '../messages/store/records.ts'
 import { endPoll } from '../messages/store/status-polls.ts'
-import { giveEvidence } from '../messages/store/steps.ts'
+import { recordStatus } from '../messages/store/steps.ts'
 import type { PollEnd } from '../providers/provider.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
@@ -50,7 +51,7 @@ async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId)
   const end = await entry.provider.poll(entry.providerSender, record.providerId, config.sendTimeoutMs)
   let state: string = record.state
   if (end.kind === 'status') {
-    const result = await giveEvidence(redis, id, record.attempt, end.status, { problem: end.problem })
+    const result = await recordStatus(redis, id, record.attempt, end.status, { problem: end.problem })
     if ('state' in result) state = result.state
     if (result.verdict === 'done' && (end.status === 'read' || end.status === 'failed')) {
       await over()

@@ -1,10 +1,10 @@
 // The job `requeue`: goes through the lists of what ended badly, lane by lane and page by page, and queues again what
-// the filter finds.
+// the filter finds. After each page it goes to the back of the queue, so that a long one holds up nobody else's.
 //
 // Where the process may die: within a page, another worker does the page again. What was queued again has left the list
 // and is not met a second time, even should it have failed once more; what was not is met now. Between a page and the
 // cursor: the same. Nobody is counted twice, because the counts are written with the steps.
-import { type Job, Worker } from 'bullmq'
+import type { Job } from 'bullmq'
 import type { Config } from '../config.ts'
 import { REQUEUE_QUEUE, requeuePayloadSchema } from '../jobs/requeue.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
@@ -13,7 +13,6 @@ import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
 import { retryDeadLetter } from '../requeue/dead-letters.ts'
-import { LISTS } from '../requeue/ended-badly.ts'
 import {
   advance,
   findRequeueJob,
@@ -23,9 +22,11 @@ import {
   setRequeueState,
   totalOf,
 } from '../requeue/jobs.ts'
+import { closeRequeue } from '../requeue/open-jobs.ts'
 import { putBack } from '../requeue/requeue.ts'
+import { LISTS } from '../requeue/requeueable.ts'
 import { beginning, type Cursor, countOf, type Page, readPage } from '../requeue/search.ts'
-import { endOwn, type OwnEnd } from './bullmq.ts'
+import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
 
 /** Each does one page at a time; more at once would keep Redis from sending messages. */
 const CONCURRENCY = 2
@@ -42,12 +43,11 @@ export interface RequeueDeps {
 
 export function startRequeues(deps: RequeueDeps) {
   const stopping = new AbortController()
-  const worker = new Worker(
-    REQUEUE_QUEUE,
-    async (job: Job, token) => endOwn(await workOn(deps, job, stopping.signal), job, token),
+  const worker = openWorker(
+    deps.redis,
+    { name: REQUEUE_QUEUE, prefix: sharedQueuePrefix(REQUEUE_QUEUE) },
+    async (job, token) => endOwn(await workOn(deps, job, stopping.signal), job, token),
     {
-      connection: deps.redis,
-      prefix: sharedQueuePrefix(REQUEUE_QUEUE),
       concurrency: CONCURRENCY,
       // One whose worker died is taken up by another within 5 s. That a worker loses its lock in a moment of stillness
       // harms nothing: two may work on one job.
@@ -58,14 +58,14 @@ export function startRequeues(deps: RequeueDeps) {
       removeOnComplete: { age: DAY_SECONDS, count: 1_000, limit: 100 },
       removeOnFail: { age: 7 * DAY_SECONDS, count: 1_000, limit: 100 },
     },
+    (error) => deps.log.debug({ err: error }, 'requeues.error'),
   )
-  worker.on('error', (error) => deps.log.debug({ err: error }, 'requeues.error'))
   worker.on('failed', (job, error) => deps.log.error({ job: job?.id, err: error }, 'requeue.failed'))
   return {
     /** Jobs go on elsewhere after the page they are at; waits for that at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {
       stopping.abort()
-      await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await closeWorker(worker, limitMs)
     },
   }
 }
@@ -78,38 +78,46 @@ async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promis
     const asked = await findRequeueJob(deps.redis, id)
     // Done before, or so old that it is not kept any more.
     if (asked === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
-    await setRequeueState(deps.redis, id, 'running', Date.now())
-    for (const lane of asked.order.lanes) {
-      if (!(await workOnLane(deps, lane, id, asked, stopped))) return { kind: 'waits', ms: 1 }
-    }
-    await setRequeueState(deps.redis, id, 'done', Date.now())
+    if (asked.state === 'waiting') await setRequeueState(deps.redis, id, 'running', Date.now())
+    if (!(await takeTurn(deps, id, asked, stopped))) return { kind: 'waits', ms: 1 }
+    await endJob(deps, id, asked, 'done')
     deps.log.info({ job: id, ...(await totalOf(deps.redis, id, asked)) }, 'requeue.done')
     return { kind: 'done' }
   } catch (error) {
     if (isRedisAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
     deps.log.error({ job: id, err: error }, 'requeue.broken')
-    await setRequeueState(deps.redis, id, 'failed', Date.now())
+    await endJob(deps, id, await findRequeueJob(deps.redis, id).catch(() => undefined), 'failed')
     return { kind: 'unusable', reason: 'it could not go on; the log of the worker has the cause' }
   }
 }
 
-/** False when the process is being stopped before the lane is done. */
-async function workOnLane(
-  deps: RequeueDeps,
-  lane: number,
+/** What is open is known to the account's record as well; dying between the two is mended there. */
+async function endJob(
+  { redis }: RequeueDeps,
   id: string,
-  { order }: RequeueJob,
-  stopped: AbortSignal,
-): Promise<boolean> {
-  for (;;) {
-    // Read each time: should two workers be at it, each goes on from where the other has come to.
-    const { cursor: from } = await progressOf(deps.redis, lane, id)
-    if (from === END) return true
-    if (stopped.aborted) return false
-    const page = await readPage(deps, lane, order, from === '' ? beginning(order) : readCursor(from))
-    const counts = await workOnPage(deps, lane, id, order.untilMs, page)
-    await advance(deps.redis, lane, id, { from, to: page.next ? writeCursor(page.next) : END, counts })
+  job: RequeueJob | undefined,
+  state: 'done' | 'failed',
+): Promise<void> {
+  await setRequeueState(redis, id, state, Date.now())
+  if (job !== undefined) await closeRequeue(redis, job.account, id)
+}
+
+/** Works on one page; empty ones are passed over. True once all lanes are done. */
+async function takeTurn(deps: RequeueDeps, id: string, { order }: RequeueJob, stopped: AbortSignal): Promise<boolean> {
+  // Read each time: should two workers be at it, each goes on from where the other has come to.
+  const cursors = await Promise.all(order.lanes.map(async (lane) => (await progressOf(deps.redis, lane, id)).cursor))
+  for (const [i, lane] of order.lanes.entries()) {
+    for (let from = cursors[i] ?? ''; from !== END; ) {
+      if (stopped.aborted) return false
+      const page = await readPage(deps, lane, order, from === '' ? beginning(order) : readCursor(from))
+      const counts = await workOnPage(deps, lane, id, order.untilMs, page)
+      const to = page.next ? writeCursor(page.next) : END
+      await advance(deps.redis, lane, id, { from, to, counts })
+      if (page.length > 0) return false
+      from = to
+    }
   }
+  return true
 }
 
 async function workOnPage(deps: RequeueDeps, lane: number, id: string, untilMs: number, page: Page) {

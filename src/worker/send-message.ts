@@ -20,8 +20,9 @@ import { type MessageId, newAttemptId, parseMessageId } from '../messages/messag
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { paceOf } from '../messages/pace.ts'
 import { conclude } from '../messages/store/conclude.ts'
+import { newMessageOf } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
-import { claim, giveEvidence, loseAttempt, newMessageOf, proveUnsent, putOff } from '../messages/store/steps.ts'
+import { claim, markNotSent, markUnconfirmed, putOff, recordStatus } from '../messages/store/steps.ts'
 import type { Redis } from '../redis/connect.ts'
 import { BrokenRecordError } from '../redis/corrupt-record.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
@@ -99,17 +100,14 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   if (slot) deps.clock.heard(claimAskedAt, slot.nowMs, performance.now())
 
   // Send, in its slot.
-  const mayLeave = await departure(deps, id.lane, { slot, pace, until: claimAskedAt + CLAIM_GOOD_FOR_MS })
-  const startedAt = performance.now()
-  const outcome: Outcome = mayLeave
-    ? outcomeOf(
-        await entry.provider.send(
-          entry.providerSender,
-          { id: job.id ?? '', attempt, to, content, campaign },
-          deps.config.sendTimeoutMs,
-        ),
-      )
-    : tooLate
+  const request = { id: job.id ?? '', attempt, to, content, campaign }
+  let startedAt = performance.now()
+  const until = claimAskedAt + CLAIM_GOOD_FOR_MS
+  const called = await departure(deps, id.lane, { slot, pace, until }, (leaveBy) => {
+    startedAt = performance.now()
+    return entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, leaveBy)
+  })
+  const outcome: Outcome = called ? outcomeOf(called) : tooLate
 
   // Settle, then say what becomes of the job.
   const end = await settle(deps, id, { attempt, to }, entry, outcome)
@@ -164,7 +162,7 @@ async function settle(
   switch (outcome.kind) {
     case 'sent': {
       const firstPollMs = entry.provider.poll ? FIRST_POLL_MS : undefined
-      await giveEvidence(redis, id, attempt, 'sent', { providerId: outcome.providerId, firstPollMs })
+      await recordStatus(redis, id, attempt, 'sent', { providerId: outcome.providerId, firstPollMs })
       if (entry.provider.poll) deps.followByPolling(id.lane)
       // The entry was read before the claim, so this message left after the sender was blocked.
       const { blocked_at, sent_after_block } = entry.sender
@@ -172,13 +170,13 @@ async function settle(
       return { kind: 'done' }
     }
     case 'failed':
-      await giveEvidence(redis, id, attempt, 'failed', { problem: outcome.problem })
+      await recordStatus(redis, id, attempt, 'failed', { problem: outcome.problem })
       return { kind: 'done' }
 
     case 'lane_waits': {
       const ms = deps.trouble.waitMs(id.lane, outcome)
       const rest = { of: 'lane', ms } as const
-      await proveUnsent(redis, id, attempt, {
+      await markNotSent(redis, id, attempt, {
         counts: false,
         maxTries: config.maxTries,
         problem: outcome.problem,
@@ -188,7 +186,7 @@ async function settle(
     }
     case 'message_waits': {
       const how = { counts: true, maxTries: config.maxTries, problem: outcome.problem }
-      const result = await proveUnsent(redis, id, attempt, how)
+      const result = await markNotSent(redis, id, attempt, how)
       if (result.verdict !== 'done' || result.state !== 'queued') return { kind: 'done' }
       const tries = (await readMessage(redis, id))?.tries ?? 1
       return waits(deps, id, outcome.retryAfterMs ?? messageBackoffMs(tries, Math.random()))
@@ -196,23 +194,23 @@ async function settle(
     case 'recipient_waits': {
       const rest = { of: 'recipient', to, leastMs: outcome.leastMs } as const
       const how = { counts: false, maxTries: config.maxTries, problem: outcome.problem, rest }
-      const result = await proveUnsent(redis, id, attempt, how)
+      const result = await markNotSent(redis, id, attempt, how)
       // Without an answer to that it was settled before, and the next claim finds the rest.
       return waits(deps, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
     }
     case 'sender_blocked':
       if (await isOneMessageAlone(redis, id, outcome.problem.code)) {
-        await giveEvidence(redis, id, attempt, 'failed', { problem: outcome.problem })
+        await recordStatus(redis, id, attempt, 'failed', { problem: outcome.problem })
         return { kind: 'done' }
       }
-      await proveUnsent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
+      await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
       await blockSender(deps, id.lane, outcome.problem)
       // Behind the others: should it be this message that the chat product refuses, they are sent when the lane resumes.
       return { kind: 'waits', ms: 1_000 }
 
     case 'unconfirmed': {
       const waitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
-      await loseAttempt(redis, id, attempt, { problem: outcome.problem, waitMs })
+      await markUnconfirmed(redis, id, attempt, { problem: outcome.problem, waitMs })
       if (outcome.blocksSender) await blockSender(deps, id.lane, outcome.problem)
       const ms = deps.trouble.unprovenMs(id.lane, outcome.problem)
       if (ms === 0) return { kind: 'done' }

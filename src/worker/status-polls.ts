@@ -5,14 +5,14 @@
 // Where the process may die, and what happens then:
 // - while it polls: BullMQ gives the job to another worker within 15 s; what was being asked about is due again by then.
 // - between the end of the job and adding it again: the sweep notices that polls are late.
-import { Worker } from 'bullmq'
 import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } from '../jobs/poll-status.ts'
 import { FIRST_POLL_MS } from '../messages/backoff.ts'
 import { pollsRestMs, untilNextPollMs } from '../messages/store/status-polls.ts'
-import { isRedisAway } from '../redis/errors.ts'
-import { sharedDelayedKey, sharedQueuePrefix } from '../redis/keys.ts'
+import { delayedUntil, sharedDelayedKey } from '../redis/bullmq-layout.ts'
+import { hasJobMovedOn } from '../redis/errors.ts'
+import { sharedQueuePrefix } from '../redis/keys.ts'
 import { openQueue } from '../redis/open-queue.ts'
-import { endJob } from './bullmq.ts'
+import { endJob, openWorker } from './bullmq.ts'
 import { createLanePoller, LANES_AT_ONCE } from './poll-lane.ts'
 import type { PollDeps } from './poll-message.ts'
 
@@ -26,24 +26,23 @@ export function startStatusPolls(deps: PollDeps) {
   const prefix = sharedQueuePrefix(POLL_QUEUE)
   const queue = openQueue<PollPayload>(redis, POLL_QUEUE, prefix)
   const poller = createLanePoller(deps)
-  const worker = new Worker(
-    POLL_QUEUE,
+  const worker = openWorker(
+    redis,
+    { name: POLL_QUEUE, prefix },
     async (job, token) => {
       const payload = pollPayloadSchema.safeParse(job.data)
       if (payload.success) await poller.poll(payload.data.lane)
       return endJob(payload.success ? DONE : UNUSABLE, job, token, queue)
     },
     {
-      connection: redis,
-      prefix,
       concurrency: LANES_AT_ONCE,
       lockDuration: 10_000,
       stalledInterval: 5_000,
       // A worker that dies again and again was more likely killed from outside; the sweep would add the job again.
       maxStalledCount: 5,
     },
+    (error) => log.debug({ err: error }, 'polls.error'),
   )
-  worker.on('error', (error) => log.debug({ err: error }, 'polls.error'))
   worker.on('failed', (job, error) => log.error({ job: job?.id, reason: error.message }, 'poll.set_aside'))
   // Only now that the job is gone can it be added again. What is sent meanwhile adds it as well.
   worker.on('completed', (job) => {
@@ -80,12 +79,10 @@ export function startStatusPolls(deps: PollDeps) {
       pollsRestMs(redis, lane),
       redis.zscore(sharedDelayedKey(POLL_QUEUE), id),
     ])
-    const comesAt = Number(heldBack) / 4_096
-    if (heldBack === null || comesAt <= Date.now() + Math.max(inMs, restMs) + LATE_MS) return
+    if (heldBack === null || delayedUntil(heldBack) <= Date.now() + Math.max(inMs, restMs) + LATE_MS) return
     const job = await queue.getJob(id)
     await job?.promote().catch((error: unknown) => {
-      // Somebody else was faster.
-      if (isRedisAway(error)) throw error
+      if (!hasJobMovedOn(error)) throw error
     })
   }
 

@@ -17,13 +17,15 @@ import {
 import type { Log } from '../log.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { deadLetter, workerLost } from '../messages/outcome.ts'
-import { type MessageRecord, readMessage } from '../messages/store/records.ts'
-import { decide, giveUp, keepRecord, loseAttempt } from '../messages/store/steps.ts'
+import type { MessageRecord } from '../messages/store/record-format.ts'
+import { readMessage } from '../messages/store/records.ts'
+import { giveUp, keepRecord, markUnconfirmed, resolveUnconfirmed } from '../messages/store/steps.ts'
+import { JOB, laneJobKey, laneJobLockKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
-import { campaignKey, laneJobKey, laneJobLockKey, laneQueue } from '../redis/keys.ts'
+import { campaignKey } from '../redis/keys.ts'
 import { inParallel } from './in-parallel.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 
@@ -118,11 +120,11 @@ async function lookAt(deps: DecideDeps, entry: DirectoryEntry | undefined, id: M
   }
   if (record?.state === 'sending' && look.list === 'in_doubt') {
     const waitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
-    await loseAttempt(deps.redis, id, record.attempt, { problem: workerLost, waitMs })
+    await markUnconfirmed(deps.redis, id, record.attempt, { problem: workerLost, waitMs })
     return
   }
   if (record?.state === 'unconfirmed' && look.list === 'in_doubt') {
-    const result = await decide(deps.redis, id, entry.repeat[record.class], deps.config.maxTries)
+    const result = await resolveUnconfirmed(deps.redis, id, entry.repeat[record.class], deps.config.maxTries)
     const state = 'state' in result ? result.state : result.verdict
     deps.log.info({ message: messageId(id.lane, id.ulid), state }, 'unconfirmed.decided')
     if (state === 'queued') await ensureJob(deps, id, await readMessage(deps.redis, id), look)
@@ -144,10 +146,9 @@ async function ensureJob(
   { nowMs, backlogMs }: Look,
 ): Promise<void> {
   const name = messageId(id.lane, id.ulid)
-  const queue = laneQueue(id.lane)
   const [isLocked, [data, reason]] = await Promise.all([
-    deps.redis.exists(laneJobLockKey(id.lane, queue, name)),
-    deps.redis.hmget(laneJobKey(id.lane, queue, name), 'data', 'failedReason'),
+    deps.redis.exists(laneJobLockKey(id.lane, name)),
+    deps.redis.hmget(laneJobKey(id.lane, name), JOB.data, JOB.failedReason),
   ])
   const isThere = data !== null && data !== undefined
   const backlogWaitMs = isThere && isLocked === 0 ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0

@@ -7,7 +7,8 @@ import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { sendPayloadSchema } from '../../src/jobs/send.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { bodyDigest, rememberKey } from '../../src/messages/store/idempotency.ts'
-import { laneJobKey, laneQueue, templatesKey } from '../../src/redis/keys.ts'
+import { laneJobKey } from '../../src/redis/bullmq-layout.ts'
+import { templatesKey } from '../../src/redis/keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { audioBody, buttonsBody, imageBody, listBody } from '../support/example-messages.ts'
 import { flashSale, invoice, orderUpdate, plainHello } from '../support/example-templates.ts'
@@ -44,7 +45,7 @@ function refusal(answer: { status: number; body: unknown }) {
 async function payloadOf(name: string) {
   const id = parseMessageId(name)
   if (!id) throw new Error(`no id: ${name}`)
-  const data = await service.redis.hget(laneJobKey(id.lane, laneQueue(id.lane), name), 'data')
+  const data = await service.redis.hget(laneJobKey(id.lane, name), 'data')
   return sendPayloadSchema.parse(JSON.parse(data ?? 'null'))
 }
 
@@ -300,9 +301,7 @@ describe('valid_until', () => {
       expect(await infoOf(service, tenant, id)).toMatchObject({ status: 'failed' })
     }
     // Its job is done, so it stands in its record now.
-    const left = await Promise.all(
-      ids.map((id) => service.redis.exists(laneJobKey(tenant.partnerLane, laneQueue(tenant.partnerLane), id))),
-    )
+    const left = await Promise.all(ids.map((id) => service.redis.exists(laneJobKey(tenant.partnerLane, id))))
     expect(left).toEqual([0, 0, 0, 0, 0])
     expect((await readLedger(service.simulator.url)).filter((line) => line.to === to)).toEqual([])
     await service.stopWorker()

@@ -6,7 +6,7 @@ import { importTemplate } from '../../src/accounts/store/templates.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
-import { laneJobKey, laneQueue } from '../../src/redis/keys.ts'
+import { laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { errorOf } from '../support/api-error.ts'
 import { imageBody, templateBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -67,7 +67,7 @@ const jobsOf = async (lane: number) => Object.values(await lanes.counts(lane)).r
 async function dataOf(id: string) {
   const parsed = parseMessageId(id)
   if (!parsed) throw new Error(`no message id: ${id}`)
-  return service.redis.hget(laneJobKey(parsed.lane, laneQueue(parsed.lane), id), 'data')
+  return service.redis.hget(laneJobKey(parsed.lane, id), 'data')
 }
 
 describe('a batch', () => {

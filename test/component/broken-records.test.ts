@@ -16,6 +16,7 @@ import { createFolder } from '../../src/gallery/store/folders.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { startProducer } from '../../src/producer/main.ts'
+import { laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import {
   accountKey,
   contactKeys,
@@ -23,8 +24,6 @@ import {
   credentialsOfAccountKey,
   galleryKeys,
   inboundKey,
-  laneJobKey,
-  laneQueue,
   messageKey,
   rootKeys,
   senderKey,
@@ -118,7 +117,7 @@ const cases: Readonly<Record<string, (owner: Owner) => Promise<Inspected>>> = {
     const id = parseMessageId(await sentBy(owner))
     if (!id) throw new Error('no id')
     const name = `msg_${id.lane}_${id.ulid}`
-    await service.redis.hset(laneJobKey(id.lane, laneQueue(id.lane), name), 'data', `{"x":"${SECRET_TEXT}"}`)
+    await service.redis.hset(laneJobKey(id.lane, name), 'data', `{"x":"${SECRET_TEXT}"}`)
     return lookUp(owner, name)
   },
   'a message that was claimed, on its info': async (owner) => {

@@ -12,7 +12,13 @@ import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { workerLost } from '../../src/messages/outcome.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { claim, decide, giveEvidence, loseAttempt, proveUnsent } from '../../src/messages/store/steps.ts'
+import {
+  claim,
+  markNotSent,
+  markUnconfirmed,
+  recordStatus,
+  resolveUnconfirmed,
+} from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { campaignCountsKey, campaignKey, queuedAgainKey } from '../../src/redis/keys.ts'
@@ -98,7 +104,7 @@ describe('a claim', () => {
     const campaign = await campaignIn('check', 'pass', 'start')
     const id = newId()
     await claim(redis, id, 'A1', message(campaign.number), times)
-    await proveUnsent(redis, id, 'A1', { counts: false, maxTries: 8, problem })
+    await markNotSent(redis, id, 'A1', { counts: false, maxTries: 8, problem })
     await moveCampaign(redis, campaign, 'pause', KEEP_MS)
     expect(await claim(redis, id, 'A2', message(campaign.number), times)).toEqual({
       verdict: 'stopped',
@@ -117,7 +123,7 @@ describe('a claim', () => {
     const campaign = await campaignIn('check', 'pass', 'start')
     const id = newId()
     await claim(redis, id, 'A1', message(campaign.number), times)
-    await giveEvidence(redis, id, 'A1', 'failed', { problem })
+    await recordStatus(redis, id, 'A1', 'failed', { problem })
     await moveCampaign(redis, campaign, 'finish', KEEP_MS)
     // Nearly over: what becomes of the message must still be counted.
     const keys = [campaignKey(LANE, campaign.number), campaignCountsKey(LANE, campaign.number)]
@@ -133,7 +139,7 @@ describe('messages that wait for another try', () => {
     const campaign = await campaignIn('check', 'pass', 'start')
     const id = newId()
     await claim(redis, id, 'A1', message(campaign.number), times)
-    await proveUnsent(redis, id, 'A1', { counts: false, maxTries: 8, problem })
+    await markNotSent(redis, id, 'A1', { counts: false, maxTries: 8, problem })
     const found = await findCampaign(redis, campaign)
     if (!found) throw new Error('no campaign')
     return { campaign: found, id }
@@ -180,13 +186,13 @@ test('the counts are what the records say, also of those lost with a worker, wha
         const id = ids[which] ?? newId()
         const expired = { validUntil: Date.now() + (flag ? 60_000 : -1) }
         if (kind === 'claim') await claim(redis, id, attempt, message(campaign.number, expired), times)
-        else if (kind === 'unsent') await proveUnsent(redis, id, attempt, { counts: flag, maxTries: 2, problem })
-        else if (kind === 'unanswered') await loseAttempt(redis, id, attempt, { problem, waitMs: 0 })
-        else if (kind === 'lost') await loseAttempt(redis, id, attempt, { problem: workerLost, waitMs: 0 })
-        else if (kind === 'decide') await decide(redis, id, flag ? 'once' : 'never', 2)
+        else if (kind === 'unsent') await markNotSent(redis, id, attempt, { counts: flag, maxTries: 2, problem })
+        else if (kind === 'unanswered') await markUnconfirmed(redis, id, attempt, { problem, waitMs: 0 })
+        else if (kind === 'lost') await markUnconfirmed(redis, id, attempt, { problem: workerLost, waitMs: 0 })
+        else if (kind === 'decide') await resolveUnconfirmed(redis, id, flag ? 'once' : 'never', 2)
         else if (kind === 'cancel') await cancelStep(redis, id, KEEP_MS)
         else if (kind === 'requeue') await requeueStep(redis, id, again())
-        else await giveEvidence(redis, id, attempt, kind)
+        else await recordStatus(redis, id, attempt, kind)
       }
       const tally: Record<string, number> = {}
       let lost = 0
@@ -215,25 +221,25 @@ describe('of the unknown ones, those that a worker died with', () => {
 
   test('are counted by themselves, until it is known what became of them', async () => {
     const { campaign, id, lost } = await begun()
-    await loseAttempt(redis, id, 'A1', { problem: workerLost, waitMs: 0 })
+    await markUnconfirmed(redis, id, 'A1', { problem: workerLost, waitMs: 0 })
     expect(await lost()).toBe(0)
-    await decide(redis, id, 'never', 1)
+    await resolveUnconfirmed(redis, id, 'never', 1)
     expect([await lost(), await readCounts(redis, campaign)]).toEqual([1, { unknown: 1 }])
-    await giveEvidence(redis, id, 'A1', 'delivered')
+    await recordStatus(redis, id, 'A1', 'delivered')
     expect(await lost()).toBe(0)
   })
 
   test('are also those that another worker found in its hand', async () => {
     const { campaign, id, lost } = await begun()
     expect(await claim(redis, id, 'A2', message(campaign.number), times)).toMatchObject({ verdict: 'held' })
-    await decide(redis, id, 'never', 1)
+    await resolveUnconfirmed(redis, id, 'never', 1)
     expect([await lost(), (await readMessage(redis, id))?.problem]).toEqual([1, workerLost])
   })
 
   test('are not those that the provider left without an answer', async () => {
     const { campaign, id, lost } = await begun()
-    await loseAttempt(redis, id, 'A1', { problem, waitMs: 0 })
-    await decide(redis, id, 'never', 1)
+    await markUnconfirmed(redis, id, 'A1', { problem, waitMs: 0 })
+    await resolveUnconfirmed(redis, id, 'never', 1)
     expect([await lost(), await readCounts(redis, campaign)]).toEqual([0, { unknown: 1 }])
   })
 })

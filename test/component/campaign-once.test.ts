@@ -2,9 +2,9 @@
 // dies; and asking for what is so already is no error. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { connectLaneway, type Laneway } from '../../packages/client/src/index.ts'
+import { openIntakeQueue } from '../../packages/client/src/redis.ts'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
-import { connectLaneway, type Laneway } from '../../src/client/index.ts'
-import { openIntakeQueue } from '../../src/client/intake-queue.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { campaignKey, campaignsOfAccountKey } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
@@ -213,7 +213,7 @@ test('a campaign is stored as it was read: known fields only, in the spelling th
 })
 
 test('a job with a field that nobody knows is refused, in its own data as in its message and its campaign', async () => {
-  const queue = openIntakeQueue(service.redis)
+  const queue = await openIntakeQueue(service.server.url)
   const message = { to: '+447700900123', recipient_type: 'individual', messaging_product: 'chatapp', type: 'audio' }
   const audio = { link: 'https://files.example/a.ogg' }
   const jobs = [

@@ -6,7 +6,7 @@ import type { SendPayload } from '../../src/jobs/send.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { claim, decide, giveEvidence, loseAttempt } from '../../src/messages/store/steps.ts'
+import { claim, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { runCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -106,8 +106,8 @@ test('a message that waits is shown from its job', async () => {
 test('a delivered message is told as a story, oldest first, with what each step took', async () => {
   const { id, text } = newId(2_000)
   await claimed(id, 'AAAAAA')
-  await giveEvidence(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.X' })
-  await giveEvidence(redis, id, 'AAAAAA', 'delivered')
+  await recordStatus(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.X' })
+  await recordStatus(redis, id, 'AAAAAA', 'delivered')
   const shown = await document(text)
   expect(shown).toMatchObject({ state: 'delivered', campaign_id: 'spring', class: 'campaign', provider_id: 'wamid.X' })
   expect(shown.history.map(({ event }: { event: string }) => event)).toEqual([
@@ -131,12 +131,12 @@ test('a delivered message is told as a story, oldest first, with what each step 
 test('a message that may have been sent twice says so, and why', async () => {
   const { id, text } = newId()
   await claimed(id, 'BBBBBB')
-  await loseAttempt(redis, id, 'BBBBBB', { problem: { code: 'timeout', sentence: 'No answer came.' }, waitMs: 0 })
+  await markUnconfirmed(redis, id, 'BBBBBB', { problem: { code: 'timeout', sentence: 'No answer came.' }, waitMs: 0 })
   expect(await document(text)).toMatchObject({
     state: 'unconfirmed',
     problem: { code: 'timeout', sentence: 'No answer came.' },
   })
-  await decide(redis, id, 'once', 5)
+  await resolveUnconfirmed(redis, id, 'once', 5)
   expect(await document(text)).toMatchObject({ state: 'queued', possible_duplicate: true })
   expect((await show(text)).stdout).toContain('State        queued, possible duplicate\n')
 })

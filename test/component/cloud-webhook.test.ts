@@ -5,9 +5,10 @@ import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { secretKeyOf } from '../../src/accounts/secret-key.ts'
 import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
-import { type MessageRecord, readMessage } from '../../src/messages/store/records.ts'
-import { claim, decide, giveEvidence, loseAttempt } from '../../src/messages/store/steps.ts'
-import { cloudWebhookRoutes } from '../../src/producer/routes/cloud-webhook.ts'
+import type { MessageRecord } from '../../src/messages/store/record-format.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { claim, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
+import { webhookRoutes } from '../../src/producer/handlers/cloud-webhook.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { inboundKey, messageKey } from '../../src/redis/keys.ts'
 import { silentLog, startApp } from '../support/app.ts'
@@ -117,7 +118,7 @@ describe('the handshake', () => {
     const config = { ...service.config, cloudApi: { appSecret: undefined, verifyToken: undefined } }
     const app = await startApp(
       service.redis,
-      cloudWebhookRoutes({ redis: service.redis, config, log: silentLog, opaqueIds }),
+      webhookRoutes({ redis: service.redis, config, log: silentLog, opaqueIds }),
     )
     try {
       expect((await ask(good, app.url)).status).toBe(403)
@@ -216,8 +217,11 @@ describe('a report', () => {
 
   test('corrects a message that was taken for unknown', async () => {
     const sent = await claimed()
-    await loseAttempt(service.redis, sent.id, 'AAAAAA', { problem: { code: 'reset', sentence: 'Lost.' }, waitMs: 0 })
-    await decide(service.redis, sent.id, 'never', 1)
+    await markUnconfirmed(service.redis, sent.id, 'AAAAAA', {
+      problem: { code: 'reset', sentence: 'Lost.' },
+      waitMs: 0,
+    })
+    await resolveUnconfirmed(service.redis, sent.id, 'never', 1)
     expect((await deliveryOf(service, tenant, sent.name)).status).toBe('unknown')
     await post(webhook({ statuses: [status(sent, 'delivered')] }))
     expect(await deliveryOf(service, tenant, sent.name)).toEqual({ status: 'delivered', error_message: null })
@@ -358,6 +362,6 @@ describe('while Redis is away', () => {
 test('a report that overtakes our own answer is matched, and the answer does not undo it', async () => {
   const sent = await claimed('BBBBBB')
   await post(webhook({ statuses: [status(sent, 'read')] }))
-  await giveEvidence(service.redis, sent.id, 'BBBBBB', 'sent', { providerId: 'wamid.answer' })
+  await recordStatus(service.redis, sent.id, 'BBBBBB', 'sent', { providerId: 'wamid.answer' })
   expect(await readMessage(service.redis, sent.id)).toMatchObject({ state: 'read', providerId: 'wamid.answer' })
 })

@@ -7,7 +7,7 @@ import { MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
 import { SEND_JOB } from '../../src/jobs/send.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { laneQueue } from '../../src/redis/keys.ts'
+import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 

@@ -175,6 +175,23 @@ describe('with a worker', () => {
 })
 
 describe('without a worker', () => {
+  test('an account has at most 50 moves under way, and another one is not refused for it', async () => {
+    const server = await startRedis()
+    const redis = connectFailFast(server.url)
+    const moves = openMoves(redis)
+    await eventually(async () => redis.status === 'ready', 'Redis is there')
+    const move = (account: number, waitMs: number) =>
+      moves.run({ v: 1, account, move: newMoveId(Date.now()), file_ids: [1], folder_id: 1 }, waitMs)
+    const waiting = Array.from({ length: 50 }, () => move(1, 60_000))
+    await expect(move(1, 1)).rejects.toMatchObject({ status: 429, code: 'too_many_moves' })
+    expect(await move(2, 1)).toBeUndefined()
+    // Whoever waits is told that there is no outcome yet.
+    await moves.close()
+    await Promise.all(waiting)
+    redis.disconnect()
+    await server.stop()
+  })
+
   test('a producer that starts before Redis takes moves once Redis is there', async () => {
     const server = await startRedis()
     await server.kill9()

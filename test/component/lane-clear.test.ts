@@ -5,22 +5,16 @@ import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaign
 import { readCounts } from '../../src/campaigns/store/counts.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
-import { clearPage } from '../../src/lanes/clear.ts'
+import { clearPage, siftPage } from '../../src/lanes/clear.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { readStory } from '../../src/messages/history.ts'
 import { acceptedAtMs, messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { newMessageOf } from '../../src/messages/store/record-format.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { claim, newMessageOf, proveUnsent } from '../../src/messages/store/steps.ts'
+import { claim, markNotSent } from '../../src/messages/store/steps.ts'
+import { laneBacklogKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { redisNowMs } from '../../src/redis/heartbeats.ts'
-import {
-  endedBadlyKey,
-  laneBacklogKeys,
-  laneJobKey,
-  lanePrefix,
-  laneQueue,
-  messageKey,
-  openKey,
-} from '../../src/redis/keys.ts'
+import { inDoubtKey, laneClearedByKey, lanePrefix, messageKey, requeueableKey } from '../../src/redis/keys.ts'
 import { createClearing } from '../../src/worker/clear-lanes.ts'
 import { silentLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -94,7 +88,7 @@ describe('a fresh message', () => {
     await queued(lane, 1, { from: 9_001 })
     await queues.resume(lane)
     await eventually(() => arrived('491700009001'), 'the fresh message arrives', SOON_MS)
-    await eventually(async () => (await service.redis.zcard(endedBadlyKey(lane))) === 2_000, 'all have expired')
+    await eventually(async () => (await service.redis.zcard(requeueableKey(lane))) === 2_000, 'all have expired')
     for (const { ulid } of expired.filter((_, n) => n % 100 === 0)) {
       expect(await recordOf(lane, ulid)).toMatchObject({ state: 'expired', story: ['x'], attempt: '' })
     }
@@ -112,7 +106,7 @@ describe('a fresh message', () => {
 
 describe('a page', () => {
   const page = (lane: number, of: SendPayload['class'], kept = 0, by = 'test') =>
-    clearPage(service.redis, lane, of, { kept, by, retentionMs: KEEP_MS })
+    clearPage(service.redis, { lane, of, by }, { kept, retentionMs: KEEP_MS })
   beforeAll(() => service.stopWorker())
   let lanes = 50_000
   const newLane = () => (lanes += 1)
@@ -136,10 +130,10 @@ describe('a page', () => {
     )
     expect(one).toMatchObject({ s: 'x', k: 'audio', y: 't', p: JSON.stringify(cleared.payload) })
     expect({ ...one, p: '' }).toEqual({ ...other, p: '' })
-    expect(await service.redis.zrange(endedBadlyKey(lane), '0', '-1')).toEqual(
+    expect(await service.redis.zrange(requeueableKey(lane), '0', '-1')).toEqual(
       expect.arrayContaining([cleared.ulid, claimed.ulid]),
     )
-    expect(await service.redis.exists(laneJobKey(lane, laneQueue(lane), cleared.id))).toBe(0)
+    expect(await service.redis.exists(laneJobKey(lane, cleared.id))).toBe(0)
   })
 
   test('keeps what may be sent, in its order, with its job', async () => {
@@ -148,10 +142,10 @@ describe('a page', () => {
     const expired = await queued(lane, 30, { until: await pastMs(), from: 100 })
     const [last] = await queued(lane, 1, { from: 200 })
     expect(await page(lane, 'transactional')).toEqual({ seen: 32, expired: 30, stopped: 0 })
-    const { waiting } = laneBacklogKeys(lane, laneQueue(lane))
+    const { waiting } = laneBacklogKeys(lane)
     expect(await service.redis.lrange(waiting, 0, -1)).toEqual([last?.id, first?.id])
     expect(await page(lane, 'transactional')).toEqual({ seen: 2, expired: 0, stopped: 0 })
-    const jobs = await service.redis.keys(laneJobKey(lane, laneQueue(lane), 'msg_*'))
+    const jobs = await service.redis.keys(laneJobKey(lane, 'msg_*'))
     expect(jobs).toHaveLength(2)
     expect(expired).toHaveLength(30)
   })
@@ -178,13 +172,13 @@ describe('a page', () => {
     const [id, attempt] = [{ lane, ulid: message.ulid }, newAttemptId()]
     const times = { lostAfterMs: 1_000, evidenceWaitMs: 1_000, retentionMs: KEEP_MS }
     await claim(service.redis, id, attempt, newMessageOf(message.payload), times)
-    await proveUnsent(service.redis, id, attempt, { counts: false, maxTries: 3, problem: { code: '4', sentence: '' } })
+    await markNotSent(service.redis, id, attempt, { counts: false, maxTries: 3, problem: { code: '4', sentence: '' } })
     await moveCampaign(service.redis, campaign, 'cancel', KEEP_MS)
     expect(await page(lane, 'campaign')).toEqual({ seen: 1, expired: 0, stopped: 1 })
     expect(await recordOf(lane, message.ulid)).toMatchObject({ state: 'cancelled', story: ['c', 'u', 'k'] })
     expect(await readCounts(service.redis, campaign)).toEqual({ cancelled: 1 })
-    expect(await service.redis.zscore(openKey(lane), message.ulid)).toBeNull()
-    expect(await service.redis.zscore(endedBadlyKey(lane), message.ulid), 'a requeue counts it').not.toBeNull()
+    expect(await service.redis.zscore(inDoubtKey(lane), message.ulid)).toBeNull()
+    expect(await service.redis.zscore(requeueableKey(lane), message.ulid), 'a requeue counts it').not.toBeNull()
   })
 
   test('takes the jobs of messages off that were cancelled with their campaign', async () => {
@@ -201,7 +195,7 @@ describe('a page', () => {
     await queues.queueOf(lane).add('send', { v: 1, until: 1 }, { jobId: messageId(lane, newUlid(Date.now())) })
     await queues.queueOf(lane).add('send', { any: 'thing' }, { jobId: 'not-an-id' })
     expect(await page(lane, 'transactional')).toEqual({ seen: 2, expired: 0, stopped: 0 })
-    expect(await service.redis.llen(laneBacklogKeys(lane, laneQueue(lane)).waiting)).toBe(2)
+    expect(await service.redis.llen(laneBacklogKeys(lane).waiting)).toBe(2)
   })
 
   test('is left to whoever clears the lane already', async () => {
@@ -212,15 +206,70 @@ describe('a page', () => {
     expect(await page(lane, 'transactional', 0, 'one')).toMatchObject({ expired: 10 })
   })
 
-  test('of few that must not be sent among many that may is the last one', async () => {
+  test('among few that must not be sent and many that may is the last one', async () => {
     const lane = newLane()
-    await queued(lane, 5, { until: await pastMs() })
     await queued(lane, 520)
     await queued(lane, 50, { until: await pastMs() })
+    await queued(lane, 470)
+    const stale = await queued(lane, 5, { until: await pastMs() })
     const clearing = createClearing({ redis: service.redis, config: { retentionMs: KEEP_MS }, log: silentLog })
+    expect(await sift(lane, 'transactional', { kept: 0, most: 1 })).toEqual({ seen: 1, moved: 0 })
     clearing.begin(lane, 'transactional')
-    await eventually(async () => (await service.redis.zcard(endedBadlyKey(lane))) === 5, 'the first page is cleared')
+    // Nothing is moved of the first page, so that nothing is cleared.
+    await eventually(async () => (await service.redis.exists(laneClearedByKey(lane, 'transactional'))) === 0, 'it ends')
     clearing.stop()
-    expect(await service.redis.llen(laneBacklogKeys(lane, laneQueue(lane)).waiting)).toBe(570)
+    expect(await service.redis.llen(laneBacklogKeys(lane).waiting)).toBe(1_045)
+    expect(stale).toHaveLength(5)
   })
 })
+
+describe('sifting', () => {
+  beforeAll(() => service.stopWorker())
+
+  test('lets what may be sent go first, in its order, and removes nothing', async () => {
+    const lane = 60_001
+    const ids = (messages: { id: string }[]) => messages.map(({ id }) => id)
+    const first = ids(await queued(lane, 2, { until: await pastMs() }))
+    const fresh = ids(await queued(lane, 3, { from: 100 }))
+    const between = ids(await queued(lane, 2, { until: await pastMs(), from: 200 }))
+    const last = ids(await queued(lane, 2, { from: 300 }))
+    expect(await sift(lane, 'transactional', { kept: 0, most: 7 })).toEqual({ seen: 7, moved: 4 })
+    const { waiting } = laneBacklogKeys(lane)
+    const order = (await service.redis.lrange(waiting, 0, -1)).reverse()
+    expect(order).toEqual([...fresh, ...last, ...first, ...between])
+    expect(await sift(lane, 'transactional', { kept: 3, most: 4 })).toEqual({ seen: 4, moved: 2 })
+  })
+
+  test('lets what may be sent of campaigns go first, and what comes later too', async () => {
+    const lane = 60_002
+    const [cancelled, running] = [await campaignThat(lane, 'cancel'), await campaignThat(lane)]
+    const held = await queued(lane, 3, { class: 'campaign', run: cancelled.number })
+    const fresh = await queued(lane, 2, { class: 'campaign', run: running.number, from: 100 })
+    expect(await sift(lane, 'campaign', { kept: 0, most: 5 })).toEqual({ seen: 5, moved: 3 })
+    const later = await queued(lane, 2, { class: 'campaign', run: running.number, from: 200 })
+    const { prioritized } = laneBacklogKeys(lane)
+    const order = await service.redis.zrange(prioritized, 0, '-1')
+    expect(order.slice(0, 4)).toEqual([...fresh, ...later].map(({ id }) => id))
+    expect(new Set(order.slice(4))).toEqual(new Set(held.map(({ id }) => id)))
+    // What was moved is not looked at again.
+    expect(await sift(lane, 'campaign', { kept: 0, most: 10 })).toEqual({ seen: 4, moved: 0 })
+  })
+
+  test('leaves a job that cannot be read in its place', async () => {
+    const lane = 60_003
+    await queues.queueOf(lane).add('send', { any: 'thing' }, { jobId: 'not-an-id' })
+    await queued(lane, 1, { until: await pastMs() })
+    expect(await sift(lane, 'transactional', { kept: 0, most: 2 })).toEqual({ seen: 2, moved: 1 })
+    expect(await service.redis.lindex(laneBacklogKeys(lane).waiting, -1)).toBe('not-an-id')
+  })
+
+  test('is left to whoever clears the lane already', async () => {
+    const lane = 60_004
+    await queued(lane, 2, { until: await pastMs() })
+    expect(await sift(lane, 'transactional', { kept: 0, most: 1 }, 'one')).toEqual({ seen: 1, moved: 1 })
+    expect(await sift(lane, 'transactional', { kept: 0, most: 1 }, 'another')).toBeUndefined()
+  })
+})
+
+const sift = (lane: number, of: SendPayload['class'], how: { kept: number; most: number }, by = 'test') =>
+  siftPage(service.redis, { lane, of, by }, how)

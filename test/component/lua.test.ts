@@ -1,7 +1,11 @@
-// Pins: a script runs on a server that knows it, on one that has forgotten it, and never with shifted arguments.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+// Pins: a script runs on a server that knows it, on one that has forgotten it, and never under names that it does not have.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { defineScript } from '../../src/redis/lua.ts'
+import { defineScript, type Script } from '../../src/redis/lua.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
@@ -17,26 +21,78 @@ afterAll(async () => {
 })
 
 const tags = new URL('../../src/contacts/store/tags.ts', import.meta.url).href
-const createTag = defineScript(tags, 'contacts-create-tag', 2)
+const createTag = defineScript(tags, 'contacts-create-tag')
+
+const keysOf = (tag: string) => ({ names: 'names', tag })
+const vip = { folded: 'vip', id: '1', name: 'VIP' }
 
 test('a script runs, and runs again on a server that was restarted and knows no scripts', async () => {
-  expect(await createTag(redis, ['names', 'tag:1'], ['vip', 1, 'VIP'])).toBe('1')
-  expect(await createTag(redis, ['names', 'tag:2'], ['vip', 2, 'VIP'])).toBe('1')
+  expect(await createTag(redis, keysOf('tag:1'), vip)).toBe('1')
+  expect(await createTag(redis, keysOf('tag:2'), { ...vip, id: '2' })).toBe('1')
   await server.kill9()
   await server.restart()
   expect(await redis.hgetall('tag:1')).toEqual({ id: '1', name: 'VIP' })
-  expect(await createTag(redis, ['names', 'tag:3'], ['new', 3, 'New'])).toBe('3')
+  expect(await createTag(redis, keysOf('tag:3'), { folded: 'new', id: '3', name: 'New' })).toBe('3')
 })
 
-test('a wrong number of keys is refused before anything is sent', async () => {
-  await expect(createTag(redis, ['names'], ['a', 1, 'A'])).rejects.toThrow('takes 2 keys, got 1')
+test('a key or an argument that is missing or that the script does not know is refused before anything is sent', async () => {
+  const keys = keysOf('tag:9')
+  await expect(createTag(redis, { names: 'names' }, vip)).rejects.toThrow('is not given its key tag')
+  await expect(createTag(redis, { ...keys, tags: 'x' }, vip)).rejects.toThrow('takes no key tags')
+  await expect(createTag(redis, keys, { ...vip, name: undefined })).rejects.toThrow('is not given its argument name')
+  await expect(createTag(redis, keys, { ...vip, nmae: 'VIP' })).rejects.toThrow('takes no argument nmae')
+  expect(await redis.exists('tag:9')).toBe(0)
 })
 
 test('an error of the script itself is passed on', async () => {
   await redis.set('text', 'x')
-  await expect(createTag(redis, ['text', 'tag:4'], ['a', 4, 'A'])).rejects.toThrow('WRONGTYPE')
+  await expect(createTag(redis, { names: 'text', tag: 'tag:4' }, vip)).rejects.toThrow('WRONGTYPE')
 })
 
 test('a script that does not exist is noticed when it is named, not when it is run', () => {
-  expect(() => defineScript(import.meta.url, 'no-such-script', 0)).toThrow('ENOENT')
+  expect(() => defineScript(import.meta.url, 'no-such-script')).toThrow('ENOENT')
 })
+
+describe('a script of which the head and the code disagree is refused when it is loaded', () => {
+  const head =
+    '-- Keys:\n--   one  STRING\n--   two  STRING\n-- Arguments:\n--   ms\n--   why?  text\n--         goes on\n'
+  const keys = 'local one, two = unpack(KEYS)\n'
+  const args = 'local ms, why = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)\n'
+  const cases = [
+    ['keys in another order', `${head}local two, one = unpack(KEYS)\n${args}return { ms, why }`, 'the keys "two, one"'],
+    [
+      'arguments in another order',
+      `${head}${keys}${args.replace('ms, why', 'why, ms')}return { ms, why }`,
+      '"why, ms"',
+    ],
+    ['fewer arguments', `${head}${keys}${args.replace('1, 2', '1, 1')}return { ms, why }`, 'the arguments "ms, why"'],
+    ['an argument that nobody reads', `${head}${keys}${args}return ms -- not why`, 'does not read why'],
+    ['constants that nobody gives it', `${head}-- constants\n${keys}${args}return { ms, why }`, 'do not fit'],
+  ] as const
+  test.each(cases)('%s', async (_what, source, says) => {
+    expect(() => load(source)).toThrow(says)
+  })
+
+  test('while one of which they agree gets what it is given, of every kind', async () => {
+    const echo = load(`${head}${keys}${args}return { one, two, ms.a[2], tostring(ms.b), why or 'nothing' }`)
+    const ms = { a: ['x', 1_700_000_000_123], b: true }
+    expect(await echo(redis, { two: '2', one: '1' }, { ms })).toEqual(['1', '2', 1_700_000_000_123, 'true', 'nothing'])
+  })
+
+  test('and a name in its code that nobody declared is refused by Redis', async () => {
+    const mistyped = load(`${head}${keys}${args}return { ms, why, mss }`)
+    await expect(mistyped(redis, { one: '1', two: '2' }, { ms: 1, why: 'x' })).rejects.toThrow("'mss'")
+  })
+})
+
+/** A script of its own folder. */
+function load(source: string): Script {
+  const folder = mkdtempSync(join(tmpdir(), 'laneway-lua-'))
+  try {
+    mkdirSync(join(folder, 'scripts'))
+    writeFileSync(join(folder, 'scripts/some.lua'), source)
+    return defineScript(pathToFileURL(join(folder, 'some.ts')).href, 'some')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

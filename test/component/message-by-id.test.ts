@@ -7,7 +7,7 @@ import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { claim } from '../../src/messages/store/steps.ts'
-import { endedBadlyKey, messageKey } from '../../src/redis/keys.ts'
+import { messageKey, requeueableKey } from '../../src/redis/keys.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
@@ -127,7 +127,7 @@ describe('POST /messages/{id}/cancel', () => {
     const { lane, ulid } = partsOf(id)
     const ttl = await service.redis.pttl(messageKey(lane, ulid))
     expect(ttl).toBeGreaterThan(service.config.retentionMs - 60_000)
-    expect(await service.redis.zscore(endedBadlyKey(lane), ulid)).not.toBeNull()
+    expect(await service.redis.zscore(requeueableKey(lane), ulid)).not.toBeNull()
   })
 
   test('of a delayed message does the same', async () => {

@@ -1,13 +1,13 @@
 // Pins: what is wrong with one message that is polled is that message's alone, and none is polled without end. Real:
 // Redis, the poll jobs. Stood in for: the provider.
 import { pino } from 'pino'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { loggedError } from '../../src/log.ts'
 import { POLL_FOR_MS } from '../../src/messages/backoff.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { claim, giveEvidence } from '../../src/messages/store/steps.ts'
+import { claim, recordStatus } from '../../src/messages/store/steps.ts'
 import type { PollEnd } from '../../src/providers/provider.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
 import { messageKey, pollKey } from '../../src/redis/keys.ts'
@@ -15,7 +15,6 @@ import { type StatusPolls, startStatusPolls } from '../../src/worker/status-poll
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
 const HALF_AN_HOUR_MS = 1_800_000
 const SECRET_TEXT = 'the text that nobody may log'
 
@@ -85,7 +84,7 @@ async function sentMessages(howMany: number, ageMs = 5_000) {
       { ...message, validUntil: Date.now() + 60_000, campaign: undefined, run: undefined },
       times,
     )
-    await giveEvidence(redis, id, 'AAAAAA', 'sent', { providerId: `up-${id.ulid}`, firstPollMs: 1 })
+    await recordStatus(redis, id, 'AAAAAA', 'sent', { providerId: `up-${id.ulid}`, firstPollMs: 1 })
   }
   return ids
 }
@@ -95,7 +94,11 @@ type Id = Awaited<ReturnType<typeof sentMessages>>[number]
 const stateOf = async (id: Id) => (await readMessage(redis, id))?.state
 const nextPollIn = async (id: Id) => Number(await redis.zscore(pollKey(id.lane), id.ulid)) - Date.now()
 const areDelivered = (ids: readonly Id[]) =>
-  eventually(async () => (await Promise.all(ids.map(stateOf))).every((state) => state === 'delivered'), 'delivered')
+  eventually(
+    async () => (await Promise.all(ids.map(stateOf))).every((state) => state === 'delivered'),
+    'delivered',
+    15_000,
+  )
 
 const damages: [string, (id: Id) => Promise<void>][] = [
   ['a record that is broken', async (id) => void (await redis.hset(messageKey(id.lane, id.ulid), 'k', SECRET_TEXT))],

@@ -1,59 +1,48 @@
 // Pins: claims give out slots a gap apart, to what leaves and to nothing else, and a request that missed its slot gets
 // another one. Real: Redis. The clock is Redis' own, so that times are compared with room for a busy machine.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type MessageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
+import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/steps.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { redisNowMs } from '../../src/redis/heartbeats.ts'
-import { laneRestKey, laneSlotKey } from '../../src/redis/keys.ts'
+import { laneCooldownKey, laneSlotsKey } from '../../src/redis/keys.ts'
 import { departure } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 
 const HOUR = 3_600_000
 /** A lane so slow that the machine cannot blur it: a slot every half second, which may be claimed a minute ahead. */
 const SLOW: Pace = {
   gapUs: 500_000,
-  graceUs: 0,
+  closestUs: 500_000,
+  window: 1,
   aheadUs: { transactional: 60_000_000, campaign: 1_000_000 },
   lateMs: 50,
 }
 
-let server: TestRedis
 let redis: Redis
+let newLane: () => number
+let close: () => Promise<void>
 beforeAll(async () => {
-  server = await startRedis()
-  redis = connectPatient(server.url)
+  ;({ redis, newLane, close } = await startLaneRedis())
 })
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
-})
-
-let lanes = 0
-const newLane = () => (lanes += 1)
-const newId = (lane: number): MessageId => ({ lane, ulid: newUlid(Date.now()) })
-const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
+afterAll(() => close?.())
 
 async function claimOn(
   lane: number,
   more: { pace?: Pace; id?: MessageId; validMs?: number; class?: 'transactional' | 'campaign' } = {},
 ): Promise<ClaimResult> {
   const { pace = SLOW, id = newId(lane), validMs = HOUR, class: of = 'transactional' } = more
-  const about = {
-    to: '491700000001',
-    type: 'audio',
-    text: 'x',
-    class: of,
-    campaign: undefined,
-    run: undefined,
-  } as const
-  return claim(redis, id, newAttemptId(), { ...about, validUntil: (await redisNowMs(redis)) + validMs }, times, pace)
+  const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis)) + validMs }
+  return claim(redis, id, newAttemptId(), message, LONG_TIMES, pace)
 }
 
-async function slotOn(lane: number): Promise<Slot> {
-  const claimed = await claimOn(lane)
+const latest = (lane: number): Promise<string[]> => redis.lrange(laneSlotsKey(lane), 0, -1)
+
+async function slotOn(lane: number, pace = SLOW): Promise<Slot> {
+  const claimed = await claimOn(lane, { pace })
   if (!('slot' in claimed) || claimed.slot === undefined) throw new Error(`no slot: ${JSON.stringify(claimed)}`)
   return claimed.slot
 }
@@ -73,7 +62,7 @@ describe('a claim', () => {
   test('is refused when its slot is too far ahead, without a trace; a transactional message may claim it', async () => {
     const lane = newLane()
     for (let i = 0; i < 3; i += 1) await slotOn(lane)
-    const last = await redis.get(laneSlotKey(lane))
+    const last = await latest(lane)
     const id = newId(lane)
     const refused = await claimOn(lane, {
       id,
@@ -82,35 +71,35 @@ describe('a claim', () => {
     })
     expect(refused).toMatchObject({ verdict: 'too_early', state: 'queued' })
     if (refused.verdict === 'too_early') expect(refused.waitMs).toBeGreaterThan(0)
-    expect(await redis.get(laneSlotKey(lane))).toBe(last)
+    expect(await latest(lane)).toEqual(last)
     expect(await claimOn(lane, { id })).toMatchObject({ verdict: 'done', state: 'sending' })
   })
 
   test('of what does not leave uses no slot', async () => {
     const lane = newLane()
     await slotOn(lane)
-    const last = await redis.get(laneSlotKey(lane))
+    const last = await latest(lane)
     expect(await claimOn(lane, { validMs: -1 })).toEqual({ verdict: 'done', state: 'expired' })
     const waiting = newId(lane)
     await putOff(redis, waiting, HOUR)
     expect(await claimOn(lane, { id: waiting })).toMatchObject({ verdict: 'message_waits', state: 'queued' })
-    await redis.set(laneRestKey(lane), (await redisNowMs(redis)) + HOUR)
+    await redis.set(laneCooldownKey(lane), (await redisNowMs(redis)) + HOUR)
     expect(await claimOn(lane)).toMatchObject({ verdict: 'lane_rests' })
-    expect(await redis.get(laneSlotKey(lane))).toBe(last)
+    expect(await latest(lane)).toEqual(last)
   })
 
   test('goes on at once when the clock of Redis was set back', async () => {
     const lane = newLane()
-    await redis.set(laneSlotKey(lane), String(((await redisNowMs(redis)) + HOUR) * 1_000))
+    await redis.lpush(laneSlotsKey(lane), String(((await redisNowMs(redis)) + HOUR) * 1_000))
     const slot = await slotOn(lane)
     expect(slot.atMs).toBeLessThanOrEqual(slot.nowMs)
   })
 
   test('of a lane whose rate has changed goes by the new one', async () => {
     const lane = newLane()
-    const slow = { ...SLOW, gapUs: 60_000_000 }
+    const slow = { ...SLOW, gapUs: 60_000_000, closestUs: 60_000_000 }
     await claimOn(lane, { pace: slow })
-    const claimed = await claimOn(lane, { pace: { ...SLOW, gapUs: 1_000 } })
+    const claimed = await claimOn(lane, { pace: { ...SLOW, gapUs: 1_000, closestUs: 1_000 } })
     const slot = 'slot' in claimed ? claimed.slot : undefined
     expect((slot?.atMs ?? HOUR) - (slot?.nowMs ?? 0)).toBeLessThanOrEqual(1)
   })
@@ -118,7 +107,7 @@ describe('a claim', () => {
   test('leaves no state behind on a lane at rest', async () => {
     const lane = newLane()
     await slotOn(lane)
-    expect(await redis.pttl(laneSlotKey(lane))).toBeLessThanOrEqual(1_500)
+    expect(await redis.pttl(laneSlotsKey(lane))).toBeLessThanOrEqual(1_500)
   })
 })
 
@@ -137,14 +126,26 @@ describe('a request that missed its slot', () => {
     const [missed, , last] = [await slotOn(lane), await slotOn(lane), await slotOn(lane)]
     const again = await reserveSlot(redis, lane, missed, { pace: SLOW, mostAheadMs: 60_000 })
     expect((again?.atMs ?? 0) - last.atMs).toBeCloseTo(500, 0)
-    const before = await redis.get(laneSlotKey(lane))
+    const before = await latest(lane)
     expect(await reserveSlot(redis, lane, missed, { pace: SLOW, mostAheadMs: 10 })).toBeUndefined()
-    expect(await redis.get(laneSlotKey(lane))).toBe(before)
+    expect(await latest(lane)).toEqual(before)
+  })
+
+  test('leaves room for another one in its window', async () => {
+    const lane = newLane()
+    const pace = { ...SLOW, closestUs: 100_000, window: 4 }
+    const slots: Slot[] = []
+    for (let n = 0; n < 4; n += 1) slots.push(await slotOn(lane, pace))
+    const [, missed, , last] = slots
+    if (!missed || !last) throw new Error('no slots')
+    const again = await reserveSlot(redis, lane, missed, { pace, mostAheadMs: 60_000 })
+    expect(await latest(lane)).toEqual([again, last, slots[2], slots[0]].map((slot) => slot?.name))
   })
 })
 
 describe('a worker', () => {
-  const soon: Pace = { ...paceOf(80), gapUs: 100_000 }
+  const taken = { kind: 'accepted', providerId: '1' } as const
+  const soon: Pace = { ...paceOf(80), gapUs: 100_000, closestUs: 100_000 }
 
   async function claimsOf(lane: number, count: number) {
     const clock = createRedisClock()
@@ -167,8 +168,13 @@ describe('a worker', () => {
     await Promise.all(
       claims.map(async ({ slot }) => {
         const leavesAt = clock.ours(slot.atMs)
-        expect(await departure({ redis, clock }, lane, { slot, pace: { ...soon, lateMs: 5_000 }, until })).toBe(true)
-        expect(performance.now()).toBeGreaterThanOrEqual(leavesAt)
+        const pace = { ...soon, lateMs: 5_000 }
+        const ended = await departure({ redis, clock }, lane, { slot, pace, until }, async (leaveBy) => {
+          expect(performance.now()).toBeGreaterThanOrEqual(leavesAt)
+          expect(leaveBy).toBe(Math.min(leavesAt + 5_000, until))
+          return taken
+        })
+        expect(ended).toBe(taken)
       }),
     )
   })
@@ -179,8 +185,10 @@ describe('a worker', () => {
     const until = performance.now() + 60_000
     const left: number[] = []
     const leaving = claims.map(async ({ slot }) => {
-      expect(await departure({ redis, clock }, lane, { slot, pace: soon, until })).toBe(true)
-      left.push(performance.now())
+      await departure({ redis, clock }, lane, { slot, pace: soon, until }, async () => {
+        left.push(performance.now())
+        return taken
+      })
     })
     // The whole process stands still, as under SIGSTOP.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
@@ -194,6 +202,25 @@ describe('a worker', () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 1)
     const slot = claims[0]?.slot
-    expect(await departure({ redis, clock }, lane, { slot, pace: soon, until: performance.now() - 1 })).toBe(false)
+    const until = performance.now() - 1
+    const ended = departure({ redis, clock }, lane, { slot, pace: soon, until }, () =>
+      Promise.reject(new Error('sent')),
+    )
+    expect(await ended).toBeUndefined()
+  })
+
+  test('whose connection opens too late sends in another slot', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 2)
+    const slot = claims[0]?.slot
+    const asked: number[] = []
+    const until = performance.now() + 60_000
+    const ended = await departure({ redis, clock }, lane, { slot, pace: soon, until }, async (leaveBy) => {
+      asked.push(leaveBy)
+      return asked.length === 1 ? { kind: 'never_left', cause: MISSED_SLOT } : taken
+    })
+    expect(ended).toBe(taken)
+    // After the slot of the other claim.
+    expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThan(150)
   })
 })

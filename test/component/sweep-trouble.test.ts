@@ -5,7 +5,7 @@ import { markLane } from '../../src/lanes/due-lanes.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { claim } from '../../src/messages/store/steps.ts'
-import { messageKey, openKey } from '../../src/redis/keys.ts'
+import { inDoubtKey, messageKey } from '../../src/redis/keys.ts'
 import { type Service, startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -21,7 +21,7 @@ test('hundreds of broken records are put off, and the sound one behind them is l
   const broken = Array.from({ length: 250 }, () => newUlid(Date.now()))
   for (const ulid of broken) {
     await redis.hset(messageKey(lane, ulid), { s: 'c', k: 'broken' })
-    await redis.zadd(openKey(lane), Date.now() - 60_000, ulid)
+    await redis.zadd(inDoubtKey(lane), Date.now() - 60_000, ulid)
   }
   const id = { lane, ulid: newUlid(Date.now()) }
   const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
@@ -31,7 +31,7 @@ test('hundreds of broken records are put off, and the sound one behind them is l
   await markLane(redis, lane)
   await eventually(async () => (await readMessage(redis, id))?.state === 'unconfirmed', 'the sound one is looked at')
   const later = Date.now() + 20_000
-  const scores = () => Promise.all(broken.map((ulid) => redis.zscore(openKey(lane), ulid)))
+  const scores = () => Promise.all(broken.map((ulid) => redis.zscore(inDoubtKey(lane), ulid)))
   await eventually(async () => (await scores()).every((score) => Number(score) > later), 'all are put off')
   expect(await redis.exists(messageKey(lane, broken[0] ?? ''))).toBe(1)
 })

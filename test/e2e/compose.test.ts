@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { freePort } from '../../testbed/free-port.ts'
 import { becomes, sendImage } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
-import { nothingLeft, processesNaming, startProcess, takePort } from '../support/processes.ts'
+import { nothingLeft, processesNaming, startProcess } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
 
 const serviceSchema = z.object({
   command: z.array(z.string()),
@@ -36,12 +37,6 @@ afterEach(async () => {
   await nothingLeft(dir)
   rmSync(dir, { recursive: true, force: true })
 })
-
-async function freePort(): Promise<number> {
-  const taken = await takePort()
-  await taken.release()
-  return taken.port
-}
 
 /** A value as it is on this machine: defaults filled in, names of services and ports replaced. */
 function here(value: string): string {

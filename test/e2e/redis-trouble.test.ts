@@ -1,5 +1,5 @@
 // A Redis that is away, hangs or is full when a process starts or is told to stop. Real processes, real Redis servers.
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { connectPatient } from '../../src/redis/connect.ts'
 import { becomes, call, sendImage, statusOf } from '../support/calls.ts'
@@ -26,46 +26,39 @@ interface Rig {
   start: (part: Part, extra?: Record<string, string>) => TestProcess
   /** What a person would do with redis-cli; not while Redis is away. */
   configure: (setting: string, value: string) => Promise<void>
-  /** Redis neither answers nor goes away, until this is called again with SIGCONT. */
-  signal: (signal: 'SIGSTOP' | 'SIGCONT') => void
   close: () => Promise<void>
 }
 
-const rigs: Rig[] = []
-afterEach(async () => {
-  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
-})
+/** The cases mostly wait for a Redis that does not come back, so they run side by side, each on a Redis of its own. */
+function testOnRig(title: string, act: (rig: Rig) => Promise<void>): void {
+  test.concurrent(title, async () => {
+    const rig = await newRig()
+    try {
+      await act(rig)
+    } finally {
+      await rig.close()
+    }
+  })
+}
 
 async function newRig(): Promise<Rig> {
   const redis = await startRedis()
   const folder = newDataDir()
   const admin = connectPatient(redis.url)
-  const pid = Number(/process_id:(\d+)/.exec(await admin.info('server'))?.[1])
   admin.on('error', () => {})
   const env = { REDIS_URL: redis.url, LANEWAY_DATA_DIR: folder.dataDir, PORT: '0' }
-  const rig: Rig = {
+  return {
     redis,
     env,
     start: (part, extra = {}) => startProcess(process.execPath, ['scripts/run.mjs', part], { ...env, ...extra }),
     configure: async (setting, value) => void (await admin.config('SET', setting, value)),
-    signal: (signal) => void process.kill(pid, signal),
     async close() {
       // A test that failed may have left it hanging, and then it would not end either.
-      if (isAlive(pid)) process.kill(pid, 'SIGCONT')
+      redis.wake()
       admin.disconnect()
       await folder.remove()
       await redis.stop()
     },
-  }
-  rigs.push(rig)
-  return rig
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
   }
 }
 
@@ -105,31 +98,30 @@ const startSimulator = (rig: Rig) =>
 
 const TROUBLES = {
   'has died': (rig: Rig) => rig.redis.kill9(),
-  hangs: async (rig: Rig) => rig.signal('SIGSTOP'),
+  hangs: async (rig: Rig) => rig.redis.freeze(),
 }
 
-test.each([
+for (const [part, trouble] of [
   ['worker', 'has died'],
   ['worker', 'hangs'],
   ['producer', 'has died'],
   ['producer', 'hangs'],
-] as const)('a %s whose Redis %s stops in order and in time', async (part, trouble) => {
-  const rig = await newRig()
-  const process = rig.start(part)
-  await hasStarted(process)
-  await TROUBLES[trouble](rig)
-  const end = await stopped(process)
-  if (trouble === 'hangs') rig.signal('SIGCONT')
-  expect(end).toMatchObject({ code: 0, signal: null })
-  expect(end.ms).toBeLessThan(STOP_LIMIT_MS)
-  expect(process.stdout()).toContain(`"msg":"${part}.stopped"`)
-  expect(process.stderr()).toBe('')
-})
+] as const) {
+  testOnRig(`a ${part} whose Redis ${trouble} stops in order and in time`, async (rig) => {
+    const process = rig.start(part)
+    await hasStarted(process)
+    await TROUBLES[trouble](rig)
+    const end = await stopped(process)
+    if (trouble === 'hangs') rig.redis.wake()
+    expect(end).toMatchObject({ code: 0, signal: null })
+    expect(end.ms).toBeLessThan(STOP_LIMIT_MS)
+    expect(process.stdout()).toContain(`"msg":"${part}.stopped"`)
+    expect(process.stderr()).toBe('')
+  })
+}
 
-test.each(['worker', 'producer'] as const)(
-  'a %s that waits for its Redis since its start can be stopped',
-  async (part) => {
-    const rig = await newRig()
+for (const part of ['worker', 'producer'] as const) {
+  testOnRig(`a ${part} that waits for its Redis since its start can be stopped`, async (rig) => {
     await rig.redis.kill9()
     const process = rig.start(part)
     await eventually(async () => process.stdout().includes('redis.error'), 'it looks for Redis', 60_000)
@@ -137,57 +129,61 @@ test.each(['worker', 'producer'] as const)(
     expect(end).toMatchObject({ code: 0, signal: null })
     expect(end.ms).toBeLessThan(STOP_LIMIT_MS)
     expect(process.stderr()).toBe('')
+  })
+}
+
+testOnRig(
+  'a worker with a message in flight waits for its Redis as long as a stop may take, then leaves it to others',
+  async (rig) => {
+    const simulator = await addressOf(startSimulator(rig))
+    const url = await addressOf(rig.start('producer'))
+    const caller = { base_url: url, api_key: await account(rig, simulator) }
+    const worker = rig.start('worker')
+    await hasStarted(worker)
+    const id = await sendImage(caller, ANSWERS_AFTER_2_S)
+    await becomes(caller, id, 'sending')
+    await rig.redis.kill9()
+    const end = await stopped(worker)
+    expect(end).toMatchObject({ code: 0, signal: null })
+    expect(end.ms).toBeLessThan(STOP_LIMIT_MS)
+    expect(worker.stdout()).toMatch(/"messages":1,"msg":"stop\.left_in_hand"/)
+
+    await rig.redis.restart()
+    await eventually(async () => (await statusOf(caller, id)) === 'sending', 'Redis is back', 60_000)
+    rig.start('worker')
+    // It was sent, nobody wrote that down, and at_least_once sends it once more, flagged.
+    await becomes(caller, id, 'delivered')
   },
 )
 
-test('a worker with a message in flight waits for its Redis as long as a stop may take, then leaves it to others', async () => {
-  const rig = await newRig()
-  const simulator = await addressOf(startSimulator(rig))
-  const url = await addressOf(rig.start('producer'))
-  const caller = { base_url: url, api_key: await account(rig, simulator) }
-  const worker = rig.start('worker')
-  await hasStarted(worker)
-  const id = await sendImage(caller, ANSWERS_AFTER_2_S)
-  await becomes(caller, id, 'sending')
-  await rig.redis.kill9()
-  const end = await stopped(worker)
-  expect(end).toMatchObject({ code: 0, signal: null })
-  expect(end.ms).toBeLessThan(STOP_LIMIT_MS)
-  expect(worker.stdout()).toMatch(/"messages":1,"msg":"stop\.left_in_hand"/)
+testOnRig(
+  'on a full Redis worker and producer start, say so in one line, and work once there is memory',
+  async (rig) => {
+    const simulator = await addressOf(startSimulator(rig))
+    const key = await account(rig, simulator)
+    await rig.configure('maxmemory', '1mb')
+    const [producer, worker] = [rig.start('producer'), rig.start('worker')]
+    const url = await addressOf(producer)
+    await hasStarted(worker)
+    const caller = { base_url: url, api_key: key }
+    for (const part of [producer, worker]) {
+      expect(part.stdout().match(/"msg":"redis\.full"/g)).toHaveLength(1)
+      expect(part.stderr()).toBe('')
+    }
+    const refused = await call(`${url}/sendservicemessages/sendmessages`, {
+      api_key: key,
+      messaging_product: 'chatapp',
+      recipient_type: 'individual',
+      to: '+491700000001',
+      type: 'audio',
+      audio: { link: 'https://example.com/a.ogg' },
+    })
+    expect(refused.status).toBe(503)
 
-  await rig.redis.restart()
-  await eventually(async () => (await statusOf(caller, id)) === 'sending', 'Redis is back', 60_000)
-  rig.start('worker')
-  // It was sent, nobody wrote that down, and at_least_once sends it once more, flagged.
-  await becomes(caller, id, 'delivered')
-})
-
-test('on a full Redis worker and producer start, say so in one line, and work once there is memory', async () => {
-  const rig = await newRig()
-  const simulator = await addressOf(startSimulator(rig))
-  const key = await account(rig, simulator)
-  await rig.configure('maxmemory', '1mb')
-  const [producer, worker] = [rig.start('producer'), rig.start('worker')]
-  const url = await addressOf(producer)
-  await hasStarted(worker)
-  const caller = { base_url: url, api_key: key }
-  for (const part of [producer, worker]) {
-    expect(part.stdout().match(/"msg":"redis\.full"/g)).toHaveLength(1)
-    expect(part.stderr()).toBe('')
-  }
-  const refused = await call(`${url}/sendservicemessages/sendmessages`, {
-    api_key: key,
-    messaging_product: 'chatapp',
-    recipient_type: 'individual',
-    to: '+491700000001',
-    type: 'audio',
-    audio: { link: 'https://example.com/a.ogg' },
-  })
-  expect(refused.status).toBe(503)
-
-  await rig.configure('maxmemory', '0')
-  const id = await eventually(async () => sendImage(caller).catch(() => undefined), 'a message is taken', 60_000)
-  await becomes(caller, id, 'delivered')
-  await eventually(async () => (await fetch(`${url}/readyz`)).status === 200, 'the worker is known', 60_000)
-  for (const part of [producer, worker]) expect(await stopped(part)).toMatchObject({ code: 0 })
-})
+    await rig.configure('maxmemory', '0')
+    const id = await eventually(async () => sendImage(caller).catch(() => undefined), 'a message is taken', 60_000)
+    await becomes(caller, id, 'delivered')
+    await eventually(async () => (await fetch(`${url}/readyz`)).status === 200, 'the worker is known', 60_000)
+    for (const part of [producer, worker]) expect(await stopped(part)).toMatchObject({ code: 0 })
+  },
+)

@@ -1,161 +1,164 @@
 // What `npm start` says when it cannot start: one sentence that tells what to do, exit code 1, nothing left behind.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, vi } from 'vitest'
+import { freePort } from '../../testbed/free-port.ts'
 import { becomes, sendImage } from '../support/calls.ts'
-import { demoFile, launchLaneway, newDataDir, readyDemo, startLaneway } from '../support/laneway.ts'
+import { demoFile, launchLaneway, newDataDir, readyDemo, startLaneway, testInFolder } from '../support/laneway.ts'
 import { nothingLeft, startProcess, takePort } from '../support/processes.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
-let folder: ReturnType<typeof newDataDir>
-beforeEach(() => {
-  folder = newDataDir()
-})
-afterEach(() => folder.remove())
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
 
 /** Starts it, waits for its end and returns what it wrote to stderr. */
-async function refusal(env: Record<string, string>): Promise<string> {
-  const started = launchLaneway(folder.dataDir, env)
+async function refusal(dataDir: string, env: Record<string, string>): Promise<string> {
+  const started = launchLaneway(dataDir, env)
   expect(await started.ended).toEqual({ code: 1, signal: null })
-  await nothingLeft(folder.dataDir)
+  await nothingLeft(dataDir)
   return started.stderr().trim()
 }
 
-describe('a start is refused in one sentence', () => {
-  test('when the port is taken, and then no Redis was started', async () => {
+describe.concurrent('a start is refused in one sentence', () => {
+  testInFolder('when the port is taken, and then no Redis was started', async ({ dataDir }) => {
     const other = await takePort()
-    expect(await refusal({ PORT: String(other.port) })).toBe(
+    expect(await refusal(dataDir, { PORT: String(other.port) })).toBe(
       `Port ${other.port} on 127.0.0.1 is taken by another program; set PORT to a free one, or to 0.`,
     )
-    expect(existsSync(join(folder.dataDir, 'redis'))).toBe(false)
+    expect(existsSync(join(dataDir, 'redis'))).toBe(false)
     await other.release()
   })
 
-  test('when the address is not one of this machine', async () => {
-    expect(await refusal({ HOST: '192.0.2.1' })).toMatch(/^HOST is "192\.0\.2\.1": this machine has no such address/)
+  testInFolder('when the address is not one of this machine', async ({ dataDir }) => {
+    expect(await refusal(dataDir, { HOST: '192.0.2.1' })).toMatch(
+      /^HOST is "192\.0\.2\.1": this machine has no such address/,
+    )
   })
 
-  test('when a setting is wrong, and every wrong one is named', async () => {
-    const words = await refusal({ PORT: 'http', LANEWAY_MAX_TRIES: '0' })
+  testInFolder('when a setting is wrong, and every wrong one is named', async ({ dataDir }) => {
+    const words = await refusal(dataDir, { PORT: 'http', LANEWAY_MAX_TRIES: '0' })
     expect(words).toMatch(/PORT is "http"/)
     expect(words).toMatch(/LANEWAY_MAX_TRIES is "0"/)
     expect(words).not.toMatch(/\n/)
   })
 
-  test('when the data folder cannot be written', async () => {
+  testInFolder('when the data folder cannot be written', async ({ dataDir }) => {
     // Below a regular file, because permissions do not keep root out.
-    const file = join(folder.dataDir, 'file')
+    const file = join(dataDir, 'file')
     writeFileSync(file, '')
-    expect(await refusal({ LANEWAY_DATA_DIR: join(file, 'data') })).toBe(
+    expect(await refusal(dataDir, { LANEWAY_DATA_DIR: join(file, 'data') })).toBe(
       `The data folder ${join(file, 'data')} cannot be written (part of the path is a file); set LANEWAY_DATA_DIR to a folder that can.`,
     )
-    expect(await refusal({ LANEWAY_DATA_DIR: file })).toMatch(/cannot be written \(it is a file\)/)
+    expect(await refusal(dataDir, { LANEWAY_DATA_DIR: file })).toMatch(/cannot be written \(it is a file\)/)
   })
 
-  test('when the Redis of REDIS_URL is away, without telling its password', async () => {
-    const { port, release } = await takePort()
-    await release()
-    const words = await refusal({ REDIS_URL: `redis://:secret@127.0.0.1:${port}` })
+  testInFolder('when the Redis of REDIS_URL is away, without telling its password', async ({ dataDir }) => {
+    const port = await freePort()
+    const words = await refusal(dataDir, { REDIS_URL: `redis://:secret@127.0.0.1:${port}` })
     expect(words).toMatch(new RegExp(`^The Redis of REDIS_URL \\(127\\.0\\.0\\.1:${port}\\) does not answer: .+\\.$`))
     expect(words).not.toContain('secret')
   })
 
-  test('when another Laneway runs on the data folder, which is not disturbed', async () => {
-    const { demo, process: first } = await startLaneway(folder.dataDir)
-    const second = launchLaneway(folder.dataDir)
+  testInFolder('when another Laneway runs on the data folder, which is not disturbed', async ({ dataDir }) => {
+    const { demo, process: first } = await startLaneway(dataDir)
+    const second = launchLaneway(dataDir)
     expect(await second.ended).toEqual({ code: 1, signal: null })
     expect(second.stderr().trim()).toBe(
-      `Laneway runs already on the data folder ${folder.dataDir} (process ${first.pid}); stop it, or set LANEWAY_DATA_DIR to another folder.`,
+      `Laneway runs already on the data folder ${dataDir} (process ${first.pid}); stop it, or set LANEWAY_DATA_DIR to another folder.`,
     )
     await becomes(demo, await sendImage(demo), 'delivered')
-    expect(existsSync(demoFile(folder.dataDir))).toBe(true)
+    expect(existsSync(demoFile(dataDir))).toBe(true)
   })
 
-  test('when there is no Redis server and no way to install one, with the commands that help', async () => {
-    const words = await refusal({ PATH: '/nowhere' })
-    expect(words).toMatch(/^Laneway needs a Redis server/)
-    for (const command of ['apt-get install -y', 'brew install redis', 'docker compose up', 'REDIS_URL=']) {
-      expect(words).toContain(command)
-    }
-  })
+  testInFolder(
+    'when there is no Redis server and no way to install one, with the commands that help',
+    async ({ dataDir }) => {
+      const words = await refusal(dataDir, { PATH: '/nowhere' })
+      expect(words).toMatch(/^Laneway needs a Redis server/)
+      for (const command of ['apt-get install -y', 'brew install redis', 'docker compose up', 'REDIS_URL=']) {
+        expect(words).toContain(command)
+      }
+    },
+  )
 
-  test('by a part on its own that was given no Redis', async () => {
+  testInFolder('by a part on its own that was given no Redis', async ({ dataDir }) => {
     for (const part of ['producer', 'worker']) {
-      const started = startProcess(process.execPath, ['scripts/run.mjs', part], { LANEWAY_DATA_DIR: folder.dataDir })
+      const started = startProcess(process.execPath, ['scripts/run.mjs', part], { LANEWAY_DATA_DIR: dataDir })
       expect(await started.ended).toEqual({ code: 1, signal: null })
       expect(started.stderr().trim()).toMatch(/^REDIS_URL must be set/)
     }
   })
 })
 
-test('of two starts at the same moment on one data folder one runs and one is refused', async () => {
-  const both = [launchLaneway(folder.dataDir), launchLaneway(folder.dataDir)]
+testInFolder('of two starts at the same moment on one data folder one runs and one is refused', async ({ dataDir }) => {
+  const both = [launchLaneway(dataDir), launchLaneway(dataDir)]
   const refused = await Promise.race(both.map(async (each) => ({ each, ended: await each.ended })))
   expect(refused.ended).toEqual({ code: 1, signal: null })
   expect(refused.each.stderr()).toMatch(/runs already/)
   const other = both.find((each) => each !== refused.each)
   if (other === undefined) throw new Error('unreachable')
-  await readyDemo(folder.dataDir, other)
+  await readyDemo(dataDir, other)
 })
 
-test('a stale file of a process that is long gone, under an id that lives, does not keep a start from starting', async () => {
-  const holder = { pid: process.pid, started: '1', command: 'node', parent: 0, state: 'running' }
-  writeFileSync(join(folder.dataDir, 'laneway.pid'), JSON.stringify(holder))
-  await startLaneway(folder.dataDir)
-})
+testInFolder(
+  'a stale file of a process that is long gone, under an id that lives, does not keep a start from starting',
+  async ({ dataDir }) => {
+    const holder = { pid: process.pid, started: '1', command: 'node', parent: 0, state: 'running' }
+    writeFileSync(join(dataDir, 'laneway.pid'), JSON.stringify(holder))
+    await startLaneway(dataDir)
+  },
+)
 
-describe('with REDIS_URL', () => {
-  let redis: TestRedis
-  beforeEach(async () => {
-    redis = await startRedis()
-  })
-  afterEach(() => redis.stop())
-
-  test('it uses that Redis, starts none, and seeds it once', async () => {
+describe.concurrent('with REDIS_URL', () => {
+  testInFolder('it uses that Redis, starts none, and seeds it once', async ({ dataDir }) => {
+    const redis = await startRedis()
     const env = { REDIS_URL: redis.url }
-    const first = await startLaneway(folder.dataDir, env)
+    const first = await startLaneway(dataDir, env)
     expect(first.demo.redis_url).toBe(redis.url)
-    expect(existsSync(join(folder.dataDir, 'redis'))).toBe(false)
+    expect(existsSync(join(dataDir, 'redis'))).toBe(false)
     await becomes(first.demo, await sendImage(first.demo), 'delivered')
     first.process.kill('SIGTERM')
     await first.process.ended
 
-    const second = await startLaneway(folder.dataDir, env)
+    const second = await startLaneway(dataDir, env)
     expect(second.demo.api_key).toBe(first.demo.api_key)
     expect(second.demo.account_id).toBe(first.demo.account_id)
+    await redis.stop()
   })
 
-  test('it leaves a Redis alone that holds accounts of somebody else, and says why there is no demo.json', async () => {
-    const env = { REDIS_URL: redis.url }
-    const elsewhere = newDataDir()
-    const first = await startLaneway(elsewhere.dataDir, env)
-    first.process.kill('SIGTERM')
-    await first.process.ended
-    await elsewhere.remove()
+  testInFolder(
+    'it leaves a Redis alone that holds accounts of somebody else, and says why there is no demo.json',
+    async ({ dataDir }) => {
+      const redis = await startRedis()
+      const env = { REDIS_URL: redis.url }
+      const elsewhere = newDataDir()
+      const first = await startLaneway(elsewhere.dataDir, env)
+      first.process.kill('SIGTERM')
+      await first.process.ended
+      await elsewhere.remove()
 
-    const second = launchLaneway(folder.dataDir, env)
-    await eventually(async () => second.stdout().includes('Laneway is ready'), 'the banner')
-    expect(second.stdout()).toContain('This Redis holds accounts already')
-    expect(existsSync(demoFile(folder.dataDir))).toBe(false)
-    second.kill('SIGTERM')
-    expect(await second.ended).toEqual({ code: 0, signal: null })
-  })
+      const second = launchLaneway(dataDir, env)
+      await eventually(async () => second.stdout().includes('Laneway is ready'), 'the banner', 60_000)
+      expect(second.stdout()).toContain('This Redis holds accounts already')
+      expect(existsSync(demoFile(dataDir))).toBe(false)
+      second.kill('SIGTERM')
+      expect(await second.ended).toEqual({ code: 0, signal: null })
+      await redis.stop()
+    },
+  )
 })
 
-test('in production there is neither a simulator nor demo data', async () => {
-  const started = launchLaneway(folder.dataDir, {
+testInFolder('in production there is neither a simulator nor demo data', async ({ dataDir }) => {
+  const started = launchLaneway(dataDir, {
     LANEWAY_ENV: 'production',
     LANEWAY_SECRET_KEY: 'a key of at least thirty-two characters',
   })
-  await eventually(async () => started.stdout().includes('Laneway is ready'), 'the banner')
+  await eventually(async () => started.stdout().includes('Laneway is ready'), 'the banner', 60_000)
   expect(started.stdout()).toContain('LANEWAY_ENV is production')
-  expect(existsSync(join(folder.dataDir, 'ports.json'))).toBe(true)
-  expect(existsSync(join(folder.dataDir, 'simulator.log'))).toBe(false)
-  expect(existsSync(demoFile(folder.dataDir))).toBe(false)
+  expect(existsSync(join(dataDir, 'ports.json'))).toBe(true)
+  expect(existsSync(join(dataDir, 'simulator.log'))).toBe(false)
+  expect(existsSync(demoFile(dataDir))).toBe(false)
   started.kill('SIGTERM')
   expect(await started.ended).toEqual({ code: 0, signal: null })
 })

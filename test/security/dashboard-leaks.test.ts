@@ -6,11 +6,12 @@ import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { MOVE_QUEUE } from '../../src/jobs/bulk-move.ts'
-import { CAMPAIGN_QUEUE } from '../../src/jobs/campaigns.ts'
+import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../../src/jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
+import { INTAKE_PREFIX, laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { INTAKE_PREFIX, lanePrefix, laneQueue, sharedQueuePrefix } from '../../src/redis/keys.ts'
+import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 
 const CANARY = 'canary-of-account-one'
@@ -49,7 +50,7 @@ beforeAll(async () => {
   queues = [
     open(laneQueue(one.partnerLane), lanePrefix(one.partnerLane), false),
     open(INTAKE_QUEUE, INTAKE_PREFIX),
-    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE].map((name) => open(name, sharedQueuePrefix(name))),
+    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, PREFLIGHT_QUEUE].map((name) => open(name, sharedQueuePrefix(name))),
   ]
   const data = { v: 1, api_key: keyOfOne, message: { to: NUMBER, caption: CANARY } }
   for (const { queue } of queues) {

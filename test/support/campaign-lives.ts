@@ -3,16 +3,18 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeyOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
-import { addSender } from '../../src/accounts/store/add-sender.ts'
+import { addSender, type NewSender } from '../../src/accounts/store/add-sender.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import type { CampaignId } from '../../src/campaigns/campaign-id.ts'
 import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
 import { pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
+import { createMemories } from '../../src/campaigns/fan-out/memory.ts'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
 import {
   type Campaign,
@@ -36,14 +38,15 @@ import type { State } from '../../src/messages/lifecycle.ts'
 import { type MessageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
 import { conclude } from '../../src/messages/store/conclude.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { claim, giveEvidence, loseAttempt, proveUnsent } from '../../src/messages/store/steps.ts'
+import { claim, markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { cloudApi } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
+import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { endedBadlyKey, lanePrefix, laneQueue, messageKey, openKey, queuedAgainKey } from '../../src/redis/keys.ts'
+import { inDoubtKey, lanePrefix, messageKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { decideOnLane } from '../../src/worker/sweep-lane.ts'
@@ -100,11 +103,18 @@ export async function startLives() {
   /** The lane of a new sender. One after the other: a sender is added under a lock that nobody waits for long for. */
   function newLane(): Promise<number> {
     senders += 1
-    const sender = {
-      ...{ account, number: `49170${1_000_000 + senders}`, name: '', provider: 'partner-api', phoneNumberId: '' },
-      ...{ baseUrl: 'http://127.0.0.1:1', sealedToken: seal.close('token'), rate: 1 },
-      ...{ honoursIdempotency: false, isDefault: false },
-    } as const
+    const sender: NewSender = {
+      account,
+      number: `49170${1_000_000 + senders}`,
+      name: '',
+      provider: 'partner-api',
+      phoneNumberId: '',
+      baseUrl: 'http://127.0.0.1:1',
+      sealedToken: seal.close('token'),
+      rate: 1,
+      honoursIdempotency: false,
+      isDefault: false,
+    }
     const added = last.then(() => addSender(redis, sender))
     last = added.catch(() => {})
     return added
@@ -168,8 +178,16 @@ async function createLife(world: World, lane: number, total: number) {
     return campaign
   }
 
-  const feedOn = async (connection: Redis, stop: AbortSignal): Promise<'again' | 'over'> =>
-    fanOut({ redis: connection, config, log: silentLog, queues }, id, (await record()).epoch, stop)
+  /** One turn of the fan-out after the other, with the waits between them. */
+  async function feedOn(connection: Redis, stop: AbortSignal): Promise<'again' | 'over'> {
+    const { epoch } = await record()
+    const turn = { memories: createMemories(), isWanted: () => false }
+    for (;;) {
+      const end = await fanOut({ redis: connection, config, log: silentLog, queues }, id, epoch, stop, turn)
+      if (end === 'over' || stop.aborted) return end === 'over' ? end : 'again'
+      await delay(end.nextMs, undefined, { signal: stop }).catch(() => {})
+    }
+  }
 
   /** Plays one job of the lane; false when there is none. */
   async function workOne(outcome: Outcome): Promise<boolean> {
@@ -195,17 +213,17 @@ async function createLife(world: World, lane: number, total: number) {
     if (claimed.verdict === 'gone') await conclude(redis, message, 'gone', payload, config.retentionMs)
     if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'
     if (outcome === 'throttled') {
-      await proveUnsent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
+      await markNotSent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
       return 'back'
     }
     if (outcome === 'failed') {
-      await giveEvidence(redis, message, name, 'failed', { problem: PROBLEM })
+      await recordStatus(redis, message, name, 'failed', { problem: PROBLEM })
       return 'over'
     }
     await taken(message, name)
     if (outcome === 'crash') return 'back'
-    if (outcome === 'sent') await giveEvidence(redis, message, name, 'sent', { providerId: name })
-    else await loseAttempt(redis, message, name, { problem: PROBLEM, waitMs: 0 })
+    if (outcome === 'sent') await recordStatus(redis, message, name, 'sent', { providerId: name })
+    else await markUnconfirmed(redis, message, name, { problem: PROBLEM, waitMs: 0 })
     return 'over'
   }
 
@@ -284,7 +302,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** The sweep, once everything is overdue: nothing is in a worker's hands. */
     async sweep(): Promise<void> {
-      for (const key of [openKey(lane), queuedAgainKey(lane)]) {
+      for (const key of [inDoubtKey(lane), queuedAgainKey(lane)]) {
         const ulids = await redis.zrange(key, 0, '-1')
         if (ulids.length > 0) await redis.zadd(key, 'XX', ...ulids.flatMap((ulid) => [0, ulid]))
       }
@@ -326,7 +344,7 @@ async function createLife(world: World, lane: number, total: number) {
     /** A late webhook says that the message at this place was delivered, if the provider took it. */
     async delivered(place: number): Promise<void> {
       const [message, name] = [messages[place], ledger.get(place)?.at(-1)]
-      if (message && name) await giveEvidence(redis, message, name, 'delivered')
+      if (message && name) await recordStatus(redis, message, name, 'delivered')
     },
 
     pause: () => pauseCampaign(steer, id, 'by hand'),
@@ -339,7 +357,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** What ended badly is queued again by a person. */
     async requeueAll(): Promise<void> {
-      for (const ulid of await redis.zrange(endedBadlyKey(lane), 0, '-1')) {
+      for (const ulid of await redis.zrange(requeueableKey(lane), 0, '-1')) {
         await requeueMessage({ redis, queues, config }, { lane, ulid })
       }
     },

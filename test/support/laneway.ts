@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { test } from 'vitest'
 import { z } from 'zod'
 import type { TestProcess } from './processes.ts'
 import { nothingLeft, processesNaming, startProcess } from './processes.ts'
@@ -53,6 +54,21 @@ export function newDataDir(): { dataDir: string; remove(): Promise<void> } {
   }
 }
 
+/**
+ * A test with a data folder of its own. Such tests mostly wait for processes, so those of a file run side by side, as
+ * many as vitest.config.ts lets.
+ */
+export function testInFolder(title: string, act: (folder: { dataDir: string }) => Promise<void>): void {
+  test.concurrent(title, async () => {
+    const folder = newDataDir()
+    try {
+      await act(folder)
+    } finally {
+      await folder.remove()
+    }
+  })
+}
+
 /** Starts it without waiting. The status delays are shortened: delivered is delivered. */
 export function launchLaneway(
   dataDir: string,
@@ -75,7 +91,7 @@ export async function readyDemo(dataDir: string, started: TestProcess): Promise<
   void started.ended.then(() => {
     over = true
   })
-  await eventually(async () => over || existsSync(demoFile(dataDir)), 'demo.json', 60_000)
+  await eventually(async () => over || existsSync(demoFile(dataDir)), 'demo.json', 150_000)
   if (over) throw new Error(`it ended before it was ready:\n${started.stdout()}\n${started.stderr()}`)
   return demoSchema.parse(JSON.parse(readFileSync(demoFile(dataDir), 'utf8')))
 }

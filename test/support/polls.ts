@@ -2,7 +2,7 @@
 import { loadConfig } from '../../src/config.ts'
 import type { Log } from '../../src/log.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
-import { claim, giveEvidence } from '../../src/messages/store/steps.ts'
+import { claim, recordStatus } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import type { Redis } from '../../src/redis/connect.ts'
@@ -66,7 +66,7 @@ export async function sentOn(redis: Redis, lane: number, howMany: number): Promi
   await Promise.all(
     messages.map(async ({ ulid, to }) => {
       await claim(redis, { lane, ulid }, 'AAAAAA', { ...common, to, validUntil: Date.now() + 60_000 }, times)
-      await giveEvidence(redis, { lane, ulid }, 'AAAAAA', 'sent', { providerId: `up-${to}`, firstPollMs: 1 })
+      await recordStatus(redis, { lane, ulid }, 'AAAAAA', 'sent', { providerId: `up-${to}`, firstPollMs: 1 })
     }),
   )
   const due = Date.now() - howMany - 1_000

@@ -1,9 +1,8 @@
 // Real processes for a test: started as people start them, their output kept, none left behind.
-import type { ChildProcess } from 'node:child_process'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { startChild } from '../../testbed/children.ts'
 import { eventually } from './wait.ts'
 
 /** How a process ended. */
@@ -22,30 +21,21 @@ export interface TestProcess {
   ended: Promise<Ended>
 }
 
-const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 /** Starts a command with exactly these variables and what a program needs to run at all. */
 export function startProcess(command: string, args: readonly string[], env: Record<string, string>): TestProcess {
-  const child = spawn(command, args, {
+  const child = startChild(command, args, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  running.add(child)
   let stdout = ''
   let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     stdout += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
   })
-  const ended = once(child, 'close').then(() => {
-    running.delete(child)
-    return { code: child.exitCode, signal: child.signalCode }
-  })
+  const ended = once(child, 'close').then(() => ({ code: child.exitCode, signal: child.signalCode }))
   return {
     pid: child.pid ?? 0,
     stdout: () => stdout,

@@ -1,7 +1,8 @@
 // Steps of a message's life for property tests: what may happen to it, in any order, with few enough attempts that
 // steps meet one another.
 import fc from 'fast-check'
-import { type Evidence, type Progress, STATES, type Step } from '../../src/messages/lifecycle.ts'
+import { type Evidence, STATES } from '../../src/messages/lifecycle.ts'
+import type { Progress, Step } from '../model/message-lifecycle.ts'
 
 /** Attempt ids; three are enough for a latest one, an older one and one that nobody has claimed. */
 export const ATTEMPTS = ['AAAAAA', 'BBBBBB', 'CCCCCC'] as const
@@ -11,8 +12,8 @@ const maxTries = fc.integer({ min: 1, max: 3 })
 
 export const evidence: fc.Arbitrary<Evidence> = fc.constantFrom('sent', 'delivered', 'read', 'failed')
 
-export const evidenceStep: fc.Arbitrary<Extract<Step, { kind: 'evidence' }>> = fc.record({
-  kind: fc.constant('evidence' as const),
+export const evidenceStep: fc.Arbitrary<Extract<Step, { kind: 'status' }>> = fc.record({
+  kind: fc.constant('status' as const),
   attempt,
   status: evidence,
 })
@@ -23,14 +24,14 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: evidenceStep },
   {
     weight: 3,
-    arbitrary: fc.record({ kind: fc.constant('unsent' as const), attempt, counts: fc.boolean(), maxTries }),
+    arbitrary: fc.record({ kind: fc.constant('not_sent' as const), attempt, counts: fc.boolean(), maxTries }),
   },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('lost' as const), attempt }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('unconfirmed' as const), attempt }) },
   {
     weight: 3,
     arbitrary: fc.record({
-      kind: fc.constant('decide' as const),
-      repeat: fc.constantFrom('never' as const, 'once' as const, 'safe' as const),
+      kind: fc.constant('resolve' as const),
+      policy: fc.constantFrom('never' as const, 'once' as const, 'safe' as const),
       expired: rarely(),
       maxTries,
     }),

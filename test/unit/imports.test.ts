@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 
 const SRC = resolve(import.meta.dirname, '../../src')
 const SIMULATOR = resolve(import.meta.dirname, '../../simulator')
+const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
 
 /**
  * Each room and the rooms it may import besides itself. A room is a folder of src/, and a folder below it where the two
@@ -30,7 +31,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'accounts/store': ['redis', 'messages', 'accounts'],
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'gallery', 'jobs'],
-  lanes: ['redis', 'messages', 'messages/store', 'jobs', 'accounts/store'],
+  lanes: ['redis', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
   accept: ['redis', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'campaigns/commands': [
@@ -66,10 +67,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   providers: ['messages'],
 
-  client: [
-    ...['redis', 'messages', 'jobs', 'accounts/store', 'accept', 'lookup'],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands'],
-  ],
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
@@ -112,7 +109,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What of the producer may know a provider. */
-const PROVIDERS_IN_PRODUCER = ['producer/main.ts', 'producer/routes/cloud-webhook.ts']
+const PROVIDERS_IN_PRODUCER = ['producer/handlers/cloud-webhook.ts', 'producer/main.ts']
 
 interface Source {
   /** Path below src/. */
@@ -198,15 +195,22 @@ test('of the producer, only the webhook and what wires it up know a provider', (
   expect(knowing.sort()).toEqual(PROVIDERS_IN_PRODUCER)
 })
 
-test('the simulator and the service import nothing of each other', () => {
-  const outside = readdirSync(SIMULATOR, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .flatMap((file) => {
-      const { imports } = readSource(join(SIMULATOR, file), SIMULATOR)
-      return imports.filter((name) => name.startsWith('..')).map((name) => `${file} imports ${name}`)
-    })
+test('the simulator, the client and the service import nothing of each other', () => {
+  const outside = [SIMULATOR, CLIENT].flatMap((root) =>
+    readdirSync(root, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .flatMap((file) => {
+        const { imports } = readSource(join(root, file), root)
+        return imports.filter((name) => name.startsWith('..')).map((name) => `${file} imports ${name}`)
+      }),
+  )
   expect(outside).toEqual([])
   expect(sources.flatMap(({ imports }) => imports.filter((name) => name.startsWith('..')))).toEqual([])
+})
+
+test('the client brings only what it needs for the intake queue', () => {
+  const packages = readdirSync(CLIENT).flatMap((file) => readSource(join(CLIENT, file), CLIENT).packages)
+  expect([...new Set(packages)].filter((name) => !name.startsWith('node:')).sort()).toEqual(['bullmq', 'ioredis'])
 })
 
 test('nothing but the simulator knows its reserved numbers', () => {
@@ -218,8 +222,10 @@ test('nothing but the simulator knows its reserved numbers', () => {
 test('what a message, a job and a campaign are, is pure: no clock, no chance, no network', () => {
   const pure = sources.filter(({ file }) => ['messages', 'jobs', 'campaigns'].includes(roomOf(file)))
   const packages = new Set(pure.flatMap((source) => source.packages))
-  // node:crypto for digests and for the random part of ids.
-  expect([...packages].filter((name) => !/^(zod|libphonenumber-js(\/\w+)?|node:crypto)$/.test(name))).toEqual([])
+  // node:crypto for digests and for the random part of ids; fastest-levenshtein compares two words.
+  expect(
+    [...packages].filter((name) => !/^(zod|fastest-levenshtein|libphonenumber-js(\/\w+)?|node:crypto)$/.test(name)),
+  ).toEqual([])
   const clocks = /\bDate\.now\(|\bnew Date\(\)|performance\.now\(|Math\.random\(|\bfetch\(|setTimeout\(/
   expect(pure.filter(({ text }) => clocks.test(text)).map(({ file }) => file)).toEqual([])
 })

@@ -1,7 +1,8 @@
 // Pins: the life of a message goes along the arrows only, proof is never undone, and nothing is sent under two attempts.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { FRESH, type Progress, type State, type Step, step as take } from '../../src/messages/lifecycle.ts'
+import type { State } from '../../src/messages/lifecycle.ts'
+import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
 import { evidence, evidenceStep, progress, step } from '../support/step-arbitraries.ts'
 
 const ARROWS: Readonly<Record<State, readonly State[]>> = {
@@ -138,7 +139,7 @@ describe('proof', () => {
       fc.property(open, told, (state, [all, again]) => {
         const from = { ...FRESH, state, attempt: 'AAAAAA' }
         const steps = (statuses: readonly (typeof all)[number][]) =>
-          statuses.map((status) => ({ kind: 'evidence' as const, attempt: 'AAAAAA', status }))
+          statuses.map((status) => ({ kind: 'status' as const, attempt: 'AAAAAA', status }))
         expect(run(steps(again), from)).toEqual(run(steps(all), from))
       }),
       MANY,
@@ -148,9 +149,9 @@ describe('proof', () => {
   test('about two attempts of which one failed does not swing to and fro when it is told again', () => {
     const about = fc.array(
       fc.constantFrom(
-        { kind: 'evidence' as const, attempt: 'AAAAAA', status: 'sent' as const },
-        { kind: 'evidence' as const, attempt: 'BBBBBB', status: 'sent' as const },
-        { kind: 'evidence' as const, attempt: 'BBBBBB', status: 'failed' as const },
+        { kind: 'status' as const, attempt: 'AAAAAA', status: 'sent' as const },
+        { kind: 'status' as const, attempt: 'BBBBBB', status: 'sent' as const },
+        { kind: 'status' as const, attempt: 'BBBBBB', status: 'failed' as const },
       ),
       { minLength: 1, maxLength: 6 },
     )
@@ -167,14 +168,18 @@ describe('proof', () => {
 describe('proof about two attempts', () => {
   const [OLDER, LATEST] = ['AAAAAA', 'BBBBBB']
   const all = [OLDER, LATEST].flatMap((attempt) =>
-    (['sent', 'failed'] as const).map((status) => ({ kind: 'evidence' as const, attempt, status })),
+    (['sent', 'failed'] as const).map((status) => ({ kind: 'status' as const, attempt, status })),
   )
   const open = ['sending', 'unconfirmed', 'unknown'] as const
 
   /** What people are told in the end, when nothing more is heard: of a repeated message a failure is no certainty. */
   function endOf(state: State, told: readonly Step[]) {
     const end = run(
-      [...told, { kind: 'lost', attempt: LATEST }, { kind: 'decide', repeat: 'once', expired: false, maxTries: 3 }],
+      [
+        ...told,
+        { kind: 'unconfirmed', attempt: LATEST },
+        { kind: 'resolve', policy: 'once', expired: false, maxTries: 3 },
+      ],
       { ...FRESH, state, attempt: LATEST, repeats: 1 },
     )
     return end.state === 'failed' ? 'unknown' : end.state
@@ -217,13 +222,13 @@ describe('proof about two attempts', () => {
 
   test('is failed when the attempt that counts has failed and no other is known to be sent', () => {
     const from: Progress = { ...FRESH, state: 'sent', attempt: LATEST, others: `s${OLDER}` }
-    const failed = (attempt: string) => ({ kind: 'evidence', attempt, status: 'failed' }) as const
+    const failed = (attempt: string) => ({ kind: 'status', attempt, status: 'failed' }) as const
     expect(run([failed(LATEST)], from)).toMatchObject({ state: 'sent', attempt: OLDER })
     for (const told of permutations([failed(LATEST), failed(OLDER)])) expect(run(told, from).state).toBe('failed')
   })
 
   test('that a person had tried again after its failure does not fail by the same failure told once more', () => {
-    const failed = { kind: 'evidence', attempt: OLDER, status: 'failed' } as const
+    const failed = { kind: 'status', attempt: OLDER, status: 'failed' } as const
     const from = run([failed, { kind: 'requeue' }], { ...FRESH, state: 'sending', attempt: OLDER })
     expect(take(from, failed)).toEqual({ progress: from, verdict: 'ignored' })
     expect(run([failed, { kind: 'claim', attempt: LATEST, expired: false }, failed], from).state).toBe('sending')
@@ -235,7 +240,7 @@ describe('tries', () => {
     fc.assert(
       fc.property(progress, fc.integer({ min: 1, max: 3 }), (before, maxTries) => {
         const { attempt, tries } = before
-        const { progress: after, verdict } = take(before, { kind: 'unsent', attempt, counts: false, maxTries })
+        const { progress: after, verdict } = take(before, { kind: 'not_sent', attempt, counts: false, maxTries })
         expect(after.tries).toBe(tries)
         if (verdict === 'done') expect(after.state).toBe('queued')
       }),
@@ -245,7 +250,7 @@ describe('tries', () => {
 
   test('end in failed when the last one is proven unsent', () => {
     const sending: Progress = { state: 'sending', attempt: 'AAAAAA', tries: 1, repeats: 0, others: '' }
-    const unsent = { kind: 'unsent', attempt: 'AAAAAA', counts: true } as const
+    const unsent = { kind: 'not_sent', attempt: 'AAAAAA', counts: true } as const
     expect(take(sending, { ...unsent, maxTries: 3 }).progress).toMatchObject({ state: 'queued', tries: 2 })
     expect(take(sending, { ...unsent, maxTries: 2 }).progress).toMatchObject({ state: 'failed', tries: 2 })
   })
@@ -253,7 +258,7 @@ describe('tries', () => {
   test('under at_least_once are repeated once at most, and flagged', () => {
     fc.assert(
       fc.property(progress, (before) => {
-        const { progress: after } = take(before, { kind: 'decide', repeat: 'once', expired: false, maxTries: 3 })
+        const { progress: after } = take(before, { kind: 'resolve', policy: 'once', expired: false, maxTries: 3 })
         if (before.state !== 'unconfirmed') expect(after).toEqual(before)
         else if (before.repeats > 0) expect(after).toEqual({ ...before, state: 'unknown' })
         else expect(after).toEqual({ ...before, state: 'queued', repeats: 1 })
@@ -264,16 +269,16 @@ describe('tries', () => {
 
   test('where the upstream keeps our key are repeated unflagged, as long as there are tries', () => {
     const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 1, repeats: 0, others: '' }
-    const safe = { kind: 'decide', repeat: 'safe', expired: false } as const
+    const safe = { kind: 'resolve', policy: 'safe', expired: false } as const
     expect(take(lost, { ...safe, maxTries: 3 }).progress).toEqual({ ...lost, state: 'queued', tries: 2 })
     expect(take(lost, { ...safe, maxTries: 2 }).progress).toEqual({ ...lost, state: 'unknown', tries: 2 })
   })
 
   test('are over when the validity is', () => {
     fc.assert(
-      fc.property(fc.constantFrom('never' as const, 'once' as const, 'safe' as const), (repeat) => {
+      fc.property(fc.constantFrom('never' as const, 'once' as const, 'safe' as const), (policy) => {
         const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 0, repeats: 0, others: '' }
-        expect(take(lost, { kind: 'decide', repeat, expired: true, maxTries: 3 }).progress.state).toBe('unknown')
+        expect(take(lost, { kind: 'resolve', policy, expired: true, maxTries: 3 }).progress.state).toBe('unknown')
       }),
     )
   })
@@ -281,7 +286,7 @@ describe('tries', () => {
   test('under at_most_once are never repeated', () => {
     fc.assert(
       fc.property(progress, fc.boolean(), (before, expired) => {
-        const { progress: after } = take(before, { kind: 'decide', repeat: 'never', expired, maxTries: 3 })
+        const { progress: after } = take(before, { kind: 'resolve', policy: 'never', expired, maxTries: 3 })
         expect(after.repeats).toBe(before.repeats)
         expect(after.state).toBe(before.state === 'unconfirmed' ? 'unknown' : before.state)
       }),

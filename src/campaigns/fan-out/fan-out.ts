@@ -1,11 +1,12 @@
 // The job `fan-out`: keeps a running campaign's lane supplied, a few seconds ahead, until every recipient's message has
-// come to an end. It works for half a minute and then puts itself back, so that any worker may go on.
+// come to an end. It works in turns. A turn ends when nothing has moved for a moment: then the campaign is parked until
+// its messages move or some time has passed, and its hand is free for another one. It ends as well when others wait for a
+// hand, and after half a minute, so that any worker may go on.
 //
 // Where the process may die: between putting messages on the lane and moving the cursor, they are fed again, which
 // adds nothing. Anywhere else nothing is lost either, because the cursor stands in Redis and another worker takes over
 // within about a second (watch.ts). Two fan-outs that overlap make the same ids and move the cursor once.
 
-import { findSender } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Log } from '../../log.ts'
@@ -14,22 +15,20 @@ import { BrokenRecordError } from '../../redis/corrupt-record.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { repeatedly } from '../../repeatedly.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { createFailureBrake } from '../circuit-breaker.ts'
-import { templateProblem } from '../commands/lifecycle.ts'
 import { maySendAgain, offerOf } from '../definition.ts'
-import { createFeeding } from '../feeding.ts'
-import { createMeter } from '../meter.ts'
 import { compileComponents } from '../parameters.ts'
 import { sharesOf, unsettled } from '../progress.ts'
 import { beatCampaign, type Campaign, findCampaign, idOf, moveCampaign, NOW } from '../store/campaigns.ts'
 import { campaignFolder } from '../store/files.ts'
 import { firstUnclaimed } from '../store/marks.ts'
+import { type Parking, parkCampaign } from '../store/parking.ts'
 import { type RoundPicture, takeRound } from '../store/round.ts'
 import { openSnapshot, type Snapshot } from '../store/snapshot.ts'
 import { adopt } from './adopt.ts'
 import { blockBroken } from './block.ts'
 import { feed, type Mould } from './feed.ts'
-import { createStuckCheck, unstick } from './unstick.ts'
+import { createMemories, type Memories, type Memory } from './memory.ts'
+import { unstick } from './unstick.ts'
 
 export interface FanOutDeps {
   redis: Redis
@@ -38,8 +37,24 @@ export interface FanOutDeps {
   queues: LaneQueues
 }
 
-/** After this long the job puts itself back. */
+/** What a worker gives a turn. */
+export interface Turn {
+  memories: Memories
+  /** Whether another campaign waits for this hand. */
+  isWanted: () => boolean
+}
+
+/** `over`: the campaign does not run in this epoch, or has just ended. Else its next turn is due after so long. */
+export type TurnEnd = 'over' | { nextMs: number }
+
+/** After this long a turn ends, and when others wait after this long. */
 const TERM_MS = 30_000
+const SHORT_TERM_MS = 1_000
+/** A turn ends when nothing has moved for so long. */
+const IDLE_MS = 300
+/** A campaign is parked for so long at first; each time that nothing has moved meanwhile doubles it, up to the second. */
+const FIRST_PARK_MS = 250
+const MOST_PARK_MS = 60_000
 /** Recipients fed in one step: adding 250 jobs keeps Redis busy for some 5 ms, in which it serves nobody else. */
 const CHUNK = 250
 /** A lane's window is seconds long: looking this often keeps it full. */
@@ -47,20 +62,24 @@ const REST_MS = 100
 /** Much shorter than the silence after which another worker takes over. */
 const BEAT_MS = 250
 
-/** `again`: it has put itself back; `over`: the campaign does not run in this epoch, or has just ended. */
+/** One turn of a campaign, if it runs in this epoch. Rejects only while Redis is away. */
 export async function fanOut(
   deps: FanOutDeps,
   id: CampaignId,
   epoch: number,
   stopped: AbortSignal,
-): Promise<'again' | 'over'> {
+  turn: Turn = { memories: createMemories(), isWanted: () => false },
+): Promise<TurnEnd> {
   const campaign = await findCampaign(deps.redis, id).catch(async (error: unknown) => {
     if (!(error instanceof BrokenRecordError)) throw error
     deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
     await blockBroken({ redis: deps.redis, ...deps.config }, id)
     return undefined
   })
-  if (campaign?.state !== 'running' || campaign.epoch !== epoch) return 'over'
+  if (campaign?.state !== 'running' || campaign.epoch !== epoch) {
+    await beatCampaign(deps.redis, id, epoch)
+    return 'over'
+  }
   const snapshot = await openSnapshot(campaignFolder(deps.config.dataDir, id), campaign.snapshot).catch(
     (error: unknown) => {
       deps.log.error({ campaign: idOf(id), err: error }, 'campaign.unreadable')
@@ -72,7 +91,13 @@ export async function fanOut(
   }
   const beating = repeatedly(BEAT_MS, () => beatCampaign(deps.redis, id, epoch), deps.log)
   try {
-    return await supply(deps, campaign, snapshot, stopped)
+    const end = await supply(deps, campaign, snapshot, stopped, turn)
+    if (end === 'over') turn.memories.forget(campaign)
+    if (end === 'over' || end.parked === undefined) return end
+    // No beat comes after this: it would take the mark off.
+    beating.stop()
+    await parkCampaign(deps.redis, campaign, epoch, end.parked)
+    return { nextMs: end.parked.ms }
   } catch (error) {
     // Without Redis nothing can be said about it; whoever takes over later goes on.
     if (isRedisAway(error)) throw error
@@ -89,20 +114,23 @@ async function supply(
   campaign: Campaign,
   snapshot: Snapshot,
   stopped: AbortSignal,
-): Promise<'again' | 'over'> {
+  turn: Turn,
+): Promise<'over' | { nextMs: number; parked?: Parking }> {
   const mould = mouldOf(campaign, deps.config.validityMs.campaign)
   await adopt(deps, campaign, mould, snapshot)
-  const feeding = createFeeding(campaign.pace)
-  const brake = createFailureBrake()
-  const taking = createMeter()
-  const ending = createMeter()
-  const stuck = createStuckCheck()
-  const around = createLook(deps.redis, campaign)
-  const until = performance.now() + TERM_MS
+  const memory = turn.memories.of(campaign)
+  const { feeding, brake, taking, ending, stuck, look } = memory
+  feeding.begin()
+  const begunAt = performance.now()
+  // One that was parked and finds all as it was is parked again at once.
+  let movedAt = memory.parkedMs > 0 ? Number.NEGATIVE_INFINITY : begunAt
   let cursor: { from: number; to: number } | undefined
   let rate = campaign.rate
+  let isIdle = false
 
-  while (performance.now() < until && !stopped.aborted) {
+  while (!stopped.aborted) {
+    const worked = performance.now() - begunAt
+    if (worked >= TERM_MS || (worked >= SHORT_TERM_MS && turn.isWanted())) break
     const picture = await takeRound(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
     if (picture === undefined) return 'over'
     cursor = undefined
@@ -110,10 +138,11 @@ async function supply(
     const figures = figuresOf(campaign, picture)
     rate = taking.measure(figures.taken, nowMs)
     if (next >= campaign.total && figures.unsettled === 0) return stop(deps, campaign, 'finish', { ended_at: NOW })
-    const { laneRate, problem } = await around()
+    const { laneRate, problem } = await look(deps.redis, campaign)
     const reason = problem ?? brake.check(figures)
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
+    if (hasMoved(memory, { ...figures, next })) movedAt = performance.now()
     const measured = ending.measure(figures.finished, nowMs)
     const room = feeding.room({ ...picture, taken: figures.taken, measured, laneRate })
     if (next >= campaign.total) {
@@ -122,20 +151,34 @@ async function supply(
         const from = await unstick(deps, mould, campaign.total, snapshot)
         if (from !== undefined) cursor = { from: next, to: from }
       }
-      await rest(stopped)
-      continue
+    } else {
+      // Whoever has a message already is passed over without a rest, as after a pause or a crash.
+      const at = room > 0 ? await firstUnclaimed(deps.redis, campaign, next, campaign.total) : next
+      const recipients = room > 0 ? await snapshot.read(at, Math.min(room, CHUNK)) : []
+      const fed = await feed(deps, mould, recipients, at)
+      feeding.fed(fed)
+      cursor = { from: next, to: at + recipients.length }
+      if (recipients.length === CHUNK || (fed === 0 && cursor.to !== next)) continue
     }
-    // Whoever has a message already is passed over without a rest, as after a pause or a crash.
-    const at = room > 0 ? await firstUnclaimed(deps.redis, campaign, next, campaign.total) : next
-    const recipients = room > 0 ? await snapshot.read(at, Math.min(room, CHUNK)) : []
-    const fed = await feed(deps, mould, recipients, at)
-    feeding.fed(fed)
-    cursor = { from: next, to: at + recipients.length }
-    if ((recipients.length < CHUNK && fed > 0) || cursor.to === next) await rest(stopped)
+    isIdle = (cursor === undefined || cursor.to === next) && performance.now() - movedAt >= IDLE_MS
+    if (isIdle) break
+    await rest(stopped)
   }
-  if (cursor !== undefined)
+  if (cursor !== undefined && cursor.to !== cursor.from)
     await takeRound(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
-  return 'again'
+  if (!isIdle) return { nextMs: 1 }
+  memory.parkedMs = Math.min(MOST_PARK_MS, Math.max(FIRST_PARK_MS, 2 * memory.parkedMs))
+  const ms = Math.min(memory.parkedMs, Math.max(REST_MS, feeding.heldForMs() ?? MOST_PARK_MS))
+  return { nextMs: ms, parked: { ms, reason: 'idle', rate } }
+}
+
+/** Whether these figures are others than those of the round before. */
+function hasMoved(memory: Memory, figures: Record<string, number>): boolean {
+  const now = Object.values(figures).join(' ')
+  if (now === memory.figures) return false
+  memory.figures = now
+  memory.parkedMs = 0
+  return true
 }
 
 function mouldOf(campaign: Campaign, validityMs: number): Mould {
@@ -163,23 +206,6 @@ function figuresOf(campaign: Campaign, { counts, lost }: RoundPicture) {
     unsettled: unsettled(shares),
     finished: sent + delivered + read + failed + unproven,
     failed: failed + unproven,
-  }
-}
-
-/**
- * What a person may change while the campaign runs: the rate of the lane, and the template, when one that is not
- * approved any more is imported. Looked at again every two seconds.
- */
-function createLook(redis: Redis, campaign: Campaign) {
-  let known: { laneRate: number; problem: string | undefined } = { laneRate: 1, problem: undefined }
-  let until = 0
-  return async () => {
-    if (performance.now() > until) {
-      const [sender, problem] = await Promise.all([findSender(redis, campaign.lane), templateProblem(redis, campaign)])
-      known = { laneRate: sender?.rate ?? 1, problem }
-      until = performance.now() + 2_000
-    }
-    return known
   }
 }
 

@@ -2,16 +2,29 @@
 // fan-out has died, gives those a job back that lost it. Every worker watches; each step is harmless when taken twice.
 
 import { Refusal } from '../../accept/refusal.ts'
+import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'
 import { BrokenRecordError } from '../../redis/corrupt-record.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
 import { type SteerDeps, startCampaign } from '../commands/lifecycle.ts'
-import { type AwakeCampaign, awakeCampaigns, findCampaign, idOf, moveCampaign, takeOver } from '../store/campaigns.ts'
+import {
+  type AwakeCampaign,
+  awakeCampaigns,
+  findCampaign,
+  heartbeatOf,
+  idOf,
+  moveCampaign,
+  takeOver,
+} from '../store/campaigns.ts'
 import { blockBroken } from './block.ts'
 
 export const WATCH_MS = 500
 /** A fan-out that works gives a sign of life several times a second. */
 const SILENT_MS = 1_000
+/** A job that waits behind others is looked for again after so long, and a parked one has so long to be taken up. */
+const IN_LINE_MS = 2_000
+/** A campaign that is scheduled for later is looked at so often. */
+const LATER_MS = 2_000
 /** A campaign that could not be looked after is left alone for as long as it has been failing, this at most. */
 const MOST_PATIENCE_MS = 60_000
 
@@ -31,6 +44,8 @@ export function createWatch(deps: WatchDeps): () => Promise<void> {
   let memories = new Map<string, Memory>()
   return async () => {
     const awake = await awakeCampaigns(deps.redis)
+    if (awake.length === 0) return void memories.clear()
+    const nowMs = await redisNowMs(deps.redis)
     const remembered = memories
     // Of campaigns that sleep by now, or move on to another piece of work, nothing is remembered.
     memories = new Map()
@@ -40,7 +55,7 @@ export function createWatch(deps: WatchDeps): () => Promise<void> {
       memories.set(name, memory)
       if (performance.now() < memory.notBefore) continue
       try {
-        await lookAfter(deps, campaign, memory)
+        await lookAfter(deps, campaign, memory, nowMs)
       } catch (error) {
         putOff(memory)
         deps.log.error({ campaign: idOf(campaign.id), err: error }, 'campaign.watch_failed')
@@ -55,14 +70,36 @@ function putOff(memory: Memory): void {
   memory.notBefore = performance.now() + memory.waitMs
 }
 
-async function lookAfter(deps: WatchDeps, { id, state }: AwakeCampaign, memory: Memory): Promise<void> {
-  if (state === 'running') {
-    const found = await takeOver(deps.redis, id, SILENT_MS, memory.beat ?? 'none')
-    if (found.kind === 'on') memory.beat = found.beat
-    if (found.kind !== 'taken') return
-    deps.log.warn({ campaign: idOf(id), epoch: found.epoch }, 'campaign.taken_over')
-    return deps.queue.add('fan-out', id, found.epoch)
+function lookAgainIn(memory: Memory, ms: number): void {
+  memory.notBefore = performance.now() + ms
+}
+
+/** Takes a running campaign over whose fan-out has died; one that is parked, or whose job waits in line, is left alone. */
+async function lookAfterRunning(
+  deps: WatchDeps,
+  { id, parked }: AwakeCampaign,
+  memory: Memory,
+  nowMs: number,
+): Promise<void> {
+  if (parked !== undefined && nowMs < parked.untilMs + IN_LINE_MS) return
+  const { beat, epoch } = await heartbeatOf(deps.redis, id)
+  if (beat !== memory.beat || nowMs - Number(beat) < SILENT_MS) {
+    memory.beat = beat
+    return
   }
+  const waits = await deps.queue.waitsWhere('fan-out', id, epoch)
+  // Overdue by the clock of Redis: the clock of whoever put it there was ahead.
+  if (waits === 'for_its_time') await deps.queue.wake('fan-out', campaignJobId('fan-out', id, epoch))
+  if (waits !== undefined) return lookAgainIn(memory, IN_LINE_MS)
+  const found = await takeOver(deps.redis, id, SILENT_MS, beat)
+  if (found.kind !== 'taken') return
+  deps.log.warn({ campaign: idOf(id), epoch: found.epoch }, 'campaign.taken_over')
+  await deps.queue.add('fan-out', id, found.epoch)
+}
+
+async function lookAfter(deps: WatchDeps, awake: AwakeCampaign, memory: Memory, nowMs: number): Promise<void> {
+  const { id, state } = awake
+  if (state === 'running') return lookAfterRunning(deps, awake, memory, nowMs)
   const campaign = await findCampaign(deps.redis, id)
   if (campaign === undefined) return
   if (campaign.state === 'checking') {
@@ -70,7 +107,10 @@ async function lookAfter(deps: WatchDeps, { id, state }: AwakeCampaign, memory: 
     // While the job is there that changes nothing. When it has failed, it is not to be tried twice a second.
     return putOff(memory)
   }
-  const isDue = campaign.state === 'scheduled' && (campaign.scheduled_at ?? 0) <= (await redisNowMs(deps.redis))
+  const dueInMs = (campaign.scheduled_at ?? 0) - nowMs
+  const isDue = campaign.state === 'scheduled' && dueInMs <= 0
+  // Another time may be set meanwhile, an earlier one as well.
+  if (campaign.state === 'scheduled' && dueInMs > 2 * LATER_MS) return lookAgainIn(memory, LATER_MS)
   if (!isDue && !(campaign.state === 'ready' && campaign.starts_itself)) return
   try {
     await startCampaign(deps, campaign)

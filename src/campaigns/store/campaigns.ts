@@ -11,6 +11,7 @@ import {
   campaignKey,
   campaignMarksKey,
   campaignsOfAccountKey,
+  parkedCampaignsKey,
   rootKeys,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -18,6 +19,7 @@ import { nextId } from '../../redis/sequence.ts'
 import { type CampaignId, campaignId, parseCampaignId } from '../campaign-id.ts'
 import { storedDefinitionSchema } from '../definition.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove } from '../states.ts'
+import { type Parked, parkedOn } from './parking.ts'
 import { preflightSchema } from './preflight-report.ts'
 
 const optionalTime = z.coerce.number().int().optional()
@@ -125,8 +127,8 @@ export async function findOwnCampaign(redis: Redis, account: number, name: strin
   return campaign?.account === account ? campaign : undefined
 }
 
-const moveScript = defineScript(import.meta.url, 'campaign-move', 4)
-const takeoverScript = defineScript(import.meta.url, 'campaign-takeover', 1)
+const moveScript = defineScript(import.meta.url, 'campaign-move')
+const takeoverScript = defineScript(import.meta.url, 'campaign-takeover')
 const moveReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['moved', 'refused']), z.enum(CAMPAIGN_STATES), z.coerce.number()]),
@@ -162,20 +164,13 @@ export async function moveCampaign(
   const reply = moveReply.parse(
     await moveScript(
       redis,
-      [
-        ...[campaignKey(lane, number), awakeCampaignsKey(lane)],
-        ...[campaignCountsKey(lane, number), campaignMarksKey(lane, number)],
-      ],
-      [
-        number,
-        to,
-        `,${from.join(',')},`,
-        epoch ?? '',
-        begins ? '1' : '0',
-        rewind,
-        keepMs,
-        ...Object.entries(fields).flat(),
-      ],
+      {
+        campaign: campaignKey(lane, number),
+        awake: awakeCampaignsKey(lane),
+        counts: campaignCountsKey(lane, number),
+        marks: campaignMarksKey(lane, number),
+      },
+      { number, allowed: from, to, inEpoch: epoch, begins, rewind, keepMs, writes: fields },
     ),
   )
   const [kind, state, now] = reply
@@ -204,17 +199,27 @@ const takeoverReply = z.union([
  * caller saw when it looked before: unless it is still the same, somebody is at work and was only slow to write it.
  */
 export async function takeOver(redis: Redis, id: CampaignId, silentMs: number, seenBeat?: string): Promise<TakeOver> {
-  const args = [silentMs, seenBeat ?? '']
-  const reply = takeoverReply.parse(await takeoverScript(redis, [campaignKey(id.lane, id.number)], args))
+  const keys = { campaign: campaignKey(id.lane, id.number) }
+  const reply = takeoverReply.parse(await takeoverScript(redis, keys, { silentMs, seenBeat }))
   if (reply[0] === 'taken') return { kind: 'taken', epoch: reply[1] }
   return reply[0] === 'on' ? { kind: 'on', beat: reply[1] } : { kind: 'over' }
 }
 
-const beatScript = defineScript(import.meta.url, 'campaign-heartbeat', 1)
+/** The latest heartbeat of a campaign (epoch ms, as text; empty before the first) and its epoch. */
+export async function heartbeatOf(
+  redis: Redis,
+  { lane, number }: CampaignId,
+): Promise<{ beat: string; epoch: number }> {
+  const [beat, epoch] = await redis.hmget(campaignKey(lane, number), 'beat', 'epoch')
+  return { beat: beat ?? '', epoch: Number(epoch ?? 0) }
+}
 
-/** Whoever works on the campaign in this epoch is there, although its round takes long. */
+const beatScript = defineScript(import.meta.url, 'campaign-heartbeat')
+
+/** Whoever works on the campaign in this epoch is there, although its round takes long; it is not parked any more. */
 export async function beatCampaign(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
-  await beatScript(redis, [campaignKey(lane, number)], [epoch])
+  const keys = { campaign: campaignKey(lane, number), parked: parkedCampaignsKey(lane) }
+  await beatScript(redis, keys, { epoch, number })
 }
 
 /**
@@ -233,6 +238,8 @@ export async function runningOn(redis: Redis, lane: number): Promise<number> {
 export interface AwakeCampaign {
   id: CampaignId
   state: string
+  /** Nobody works on it until then, and nobody has died. */
+  parked: Parked | undefined
 }
 
 /** Campaigns of all lanes that move by themselves, with their states. */
@@ -242,7 +249,13 @@ export async function awakeCampaigns(redis: Redis): Promise<AwakeCampaign[]> {
     lanes.map(async (lane) => {
       const states = Object.entries(await redis.hgetall(awakeCampaignsKey(lane)))
       if (states.length === 0) await forgetCampaignLane(redis, lane)
-      return states.map(([number, state]) => ({ id: { lane, number: Number(number) }, state }))
+      const running = new Set(states.flatMap(([number, state]) => (state === 'running' ? [Number(number)] : [])))
+      const parked = await parkedOn(redis, lane, (number) => running.has(number))
+      return states.map(([number, state]) => ({
+        id: { lane, number: Number(number) },
+        state,
+        parked: parked.get(Number(number)),
+      }))
     }),
   )
   return awake.flat()

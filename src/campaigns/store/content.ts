@@ -1,7 +1,7 @@
 // The content of a campaign's messages, made once more from what the campaign defines and what was filled in for the
 // recipient: kept with every message it would take as much room as all else together.
 import type { SendPayload } from '../../jobs/send.ts'
-import type { MessageRecord } from '../../messages/store/records.ts'
+import type { MessageRecord } from '../../messages/store/record-format.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { BrokenRecordError } from '../../redis/corrupt-record.ts'
 import { offerOf } from '../definition.ts'

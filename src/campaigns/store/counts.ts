@@ -1,7 +1,6 @@
 // How many of a campaign's messages are in which state, as Redis counts them in the same step as each message.
 
-import { STATES, type State } from '../../messages/lifecycle.ts'
-import { LETTERS } from '../../messages/store/records.ts'
+import { LETTERS, STATES, type State } from '../../messages/lifecycle.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey } from '../../redis/keys.ts'
 import type { CampaignId } from '../campaign-id.ts'

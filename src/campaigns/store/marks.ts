@@ -3,6 +3,7 @@
 // the record and outlives it: whoever has a mark was claimed once and is never fed again, however old the record.
 import { z } from 'zod'
 import { STATES, type State } from '../../messages/lifecycle.ts'
+import { defineMessageScript } from '../../messages/store/message-script.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignMarksKey, messageKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -62,8 +63,8 @@ export async function* unsettledPlaces(redis: Redis, id: CampaignId, total: numb
   }
 }
 
-const adoptScript = defineScript(import.meta.url, 'campaign-adopt', 2)
-const adoptedScript = defineScript(import.meta.url, 'campaign-adopted', 2)
+const adoptScript = defineMessageScript(import.meta.url, 'campaign-adopt')
+const adoptedScript = defineScript(import.meta.url, 'campaign-adopted')
 
 /**
  * Marks recipients of a campaign that began before campaigns kept marks, from their records. `isOld`: the records of
@@ -77,8 +78,11 @@ export async function adoptMarks(
   ulids: readonly string[],
   isOld: boolean,
 ): Promise<void> {
-  const args = [messageKey(lane, ''), from, isOld ? NOT_KEPT : '', epoch, ...ulids]
-  await adoptScript(redis, [campaignMarksKey(lane, number), campaignKey(lane, number)], args)
+  await adoptScript(
+    redis,
+    { marks: campaignMarksKey(lane, number), campaign: campaignKey(lane, number) },
+    { records: messageKey(lane, ''), from, ...(isOld && { notKept: NOT_KEPT }), epoch, ulids },
+  )
 }
 
 const adopted = z.tuple([
@@ -103,5 +107,5 @@ export async function endAdopting(
     if (markAt(bytes, place) !== undefined) uncounted += 1
   }
   // What is claimed between the look and this step is marked and counted at once, so that the difference stays the same.
-  await adoptedScript(redis, [campaignKey(lane, number), counts], [epoch, uncounted])
+  await adoptedScript(redis, { campaign: campaignKey(lane, number), counts }, { epoch, uncounted })
 }

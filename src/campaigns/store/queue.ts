@@ -1,29 +1,50 @@
-// The queue of campaign jobs, as those see it who ask for work.
-import { CAMPAIGN_QUEUE, type CampaignJob, type CampaignPayload, campaignJobId } from '../../jobs/campaigns.ts'
+// The queues of campaign jobs, as those see them who ask for work.
+import {
+  CAMPAIGN_QUEUE,
+  type CampaignJob,
+  type CampaignPayload,
+  campaignJobId,
+  PREFLIGHT_QUEUE,
+} from '../../jobs/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { hasJobMovedOn } from '../../redis/errors.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'
-import { openQueue } from '../../redis/open-queue.ts'
-import { within } from '../../redis/with-timeout.ts'
+import { inTime, openQueue } from '../../redis/open-queue.ts'
 import type { CampaignId } from '../campaign-id.ts'
-
-/** How long an add or a look may take before the caller hears that Redis is away. */
-const LIMIT_MS = 2_500
 
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 
 export function openCampaignQueue(redis: Redis) {
-  const queue = openQueue<CampaignPayload>(redis, CAMPAIGN_QUEUE, sharedQueuePrefix(CAMPAIGN_QUEUE))
+  const queues = {
+    'fan-out': openQueue<CampaignPayload>(redis, CAMPAIGN_QUEUE, sharedQueuePrefix(CAMPAIGN_QUEUE)),
+    preflight: openQueue<CampaignPayload>(redis, PREFLIGHT_QUEUE, sharedQueuePrefix(PREFLIGHT_QUEUE)),
+  }
 
   return {
-    queue,
-
     /** Resolves once the job is in Redis. Adding the same one again changes nothing. */
-    async add(job: CampaignJob, id: CampaignId, epoch: number): Promise<void> {
-      // While Redis is away BullMQ would wait for ever, and for one that hangs as well.
-      if (redis.status !== 'ready') throw new Error('Connection is closed.')
-      await within(LIMIT_MS, queue.add(job, { v: 1, ...id, epoch }, { jobId: campaignJobId(job, id, epoch) }))
+    async add(job: CampaignJob, { lane, number }: CampaignId, epoch: number): Promise<void> {
+      const jobId = campaignJobId(job, { lane, number }, epoch)
+      await inTime(redis, () => queues[job].add(job, { v: 1, lane, number, epoch }, { jobId }))
     },
 
-    close: (): Promise<void> => queue.close(),
+    /** Where the job waits to be taken up: in line, or for its time; undefined when it is in hand or gone. */
+    async waitsWhere(job: CampaignJob, id: CampaignId, epoch: number): Promise<'in_line' | 'for_its_time' | undefined> {
+      const state = await inTime(redis, () => queues[job].getJobState(campaignJobId(job, id, epoch)))
+      if (state === 'delayed') return 'for_its_time'
+      return state === 'waiting' || state === 'prioritized' ? 'in_line' : undefined
+    },
+
+    /** Has a job that waits for its time taken up now. Does nothing to one that does not wait, or is gone. */
+    async wake(job: CampaignJob, jobId: string): Promise<void> {
+      if (redis.status !== 'ready') return
+      const found = await inTime(redis, () => queues[job].getJob(jobId))
+      await found?.promote().catch((error: unknown) => {
+        if (!hasJobMovedOn(error)) throw error
+      })
+    },
+
+    async close(): Promise<void> {
+      await Promise.all([queues['fan-out'].close(), queues.preflight.close()])
+    },
   }
 }

@@ -1,6 +1,7 @@
 // The messages of a campaign that have a record and wait for another try: thrown back by the provider, or never left.
 
-import { LETTERS } from '../../messages/store/records.ts'
+import { LETTERS } from '../../messages/lifecycle.ts'
+import { FIELDS } from '../../messages/store/record-format.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey, queuedAgainKey } from '../../redis/keys.ts'
 import type { CampaignId } from '../campaign-id.ts'
@@ -13,7 +14,7 @@ export async function* queuedMessagesOf(redis: Redis, { lane, number }: Campaign
   const again = await redis.zrange(queuedAgainKey(lane), '0', '-1')
   for (let from = 0; from < again.length; from += AT_ONCE) {
     const some = again.slice(from, from + AT_ONCE)
-    const records = await Promise.all(some.map((ulid) => redis.hmget(messageKey(lane, ulid), 's', 'r')))
+    const records = await Promise.all(some.map((ulid) => redis.hmget(messageKey(lane, ulid), FIELDS.state, FIELDS.run)))
     yield some.filter((_ulid, i) => records[i]?.[0] === LETTERS.queued && records[i]?.[1] === String(number))
   }
 }

@@ -1,14 +1,8 @@
 // One round of a fan-out in Redis: the cursor moves and the picture for the next round is read, in one step.
 import { z } from 'zod'
+import { laneBacklogKeys } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
-import {
-  awakeCampaignsKey,
-  campaignCountsKey,
-  campaignKey,
-  laneBacklogKeys,
-  laneQueue,
-  throttledKey,
-} from '../../redis/keys.ts'
+import { awakeCampaignsKey, campaignCountsKey, campaignKey, throttledKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { type Counts, countsOf } from './counts.ts'
@@ -30,7 +24,7 @@ export interface RoundPicture {
   throttled: number
 }
 
-const roundScript = defineScript(import.meta.url, 'campaign-round', 8)
+const roundScript = defineScript(import.meta.url, 'campaign-round')
 const roundReply = z.union([
   z.tuple([z.literal('over')]),
   z.tuple([z.literal('on'), z.number(), z.number(), z.number(), z.number(), z.number(), z.array(z.string())]),
@@ -43,13 +37,18 @@ export async function takeRound(
   epoch: number,
   say: { cursor?: { from: number; to: number } | undefined; rate: number; pace: number | undefined },
 ): Promise<RoundPicture | undefined> {
-  const { waiting, prioritized, delayed, active } = laneBacklogKeys(lane, laneQueue(lane))
-  const keys = [campaignKey(lane, number), campaignCountsKey(lane, number), awakeCampaignsKey(lane)]
+  const { waiting, prioritized, delayed, active } = laneBacklogKeys(lane)
   const reply = roundReply.parse(
     await roundScript(
       redis,
-      [...keys, waiting, prioritized, delayed, active, throttledKey(lane)],
-      [epoch, say.cursor?.from ?? '', say.cursor?.to ?? '', say.rate.toFixed(2), say.pace?.toFixed(2) ?? ''],
+      {
+        campaign: campaignKey(lane, number),
+        counts: campaignCountsKey(lane, number),
+        awakeCampaigns: awakeCampaignsKey(lane),
+        ...{ waiting, prioritized, delayed, active },
+        throttled: throttledKey(lane),
+      },
+      { epoch, moved: say.cursor, rate: say.rate.toFixed(2), pace: say.pace?.toFixed(2) ?? '' },
     ),
   )
   if (reply[0] === 'over') return undefined

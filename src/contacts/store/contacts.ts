@@ -37,8 +37,8 @@ const memberSchema = z
 /** A contact in one tag. `tags` are all tags that the contact carries, in the order it joined them. */
 export type Member = z.infer<typeof memberSchema>
 
-const importScript = defineScript(import.meta.url, 'contacts-import', 4)
-const readScript = defineScript(import.meta.url, 'contacts-read-members', 2)
+const importScript = defineScript(import.meta.url, 'contacts-import')
+const readScript = defineScript(import.meta.url, 'contacts-read-members')
 
 const importedSchema = z.tuple([z.number().int(), z.number().int()]).nullable()
 
@@ -60,14 +60,18 @@ export async function importContacts(
     nextId(redis, 'contact', contacts.length),
     nextId(redis, 'membership', contacts.length),
   ])
-  const fields = contacts.flatMap(({ phone, name, email }) => [phone, name, email])
   const done = readRecord(
     importedSchema,
     'contacts import',
     await importScript(
       redis,
-      [keys.tag(tag), keys.members(tag), keys.phones, keys.prefix],
-      [tag, firstContact, firstMembership, ...fields],
+      { tag: keys.tag(tag), members: keys.members(tag), phones: keys.phones, prefix: keys.prefix },
+      {
+        tagId: String(tag),
+        firstContact,
+        firstMembership,
+        contacts: contacts.map(({ phone, name, email }) => ({ phone, name, email })),
+      },
     ),
   )
   if (done === null) throw new Error(`account ${account} has no tag ${tag}`)
@@ -83,6 +87,10 @@ export async function readMembers(
   limit: number,
 ): Promise<Member[]> {
   const keys = contactKeys(account)
-  const rows = await readScript(redis, [keys.members(tag), keys.prefix], [after, limit])
+  const rows = await readScript(
+    redis,
+    { members: keys.members(tag), prefix: keys.prefix },
+    { after: String(after), most: limit },
+  )
   return readRecord(z.array(memberSchema), `members of tag ${tag}`, rows)
 }

@@ -11,7 +11,7 @@ import { nextId } from '../../redis/sequence.ts'
 const tagSchema = z.object({ id: idField, name: z.string().min(1) })
 export type Tag = z.infer<typeof tagSchema>
 
-const createScript = defineScript(import.meta.url, 'contacts-create-tag', 2)
+const createScript = defineScript(import.meta.url, 'contacts-create-tag')
 
 /** An id for a new tag; one that nobody uses leaves a gap. */
 export const newTagId = (redis: Redis): Promise<number> => nextId(redis, 'tag')
@@ -28,7 +28,11 @@ export async function createTag(
 ): Promise<{ id: number; isNew: boolean }> {
   const keys = contactKeys(account)
   const fresh = given ?? (await newTagId(redis))
-  const owner = await createScript(redis, [keys.tagNames, keys.tag(fresh)], [folded(name), fresh, name])
+  const owner = await createScript(
+    redis,
+    { names: keys.tagNames, tag: keys.tag(fresh) },
+    { folded: folded(name), id: String(fresh), name },
+  )
   const id = readRecord(idField, 'a tag name', owner)
   return { id, isNew: id === fresh }
 }

@@ -128,20 +128,23 @@ export async function listTrash(redis: Redis, account: number, after: number, li
   return listFiles(redis, account, galleryKeys(account).trash, after, limit)
 }
 
-const trashScript = defineScript(import.meta.url, 'gallery-trash-file', 3)
-const restoreScript = defineScript(import.meta.url, 'gallery-restore-file', 3)
+const trashScript = defineScript(import.meta.url, 'gallery-trash-file')
+const restoreScript = defineScript(import.meta.url, 'gallery-restore-file')
+
+const trashKeys = (account: number, id: number) => {
+  const { file, trash, prefix } = galleryKeys(account)
+  return { file: file(id), trash, prefix }
+}
 
 /** Puts an active file into the trash; undefined when there is no active file of this id. */
 export async function trashFile(redis: Redis, account: number, id: number): Promise<GalleryFile | undefined> {
-  const keys = galleryKeys(account)
-  const moved = await trashScript(redis, [keys.file(id), keys.trash, keys.prefix], [id])
+  const moved = await trashScript(redis, trashKeys(account, id), { id: String(id) })
   return moved === 1 ? findFile(redis, account, id) : undefined
 }
 
 /** Puts a file from the trash back into its folder; undefined when there is none of this id in the trash. */
 export async function restoreFile(redis: Redis, account: number, id: number): Promise<GalleryFile | undefined> {
-  const keys = galleryKeys(account)
-  const moved = await restoreScript(redis, [keys.file(id), keys.trash, keys.prefix], [id])
+  const moved = await restoreScript(redis, trashKeys(account, id), { id: String(id) })
   return moved === 1 ? findFile(redis, account, id) : undefined
 }
 

@@ -35,7 +35,7 @@ export interface Move {
   folder_id: number
 }
 
-const moveScript = defineScript(import.meta.url, 'gallery-move-files', 4)
+const moveScript = defineScript(import.meta.url, 'gallery-move-files')
 
 /**
  * Moves the files into the folder, all or none, records the outcome and announces it on `rootKeys.moveEnded`, in one
@@ -45,8 +45,14 @@ export async function moveFiles(redis: Redis, { account, move, file_ids, folder_
   const keys = galleryKeys(account)
   await moveScript(
     redis,
-    [keys.folder(folder_id), keys.filesIn(folder_id), keys.move(move), keys.prefix],
-    [folder_id, move, KEEP_SECONDS, rootKeys.moveEnded, ...new Set(file_ids)],
+    { folder: keys.folder(folder_id), filesIn: keys.filesIn(folder_id), outcome: keys.move(move), prefix: keys.prefix },
+    {
+      folderId: String(folder_id),
+      move,
+      keepSeconds: KEEP_SECONDS,
+      channel: rootKeys.moveEnded,
+      files: [...new Set(file_ids)].map(String),
+    },
   )
 }
 

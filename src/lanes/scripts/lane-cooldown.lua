@@ -1,8 +1,14 @@
 #!lua flags=allow-oom
--- Rests a lane without a step of a message, as after answers that prove nothing. A rest that ends later stays.
+-- Begins a cooldown of a lane without a step of a message, as after answers that prove nothing. One that ends later stays.
 --
--- KEYS[1] rest of the lane (STRING)    ARGV[1] ms    ARGV[2] reason, `code|sentence`
--- include ../../messages/store/scripts/message-lifecycle
+-- Keys:
+--   cooldown  STRING  when the cooldown of the lane ends (ms)
+-- Arguments:
+--   ms
+--   reason    `code|sentence`
 -- include ../../messages/store/scripts/message-cooldowns
-restLane(KEYS[1], tonumber(ARGV[1]), redisNowMs(), ARGV[2])
+local cooldown = unpack(KEYS)
+local ms, reason = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local t = redis.call('TIME')
+coolLane(cooldown, ms, t[1] * 1000 + math.floor(t[2] / 1000), reason)
 return 'OK'

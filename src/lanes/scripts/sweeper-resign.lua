@@ -1,6 +1,11 @@
 #!lua flags=allow-oom
 -- Lets another worker sweep at once.
 --
--- KEYS[1] name of the worker that sweeps (STRING)    ARGV[1] name of the worker that stops
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+-- Keys:
+--   sweeper  STRING  name of the worker that sweeps
+-- Arguments:
+--   worker   name of the worker that stops
+local sweeper = unpack(KEYS)
+local worker = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
+if redis.call('GET', sweeper) == worker then redis.call('DEL', sweeper) end
 return 'OK'

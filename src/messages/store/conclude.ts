@@ -1,14 +1,15 @@
 // Ending messages of campaigns that no claim can end, so that every recipient has an outcome and the campaign an end.
 import { z } from 'zod'
 import type { SendPayload } from '../../jobs/send.ts'
+import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { campaignPrefix, endedBadlyKey, laneJobKey, laneQueue, messageKey, openKey } from '../../redis/keys.ts'
-import { defineScript } from '../../redis/lua.ts'
+import { campaignPrefix, inDoubtKey, messageKey, requeueableKey } from '../../redis/keys.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import { deadLetter, recordLost } from '../outcome.ts'
-import { newRecordFields, storedProblem } from './steps.ts'
+import { defineMessageScript } from './message-script.ts'
+import { FIELDS, newRecordFields, storedProblem } from './record-format.ts'
 
-const concludeScript = defineScript(import.meta.url, 'message-conclude', 4)
+const concludeScript = defineMessageScript(import.meta.url, 'message-conclude')
 const concludeReply = z.tuple([z.enum(['done', 'ignored']), z.string()])
 
 /**
@@ -28,16 +29,20 @@ export async function conclude(
   const message = { to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined }
   const reply = await concludeScript(
     redis,
-    [
-      ...[messageKey(lane, ulid), openKey(lane), endedBadlyKey(lane)],
-      laneJobKey(lane, laneQueue(lane), messageId(lane, ulid)),
-    ],
-    [
-      ...[ulid, how, acceptedAtMs(ulid), retentionMs, run ?? '', campaignPrefix(lane)],
-      storedProblem(how === 'dead' ? deadLetter : recordLost),
-      ...['p', JSON.stringify(payload)],
-      ...newRecordFields({ ...message, run, filled, ...(again && { again }) }),
-    ],
+    {
+      record: messageKey(lane, ulid),
+      inDoubt: inDoubtKey(lane),
+      requeueable: requeueableKey(lane),
+      job: laneJobKey(lane, messageId(lane, ulid)),
+    },
+    {
+      ...{ ulid, why: how, acceptedAt: acceptedAtMs(ulid), retentionMs, run, campaigns: campaignPrefix(lane) },
+      problem: storedProblem(how === 'dead' ? deadLetter : recordLost),
+      newFields: [
+        ...[FIELDS.payload, JSON.stringify(payload)],
+        ...newRecordFields({ ...message, run, filled, ...(again && { again }) }),
+      ],
+    },
   )
   return concludeReply.parse(reply)[0] === 'done'
 }

@@ -1,12 +1,12 @@
 // The status polls of a lane: which messages are to be asked about and when, and the budget that all workers share.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { pollingKey, pollKey, pollRestKey } from '../../redis/keys.ts'
+import { nextPollKey, pollingKey, pollKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { POLL_FOR_MS, POLLS_AT_ONCE, pollPace } from '../backoff.ts'
 
-const takeScript = defineScript(import.meta.url, 'poll-take', 3)
-const restScript = defineScript(import.meta.url, 'poll-rest', 1)
+const takeScript = defineScript(import.meta.url, 'poll-take')
+const restScript = defineScript(import.meta.url, 'poll-rest')
 
 const takeReply = z.tuple([z.number(), z.number()]).rest(z.string())
 
@@ -40,8 +40,8 @@ async function take(
 ): Promise<TakenPolls> {
   const reply = await takeScript(
     redis,
-    [pollKey(lane), pollingKey(lane), pollRestKey(lane)],
-    [POLLS_AT_ONCE, spacingMs, inOneGo, leaseMs, POLL_FOR_MS],
+    { polls: pollKey(lane), underWay: pollingKey(lane), nextPoll: nextPollKey(lane) },
+    { atOnce: POLLS_AT_ONCE, spacingMs, inOneGo, leaseMs, giveUpMs: POLL_FOR_MS },
   )
   const [waitMs, full, ...ulids] = takeReply.parse(reply)
   return { ulids, waitMs: waitMs < 0 ? undefined : waitMs, isFull: full === 1 }
@@ -58,10 +58,10 @@ export async function endPoll(redis: Redis, lane: number, ulid: string, nextAt: 
 
 /** Lets no poll of the lane leave for `ms`, whichever worker would make it. */
 export async function restPolls(redis: Redis, lane: number, ms: number): Promise<void> {
-  await restScript(redis, [pollRestKey(lane)], [ms])
+  await restScript(redis, { nextPoll: nextPollKey(lane) }, { ms })
 }
 
 /** How long no poll of the lane may leave yet (ms). */
 export async function pollsRestMs(redis: Redis, lane: number): Promise<number> {
-  return Math.max(0, await redis.pttl(pollRestKey(lane)))
+  return Math.max(0, await redis.pttl(nextPollKey(lane)))
 }

@@ -1,60 +1,31 @@
 // Claiming messages and taking steps. The steps themselves are Lua, so that each is one atomic move; src/messages/lifecycle.ts
-// says what they mean, records.ts what the fields of a record hold.
+// has the table of moves, record-format.ts what a record holds.
 import { z } from 'zod'
-import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
+import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
-  endedBadlyKey,
-  laneJobKey,
-  laneQueue,
-  laneRestKey,
-  laneSlotKey,
+  inDoubtKey,
+  laneCooldownKey,
+  laneSlotsKey,
   messageKey,
   messageWaitKey,
-  openKey,
   pollKey,
   queuedAgainKey,
-  recipientRestKey,
+  recipientCooldownKey,
+  requeueableKey,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import type { Evidence, Repeat, State, Verdict } from '../lifecycle.ts'
+import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Verdict } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import { type Problem, workerLost } from '../outcome.ts'
 import type { Pace } from '../pace.ts'
-import { LETTERS, type MessageRecord, stateSchema } from './records.ts'
+import { defineMessageScript } from './message-script.ts'
+import { type NewMessage, newRecordFields, stateSchema, storable, storedProblem } from './record-format.ts'
 
-/** What a new record holds. */
-export interface NewMessage {
-  to: string
-  type: MessageRecord['type']
-  text: string
-  class: MessageRecord['class']
-  validUntil: number
-  campaign: string | undefined
-  run: number | undefined
-  /** Of a campaign's message: kept instead of the text, which is mostly the same for all recipients. */
-  filled?: readonly string[] | undefined
-  /** A person wished it sent although an earlier message of the kind may have gone out: a possible duplicate. */
-  again?: boolean
-}
-
-/** The message that a job is about. */
-export const newMessageOf = (payload: SendPayload): NewMessage => ({
-  to: payload.to,
-  type: payload.content.type,
-  text: textOfPayload(payload),
-  class: payload.class,
-  validUntil: payload.until,
-  campaign: payload.campaign,
-  run: payload.run,
-  filled: payload.filled,
-  ...(payload.again && { again: payload.again }),
-})
-
-const claimScript = defineScript(import.meta.url, 'message-claim', 9)
-const slotScript = defineScript(import.meta.url, 'message-slot', 1)
-const stepScript = defineScript(import.meta.url, 'message-step', 6)
+const claimScript = defineMessageScript(import.meta.url, 'message-claim')
+const slotScript = defineScript(import.meta.url, 'message-slot')
+const stepScript = defineMessageScript(import.meta.url, 'message-step')
 
 const claimReply = z.union([
   z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone']), stateSchema, z.string()]),
@@ -105,28 +76,20 @@ export async function claim(
   pace?: Pace,
 ): Promise<ClaimResult> {
   const { lane } = id
-  const reply = await claimScript(
-    redis,
-    [
-      ...[messageKey(lane, id.ulid), openKey(lane), endedBadlyKey(lane), jobKey(id)],
-      ...[laneRestKey(lane), recipientRestKey(lane, message.to)],
-      ...[laneSlotKey(lane), messageWaitKey(lane, id.ulid), queuedAgainKey(lane)],
-    ],
-    [
-      id.ulid,
-      attempt,
-      acceptedAtMs(id.ulid),
-      message.validUntil,
-      times.lostAfterMs,
-      times.retentionMs,
-      message.run ?? '',
-      campaignPrefix(id.lane),
-      times.evidenceWaitMs,
-      storedProblem(workerLost),
-      ...(pace === undefined ? ['', '', ''] : [pace.gapUs, pace.graceUs, pace.aheadUs[message.class]]),
-      ...newRecordFields(message),
-    ],
-  )
+  const reply = await claimScript(redis, claimKeys(id, message.to), {
+    ulid: id.ulid,
+    attempt,
+    acceptedAt: acceptedAtMs(id.ulid),
+    validUntil: message.validUntil,
+    lostAfterMs: times.lostAfterMs,
+    retentionMs: times.retentionMs,
+    run: message.run,
+    campaigns: campaignPrefix(lane),
+    evidenceWaitMs: times.evidenceWaitMs,
+    workerLost: storedProblem(workerLost),
+    pace: pace && { ...numbersOf(pace), aheadUs: pace.aheadUs[message.class] },
+    newFields: newRecordFields(message),
+  })
   const [verdict, state, last, slot, nowUs] = claimReply.parse(reply)
   switch (verdict) {
     case 'lane_rests':
@@ -140,6 +103,18 @@ export async function claim(
         : { verdict, state, slot: slotOf(slot, nowUs) }
   }
 }
+
+const claimKeys = (id: MessageId, to: string) => ({
+  record: messageKey(id.lane, id.ulid),
+  inDoubt: inDoubtKey(id.lane),
+  requeueable: requeueableKey(id.lane),
+  job: jobKey(id),
+  laneCooldown: laneCooldownKey(id.lane),
+  recipientCooldown: recipientCooldownKey(id.lane, to),
+  slots: laneSlotsKey(id.lane),
+  wait: messageWaitKey(id.lane, id.ulid),
+  queuedAgain: queuedAgainKey(id.lane),
+})
 
 /** The message is not claimed for so long, whatever the clocks of the workers say. */
 export async function putOff(redis: Redis, id: MessageId, ms: number): Promise<void> {
@@ -156,68 +131,42 @@ export async function reserveSlot(
   missed: Slot,
   how: { pace: Pace; mostAheadMs: number },
 ): Promise<Slot | undefined> {
-  const args = [missed.name, how.pace.gapUs, how.mostAheadMs * 1_000]
-  const [name, nowUs] = slotReply.parse(await slotScript(redis, [laneSlotKey(lane)], args))
+  const args = { missed: missed.name, mostAheadUs: how.mostAheadMs * 1_000, pace: numbersOf(how.pace) }
+  const [name, nowUs] = slotReply.parse(await slotScript(redis, { slots: laneSlotsKey(lane) }, args))
   return name === '' ? undefined : slotOf(name, nowUs)
 }
 
+/** As message-pace.lua takes it. */
+const numbersOf = ({ gapUs, closestUs, window }: Pace) => ({ gapUs, closestUs, window })
+
 const slotOf = (name: string, nowUs: number): Slot => ({ name, atMs: Number(name) / 1_000, nowMs: nowUs / 1_000 })
-
-/** What a new record holds besides its progress: field, value, … */
-export const newRecordFields = (message: NewMessage): (string | number)[] => [
-  ...['t', message.to, 'k', message.type],
-  ...['y', message.class === 'transactional' ? 't' : 'c', 'u', message.validUntil],
-  ...(message.filled === undefined ? ['x', message.text] : ['v', JSON.stringify(message.filled)]),
-  ...(message.campaign === undefined ? [] : ['g', message.campaign]),
-  ...(message.run === undefined ? [] : ['r', message.run]),
-  ...(message.again ? ['o', 1] : []),
-]
-
-interface StepArguments {
-  kind: string
-  attempt?: string
-  option?: string
-  maxTries?: number
-  detail?: string
-  providerId?: string
-  problem?: Problem
-  waitMs?: number
-  firstPollMs?: number | undefined
-  atMs?: number
-  rest?: Rest
-}
 
 /** Who takes no message for a while, from the very step that proves the attempt unsent. */
 export type Rest = { of: 'lane'; ms: number } | { of: 'recipient'; to: string; leastMs: number }
 
 /** The attempt is proven unsent: queued again, or failed when its tries are used up. */
-export const proveUnsent = (
+export const markNotSent = (
   redis: Redis,
   id: MessageId,
   attempt: string,
   how: { counts: boolean; maxTries: number; problem: Problem; rest?: Rest },
-): Promise<StepResult> =>
-  takeStep(redis, id, {
-    kind: 'unsent',
-    attempt,
-    option: how.counts ? '1' : '0',
-    maxTries: how.maxTries,
-    detail: how.problem.code,
-    problem: how.problem,
-    ...(how.rest && { rest: how.rest }),
-  })
+): Promise<StepResult> => {
+  const { counts, maxTries, problem, rest } = how
+  const coolDown = rest && { of: rest.of, ms: rest.of === 'lane' ? rest.ms : rest.leastMs }
+  return takeStep(redis, id, { kind: 'not_sent', attempt, counts, maxTries, problem, coolDown }, rest)
+}
 
 /** The attempt brought no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
-export const loseAttempt = (
+export const markUnconfirmed = (
   redis: Redis,
   id: MessageId,
   attempt: string,
   how: { problem: Problem; waitMs: number },
 ): Promise<StepResult> =>
-  takeStep(redis, id, { kind: 'lost', attempt, detail: how.problem.code, problem: how.problem, waitMs: how.waitMs })
+  takeStep(redis, id, { kind: 'unconfirmed', attempt, problem: how.problem, evidenceMs: how.waitMs })
 
 /** Proof of what became of an attempt, from whatever source, in any order, any number of times. */
-export const giveEvidence = (
+export const recordStatus = (
   redis: Redis,
   id: MessageId,
   attempt: string,
@@ -225,73 +174,77 @@ export const giveEvidence = (
   more: {
     providerId?: string | undefined
     problem?: Problem | undefined
+    /** When it happened (epoch ms), now if it is not given. */
     atMs?: number | undefined
+    /** Until the first status poll, if the message is to be polled. */
     firstPollMs?: number | undefined
   } = {},
-): Promise<StepResult> =>
-  takeStep(redis, id, {
-    kind: 'evidence',
-    attempt,
-    option: LETTERS[status],
-    detail: status === 'failed' ? (more.problem?.code ?? '') : '',
-    ...(more.providerId === undefined ? {} : { providerId: more.providerId }),
-    ...(more.problem === undefined ? {} : { problem: more.problem }),
-    ...(more.atMs === undefined ? {} : { atMs: more.atMs }),
-    firstPollMs: more.firstPollMs,
-  })
+): Promise<StepResult> => {
+  const { atMs: happenedAt, providerId: sentAs, ...rest } = more
+  return takeStep(redis, id, { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, ...rest })
+}
 
-/** The wait for evidence is over: queued again or unknown, as `repeat` says. */
-export const decide = (redis: Redis, id: MessageId, repeat: Repeat, maxTries: number): Promise<StepResult> =>
-  takeStep(redis, id, { kind: 'decide', option: repeat, maxTries })
+/** The wait for evidence is over: queued again or unknown, as `policy` says. */
+export const resolveUnconfirmed = (
+  redis: Redis,
+  id: MessageId,
+  policy: Repeat,
+  maxTries: number,
+): Promise<StepResult> => takeStep(redis, id, { kind: 'resolve', policy, maxTries })
 
 /**
  * Ends a queued message that cannot be sent: `dead`, its job is a dead letter, which is looked at again in the same step;
  * `content`, what it says is no longer stored.
  */
 export const giveUp = (redis: Redis, id: MessageId, why: 'dead' | 'content', problem: Problem): Promise<StepResult> =>
-  takeStep(redis, id, { kind: 'give_up', option: why, detail: problem.code, problem })
+  takeStep(redis, id, { kind: 'give_up', ifDead: why === 'dead', problem })
 
 /** The record lives for `retentionMs` from now on at least. */
 export async function keepRecord(redis: Redis, { lane, ulid }: MessageId, retentionMs: number): Promise<void> {
   await redis.pexpire(messageKey(lane, ulid), retentionMs, 'GT')
 }
 
-async function takeStep(redis: Redis, id: MessageId, step: StepArguments): Promise<StepResult> {
-  const reply = await stepScript(
-    redis,
-    [
-      ...[messageKey(id.lane, id.ulid), openKey(id.lane), pollKey(id.lane), endedBadlyKey(id.lane), jobKey(id)],
-      queuedAgainKey(id.lane),
-    ],
-    [
-      id.ulid,
-      step.kind,
-      step.attempt ?? '',
-      acceptedAtMs(id.ulid),
-      step.option ?? '',
-      step.maxTries ?? 1,
-      storable(step.detail ?? ''),
-      step.providerId ?? '',
-      step.problem === undefined ? '' : storedProblem(step.problem),
-      step.waitMs ?? 0,
-      step.firstPollMs ?? '',
-      step.atMs ?? '',
-      '',
-      campaignPrefix(id.lane),
-      ...(step.rest === undefined ? [''] : storedRest(id.lane, step.rest)),
-    ],
-  )
+/** See the head of message-step.lua. */
+interface StepArguments {
+  kind: MoveKind | 'status'
+  attempt?: string
+  problem?: Problem | undefined
+  status?: string
+  happenedAt?: number | undefined
+  sentAs?: string | undefined
+  firstPollMs?: number | undefined
+  counts?: boolean
+  coolDown?: { of: Rest['of']; ms: number } | undefined
+  evidenceMs?: number
+  policy?: Repeat
+  maxTries?: number
+  ifDead?: boolean
+}
+
+async function takeStep(redis: Redis, id: MessageId, step: StepArguments, rest?: Rest): Promise<StepResult> {
+  const { problem, ...given } = step
+  const reply = await stepScript(redis, stepKeys(id, rest), {
+    ...given,
+    ulid: id.ulid,
+    acceptedAt: acceptedAtMs(id.ulid),
+    campaigns: campaignPrefix(id.lane),
+    problem: problem && storedProblem(problem),
+    // Only a status that is a failure has its code in the history.
+    detail: problem && (step.status ?? LETTERS.failed) === LETTERS.failed ? storable(problem.code) : undefined,
+  })
   const [verdict, state, waitMs] = stepReply.parse(reply)
   return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state, waitMs }
 }
 
-const storedRest = (lane: number, rest: Rest) =>
-  rest.of === 'lane' ? [rest.of, laneRestKey(lane), rest.ms] : [rest.of, recipientRestKey(lane, rest.to), rest.leastMs]
-
-export const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sentence}`
-
-/** `|` separates entries of the history and the parts of a problem. */
-const storable = (text: string): string => text.replaceAll('|', '/')
+const stepKeys = ({ lane, ulid }: MessageId, rest: Rest | undefined) => ({
+  record: messageKey(lane, ulid),
+  inDoubt: inDoubtKey(lane),
+  polls: pollKey(lane),
+  requeueable: requeueableKey(lane),
+  job: jobKey({ lane, ulid }),
+  queuedAgain: queuedAgainKey(lane),
+  cooldown: rest?.of === 'recipient' ? recipientCooldownKey(lane, rest.to) : laneCooldownKey(lane),
+})
 
 /** Where BullMQ keeps the job of a message. */
-export const jobKey = (id: MessageId): string => laneJobKey(id.lane, laneQueue(id.lane), messageId(id.lane, id.ulid))
+export const jobKey = (id: MessageId): string => laneJobKey(id.lane, messageId(id.lane, id.ulid))

@@ -1,4 +1,9 @@
 -- Frees a lock, unless it has run out and belongs to somebody else by now.
 --
--- KEYS[1] lock (STRING)     ARGV[1] its holder
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+-- Keys:
+--   lock    STRING
+-- Arguments:
+--   holder  who frees it
+local lock = unpack(KEYS)
+local holder = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
+if redis.call('GET', lock) == holder then redis.call('DEL', lock) end

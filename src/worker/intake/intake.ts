@@ -4,7 +4,7 @@
 // A job that has ended keeps no key. So its data is replaced, key gone and end noted, before BullMQ hears of the end:
 // - the worker dies before that: the job is run again by another; accepting is idempotent by the job's own id;
 // - it dies between that and the end: the second run finds the end noted and repeats it.
-import { type Job, Worker } from 'bullmq'
+import type { Job } from 'bullmq'
 import type { AcceptDeps } from '../../accept/accept-message.ts'
 import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../../accept/body-limits.ts'
 import { checkKey, unauthorized } from '../../accept/check-key.ts'
@@ -23,10 +23,10 @@ import {
 } from '../../jobs/intake.ts'
 import type { Log } from '../../log.ts'
 import { notOneOf } from '../../messages/fault.ts'
+import { INTAKE_PREFIX, intakeJobKey, JOB } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { INTAKE_PREFIX, intakeJobKey } from '../../redis/keys.ts'
-import { endOwn, type OwnEnd } from '../bullmq.ts'
+import { closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
 import type { VerbDeps } from './verb.ts'
 import { intakeVerbs } from './verbs.ts'
 
@@ -55,9 +55,7 @@ export async function startIntake(given: AcceptDeps & { config: Pick<Config, 're
   const { redis, config } = given
   const campaigns = openCampaignQueue(redis)
   const deps: IntakeDeps = { ...given, steer: { redis, queue: campaigns, retentionMs: config.retentionMs } }
-  const worker = new Worker(INTAKE_QUEUE, async (job, token) => endOwn(await takeIn(deps, job), job, token), {
-    connection: deps.redis,
-    prefix: INTAKE_PREFIX,
+  const settings = {
     concurrency: CONCURRENCY,
     lockDuration: LOCK_MS,
     stalledInterval: STALLED_CHECK_MS,
@@ -65,8 +63,14 @@ export async function startIntake(given: AcceptDeps & { config: Pick<Config, 're
     maxStalledCount: 1_000_000,
     removeOnComplete: KEPT_ANSWERS,
     removeOnFail: KEPT_REFUSALS,
-  })
-  worker.on('error', (error) => deps.log.debug({ err: error }, 'intake.trouble'))
+  }
+  const worker = openWorker(
+    redis,
+    { name: INTAKE_QUEUE, prefix: INTAKE_PREFIX },
+    async (job, token) => endOwn(await takeIn(deps, job), job, token),
+    settings,
+    (error) => deps.log.debug({ err: error }, 'intake.trouble'),
+  )
   worker.on('stalled', (id) => {
     mendUnreadable(deps.redis, id).catch((error: unknown) =>
       deps.log.warn({ job: id, err: error }, 'intake.not_mended'),
@@ -76,7 +80,7 @@ export async function startIntake(given: AcceptDeps & { config: Pick<Config, 're
   return {
     /** Takes no more jobs and finishes those in hand, at most for `limitMs`; others take up what is left then. */
     async stop(limitMs: number): Promise<void> {
-      await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await closeWorker(worker, limitMs)
       await campaigns.close()
     },
   }
@@ -163,9 +167,9 @@ function remains(data: unknown, end: IntakeEnd): object {
  */
 async function mendUnreadable(redis: Redis, id: string): Promise<void> {
   const key = intakeJobKey(INTAKE_QUEUE, id)
-  const data = await redis.hget(key, 'data')
+  const data = await redis.hget(key, JOB.data)
   if (data === null || isJson(data)) return
-  await redis.hset(key, 'data', '"not JSON"')
+  await redis.hset(key, JOB.data, '"not JSON"')
 }
 
 function isJson(text: string): boolean {

@@ -1,7 +1,17 @@
--- A fan-out says that it is at work, also while a single step of it takes long.
--- KEYS[1] HASH of the campaign      ARGV[1] epoch that it works for
-local campaign = redis.call('HMGET', KEYS[1], 'state', 'epoch')
-if campaign[1] ~= 'running' or campaign[2] ~= ARGV[1] then return false end
+-- A fan-out says that it is at work, also while a single step of it takes long. It is not parked any more.
+--
+-- Keys:
+--   campaign  HASH
+--   parked    HASH  the lane's parked campaigns
+-- Arguments:
+--   epoch     that it works for
+--   number    of the campaign
+local campaign, parked = unpack(KEYS)
+local epoch, number = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local mark = redis.call('HGET', parked, number)
+if mark and tonumber(string.match(mark, '^%d+')) == epoch then redis.call('HDEL', parked, number) end
+local found = redis.call('HMGET', campaign, 'state', 'epoch')
+if found[1] ~= 'running' or tonumber(found[2]) ~= epoch then return false end
 local t = redis.call('TIME')
-redis.call('HSET', KEYS[1], 'beat', string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000)))
+redis.call('HSET', campaign, 'beat', string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000)))
 return 'OK'

@@ -3,19 +3,30 @@
 -- Redis is full, on purpose: what cannot be written down must not be sent. Running it twice with the same attempt is
 -- harmless.
 --
--- KEYS[1] record of the message (HASH)
--- KEYS[2] open messages of the lane (ZSET)      KEYS[3] messages that ended badly (ZSET)
--- KEYS[4] the message's job in BullMQ (HASH)    KEYS[5] rest of the lane, KEYS[6] rest of the recipient (STRING)
--- KEYS[7] last slot of the lane (STRING)         KEYS[8] there while the message waits (STRING)
--- KEYS[9] messages queued again (ZSET)
--- ARGV[1] ulid        ARGV[2] attempt id          ARGV[3] accepted at (ms)   ARGV[4] valid until (ms)
--- ARGV[5] ms after which the sweep takes the attempt for lost                ARGV[6] retention (ms)
--- ARGV[7] number of the campaign ('' = none)     ARGV[8] what the keys of the lane's campaigns begin with
--- ARGV[9] ms that evidence of another attempt is waited for, at least
--- ARGV[10] the error of one that was lost, `code|sentence`
--- ARGV[11] gap between slots (µs; '' = without pace)   ARGV[12] grace (µs)   ARGV[13] how far ahead its slot may be (µs)
--- ARGV[14…] field, value, …: what a new record holds besides
--- Output: {verdict, state letter, attempt id on the record}, and of one that is sent with a pace {…, slot, time (µs)}.
+-- Keys:
+--   record            HASH    the message
+--   inDoubt           ZSET    messages of the lane in doubt
+--   requeueable       ZSET    messages of the lane that can be requeued
+--   job               HASH    the message's job in BullMQ
+--   laneCooldown      STRING  when the cooldown of the lane ends (ms)
+--   recipientCooldown STRING  cooldown of the recipient
+--   slots             LIST    latest slots of the lane
+--   wait              STRING  there while the message waits
+--   queuedAgain       ZSET    messages of the lane that were queued again
+-- Arguments:
+--   ulid
+--   attempt         id of the attempt
+--   acceptedAt      ms
+--   validUntil      ms
+--   lostAfterMs     the sweep takes the attempt for lost after this
+--   retentionMs
+--   run?            number of its campaign
+--   campaigns       what the keys of the lane's campaigns begin with
+--   evidenceWaitMs  evidence of another attempt is waited for so long, at least
+--   workerLost      the error of one that was lost, `code|sentence`
+--   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it, aheadUs: of its slot at most}
+--   newFields       {field, value, ...}: what a new record holds besides
+-- Output: {verdict, state letter, attempt id on the record}, and of one that is sent with a pace {..., slot, time (µs)}.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
 -- {'gone', state letter, ''}: a message of a campaign that was claimed before, of which the record is gone. Nothing may
 -- be sent, nothing was written; message-conclude.lua ends it.
@@ -25,27 +36,28 @@
 -- include message-unsendable
 -- include message-cooldowns
 -- include message-pace
+local record, inDoubt, requeueable, job, laneCooldown, recipientCooldown, slots, wait, queuedAgain = unpack(KEYS)
+local ulid, attempt, acceptedAt, validUntil, lostAfterMs, retentionMs, run, campaigns, evidenceWaitMs, workerLost,
+  pace, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 12)
 
 -- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/send-message.ts.
 local SETTLING = 5000
 local nowUs = redisNowUs()
 local now = math.floor(nowUs / 1000)
-local gapUs = tonumber(ARGV[11])
 local m = {
-  record = KEYS[1],
-  open = KEYS[2],
-  queuedAgain = KEYS[9],
-  badly = KEYS[3],
-  job = KEYS[4],
-  ulid = ARGV[1],
-  accepted = tonumber(ARGV[3]),
-  validUntil = tonumber(ARGV[4]),
-  retention = ARGV[6],
-  run = ARGV[7],
-  prefix = ARGV[8],
-  fields = { select(14, unpack(ARGV)) },
+  record = record,
+  queuedAgain = queuedAgain,
+  requeueable = requeueable,
+  job = job,
+  ulid = ulid,
+  acceptedAt = acceptedAt,
+  validUntil = validUntil,
+  retentionMs = retentionMs,
+  run = run,
+  campaigns = campaigns,
+  newFields = newFields,
 }
-local p, exists = load(m.record)
+local p, exists = load(record)
 local before = exists and p.state or nil
 local known = isGone(m, exists)
 if known then return { 'gone', known, '' } end
@@ -55,41 +67,38 @@ if isExpired(m, p, exists, now) then return { 'done', p.state, p.attempt } end
 local slotUs
 if p.state == QUEUED then
   -- BullMQ goes by the clock of the worker that put it off and of the one that fetches it.
-  local waitMs = redis.call('PTTL', KEYS[8])
-  if waitMs > 0 then return { 'message_waits', p.state, math.min(waitMs, m.validUntil - now) } end
-  local found = redis.call('MGET', KEYS[5], KEYS[6], KEYS[7])
+  local waitMs = redis.call('PTTL', wait)
+  if waitMs > 0 then return { 'message_waits', p.state, math.min(waitMs, validUntil - now) } end
+  local found = redis.call('MGET', laneCooldown, recipientCooldown)
   if found[1] and tonumber(found[1]) > now then return { 'lane_rests', p.state, tonumber(found[1]) - now } end
-  if gapUs then
-    slotUs = slotAfter(found[3], nowUs, gapUs, tonumber(ARGV[12]))
-    local aheadUs, graceUs = tonumber(ARGV[13]), tonumber(ARGV[12])
-    local earlyUs = slotUs - nowUs - aheadUs
-    -- More than one slot is let pass, so that it is not asked again for each; a little late is still in grace.
-    if earlyUs > 0 then
-      return { 'too_early', p.state, math.ceil((earlyUs + math.min(0.8 * aheadUs, graceUs)) / 1000) }
-    end
+  if pace then
+    slotUs = nextSlot(slots, nowUs, pace)
+    local earlyUs = slotUs - nowUs - pace.aheadUs
+    -- More than one slot is let pass, so that it is not asked again for each.
+    if earlyUs > 0 then return { 'too_early', p.state, math.ceil((earlyUs + pace.aheadUs / 2) / 1000) } end
   end
   -- Last: a recipient's turn is used up by asking.
-  local ms = found[2] and mustRest(KEYS[6], found[2], now)
+  local ms = found[2] and mustWait(recipientCooldown, found[2], now)
   -- What cannot go in time comes back when it is over, so that it is told then.
-  if ms then return { 'recipient_rests', p.state, math.min(ms, m.validUntil - now) } end
+  if ms then return { 'recipient_rests', p.state, math.min(ms, validUntil - now) } end
 end
 
-local verdict = step(p, { kind = 'claim', attempt = ARGV[2] })
+local verdict = step(p, { kind = 'claim', attempt = attempt })
 if verdict == 'ignored' then return { verdict, p.state, p.attempt } end
 
 if verdict == 'held' then
   -- Two claims of one job: whoever made the first died with it, or was taken for dead.
-  settle(m, p, exists, now, before, 'h', ARGV[2], ARGV[10])
+  settle(m, p, exists, now, before, 'h', attempt, workerLost)
   -- Not before the request of the first attempt can be under way no more: a worker that was frozen or cut off from Redis,
-  -- but lives, may yet say what came of it. The last of the ms of ARGV[5] are for writing that down.
-  local lostAt = tonumber(redis.call('ZSCORE', m.open, m.ulid) or '0')
-  redis.call('ZADD', m.open, math.max(now + tonumber(ARGV[9]), lostAt - SETTLING), m.ulid)
+  -- but lives, may yet say what came of it. The last of the ms of lostAfterMs are for writing that down.
+  local lostAt = tonumber(redis.call('ZSCORE', inDoubt, ulid) or '0')
+  redis.call('ZADD', inDoubt, math.max(now + evidenceWaitMs, lostAt - SETTLING), ulid)
   return { verdict, p.state, p.attempt }
 end
-if before then redis.call('ZREM', m.queuedAgain, m.ulid) end
-settle(m, p, exists, now, before, 'c', ARGV[2])
-redis.call('ZADD', m.open, now + tonumber(ARGV[5]), m.ulid)
-if not gapUs then return { verdict, p.state, p.attempt } end
+if before then redis.call('ZREM', queuedAgain, ulid) end
+settle(m, p, exists, now, before, 'c', attempt)
+redis.call('ZADD', inDoubt, now + lostAfterMs, ulid)
+if not pace then return { verdict, p.state, p.attempt } end
 -- The same attempt asks again when the answer was lost: it gets another slot.
-slotUs = slotUs or slotAfter(redis.call('GET', KEYS[7]), nowUs, gapUs, 0)
-return { verdict, p.state, p.attempt, reserve(KEYS[7], slotUs, nowUs, gapUs), string.format('%.0f', nowUs) }
+slotUs = slotUs or nextSlot(slots, nowUs, pace)
+return { verdict, p.state, p.attempt, reserve(slots, slotUs, nowUs, pace), string.format('%.0f', nowUs) }

@@ -2,32 +2,43 @@
 -- Ends a message of a campaign that no claim can end: one whose job was dead-lettered before anybody claimed it, or one
 -- whose record is gone before it was settled. Writes a record that says so. Running it twice changes nothing.
 --
--- KEYS[1] record of the message (HASH)      KEYS[2] open messages of the lane (ZSET)
--- KEYS[3] messages that ended badly (ZSET)  KEYS[4] the message's job in BullMQ (HASH)
--- ARGV[1] ulid        ARGV[2] `dead` or `gone`          ARGV[3] accepted at (ms)      ARGV[4] retention (ms)
--- ARGV[5] number of the campaign             ARGV[6] what the keys of the lane's campaigns begin with
--- ARGV[7] error, `code|sentence`             ARGV[8...] field, value, ...: what the new record holds besides
+-- Keys:
+--   record       HASH  the message
+--   inDoubt      ZSET  messages of the lane in doubt
+--   requeueable  ZSET  messages of the lane that can be requeued
+--   job          HASH  the message's job in BullMQ
+-- Arguments:
+--   ulid
+--   why          `dead` or `gone`
+--   acceptedAt   ms
+--   retentionMs
+--   run?         number of its campaign
+--   campaigns    what the keys of the lane's campaigns begin with
+--   problem      `code|sentence`
+--   newFields    {field, value, ...}: what the new record holds besides
 -- Output: {'done' or 'ignored', state letter}
 -- include message-lifecycle
-local p, exists = load(KEYS[1])
+local record, inDoubt, requeueable, job = unpack(KEYS)
+local ulid, why, acceptedAt, retentionMs, run, campaigns, problem, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
+local p, exists = load(record)
 if exists then return { 'ignored', p.state } end
-local before = markOf(ARGV[6], ARGV[5], ARGV[1])
+local before = run and markOf(campaigns, run, ulid)
 local state
-if ARGV[2] == 'dead' then
+if why == 'dead' then
   -- Somebody may have queued it again meanwhile.
-  if before or redis.call('HEXISTS', KEYS[4], 'failedReason') == 0 then return { 'ignored', before or QUEUED } end
+  if before or redis.call('HEXISTS', job, 'failedReason') == 0 then return { 'ignored', before or QUEUED } end
   state = FAILED
 else
   if before ~= QUEUED and before ~= SENDING and before ~= UNCONFIRMED then return { 'ignored', before or QUEUED } end
   state = UNKNOWN
 end
 local now = redisNowMs()
-local fields = { 's', state, 'h', told('', state, now, tonumber(ARGV[3]), ''), 'e', ARGV[7] }
-for i = 8, #ARGV do fields[#fields + 1] = ARGV[i] end
-redis.call('HSET', KEYS[1], unpack(fields))
-redis.call('PEXPIRE', KEYS[1], ARGV[4])
-keepCampaign(ARGV[6], ARGV[5], tonumber(ARGV[4]))
-redis.call('ZREM', KEYS[2], ARGV[1])
-redis.call('ZADD', KEYS[3], now, ARGV[1])
-count(ARGV[6], ARGV[5], ARGV[1], before, state, state == UNKNOWN)
+local fields = { 's', state, 'h', appendHistory('', state, now, acceptedAt), 'e', problem }
+for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
+redis.call('HSET', record, unpack(fields))
+redis.call('PEXPIRE', record, retentionMs)
+keepCampaign(campaigns, run, retentionMs)
+redis.call('ZREM', inDoubt, ulid)
+redis.call('ZADD', requeueable, now, ulid)
+count(campaigns, run, ulid, before, state, state == UNKNOWN)
 return { 'done', state }

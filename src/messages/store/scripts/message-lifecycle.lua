@@ -1,9 +1,19 @@
--- The life of a message, as src/messages/lifecycle.ts has it in TypeScript; a differential test proves the two equal.
--- Included by message-claim.lua and message-step.lua. States are stored as one letter:
-local QUEUED, SENDING, UNCONFIRMED = 'q', 'c', 'l'
-local SENT, DELIVERED, READ = 's', 'd', 'r'
-local FAILED, EXPIRED, CANCELLED, UNKNOWN = 'f', 'x', 'k', 'n'
-local RANK = { [SENT] = 1, [DELIVERED] = 2, [READ] = 3 }
+-- The life of a message in Redis, which decides. Included by every script that changes a message. The letters of the
+-- states and the table of moves are those of src/messages/lifecycle.ts, written in here when the script is loaded:
+-- QUEUED, SENDING, ... are letters; FROM, TO and OR_ELSE have an entry for each move. PROVEN are the letters of those
+-- states that prove a message sent, in their order. What is more than a table stands in step(); a reference model
+-- (test/model/message-lifecycle.ts) is held against it, step by step over thousands of lives.
+-- constants
+
+-- How far a message is proven to have come: 1 sent, 2 delivered, 3 read; nil for one that is not proven sent.
+local function rankOf(state)
+  return (string.find(PROVEN, state, 1, true))
+end
+
+-- Whether a person may have a message in this state tried again.
+local function isRequeueable(state)
+  return string.find(FROM.requeue, state, 1, true) and true or false
+end
 
 -- What is known of attempts besides the one that counts: `sAAAAAA,fBBBBBB`.
 local function without(others, attempt)
@@ -14,12 +24,12 @@ local function without(others, attempt)
   return table.concat(kept, ',')
 end
 
-local function noted(others, attempt, letter)
+local function remember(others, attempt, letter)
   local rest = without(others, attempt)
   return (rest == '' and '' or rest .. ',') .. letter .. attempt
 end
 
-local function knownOf(p, attempt)
+local function statusOf(p, attempt)
   if attempt == p.attempt and (p.state == SENT or p.state == FAILED) then return p.state end
   for entry in string.gmatch(p.others, '[^,]+') do
     if string.sub(entry, 2) == attempt then return string.sub(entry, 1, 1) end
@@ -32,36 +42,39 @@ local function firstSent(others)
   end
 end
 
--- Takes proof about an attempt; says whether it changed anything.
-local function heard(p, attempt, status)
-  local rank = RANK[p.state] or 0
+-- Takes proof about an attempt; says whether it changed anything. It may come at any time, in any order, any number of
+-- times, and only moves a message forward: `failed` never overrides `delivered` or `read`, and proof that it went out
+-- corrects every state that had assumed otherwise. A message that was repeated in doubt may have gone out under two
+-- attempts: it is `sent` as long as one of them is known to be sent and not to have failed.
+local function applyStatus(p, attempt, status)
+  local rank = rankOf(p.state) or 0
   if status == DELIVERED or status == READ then
-    if RANK[status] <= rank then return false end
+    if rankOf(status) <= rank then return false end
     p.state, p.attempt, p.others = status, attempt, ''
     return true
   end
   if rank > 1 then return false end
-  local known = knownOf(p, attempt)
+  local known = statusOf(p, attempt)
   if status == SENT then
     if known then return false end
     if p.state == SENT then
-      p.others = noted(p.others, attempt, SENT)
+      p.others = remember(p.others, attempt, SENT)
     else
-      if p.state == FAILED and attempt ~= p.attempt then p.others = noted(p.others, p.attempt, FAILED) end
+      if p.state == FAILED and attempt ~= p.attempt then p.others = remember(p.others, p.attempt, FAILED) end
       p.state, p.attempt = SENT, attempt
     end
     return true
   end
   if known == FAILED then return false end
   if attempt ~= p.attempt then
-    p.others = noted(p.others, attempt, FAILED)
+    p.others = remember(p.others, attempt, FAILED)
     return true
   end
   if p.state == FAILED or p.state == EXPIRED or p.state == CANCELLED then return false end
-  local standIn = firstSent(p.others)
-  if standIn then
-    p.others = noted(without(p.others, standIn), attempt, FAILED)
-    p.state, p.attempt = SENT, standIn
+  local fallback = firstSent(p.others)
+  if fallback then
+    p.others = remember(without(p.others, fallback), attempt, FAILED)
+    p.state, p.attempt = SENT, fallback
   else
     p.state = FAILED
   end
@@ -69,59 +82,44 @@ local function heard(p, attempt, status)
 end
 
 -- Takes one step: changes p {state, attempt, tries, repeats, others} and returns 'done', 'ignored' or 'held'.
-local function step(p, e)
-  local s = p.state
-  if e.kind == 'claim' then
-    if s == QUEUED then
-      if e.expired then p.state = EXPIRED else p.state = SENDING; p.attempt = e.attempt end
-      return 'done'
+-- isExpired: the validity of the message is over.
+local function step(p, e, isExpired)
+  local kind, s = e.kind, p.state
+  -- A status may come in every state, and has an order instead of a table.
+  if kind == 'status' then return applyStatus(p, e.attempt, e.status) and 'done' or 'ignored' end
+  if not string.find(FROM[kind], s, 1, true) then return 'ignored' end
+  local to = TO[kind]
+  if kind == 'claim' then
+    if s == SENDING then
+      if p.attempt == e.attempt then return 'done' end
+      p.state = UNCONFIRMED
+      return 'held'
     end
-    if s ~= SENDING then return 'ignored' end
-    if p.attempt == e.attempt then return 'done' end
-    p.state = UNCONFIRMED
-    return 'held'
-  elseif e.kind == 'unsent' then
-    if p.attempt ~= e.attempt or not (s == SENDING or s == UNCONFIRMED or s == UNKNOWN) then return 'ignored' end
-    p.state = QUEUED
+    if isExpired then to = OR_ELSE.claim else p.attempt = e.attempt end
+  elseif kind == 'not_sent' then
+    if p.attempt ~= e.attempt then return 'ignored' end
     if e.counts then
       p.tries = p.tries + 1
-      if p.tries >= e.maxTries then p.state = FAILED end
+      if p.tries >= e.maxTries then to = OR_ELSE.not_sent end
     end
-    return 'done'
-  elseif e.kind == 'lost' then
-    if p.attempt ~= e.attempt or s ~= SENDING then return 'ignored' end
-    p.state = UNCONFIRMED
-    return 'done'
-  elseif e.kind == 'evidence' then
-    return heard(p, e.attempt, e.status) and 'done' or 'ignored'
-  elseif e.kind == 'decide' then
-    if s ~= UNCONFIRMED then return 'ignored' end
-    if e.expired or e.rule == 'never' then
-      p.state = UNKNOWN
-    elseif e.rule == 'once' then
-      if p.repeats > 0 then p.state = UNKNOWN else p.state = QUEUED; p.repeats = p.repeats + 1 end
+  elseif kind == 'unconfirmed' then
+    if p.attempt ~= e.attempt then return 'ignored' end
+  elseif kind == 'resolve' then
+    if isExpired or e.policy == 'never' then
+      to = OR_ELSE.resolve
+    elseif e.policy == 'once' then
+      if p.repeats > 0 then to = OR_ELSE.resolve else p.repeats = p.repeats + 1 end
     else
       p.tries = p.tries + 1
-      p.state = p.tries >= e.maxTries and UNKNOWN or QUEUED
+      if p.tries >= e.maxTries then to = OR_ELSE.resolve end
     end
-    return 'done'
-  elseif e.kind == 'give_up' then
-    if s ~= QUEUED then return 'ignored' end
-    p.state = FAILED
-    return 'done'
-  elseif e.kind == 'cancel' then
-    if s ~= QUEUED then return 'ignored' end
-    p.state = CANCELLED
-    return 'done'
-  elseif e.kind == 'requeue' then
-    if not (s == FAILED or s == UNKNOWN or s == EXPIRED or s == CANCELLED) then return 'ignored' end
+  elseif kind == 'requeue' then
     if s == UNKNOWN then p.repeats = p.repeats + 1 end
-    if s == FAILED then p.others = noted(p.others, p.attempt, FAILED) end
+    if s == FAILED then p.others = remember(p.others, p.attempt, FAILED) end
     p.tries = 0
-    p.state = QUEUED
-    return 'done'
   end
-  error('unknown step ' .. tostring(e.kind))
+  p.state = to
+  return 'done'
 end
 
 local function redisNowMs()
@@ -138,9 +136,9 @@ local function load(key)
     attempt = f[2] or '',
     tries = tonumber(f[3] or '0'),
     repeats = tonumber(f[4] or '0'),
-    story = f[5] or '',
+    history = f[5] or '',
     validUntil = tonumber(f[6] or '0'),
-    run = f[7] or '',
+    run = f[7] or nil,
     others = f[10] or '',
     -- Which of the fields are there that a step may drop.
     has = { n = f[3], e = f[8], p = f[9], b = f[10] },
@@ -160,31 +158,31 @@ local function base36(n)
 end
 
 -- When the latest entry of a packed history happened, in ms since acceptance; the least there is without one.
-local function lastTold(story)
-  local sign, digits = string.match(string.match(story, '.*|(.*)') or story, '^%a(%-?)(%w+)')
+local function lastEventMs(history)
+  local sign, digits = string.match(string.match(history, '.*|(.*)') or history, '^%a(%-?)(%w+)')
   local ms = digits and tonumber(digits, 36)
   if not ms then return -math.huge end
   return sign == '-' and -ms or ms
 end
 
--- The packed history (see src/messages/history.ts) with one more entry. Times never go back: the chat product tells whole
--- seconds and has a clock of its own, and what it tells cannot have happened before what led to it. A message that is throttled for hours must not
--- grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest entries stay.
-local function told(story, letter, atMs, acceptedMs, detail)
-  local entry = letter .. base36(math.max(atMs - acceptedMs, lastTold(story)))
-  if detail ~= '' then entry = entry .. ',' .. detail end
-  if story == '' then return entry end
-  if #story > 1500 then
-    local tail = string.find(story, '|', #story - 700, true)
-    story = string.sub(story, 1, string.find(story, '|', 400, true) - 1) .. string.sub(story, tail)
+-- The packed history (see src/messages/history.ts) with one more event. Times never go back: the chat product tells whole
+-- seconds and has a clock of its own, and what it tells cannot have happened before what led to it. A message that is
+-- throttled for hours must not grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest
+-- events stay.
+local function appendHistory(history, letter, atMs, acceptedAt, detail)
+  local event = letter .. base36(math.max(atMs - acceptedAt, lastEventMs(history)))
+  if detail and detail ~= '' then event = event .. ',' .. detail end
+  if history == '' then return event end
+  if #history > 1500 then
+    local tail = string.find(history, '|', #history - 700, true)
+    history = string.sub(history, 1, string.find(history, '|', 400, true) - 1) .. string.sub(history, tail)
   end
-  return story .. '|' .. entry
+  return history .. '|' .. event
 end
 
 -- A campaign keeps the state of each of its recipients in a STRING, half a byte each, in the order of its list: 0 for one
 -- whose message was never claimed, else the place of the state's letter in MARKS, 15 where it cannot be known any more
 -- (src/campaigns/store/marks.ts). It outlives the records, so that nobody is sent to again because a record has expired.
-local MARKS = 'qclsdrfxkn'
 local BASE32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 -- A recipient's place in the list, from the id of the message (src/campaigns/message-ids.ts).
@@ -206,10 +204,10 @@ local function markOf(prefix, run, ulid)
 end
 
 -- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
--- true at every moment, and keeps the recipient's state. `run` is the campaign's number; '' for a message of none.
+-- true at every moment, and keeps the recipient's state. `run` is the campaign's number; nil for a message of none.
 -- `from` nil: it is new. Besides the states, `lost` counts those of the unknown ones that are so because a worker died.
 local function count(prefix, run, ulid, from, to, isLost)
-  if run == '' or from == to then return end
+  if not run or from == to then return end
   local campaign = redis.call('HMGET', prefix .. run, 'state', 'total')
   -- Not kept any more: counts that are written now would never expire.
   if not campaign[1] then return end
@@ -235,7 +233,7 @@ end
 -- What is kept of an ended campaign is kept at least as long as the record of a message of it. One that goes on has no
 -- end, and gets none.
 local function keepCampaign(prefix, run, ms)
-  if run == '' or ms <= 0 then return end
+  if not run or ms <= 0 then return end
   for _, suffix in ipairs({ '', ':counts', ':states' }) do
     redis.call('PEXPIRE', prefix .. run .. suffix, ms, 'GT')
   end

@@ -1,12 +1,18 @@
 #!lua flags=allow-oom
--- Another slot for a request that has missed its own. While nobody has reserved the next one, all that follow move
--- instead and it may leave at once.
--- KEYS[1] last slot of the lane (STRING)
--- ARGV[1] slot that was missed, as it was given out    ARGV[2] gap (µs)    ARGV[3] most ahead (µs)
+-- Another slot for a request that has missed its own, which counts for nothing any more.
+--
+-- Keys:
+--   slots        LIST  latest slots of the lane
+-- Arguments:
+--   missed       slot that was missed, as it was given out
+--   mostAheadUs
+--   pace         {gapUs: between slots, closestUs: least gap, window: slots of it}
 -- Output: {slot, time (µs)}; {'', time} when the next one is further ahead than that: nothing was reserved
 -- include message-pace
-local nowUs, gapUs = redisNowUs(), tonumber(ARGV[2])
-local last = redis.call('GET', KEYS[1])
-local slotUs = last == ARGV[1] and nowUs or slotAfter(last, nowUs, gapUs, 0)
-if slotUs - nowUs > tonumber(ARGV[3]) then return { '', string.format('%.0f', nowUs) } end
-return { reserve(KEYS[1], slotUs, nowUs, gapUs), string.format('%.0f', nowUs) }
+local slots = unpack(KEYS)
+local missed, mostAheadUs, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
+local nowUs = redisNowUs()
+redis.call('LREM', slots, 1, missed)
+local slotUs = nextSlot(slots, nowUs, pace)
+if slotUs - nowUs > mostAheadUs then return { '', string.format('%.0f', nowUs) } end
+return { reserve(slots, slotUs, nowUs, pace), string.format('%.0f', nowUs) }

@@ -1,14 +1,15 @@
 -- Messages that wait but must not be sent: their campaign does not run, or their validity is over. Included after
 -- message-lifecycle.lua by message-claim.lua, which meets them one at a time, and lane-clear.lua, which clears a lane.
 --
--- m = what a step knows of a message besides its record p: its keys record, open, queuedAgain, badly and job; ulid, accepted (ms),
--- validUntil (ms), retention (ms), run, prefix of its campaigns; fields of a new record {field, value, ...}.
+-- m = what a step knows of a message besides its record p: its keys record, queuedAgain, requeueable and job; what its job
+-- says of it, ulid, acceptedAt (ms), validUntil (ms), run (nil: of no campaign) and newFields {field, value, ...} of a
+-- record; and what is the same for all messages of a lane, retentionMs and campaigns, which the keys of those begin with.
 
 -- Writes what has become of a message that was queued, or had no record yet.
 local function settle(m, p, exists, now, before, happened, detail, problem)
-  local fields = { 's', p.state, 'a', p.attempt, 'h', told(p.story, happened, now, m.accepted, detail) }
+  local fields = { 's', p.state, 'a', p.attempt, 'h', appendHistory(p.history, happened, now, m.acceptedAt, detail) }
   if not exists then
-    for i = 1, #m.fields do fields[#fields + 1] = m.fields[i] end
+    for i = 1, #m.newFields do fields[#fields + 1] = m.newFields[i] end
   end
   if problem then
     fields[#fields + 1] = 'e'
@@ -25,31 +26,31 @@ local function settle(m, p, exists, now, before, happened, detail, problem)
   redis.call('HSET', m.record, unpack(fields))
   -- From the latest claim on: a record that expired while its message is tried again would take the marker of the attempt
   -- and the flag of a repeat with it.
-  redis.call('PEXPIRE', m.record, m.retention)
-  if exists then keepCampaign(m.prefix, m.run, tonumber(m.retention)) end
-  count(m.prefix, m.run, m.ulid, before, p.state)
+  redis.call('PEXPIRE', m.record, m.retentionMs)
+  if exists then keepCampaign(m.campaigns, m.run, m.retentionMs) end
+  count(m.campaigns, m.run, m.ulid, before, p.state)
 end
 
 -- A message of a campaign that was claimed before, of which the record is gone: the letter of the state that the campaign
 -- knows, or nil.
 local function isGone(m, exists)
-  return m.run ~= '' and not exists and markOf(m.prefix, m.run, m.ulid) or nil
+  return m.run and not exists and markOf(m.campaigns, m.run, m.ulid) or nil
 end
 
 -- Whether its campaign keeps it from being sent. What was never claimed leaves no trace, so that a resumed campaign can
 -- queue it again.
 local function isStopped(m, p, exists, now)
-  if m.run == '' or p.state ~= QUEUED then return false end
-  local campaign = redis.call('HGET', m.prefix .. m.run, 'state')
+  if not m.run or p.state ~= QUEUED then return false end
+  local campaign = redis.call('HGET', m.campaigns .. m.run, 'state')
   -- Of a campaign that is done, a person may have queued a message again.
   if campaign == 'running' or (campaign == 'done' and exists) then return false end
   -- A campaign that is not kept any more had ended: nothing of it that still waits is sent.
   if exists and (campaign == 'cancelled' or not campaign) then
     step(p, { kind = 'cancel' })
-    redis.call('HSET', m.record, 's', p.state, 'h', told(p.story, p.state, now, m.accepted, ''))
+    redis.call('HSET', m.record, 's', p.state, 'h', appendHistory(p.history, p.state, now, m.acceptedAt, ''))
     redis.call('ZREM', m.queuedAgain, m.ulid)
-    redis.call('ZADD', m.badly, now, m.ulid)
-    count(m.prefix, m.run, m.ulid, QUEUED, p.state)
+    redis.call('ZADD', m.requeueable, now, m.ulid)
+    count(m.campaigns, m.run, m.ulid, QUEUED, p.state)
   end
   return true
 end
@@ -58,9 +59,9 @@ end
 local function isExpired(m, p, exists, now)
   if p.state ~= QUEUED or now < m.validUntil then return false end
   local before = exists and p.state or nil
-  step(p, { kind = 'claim', expired = true })
+  step(p, { kind = 'claim' }, true)
   settle(m, p, exists, now, before, EXPIRED, '')
   if before then redis.call('ZREM', m.queuedAgain, m.ulid) end
-  redis.call('ZADD', m.badly, now, m.ulid)
+  redis.call('ZADD', m.requeueable, now, m.ulid)
   return true
 end

@@ -1,0 +1,132 @@
+// Laneway from another Node service: sends and follows messages, over HTTP or through the Redis that both reach.
+//
+//   const laneway = await connectLaneway({ url: 'https://laneway.example', apiKey: 'lw_…' })
+//   const id = await laneway.send({ to: '+14155550123', type: 'image', image: { link } }, { idempotencyKey: 'order-17' })
+//   const { status } = await laneway.waitForOutcome(id)
+import { type Campaigns, openCampaigns } from './campaigns.ts'
+import { type LanewayError, LanewayTimeout, LanewayUnavailable } from './errors.ts'
+import { type Lifetime, newLifetime, type WaitOptions } from './lifetime.ts'
+import { bodyOf, type Message } from './messages.ts'
+import { isOutcome, type MessageStatus, openStatuses } from './statuses.ts'
+import { askOne, type Reply, type Transport } from './transport.ts'
+
+const OUTCOME_LIMIT_MS = 60_000
+/** Messages asked for at once, few enough that the last is not late for its answer; and so many such lots at a time. */
+const LOT = 500
+const LOTS_AT_ONCE = 2
+
+interface Key {
+  /** A key with `messages:send` for sending and for changing campaigns, `messages:read` for looking. */
+  apiKey: string
+}
+
+/** Either the address of the service, `https://…`, or that of the Redis that it runs on, `redis://…` or `rediss://…`. */
+export type ConnectOptions = Key & ({ url: string; redisUrl?: never } | { redisUrl: string; url?: never })
+
+export interface SendOptions extends WaitOptions {
+  /** At most 255 characters. Asking again with it, in any process, at any time within 8 days, sends nothing twice. */
+  idempotencyKey?: string
+}
+
+export interface SendItem {
+  message: Message
+  idempotencyKey?: string
+}
+
+export type SendResult = { ok: true; id: string } | { ok: false; error: LanewayError }
+
+export interface Laneway {
+  /**
+   * Hands a message over and resolves to its id once it is accepted: it is durable then, and waits to be sent. Rejects
+   * with LanewayRefused, LanewayTimeout (default 30 s) or LanewayUnavailable.
+   */
+  send(message: Message, options?: SendOptions): Promise<string>
+  /** The same for many, each with its own result, in their order. The time limit holds for each 500 of them. */
+  sendMany(items: readonly SendItem[], options?: WaitOptions): Promise<SendResult[]>
+  /** How a message stands; its id may also be that of a received one. */
+  status(id: string, options?: WaitOptions): Promise<MessageStatus>
+  /**
+   * Waits until a message is delivered or read, or until it will not be: failed, expired, cancelled or unknown. Rejects
+   * with LanewayTimeout (default 60 s); the message goes its way all the same.
+   */
+  waitForOutcome(id: string, options?: WaitOptions): Promise<MessageStatus>
+  /**
+   * `for await (const change of laneway.subscribe(ids))`: the present status of each, then every change that is seen.
+   * Ends when each has its outcome; leave the loop to end it before. Goes on when Redis or the service was away.
+   */
+  subscribe(ids: Iterable<string>): AsyncIterable<MessageStatus>
+  campaigns: Campaigns
+  /** Ends everything that still waits with LanewayUnavailable. */
+  close(): Promise<void>
+}
+
+/**
+ * Connects to Laneway. Rejects with LanewayUnavailable when its Redis cannot be reached; over HTTP nothing is asked yet.
+ */
+export async function connectLaneway(options: ConnectOptions): Promise<Laneway> {
+  const life = newLifetime()
+  const transport = await openTransport(options, life)
+  const statuses = openStatuses(transport, life)
+
+  return {
+    async send(message, { idempotencyKey, timeoutMs } = {}) {
+      const request = requestOf({ message, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) })
+      return (await askOne(transport, 'send', request, timeoutMs)).message_id
+    },
+
+    async sendMany(items, { timeoutMs } = {}) {
+      const lots = Array.from({ length: Math.ceil(items.length / LOT) }, (_none, i) =>
+        items.slice(i * LOT, (i + 1) * LOT).map(requestOf),
+      )
+      const replies: Reply<'send'>[][] = []
+      // The runners share one list: while one looks for the last ends of its lot, a worker is busy with another.
+      const rest = lots.entries()
+      await Promise.all(
+        Array.from({ length: LOTS_AT_ONCE }, async () => {
+          for (const [i, lot] of rest) replies[i] = await transport.ask('send', lot, timeoutMs)
+        }),
+      )
+      return replies.flat().map(resultOf)
+    },
+
+    status: (id, { timeoutMs } = {}) => statuses.read(id, timeoutMs),
+
+    async waitForOutcome(id, { timeoutMs = OUTCOME_LIMIT_MS } = {}) {
+      let last: MessageStatus | undefined
+      let silence: LanewayError = new LanewayUnavailable('There was no answer until the time was over.')
+      const deadline = performance.now() + timeoutMs
+      const onSilence = (error: LanewayError): void => {
+        silence = error
+      }
+      for await (const status of statuses.follow([id], { deadline, onSilence })) last = status
+      if (last && isOutcome(last)) return last
+      if (!last) throw silence
+      throw new LanewayTimeout(`After ${timeoutMs / 1_000} s the message is in the state ${last.status}.`)
+    },
+
+    subscribe: (ids) => statuses.follow(ids),
+
+    campaigns: openCampaigns(transport, life),
+
+    async close() {
+      life.end()
+      await transport.close()
+    },
+  }
+}
+
+/** Loads only the one that is used: over HTTP nobody waits for BullMQ to load. */
+async function openTransport({ url, redisUrl, apiKey }: ConnectOptions, life: Lifetime): Promise<Transport> {
+  if ((url === undefined) === (redisUrl === undefined)) throw new TypeError('Give either url or redisUrl.')
+  if (url !== undefined) return (await import('./http.ts')).openHttp(url, apiKey, life)
+  return (await import('./intake.ts')).openIntake(redisUrl, apiKey, life)
+}
+
+const requestOf = ({ message, idempotencyKey }: SendItem) => ({
+  message: bodyOf(message),
+  idempotency_key: idempotencyKey,
+})
+
+function resultOf(reply: Reply<'send'>): SendResult {
+  return reply.ok ? { ok: true, id: reply.answer.message_id } : reply
+}

@@ -1,0 +1,49 @@
+// How a call of the client can fail.
+import type { Refusal } from './contract.ts'
+
+/** What every error of the client is. Anything else that is thrown is a defect. */
+export abstract class LanewayError extends Error {
+  /** Snake case; for a refusal the same as over HTTP. */
+  abstract readonly code: string
+
+  /** `message` is no own property of an Error that JSON.stringify would see. */
+  toJSON(): object {
+    const { name, code, message } = this
+    return { name, code, message }
+  }
+}
+
+/** It was refused and will be refused again: `message` says why, `details` names every field at fault. */
+export class LanewayRefused extends LanewayError {
+  override name = 'LanewayRefused'
+  readonly code: string
+  readonly details: Refusal['details']
+
+  constructor({ code, message, details }: Refusal) {
+    super(message)
+    this.code = code
+    this.details = details
+  }
+
+  override toJSON(): object {
+    return { ...super.toJSON(), details: this.details }
+  }
+}
+
+/**
+ * No answer in time. What was asked for may be there already, and may still be done. Ask again with the same
+ * idempotency key to learn its end: nothing is done twice.
+ */
+export class LanewayTimeout extends LanewayError {
+  override name = 'LanewayTimeout'
+  readonly code = 'timeout'
+}
+
+/** Redis or the service cannot be reached, or the client was closed. Otherwise as for LanewayTimeout. */
+export class LanewayUnavailable extends LanewayError {
+  override name = 'LanewayUnavailable'
+  readonly code = 'unavailable'
+}
+
+/** A defect, of the service or of what stands before it: it answered, but not what docs/jobs.md promises. */
+export const notAsPromised = (job: string): Error => new Error(`The answer to "${job}" is not what it must be.`)

@@ -1,0 +1,19 @@
+// `import { connectLaneway } from 'laneway-client'`: everything that another service may use.
+
+export type { CampaignDefinition, CampaignDescription, CampaignPreflight, CampaignProgress } from './campaign.ts'
+export type { Campaigns, CreateOptions } from './campaigns.ts'
+export type { ConnectOptions, Laneway, SendItem, SendOptions, SendResult } from './connect.ts'
+export { connectLaneway } from './connect.ts'
+export type { CampaignState, MessageState } from './contract.ts'
+export { LanewayError, LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'
+export type { WaitOptions } from './lifetime.ts'
+export type {
+  Message,
+  ServiceContent,
+  ServiceMessage,
+  TemplateComponent,
+  TemplateContent,
+  TemplateMessage,
+  TemplateParameter,
+} from './messages.ts'
+export type { MessageStatus } from './statuses.ts'

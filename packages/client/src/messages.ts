@@ -1,0 +1,95 @@
+// What a message is for those who send one: the body of a send endpoint without the fields that are always the same.
+// docs/interface.md says what each field may hold; the service judges it.
+
+interface Envelope {
+  /** Recipient: a full international number, `+14155550123`. */
+  to: string
+  /** ISO 8601 with its zone: never sent later. */
+  valid_until?: string | undefined
+}
+
+/** An absolute http or https address of a file. */
+interface Linked {
+  link: string
+}
+
+type Header =
+  | { type: 'text'; text: string }
+  | { type: 'image'; image: Linked }
+  | { type: 'video'; video: Linked }
+  | { type: 'document'; document: Linked & { filename: string } }
+
+interface Texts {
+  body: { text: string }
+  footer?: { text: string } | undefined
+}
+
+/** A list to choose from. */
+interface List extends Texts {
+  type: 'list'
+  header?: Header | undefined
+  action: {
+    button: string
+    sections: {
+      title?: string | undefined
+      rows: { id: string; title: string; description?: string | undefined }[]
+    }[]
+  }
+}
+
+/** One to three reply buttons. */
+interface Buttons extends Texts {
+  type: 'button'
+  header: Header
+  action: { buttons: { type: 'reply'; reply: { id: string; title: string } }[] }
+}
+
+/** What a message says that is no template. */
+export type ServiceContent =
+  | { type: 'interactive'; interactive: List | Buttons }
+  | { type: 'image'; image: Linked & { caption?: string | undefined } }
+  | { type: 'audio'; audio: Linked }
+
+/** A value for a template; what it holds is in the field that is named like its `type`. */
+export interface TemplateParameter {
+  type: string
+  parameter_name?: string | undefined
+  [held: string]: unknown
+}
+
+interface TemplatePart {
+  type: string
+  sub_type?: string | undefined
+  index?: string | number | undefined
+  parameters?: TemplateParameter[] | undefined
+}
+
+export interface TemplateComponent extends TemplatePart {
+  cards?: { card_index: number; components?: TemplatePart[] | undefined }[] | undefined
+}
+
+/** An approved template, filled in. */
+export interface TemplateContent {
+  type: 'template'
+  template: { name: string; language: { code: string }; components?: TemplateComponent[] | undefined }
+}
+
+/** Interactive list or reply buttons, image or audio, from the account's default sender. */
+export type ServiceMessage = Envelope & ServiceContent
+
+/** An approved template. */
+export type TemplateMessage = Envelope & {
+  /** One of the account's senders, by its number in any spelling or by its name. */
+  sender: string
+  /** A label of your own that groups messages. */
+  campaign_id?: string | undefined
+} & TemplateContent
+
+export type Message = ServiceMessage | TemplateMessage
+
+/** The message as the send endpoints take it. */
+export const bodyOf = (message: Message): Record<string, unknown> => ({
+  recipient_type: 'individual',
+  messaging_product: 'chatapp',
+  ...message,
+})

@@ -1,0 +1,141 @@
+// The intake queue in Redis: adding jobs, and reading how they ended. All that the client knows of BullMQ and of Redis.
+import { once } from 'node:events'
+import { Queue } from 'bullmq'
+import { Redis, ReplyError } from 'ioredis'
+import { INTAKE_PREFIX, INTAKE_QUEUE, type IntakeJob, type Refusal, readRefusal } from './contract.ts'
+import { LanewayUnavailable } from './errors.ts'
+
+/** How long an add may take before the caller is told that Redis is away: BullMQ itself would wait for ever. */
+const ADD_LIMIT_MS = 2_500
+
+/** A job to be added. Adding the same one again, with its id and its time, asks for nothing twice. */
+export interface NewIntakeJob {
+  id: string
+  addedAtMs: number
+  name: IntakeJob
+  data: object
+}
+
+/** How a job ended. `gone`: it is not there, because nobody added it or because it ended too long ago. */
+export type IntakeJobState =
+  | { state: 'waiting' }
+  | { state: 'gone' }
+  | { state: 'done'; answer: unknown }
+  | { state: 'refused'; refusal: Refusal }
+
+export interface IntakeQueue {
+  /** Adds jobs in one round trip. When it rejects, some may have been added: adding all of them again is safe. */
+  add(jobs: readonly NewIntakeJob[]): Promise<void>
+  /** How these jobs stand, in their order, in one round trip. */
+  read(ids: readonly string[]): Promise<IntakeJobState[]>
+  close(): Promise<void>
+}
+
+/** Connects, or rejects with LanewayUnavailable. */
+export async function openIntakeQueue(redisUrl: string): Promise<IntakeQueue> {
+  const redis = await connect(redisUrl)
+  const queue = new Queue(INTAKE_QUEUE, {
+    connection: redis,
+    prefix: INTAKE_PREFIX,
+    // Its settings are the workers' to make.
+    skipMetasUpdate: true,
+    // Otherwise a connection that breaks while the version is asked for leaves the queue unusable for good.
+    skipVersionCheck: true,
+  })
+  // The connection has reported it already.
+  queue.on('error', () => {})
+
+  return {
+    async add(jobs) {
+      if (redis.status !== 'ready') throw new Error('Connection is closed.')
+      const added = jobs.map(({ id, addedAtMs, name, data }) => ({
+        name,
+        data,
+        opts: { jobId: id, timestamp: addedAtMs },
+      }))
+      await withTimeout(ADD_LIMIT_MS, queue.addBulk(added))
+    },
+
+    async read(ids) {
+      const pipeline = redis.pipeline()
+      for (const id of ids) {
+        pipeline.hmget(`${INTAKE_PREFIX}:${INTAKE_QUEUE}:${id}`, 'name', 'finishedOn', 'returnvalue', 'failedReason')
+      }
+      const replies = (await pipeline.exec()) ?? []
+      return replies.map(([error, fields]) => {
+        if (error) throw error
+        return stateOf(fields)
+      })
+    },
+
+    async close() {
+      redis.disconnect()
+      await queue.close()
+    },
+  }
+}
+
+/** A connection that fails fast: nothing is queued while Redis is away, no command outlives 2 s or is sent twice. */
+async function connect(redisUrl: string): Promise<Redis> {
+  const redis = new Redis(redisUrl, {
+    protocol: 2,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 2_000,
+    connectTimeout: 2_000,
+    socketTimeout: 5_000,
+    keepAlive: 5_000,
+    maxLoadingRetryTime: 200,
+    retryStrategy: (tries) => Math.min(50 * tries, 500),
+  })
+  // Trouble is told by the call that it hits; without a listener it would end the process.
+  redis.on('error', () => {})
+  try {
+    await once(redis, 'ready')
+    return redis
+  } catch (cause) {
+    redis.disconnect()
+    throw new LanewayUnavailable('Redis cannot be reached; check its address.', { cause })
+  }
+}
+
+/** Answers of a server that is there but cannot serve now. */
+const FOR_NOW = /^(LOADING|READONLY|OOM|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|BUSY|TRYAGAIN)\b/
+
+/** Whether Redis is away or refuses for now. What it refuses for good is told, also inside of a script. */
+export function isAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error instanceof ReplyError ? FOR_NOW.test(error.message) : !(error instanceof TypeError)
+}
+
+async function withTimeout(limitMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('Command timed out')), limitMs)
+  })
+  try {
+    await Promise.race([work, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function stateOf(fields: unknown): IntakeJobState {
+  const [name, finishedOn, answer, reason] = Array.isArray(fields) ? fields.map(textOf) : []
+  if (name === undefined) return { state: 'gone' }
+  if (finishedOn === undefined) return { state: 'waiting' }
+  if (reason === undefined) return { state: 'done', answer: jsonOf(answer) }
+  // A reason in other words is BullMQ's own, for a job that never reached the service.
+  const refusal = readRefusal(jsonOf(reason)) ?? { code: 'dead_letter', message: reason, details: [] }
+  return { state: 'refused', refusal }
+}
+
+const textOf = (field: unknown): string | undefined => (typeof field === 'string' ? field : undefined)
+
+function jsonOf(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? 'null')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,101 @@
+// Following messages: asks how they stand, again and again, until nothing more is to be expected.
+//
+// Changes are found by asking, because a stream of them would cost every message of every account a write, also of those
+// that nobody follows.
+import type { MessageState } from './contract.ts'
+import { type LanewayError, LanewayRefused } from './errors.ts'
+import type { Lifetime } from './lifetime.ts'
+import { ANSWER_LIMIT_MS, askOne, type Transport } from './transport.ts'
+
+/** How a message stands. */
+export interface MessageStatus {
+  id: string
+  status: MessageState
+  /** A sentence where something went wrong or is not proven. */
+  errorMessage: string | null
+}
+
+/** Statuses after which nothing more is waited for. Proof that comes later may still correct the last four. */
+const OUTCOMES: readonly MessageState[] = ['delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown']
+
+export const isOutcome = ({ status }: MessageStatus): boolean => OUTCOMES.includes(status)
+
+const FIRST_DELAY_MS = 50
+const DELAY_GROWTH = 1.5
+const LONGEST_DELAY_MS = 10_000
+/** Messages asked for in one go; more would hold up whatever else is asked. */
+const AT_ONCE = 500
+
+export interface FollowOptions {
+  /** Ends then at the latest, on the clock of `performance`. */
+  deadline?: number
+  /** Hears why there was no answer; it is asked again all the same. */
+  onSilence?: (error: LanewayError) => void
+}
+
+export interface Statuses {
+  /** How a message stands; rejects with LanewayRefused when the account has it not. */
+  read(id: string, timeoutMs?: number): Promise<MessageStatus>
+  /**
+   * Each status of each message: the present one first, then every change that is seen, until all have an outcome. A
+   * status that lasts shorter than the delay between two looks may be passed over.
+   */
+  follow(ids: Iterable<string>, options?: FollowOptions): AsyncGenerator<MessageStatus>
+}
+
+export function openStatuses(transport: Transport, life: Lifetime): Statuses {
+  /** How these messages stand, in their order; undefined for those that nobody told of. */
+  async function look(
+    ids: readonly string[],
+    timeoutMs: number,
+    onSilence: FollowOptions['onSilence'],
+  ): Promise<(MessageStatus | undefined)[]> {
+    const requests = ids.map((message_id) => ({ message_id }))
+    const replies = await transport.ask('status', requests, timeoutMs)
+    return ids.map((id, i) => {
+      const reply = replies[i]
+      if (reply?.ok) return { id, status: reply.answer.status, errorMessage: reply.answer.error_message }
+      if (reply?.error instanceof LanewayRefused) throw reply.error
+      if (reply) onSilence?.(reply.error)
+      return undefined
+    })
+  }
+
+  async function* follow(
+    ids: Iterable<string>,
+    { deadline = Number.POSITIVE_INFINITY, onSilence }: FollowOptions = {},
+  ): AsyncGenerator<MessageStatus> {
+    const followed = new Map(
+      [...ids].map((id) => [id, { last: undefined as MessageState | undefined, dueAt: 0, delay: FIRST_DELAY_MS }]),
+    )
+    while (followed.size > 0) {
+      const now = performance.now()
+      const due = [...followed].filter(([, { dueAt }]) => dueAt <= now).slice(0, AT_ONCE)
+      const names = due.map(([id]) => id)
+      const limitMs = Math.max(1, Math.min(ANSWER_LIMIT_MS, deadline - now))
+      const statuses = due.length === 0 ? [] : await look(names, limitMs, onSilence)
+      for (const [i, [id, message]] of due.entries()) {
+        const status = statuses[i]
+        const isNew = status !== undefined && status.status !== message.last
+        message.delay = isNew ? FIRST_DELAY_MS : Math.min(message.delay * DELAY_GROWTH, LONGEST_DELAY_MS)
+        message.dueAt = performance.now() + message.delay
+        if (!isNew) continue
+        message.last = status.status
+        if (isOutcome(status)) followed.delete(id)
+        yield status
+      }
+      let next = Number.POSITIVE_INFINITY
+      for (const { dueAt } of followed.values()) next = Math.min(next, dueAt)
+      if (followed.size === 0 || next > deadline) return
+      await life.sleep(Math.max(0, next - performance.now()))
+    }
+  }
+
+  return {
+    async read(id, timeoutMs) {
+      const { status, error_message } = await askOne(transport, 'status', { message_id: id }, timeoutMs)
+      return { id, status, errorMessage: error_message }
+    },
+    follow,
+  }
+}

@@ -1,0 +1,71 @@
+// What a worker remembers of a campaign from one turn of its fan-out to the next. Nothing depends on it: another worker,
+// or the same after a restart, begins with the figures in Redis and measures anew.
+import { findSender } from '../../accounts/store/senders.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { createFailureBrake } from '../circuit-breaker.ts'
+import { templateProblem } from '../commands/lifecycle.ts'
+import { createFeeding } from '../feeding.ts'
+import { createMeter } from '../meter.ts'
+import { type Campaign, idOf } from '../store/campaigns.ts'
+import { createStuckCheck } from './unstick.ts'
+
+/** Campaigns remembered; beyond that those are forgotten whose turn was longest ago. Each is a few KB. */
+const MOST = 2_000
+
+export type Memory = ReturnType<typeof createMemory>
+
+function createMemory(campaign: Campaign) {
+  return {
+    feeding: createFeeding(campaign.pace),
+    brake: createFailureBrake(),
+    taking: createMeter(),
+    ending: createMeter(),
+    stuck: createStuckCheck(),
+    look: createLook(),
+    /** The figures of the latest round, to see whether anything has moved. */
+    figures: '',
+    /** How long it was parked when nothing had moved; 0 when something had. */
+    parkedMs: 0,
+  }
+}
+
+/** The memories of one worker; a new epoch of a campaign begins without one. */
+export function createMemories() {
+  const known = new Map<string, { epoch: number; memory: Memory }>()
+  return {
+    of(campaign: Campaign): Memory {
+      const name = idOf(campaign)
+      const entry = known.get(name)
+      const memory = entry?.epoch === campaign.epoch ? entry.memory : createMemory(campaign)
+      known.delete(name)
+      known.set(name, { epoch: campaign.epoch, memory })
+      for (const oldest of known.keys()) {
+        if (known.size <= MOST) break
+        known.delete(oldest)
+      }
+      return memory
+    },
+    forget(campaign: Campaign): void {
+      known.delete(idOf(campaign))
+    },
+  }
+}
+
+export type Memories = ReturnType<typeof createMemories>
+
+/**
+ * What a person may change while the campaign runs: the rate of the lane (messages per second), and the template, when one
+ * that is not approved any more is imported. Looked at again every two seconds.
+ */
+function createLook() {
+  let known: { laneRate: number; problem: string | undefined } = { laneRate: 1, problem: undefined }
+  let until = Number.NEGATIVE_INFINITY
+  return async (redis: Redis, campaign: Campaign) => {
+    if (performance.now() > until) {
+      const [sender, problem] = await Promise.all([findSender(redis, campaign.lane), templateProblem(redis, campaign)])
+      known = { laneRate: sender?.rate ?? 1, problem }
+      until = performance.now() + 2_000
+    }
+    return known
+  }
+}

@@ -1,5 +1,0 @@
-/** How long a call waits before it rejects with LanewayTimeout. */
-export interface WaitOptions {
-  /** Milliseconds. */
-  timeoutMs?: number
-}

@@ -1,0 +1,146 @@
+// What a record of a message holds and how: a hash with fields of one letter, because a million of them live for weeks.
+// In TypeScript only this file knows the letters, in Lua the scripts of the steps do; `load` in message-lifecycle.lua
+// reads what a step needs.
+import { z } from 'zod'
+import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
+import { jsonText } from '../../redis/corrupt-record.ts'
+import { LETTERS, type State } from '../lifecycle.ts'
+import type { Problem } from '../outcome.ts'
+
+/** The letter that each field of a record is stored under. */
+export const FIELDS = {
+  /** Letter of the state. */
+  state: 's',
+  /** Id of the attempt that counts; empty before the first claim. */
+  attempt: 'a',
+  /** Tries that ended proven unsent and count. */
+  tries: 'n',
+  /** Times it was queued again although it may have gone out. */
+  repeats: 'o',
+  /** What is known of other attempts: `s` for sent and `f` for failed before the id of each, `sAAAAAA,fBBBBBB`. */
+  others: 'b',
+  /** Packed history, see src/messages/history.ts. */
+  history: 'h',
+  /** Recipient: digits with country code. */
+  to: 't',
+  type: 'k',
+  /** Empty for a message of a campaign. */
+  text: 'x',
+  /** JSON. Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts). */
+  filled: 'v',
+  /** `t` or `c`. */
+  class: 'y',
+  /** Epoch ms. */
+  validUntil: 'u',
+  /** Grouping id of the request. */
+  campaign: 'g',
+  /** Number of the campaign of ours that it belongs to. */
+  run: 'r',
+  /** The chat product's own id, once known. */
+  providerId: 'w',
+  /** `code|sentence`. */
+  problem: 'e',
+  /** The send payload as JSON, kept until the message is delivered; of a campaign's message only while it may be sent again. */
+  payload: 'p',
+} as const
+
+const STATE_OF = new Map(Object.entries(LETTERS).map(([state, letter]) => [letter, state]))
+/** A state from the letter it is stored under. */
+export const stateSchema = z
+  .string()
+  .transform((letter) => STATE_OF.get(letter))
+  .pipe(z.enum(Object.keys(LETTERS) as [State, ...State[]]))
+
+const CLASSES = { t: 'transactional', c: 'campaign' } as const
+
+/** A record from the hash that Redis has. A field at fault is named by its letter. */
+export const recordSchema = z
+  .object({
+    [FIELDS.state]: stateSchema,
+    [FIELDS.attempt]: z.string().default(''),
+    [FIELDS.tries]: z.coerce.number().int().default(0),
+    [FIELDS.repeats]: z.coerce.number().int().default(0),
+    [FIELDS.others]: z.string().default(''),
+    [FIELDS.history]: z.string().default(''),
+    [FIELDS.to]: z.string().default(''),
+    [FIELDS.type]: z.enum(['interactive', 'image', 'audio', 'template']),
+    [FIELDS.text]: z.string().default(''),
+    [FIELDS.filled]: jsonText.pipe(z.array(z.string())).optional(),
+    [FIELDS.class]: z.enum(['t', 'c']),
+    [FIELDS.validUntil]: z.coerce.number(),
+    [FIELDS.campaign]: z.string().optional(),
+    [FIELDS.run]: z.coerce.number().int().optional(),
+    [FIELDS.providerId]: z.string().optional(),
+    [FIELDS.problem]: z.string().optional(),
+    [FIELDS.payload]: z.string().optional(),
+  })
+  .transform((raw) => ({
+    state: raw[FIELDS.state],
+    attempt: raw[FIELDS.attempt],
+    tries: raw[FIELDS.tries],
+    repeats: raw[FIELDS.repeats],
+    others: raw[FIELDS.others],
+    history: raw[FIELDS.history],
+    to: raw[FIELDS.to],
+    type: raw[FIELDS.type],
+    text: raw[FIELDS.text],
+    filled: raw[FIELDS.filled],
+    class: CLASSES[raw[FIELDS.class]],
+    validUntil: raw[FIELDS.validUntil],
+    campaign: raw[FIELDS.campaign],
+    run: raw[FIELDS.run],
+    providerId: raw[FIELDS.providerId],
+    problem: problemOf(raw[FIELDS.problem]),
+    payload: raw[FIELDS.payload],
+  }))
+export type MessageRecord = z.infer<typeof recordSchema>
+
+function problemOf(stored: string | undefined): Problem | undefined {
+  if (stored === undefined) return undefined
+  const at = stored.indexOf('|')
+  return { code: stored.slice(0, at), sentence: stored.slice(at + 1) }
+}
+
+/** A problem as it is stored. */
+export const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sentence}`
+
+/** `|` separates events of the history and the parts of a problem. */
+export const storable = (text: string): string => text.replaceAll('|', '/')
+
+/** What a new record holds. */
+export interface NewMessage {
+  to: string
+  type: MessageRecord['type']
+  text: string
+  class: MessageRecord['class']
+  validUntil: number
+  campaign: string | undefined
+  run: number | undefined
+  /** Of a campaign's message: kept instead of the text, which is mostly the same for all recipients. */
+  filled?: readonly string[] | undefined
+  /** A person wished it sent although an earlier message of the kind may have gone out: a possible duplicate. */
+  again?: boolean
+}
+
+/** The message that a job is about. */
+export const newMessageOf = (payload: SendPayload): NewMessage => ({
+  to: payload.to,
+  type: payload.content.type,
+  text: textOfPayload(payload),
+  class: payload.class,
+  validUntil: payload.until,
+  campaign: payload.campaign,
+  run: payload.run,
+  filled: payload.filled,
+  ...(payload.again && { again: payload.again }),
+})
+
+/** What a new record holds besides its progress: field, value, … */
+export const newRecordFields = (message: NewMessage): string[] => [
+  ...[FIELDS.to, message.to, FIELDS.type, message.type],
+  ...[FIELDS.class, message.class === 'transactional' ? 't' : 'c', FIELDS.validUntil, String(message.validUntil)],
+  ...(message.filled === undefined ? [FIELDS.text, message.text] : [FIELDS.filled, JSON.stringify(message.filled)]),
+  ...(message.campaign === undefined ? [] : [FIELDS.campaign, message.campaign]),
+  ...(message.run === undefined ? [] : [FIELDS.run, String(message.run)]),
+  ...(message.again ? [FIELDS.repeats, '1'] : []),
+]

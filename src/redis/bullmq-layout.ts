@@ -1,0 +1,74 @@
+// Where BullMQ keeps what, as far as Laneway reads or writes it behind BullMQ's back: its keys, and the fields of its
+// hashes. Scripts are given these keys by name; of the fields they know `data` and `failedReason` of a job and `paused`
+// of a queue. What stands here is no promise of BullMQ's: test/component/bullmq-layout.test.ts holds every line of it
+// against the BullMQ that is installed, and what Laneway relies on besides.
+import { lanePrefix, sharedQueuePrefix } from './keys.ts'
+
+/** The BullMQ queue of a lane: sender, lane and queue share one number. */
+export const laneQueue = (lane: number): string => `lane-${lane}`
+
+/** The lane of a queue, or undefined for any other queue. */
+export function laneOfQueue(queue: string): number | undefined {
+  const match = /^lane-([1-9]\d*)$/.exec(queue)
+  return match ? Number(match[1]) : undefined
+}
+
+const laneKey = (lane: number, suffix: string): string => `${lanePrefix(lane)}:${laneQueue(lane)}:${suffix}`
+
+/** Where the jobs of a lane are that are not finished. */
+export const laneBacklogKeys = (lane: number) => ({
+  /** LIST of job ids; the next one stands last. */
+  waiting: laneKey(lane, 'wait'),
+  /** ZSET of job ids; the next one stands first. Taken from when nothing waits. */
+  prioritized: laneKey(lane, 'prioritized'),
+  /** ZSET job id → when it is due, see `delayedUntil`. */
+  delayed: laneKey(lane, 'delayed'),
+  /** LIST of the ids of jobs that a worker has in hand. */
+  active: laneKey(lane, 'active'),
+})
+
+/** HASH about the queue: it has the field `paused` while nothing may leave. */
+export const laneMetaKey = (lane: number): string => laneKey(lane, 'meta')
+
+/** STRING: jobs of this window of the rate limit; it expires with the window. See `isHeldByHand`. */
+export const laneLimiterKey = (lane: number): string => laneKey(lane, 'limiter')
+
+/** Whether somebody holds the whole queue back, which a count of jobs never gets to: what Queue.rateLimit writes. */
+export const isHeldByHand = (limiter: number): boolean => limiter >= Number.MAX_SAFE_INTEGER
+
+/** ZSET job id → time (ms) at which it failed for good: the lane's dead letters. */
+export const laneDeadLettersKey = (lane: number): string => laneKey(lane, 'failed')
+
+/** HASH of one job of the lane, see `JOB`. With an empty id: what the keys of all of them begin with. */
+export const laneJobKey = (lane: number, jobId: string): string => laneKey(lane, jobId)
+
+/** STRING that is there while a worker has the job in hand. */
+export const laneJobLockKey = (lane: number, jobId: string): string => `${laneJobKey(lane, jobId)}:lock`
+
+/** Fields of the hash of a job. */
+export const JOB = {
+  name: 'name',
+  /** The payload, JSON. */
+  data: 'data',
+  /** Only of a job that failed for good: a dead letter. */
+  failedReason: 'failedReason',
+  /** Epoch ms. */
+  finishedOn: 'finishedOn',
+  /** What the processor returned, JSON. */
+  returned: 'returnvalue',
+} as const
+
+/** ZSET job id → when it is due, see `delayedUntil`, of a queue that belongs to no lane. */
+export const sharedDelayedKey = (queue: string): string => `${sharedQueuePrefix(queue)}:${queue}:delayed`
+
+/** The time (epoch ms) in a score of the delayed jobs; the rest of the score keeps jobs of one time in their order. */
+export const delayedUntil = (score: string): number => Number(score) / 4_096
+
+/**
+ * Prefix of the keys of the intake queue: BullMQ's own default, so that a client in any language writes there without
+ * being told. It has no hash tag: in a cluster the keys of this queue would not share a node.
+ */
+export const INTAKE_PREFIX = 'bull'
+
+/** HASH of one job of the intake queue. */
+export const intakeJobKey = (queue: string, jobId: string): string => `${INTAKE_PREFIX}:${queue}:${jobId}`

@@ -1,0 +1,97 @@
+// Who gets a hand of a worker next, so that no account takes all of them: an account may hold as many as are left free,
+// half of all when it is alone, and each further account finds some. Who finds none waits in line and is named when a
+// hand is free for it, accounts that hold the fewest first. Pure but for the clock.
+
+/** A hand is kept so long for whoever was named for it. */
+const KEPT_MS = 500
+/** Names in the line of one account; more are not remembered and come again by time. */
+const LONGEST_LINE = 10_000
+
+export type Shares = ReturnType<typeof createShares>
+
+/** `most` hands in all, `mostEach` of them for one account at most. */
+export function createShares(
+  { most, mostEach = most }: { most: number; mostEach?: number },
+  now: () => number = () => performance.now(),
+) {
+  const held = new Map<number, number>()
+  /** Names in the order in which they came, by account. */
+  const lines = new Map<number, Set<string>>()
+  const kept = new Map<string, { account: number; until: number }>()
+
+  function take(account: number, by: 1 | -1): void {
+    const count = (held.get(account) ?? 0) + by
+    if (count > 0) held.set(account, count)
+    else held.delete(account)
+  }
+
+  function dropOldKept(): void {
+    for (const [name, { account, until }] of kept) {
+      if (until > now()) break
+      kept.delete(name)
+      take(account, -1)
+    }
+  }
+
+  function hasRoom(account: number): boolean {
+    let total = 0
+    for (const count of held.values()) total += count
+    const own = held.get(account) ?? 0
+    return own < mostEach && own < most - total
+  }
+
+  function leaveLine(account: number, name: string): void {
+    const line = lines.get(account)
+    line?.delete(name)
+    if (line?.size === 0) lines.delete(account)
+  }
+
+  /** The account in line that has room and holds the fewest; of several the one that was named the longest ago. */
+  function nextAccount(): number | undefined {
+    let next: number | undefined
+    for (const account of lines.keys()) {
+      if (!hasRoom(account)) continue
+      if (next === undefined || (held.get(account) ?? 0) < (held.get(next) ?? 0)) next = account
+    }
+    return next
+  }
+
+  return {
+    /** True: it has a hand now, and gives it back with `leave`. False: it stands in line. */
+    enter(account: number, name: string): boolean {
+      dropOldKept()
+      if (kept.delete(name)) return true
+      if (hasRoom(account)) {
+        leaveLine(account, name)
+        take(account, 1)
+        return true
+      }
+      const line = lines.get(account) ?? new Set()
+      if (line.size < LONGEST_LINE) lines.set(account, line.add(name))
+      return false
+    },
+
+    /** Gives a hand back. Returns the names that may come now; a hand is kept for each of them for a moment. */
+    leave(account: number): string[] {
+      dropOldKept()
+      take(account, -1)
+      const named: string[] = []
+      for (let next = nextAccount(); next !== undefined; next = nextAccount()) {
+        const [name = ''] = lines.get(next) ?? []
+        leaveLine(next, name)
+        const rest = lines.get(next)
+        if (rest !== undefined && lines.delete(next)) lines.set(next, rest)
+        take(next, 1)
+        kept.set(name, { account: next, until: now() + KEPT_MS })
+        named.push(name)
+      }
+      return named
+    },
+
+    /** Whether anybody stands in line. */
+    isWanted: (): boolean => lines.size > 0,
+
+    /** How long (ms) one that stands in line waits at most before it asks by itself. */
+    patienceMs: (account: number): number => 2_000 + 10 * (lines.get(account)?.size ?? 0),
+  }
+}

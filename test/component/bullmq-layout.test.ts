@@ -1,0 +1,177 @@
+// Pins: BullMQ keeps things where src/redis/bullmq-layout.ts says, and does with them what Laneway relies on when it
+// reads or writes them behind BullMQ's back. What fails here after an update of BullMQ must be looked at before it is
+// shipped: a script of ours would read what is not there any more.
+import { Job, Worker } from 'bullmq'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  delayedUntil,
+  isHeldByHand,
+  JOB,
+  laneBacklogKeys,
+  laneDeadLettersKey,
+  laneJobKey,
+  laneJobLockKey,
+  laneLimiterKey,
+  laneMetaKey,
+  laneOfQueue,
+  laneQueue,
+} from '../../src/redis/bullmq-layout.ts'
+import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { lanePrefix } from '../../src/redis/keys.ts'
+import { openQueue } from '../../src/redis/open-queue.ts'
+import { beyondRepair } from '../../src/worker/bullmq.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+const PRIORITY = 1
+let lanes = 0
+
+/** A lane of its own, its queue, and a Worker that takes jobs by hand. */
+async function withLane(check: (lane: number, queue: ReturnType<typeof openQueue>, worker: Worker) => Promise<void>) {
+  lanes += 1
+  const prefix = lanePrefix(lanes)
+  const queue = openQueue(redis, laneQueue(lanes), prefix)
+  const worker = new Worker(laneQueue(lanes), null, { connection: redis, prefix })
+  try {
+    await check(lanes, queue, worker)
+  } finally {
+    await worker.close(true)
+    await queue.close()
+  }
+}
+
+const nextOf = async (worker: Worker): Promise<string | undefined> => (await worker.getNextJob('token'))?.id
+
+test('jobs that wait stand in a list, the next one last, and prioritized ones after them in order of their coming', () =>
+  withLane(async (lane, queue, worker) => {
+    const { waiting, prioritized, active } = laneBacklogKeys(lane)
+    for (const jobId of ['p1', 'p2']) await queue.add('send', {}, { jobId, priority: PRIORITY })
+    for (const jobId of ['w1', 'w2']) await queue.add('send', {}, { jobId })
+    expect(await redis.lrange(waiting, 0, '-1')).toEqual(['w2', 'w1'])
+    expect(await redis.zrange(prioritized, '0', '-1')).toEqual(['p1', 'p2'])
+    // Above the score of every job of this priority there is room for what is moved behind them all.
+    const scores = (await redis.zrange(prioritized, '0', '-1', 'WITHSCORES')).filter((_each, i) => i % 2 === 1)
+    for (const score of scores) {
+      expect(Number(score)).toBeGreaterThanOrEqual(PRIORITY * 2 ** 32)
+      expect(Number(score)).toBeLessThan((PRIORITY + 1) * 2 ** 32)
+    }
+    expect([await nextOf(worker), await nextOf(worker), await nextOf(worker)]).toEqual(['w1', 'w2', 'p1'])
+    expect(await redis.lrange(active, 0, '-1')).toEqual(['p1', 'w2', 'w1'])
+    expect(await redis.exists(laneJobLockKey(lane, 'w1'))).toBe(1)
+  }))
+
+test('a job that is taken off its list, and its hash with it, is as if it had never been added', () =>
+  withLane(async (lane, queue, worker) => {
+    const { waiting, prioritized } = laneBacklogKeys(lane)
+    for (const jobId of ['p1', 'p2']) await queue.add('send', {}, { jobId, priority: PRIORITY })
+    for (const jobId of ['w1', 'w2']) await queue.add('send', {}, { jobId })
+    await redis.lrem(waiting, -1, 'w1')
+    await redis.zrem(prioritized, 'p1')
+    await redis.del(laneJobKey(lane, 'w1'), laneJobKey(lane, 'p1'))
+    expect([await nextOf(worker), await nextOf(worker), await nextOf(worker)]).toEqual(['w2', 'p2', undefined])
+    await queue.add('send', {}, { jobId: 'w1' })
+    expect(await nextOf(worker)).toBe('w1')
+  }))
+
+test('a job is a hash with its name and its data as JSON, and adding its id again leaves it as it is', () =>
+  withLane(async (lane, queue) => {
+    await queue.add('send', { a: 1 }, { jobId: 'one' })
+    await queue.add('send', { a: 2 }, { jobId: 'one' })
+    const key = laneJobKey(lane, 'one')
+    expect(await redis.hmget(key, JOB.name, JOB.data)).toEqual(['send', '{"a":1}'])
+    expect(await redis.hmget(key, JOB.failedReason, JOB.finishedOn, JOB.returned)).toEqual([null, null, null])
+    expect(await redis.llen(laneBacklogKeys(lane).waiting)).toBe(1)
+  }))
+
+test('a delayed job stands under the time when it is due', () =>
+  withLane(async (lane, queue) => {
+    const before = Date.now()
+    await queue.add('send', {}, { jobId: 'later', delay: 60_000 })
+    const score = (await redis.zscore(laneBacklogKeys(lane).delayed, 'later')) ?? ''
+    expect(delayedUntil(score)).toBeGreaterThanOrEqual(before + 60_000)
+    expect(delayedUntil(score)).toBeLessThan(Date.now() + 60_001)
+  }))
+
+test('only a job that failed for good has a reason, and stands among the dead letters under the time of that', () =>
+  withLane(async (lane, queue, worker) => {
+    const before = Date.now()
+    await queue.add('send', {}, { jobId: 'dead' })
+    await queue.add('send', {}, { jobId: 'fine' })
+    await (await worker.getNextJob('token'))?.moveToFailed(beyondRepair('it cannot be read'), 'token', false)
+    await (await worker.getNextJob('token'))?.moveToCompleted({ ok: true }, 'token', false)
+    expect(await redis.hget(laneJobKey(lane, 'dead'), JOB.failedReason)).toBe('it cannot be read')
+    expect(await redis.hget(laneJobKey(lane, 'fine'), JOB.failedReason)).toBeNull()
+    expect(await redis.hget(laneJobKey(lane, 'fine'), JOB.returned)).toBe('{"ok":true}')
+    expect(Number(await redis.hget(laneJobKey(lane, 'fine'), JOB.finishedOn))).toBeGreaterThanOrEqual(before)
+    expect(await redis.zrange(laneDeadLettersKey(lane), '0', '-1')).toEqual(['dead'])
+    expect(Number(await redis.zscore(laneDeadLettersKey(lane), 'dead'))).toBeGreaterThanOrEqual(before)
+    // What is retried waits again and has no reason any more.
+    await (await Job.fromId(queue, 'dead'))?.retry('failed')
+    expect(await redis.hget(laneJobKey(lane, 'dead'), JOB.failedReason)).toBeNull()
+    expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual(['dead'])
+  }))
+
+test('a queue says that it is paused in its hash, and its jobs stay on the list where they are', () =>
+  withLane(async (lane, queue, worker) => {
+    await queue.add('send', {}, { jobId: 'one' })
+    expect(await redis.hexists(laneMetaKey(lane), 'paused')).toBe(0)
+    await queue.pause()
+    expect(await redis.hexists(laneMetaKey(lane), 'paused')).toBe(1)
+    expect(await nextOf(worker)).toBeUndefined()
+    expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual(['one'])
+    await queue.resume()
+    expect(await redis.hexists(laneMetaKey(lane), 'paused')).toBe(0)
+    expect(await nextOf(worker)).toBe('one')
+  }))
+
+test('the limiter counts the jobs of a window, and is told from a queue that is held by hand', () =>
+  withLane(async (lane, queue, worker) => {
+    await queue.setGlobalRateLimit(2, 60_000)
+    for (const jobId of ['one', 'two', 'three']) await queue.add('send', {}, { jobId })
+    expect([await nextOf(worker), await nextOf(worker), await nextOf(worker)]).toEqual(['one', 'two', undefined])
+    expect(isHeldByHand(Number(await redis.get(laneLimiterKey(lane))))).toBe(false)
+    expect(await redis.pttl(laneLimiterKey(lane))).toBeGreaterThan(50_000)
+    await queue.rateLimit(30_000)
+    expect(isHeldByHand(Number(await redis.get(laneLimiterKey(lane))))).toBe(true)
+    expect(await redis.pttl(laneLimiterKey(lane))).toBeLessThanOrEqual(30_000)
+    await redis.del(laneLimiterKey(lane))
+    // The Worker that was told of the limit waits for its end; one that asks now is told of none.
+    const another = new Worker(laneQueue(lane), null, { connection: redis, prefix: lanePrefix(lane) })
+    expect(await nextOf(another)).toBe('three')
+    await another.close(true)
+  }))
+
+test('there are no other lists of a queue than those that Laneway looks at', () =>
+  withLane(async (lane, queue, worker) => {
+    await queue.add('send', {}, { jobId: 'p1', priority: PRIORITY })
+    await queue.add('send', {}, { jobId: 'd1', delay: 60_000 })
+    await queue.add('send', {}, { jobId: 'w1' })
+    await queue.pause()
+    await queue.add('send', {}, { jobId: 'w2' })
+    await queue.resume()
+    await (await worker.getNextJob('token'))?.moveToFailed(beyondRepair('no'), 'token', false)
+    await nextOf(worker)
+    const own = laneJobKey(lane, '')
+    const names = (await redis.keys(`${lanePrefix(lane)}*`)).map((key) => key.replace(own, '')).sort()
+    const jobs = ['d1', 'p1', 'w1', 'w2', 'w2:lock']
+    expect(names.filter((name) => !jobs.includes(name))).toEqual(
+      expect.arrayContaining(['active', 'delayed', 'events', 'failed', 'meta', 'prioritized']),
+    )
+    const known = ['active', 'delayed', 'events', 'failed', 'id', 'marker', 'meta', 'pc', 'prioritized', 'wait']
+    expect(names.filter((name) => !jobs.includes(name) && !known.includes(name))).toEqual([])
+  }))
+
+test('the name of a queue says which lane it is of', () => {
+  expect(laneOfQueue(laneQueue(12))).toBe(12)
+  for (const other of ['lane-0', 'lane-1x', 'laneway-intake']) expect(laneOfQueue(other)).toBeUndefined()
+})

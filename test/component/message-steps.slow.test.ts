@@ -1,0 +1,274 @@
+// Pins: the Lua steps in Redis and the reference model are the same machine, step by step over thousands of
+// lives; and the lists that the sweep and the polls live on hold exactly the messages that belong there.
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cancelStep } from '../../src/lanes/cancel-message.ts'
+import type { State, Verdict } from '../../src/messages/lifecycle.ts'
+import { acceptedAtMs, type MessageId, newUlid } from '../../src/messages/message-id.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import {
+  type ClaimResult,
+  claim,
+  giveUp,
+  markNotSent,
+  markUnconfirmed,
+  recordStatus,
+  resolveUnconfirmed,
+} from '../../src/messages/store/steps.ts'
+import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { inDoubtKey, lanePrefix, messageKey, pollKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
+import { requeueStep } from '../../src/requeue/requeue.ts'
+import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { step } from '../support/step-arbitraries.ts'
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+const PAST = Date.now() - 3_600_000
+const FUTURE = Date.now() + 3_600_000
+const PROBLEM = { code: 'a|b', sentence: 'The chat product answered c|d.' }
+const WAIT_MS = 1_000
+
+type Told = { verdict: Verdict | 'missing' | ClaimResult['verdict']; state?: State }
+
+/** Takes a step in Redis. */
+async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<Told> {
+  switch (each.kind) {
+    case 'claim': {
+      const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
+      const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
+      const more = { validUntil, campaign: undefined, run: undefined }
+      return claim(redis, id, each.attempt, { ...message, ...more }, times)
+    }
+    case 'not_sent':
+      return markNotSent(redis, id, each.attempt, { counts: each.counts, maxTries: each.maxTries, problem: PROBLEM })
+    case 'unconfirmed':
+      return markUnconfirmed(redis, id, each.attempt, { problem: PROBLEM, waitMs: WAIT_MS })
+    case 'status':
+      return recordStatus(redis, id, each.attempt, each.status, { providerId: `wamid.${each.attempt}`, firstPollMs: 1 })
+    case 'resolve':
+      return resolveUnconfirmed(redis, id, each.policy, each.maxTries)
+    case 'give_up':
+      return giveUp(redis, id, 'content', PROBLEM)
+    case 'cancel':
+      return cancelStep(redis, id, 3_600_000)
+    case 'requeue': {
+      const [verdict, state] = await requeueStep(redis, id, {
+        until: validUntil,
+        retentionMs: 3_600_000,
+        content: '{}',
+      })
+      return state === undefined ? { verdict: 'missing' } : { verdict: verdict as Verdict, state }
+    }
+  }
+}
+
+/** Whether the validity of the message has passed is for Redis to say: the step's own opinion is replaced. */
+function seenByRedis(each: Step, isPast: boolean): Step {
+  return each.kind === 'claim' || each.kind === 'resolve' ? { ...each, expired: isPast } : each
+}
+
+interface Life {
+  validUntil: number
+  /** What happens in turn. `expires`: the validity of the message passes before the step. */
+  steps: readonly { step: Step; expires: boolean; validUntil: number }[]
+}
+
+const seldom = fc.integer({ min: 0, max: 5 }).map((die) => die === 0)
+const validity = seldom.map((isPast) => (isPast ? PAST : FUTURE))
+const life: fc.Arbitrary<Life> = fc.record({
+  validUntil: validity,
+  steps: fc.array(fc.record({ step, expires: seldom, validUntil: validity }), { maxLength: 25 }),
+})
+
+let lanes = 0
+
+/** Lives one life twice, in Redis and in the model, and compares after every step. */
+async function compare(lane: number, { validUntil, steps }: Life): Promise<void> {
+  const id = { lane, ulid: newUlid(Date.now()) }
+  let model: Progress = FRESH
+  let isThere = false
+  let until = validUntil
+  for (const { step: each, expires, validUntil: newUntil } of steps) {
+    if (expires) {
+      until = PAST
+      if (isThere) await redis.hset(messageKey(id.lane, id.ulid), 'u', until)
+    }
+    const seen = seenByRedis(each, until === PAST)
+    // What waits past its validity is never sent, so that there is nothing to cancel.
+    const isOver = seen.kind === 'cancel' && model.state === 'queued' && until === PAST
+    const expected = isOver ? { progress: model, verdict: 'ignored' as const } : take(model, seen)
+    const told = await inRedis(id, seen, seen.kind === 'requeue' ? newUntil : until)
+    if (!isThere && seen.kind !== 'claim') {
+      expect(told.verdict).toBe('missing')
+      continue
+    }
+    isThere = true
+    model = expected.progress
+    if (seen.kind === 'requeue' && expected.verdict === 'done') until = newUntil
+    expect(told).toEqual({ verdict: expected.verdict, state: isOver ? 'expired' : model.state })
+    const record = await readMessage(redis, id)
+    const { state, attempt, tries, repeats, others } = record ?? {}
+    expect({ state, attempt, tries, repeats, others }).toEqual(model)
+    await expectLists(id, model.state)
+  }
+}
+
+async function expectLists(id: MessageId, state: State): Promise<void> {
+  const [open, again, badly, poll] = await Promise.all(
+    [inDoubtKey(id.lane), queuedAgainKey(id.lane), requeueableKey(id.lane), pollKey(id.lane)].map((key) =>
+      redis.zscore(key, id.ulid),
+    ),
+  )
+  expect(open !== null, `in doubt as ${state}`).toBe(['sending', 'unconfirmed'].includes(state))
+  expect(again !== null, `queued again as ${state}`).toBe(state === 'queued')
+  expect(badly !== null, `ended badly as ${state}`).toBe(['failed', 'unknown', 'expired', 'cancelled'].includes(state))
+  if (state !== 'sent' && state !== 'delivered') expect(poll, `polled as ${state}`).toBeNull()
+  if (state === 'sent') expect(poll, `polled as ${state}`).not.toBeNull()
+}
+
+test('thousands of lives go the same way in Redis and in the model, step by step', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(life, { minLength: 20, maxLength: 20 }), async (lives) => {
+      lanes += 1
+      await Promise.all(lives.map((each) => compare(lanes, each)))
+    }),
+    { numRuns: 150 },
+  )
+}, 120_000)
+
+test('a message held by another attempt is decided once the request of that one cannot be under way any more', async () => {
+  lanes += 1
+  const id = { lane: lanes, ulid: newUlid(Date.now()) }
+  const about = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
+  const message = { ...about, validUntil: Date.now() + 3_600_000, campaign: undefined, run: undefined }
+  // A provider that is waited for 60 s, and a wire that brings no evidence.
+  const times = { lostAfterMs: 70_000, evidenceWaitMs: 0, retentionMs: 3_600_000 }
+  await claim(redis, id, 'AAAAAA', message, times)
+  expect(await claim(redis, id, 'BBBBBB', message, times)).toMatchObject({ verdict: 'held', state: 'unconfirmed' })
+  const decidedInMs = Number(await redis.zscore(inDoubtKey(id.lane), id.ulid)) - Date.now()
+  expect(decidedInMs).toBeGreaterThan(60_000)
+  expect(decidedInMs).toBeLessThanOrEqual(65_000)
+})
+
+test('a step on a message that was never claimed leaves nothing behind', async () => {
+  const id = { lane: 90_001, ulid: newUlid(Date.now()) }
+  expect(await recordStatus(redis, id, 'AAAAAA', 'delivered')).toEqual({ verdict: 'missing' })
+  expect(await resolveUnconfirmed(redis, id, 'once', 3)).toEqual({ verdict: 'missing' })
+  expect(await redis.keys(`${lanePrefix(id.lane)}*`)).toEqual([])
+})
+
+test('the history of a message that is throttled for ever stays short, and keeps its beginning and its end', async () => {
+  const id = { lane: 90_002, ulid: newUlid(Date.now()) }
+  const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
+  const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional', validUntil: FUTURE } as const
+  for (let i = 0; i < 200; i += 1) {
+    const attempt = `A${String(i).padStart(5, '0')}`
+    await claim(redis, id, attempt, { ...message, campaign: undefined, run: undefined }, times)
+    await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem: PROBLEM })
+  }
+  const { history = '', problem } = (await readMessage(redis, id)) ?? {}
+  expect(history.length).toBeLessThan(1_600)
+  const told = history.split('|')
+  expect(told[0]).toMatch(/^c[0-9a-z]+,A00000$/)
+  expect(told.at(-2)).toMatch(/^c[0-9a-z]+,A00199$/)
+  for (const entry of told) expect(entry).toMatch(/^[cu][0-9a-z]+,(A\d{5}|a\/b)$/)
+  expect(problem).toEqual({ code: 'a/b', sentence: PROBLEM.sentence })
+})
+
+test('what an attempt is proven by, the provider id, is that of the attempt that counts', async () => {
+  const id = { lane: 90_003, ulid: newUlid(Date.now()) }
+  const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
+  await claimWith('AAAAAA')
+  await recordStatus(redis, id, 'AAAAAA', 'failed', { providerId: 'wamid.first', problem: PROBLEM })
+  await inRedis(id, { kind: 'requeue' }, FUTURE)
+  await claimWith('BBBBBB')
+  await recordStatus(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })
+  await recordStatus(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.first' })
+  expect(await readMessage(redis, id)).toMatchObject({ attempt: 'BBBBBB', providerId: 'wamid.second' })
+})
+
+test('a failure while another attempt is known to be sent is told in the history and changes nothing else', async () => {
+  const id = { lane: 90_005, ulid: newUlid(Date.now()) }
+  const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
+  await claimWith('AAAAAA')
+  await markUnconfirmed(redis, id, 'AAAAAA', { problem: PROBLEM, waitMs: 0 })
+  await resolveUnconfirmed(redis, id, 'once', 3)
+  await claimWith('BBBBBB')
+  await recordStatus(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })
+  await recordStatus(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.first' })
+  expect(await readMessage(redis, id)).toMatchObject({ attempt: 'BBBBBB', providerId: 'wamid.second' })
+  const failed = { problem: { code: '131026', sentence: 'Gone.' } }
+  const told = await recordStatus(redis, id, 'BBBBBB', 'failed', failed)
+  expect(told).toEqual({ verdict: 'done', state: 'sent' })
+  const record = await readMessage(redis, id)
+  // The provider's id was that of the attempt that failed.
+  expect(record).toMatchObject({ state: 'sent', attempt: 'AAAAAA', providerId: undefined, problem: undefined })
+  expect(record?.history.split('|').at(-1)).toMatch(/^f[0-9a-z]+,131026$/)
+  expect(await redis.zscore(requeueableKey(id.lane), id.ulid)).toBeNull()
+})
+
+test('steps that write down what happened work on a full Redis; a claim is refused there', async () => {
+  const id = { lane: 90_004, ulid: newUlid(Date.now()) }
+  const fresh = { lane: 90_004, ulid: newUlid(Date.now()) }
+  await inRedis(id, { kind: 'claim', attempt: 'AAAAAA', expired: false }, FUTURE)
+  await redis.config('SET', 'maxmemory', '1mb')
+  try {
+    await expect(inRedis(fresh, { kind: 'claim', attempt: 'AAAAAA', expired: false }, FUTURE)).rejects.toThrow('OOM')
+    expect(await redis.exists(messageKey(fresh.lane, fresh.ulid))).toBe(0)
+    expect(await recordStatus(redis, id, 'AAAAAA', 'sent')).toEqual({ verdict: 'done', state: 'sent' })
+  } finally {
+    await redis.config('SET', 'maxmemory', '0')
+  }
+})
+
+test('no step of a history is told before the one that led to it, nor later than now, whatever a webhook says', async () => {
+  const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
+  const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
+  const more = { validUntil: FUTURE, campaign: undefined, run: undefined }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: -90_000, max: 90_000 }), { minLength: 3, maxLength: 3 }),
+      fc.boolean(),
+      async (offsets, isOverAnHourOld) => {
+        const acceptedAt = Date.now() - (isOverAnHourOld ? 4_000_000 : 0)
+        const id = { lane: 9, ulid: newUlid(acceptedAt) }
+        const claimedFrom = Date.now()
+        await claim(redis, id, 'AAAAAA', { ...message, ...more }, times)
+        for (const [i, status] of (['sent', 'delivered', 'read'] as const).entries()) {
+          await recordStatus(redis, id, 'AAAAAA', status, { atMs: Date.now() + (offsets[i] ?? 0) })
+        }
+        const packed = (await readMessage(redis, id))?.history ?? ''
+        const at = packed.split('|').map((entry) => acceptedAt + Number.parseInt(entry.slice(1), 36))
+        expect(at).toHaveLength(4)
+        expect(at).toEqual([...at].sort((a, b) => a - b))
+        expect(at[0]).toBeGreaterThanOrEqual(claimedFrom)
+        expect(at.at(-1)).toBeLessThanOrEqual(Date.now())
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
+test('evidence that is told exactly keeps its time', async () => {
+  const id = { lane: 9, ulid: newUlid(Date.now() - 600_000) }
+  const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
+  const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
+  await claim(redis, id, 'AAAAAA', { ...message, validUntil: FUTURE, campaign: undefined, run: undefined }, times)
+  await recordStatus(redis, id, 'AAAAAA', 'sent')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const deliveredAt = Date.now() - 5
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  await recordStatus(redis, id, 'AAAAAA', 'delivered', { atMs: deliveredAt })
+  const last = (await readMessage(redis, id))?.history.split('|').at(-1) ?? ''
+  expect(acceptedAtMs(id.ulid) + Number.parseInt(last.slice(1), 36)).toBe(deliveredAt)
+})

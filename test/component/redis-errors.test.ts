@@ -1,0 +1,130 @@
+// Pins: an error that means "Redis is away, try again later" is known as one, by making each of them happen; and an
+// error that means something else is not.
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { Queue } from 'bullmq'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connectFailFast, connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { hasJobMovedOn, isHiddenCommand, isRedisAway, isUnknownScript } from '../../src/redis/errors.ts'
+import { inTime } from '../../src/redis/open-queue.ts'
+import { within } from '../../src/redis/with-timeout.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'nothing failed',
+    (error: unknown) => error,
+  )
+
+/** A server that takes connections and never answers. */
+async function silentServer() {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const address = silent.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  return { url: `redis://127.0.0.1:${address.port}`, stop: () => silent.close() }
+}
+
+/** What a connection to nothing, or to a server that says nothing, fails with. */
+async function withConnection(connection: Redis, work: (connection: Redis) => Promise<unknown>): Promise<unknown> {
+  connection.on('error', () => {})
+  try {
+    return await work(connection)
+  } finally {
+    connection.disconnect()
+  }
+}
+
+describe('Redis is away', () => {
+  test('when nobody listens: of the connection and of each command', async () => {
+    const silent = await silentServer()
+    silent.stop()
+    const [ofConnection, ofCommand] = (await withConnection(connectFailFast(silent.url), async (connection) => [
+      (await once(connection, 'error'))[0],
+      await failureOf(connection.ping()),
+    ])) as [unknown, unknown]
+    expect(isRedisAway(ofConnection), String(ofConnection)).toBe(true)
+    expect(isRedisAway(ofCommand), String(ofCommand)).toBe(true)
+  })
+
+  test('when it takes the connection and answers no command', async () => {
+    const silent = await silentServer()
+    const options = { lazyConnect: true, commandTimeout: 50, enableReadyCheck: false, socketTimeout: 100 }
+    const connection = redis.duplicate({ host: '127.0.0.1', port: Number(new URL(silent.url).port), ...options })
+    const [ofCommand, ofSocket] = (await withConnection(connection, async (slow) => [
+      await failureOf(slow.ping()),
+      (await once(slow, 'error'))[0],
+    ])) as [unknown, unknown]
+    silent.stop()
+    expect(isRedisAway(ofCommand), String(ofCommand)).toBe(true)
+    expect(isRedisAway(ofSocket), String(ofSocket)).toBe(true)
+  })
+
+  test('when the connection was closed, when retries are used up, and when we waited ourselves', async () => {
+    const closed = connectPatient(server.url)
+    await closed.ping()
+    closed.disconnect()
+    const errors = [
+      await failureOf(closed.ping()),
+      await failureOf(within(1, new Promise(() => {}))),
+      await failureOf(inTime(closed, async () => 'not asked')),
+    ]
+    for (const error of errors) expect(isRedisAway(error), String(error)).toBe(true)
+  })
+
+  test('when it is full, also for a transaction that was refused for that', async () => {
+    await redis.set('filler', 'x'.repeat(4_000_000))
+    await redis.config('SET', 'maxmemory', '2mb')
+    try {
+      expect(isRedisAway(await failureOf(redis.set('a', '1')))).toBe(true)
+      expect(isRedisAway(await failureOf(redis.eval("return redis.call('SET', KEYS[1], 1)", 1, 'a')))).toBe(true)
+      expect(isRedisAway(await failureOf(redis.multi().set('a', '1').exec()))).toBe(true)
+    } finally {
+      await redis.config('SET', 'maxmemory', '0')
+    }
+  })
+
+  test('not when a command or a script is wrong, whatever its words are', async () => {
+    await redis.set('text', 'x')
+    const errors = [
+      await failureOf(redis.lpush('text', 'y')),
+      await failureOf(redis.eval("return redis.error_reply('NOTE Connection is closed. OOM')", 0)),
+      await failureOf(redis.call('NO-SUCH-COMMAND')),
+      new Error('the provider says: ECONNREFUSED, Command timed out, LOADING'),
+    ]
+    for (const error of errors) expect(isRedisAway(error), String(error)).toBe(false)
+  })
+})
+
+test('a script that the server does not know, and a command that it hides, are known by their codes', async () => {
+  expect(isUnknownScript(await failureOf(redis.evalsha('0'.repeat(40), 0)))).toBe(true)
+  expect(isHiddenCommand(await failureOf(redis.call('NO-SUCH-COMMAND')))).toBe(true)
+  await redis.call('ACL', 'SETUSER', 'guest', 'on', 'nopass', '~*', '+@all', '-config')
+  const guest = redis.duplicate({ username: 'guest', password: 'any' })
+  expect(isHiddenCommand(await failureOf(guest.config('GET', 'appendonly')))).toBe(true)
+  guest.disconnect()
+  expect(isHiddenCommand(await failureOf(redis.lpush('text', 'y')))).toBe(false)
+})
+
+test('that a job of BullMQ is elsewhere by now is known by its code', async () => {
+  const queue = new Queue('moved', { connection: redis, prefix: '{t}' })
+  const waiting = await queue.add('x', {})
+  const notDelayed = await failureOf(waiting.promote())
+  const notFailed = await failureOf(waiting.retry('failed'))
+  await waiting.remove()
+  const gone = await failureOf(waiting.promote())
+  for (const error of [notDelayed, notFailed, gone]) expect(hasJobMovedOn(error), String(error)).toBe(true)
+  expect(hasJobMovedOn(new Error('Job 1 is not in the delayed state'))).toBe(false)
+  await queue.close()
+})

@@ -1,0 +1,58 @@
+// Many running campaigns of one account at once: the first is made as people make them, the others are copies of its
+// record that share its frozen list.
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { campaignFolder } from '../../src/campaigns/store/files.ts'
+import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { awakeCampaignsKey, campaignKey, rootKeys } from '../../src/redis/keys.ts'
+import type { CampaignService } from './campaigns.ts'
+
+/** Starts so many campaigns of the service's own account to one person each, on its lane, which is paused before. */
+export async function startManyOnPausedLane(service: CampaignService, count: number): Promise<void> {
+  const { redis, lane, config } = service
+  const queues = openLaneQueues(redis)
+  await queues.pause(lane)
+  await queues.close()
+  const { tag } = await service.addPeople(1)
+  const first = parseCampaignId(await service.ready({ tags: [tag] }))
+  if (!first) throw new Error('no campaign')
+  const record = await redis.hgetall(campaignKey(lane, first.number))
+  const [seconds] = await redis.time()
+  const started = Number(seconds) * 1_000
+  const running = {
+    state: 'running',
+    epoch: 1,
+    beat: started,
+    started_at: started,
+    resumed_at: started,
+    keeps_marks: 1,
+  }
+  const queue = openCampaignQueue(redis)
+  const folder = campaignFolder(config.dataDir, first)
+  mkdirSync(dirname(folder), { recursive: true })
+  const numbers = Array.from({ length: count }, (_, i) => 1_000_000 + i)
+  for (let from = 0; from < count; from += 200) {
+    const some = numbers.slice(from, from + 200)
+    const writing = redis.pipeline()
+    for (const number of some) {
+      symlinkSync(folder, campaignFolder(config.dataDir, { lane, number }))
+      writing.hset(campaignKey(lane, number), { ...record, ...running, number })
+      writing.hset(awakeCampaignsKey(lane), number, 'running')
+    }
+    await writing.exec()
+    await Promise.all(some.map((number) => queue.add('fan-out', { lane, number }, 1)))
+  }
+  await redis.sadd(rootKeys.campaignLanes, lane)
+  await queue.close()
+}
+
+/** Commands that Redis has answered so far, and by name. */
+export async function commandsOf(redis: CampaignService['redis']): Promise<Map<string, number>> {
+  const counts = new Map<string, number>()
+  for (const [, name = '', calls] of (await redis.info('commandstats')).matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)) {
+    counts.set(name, Number(calls))
+  }
+  return counts
+}

@@ -1,0 +1,52 @@
+// Messages that have failed, in numbers, put into Redis as the steps of a life leave them.
+
+import type { LaneQueues } from '../../src/lanes/queues.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { claim, recordStatus } from '../../src/messages/store/steps.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+
+const HOUR_MS = 3_600_000
+const problem = { code: '131051', sentence: 'It was refused.' }
+
+/** Lets `count` messages of the lane fail, to numbers from `first` on; returns their ids. */
+export async function failMessages(
+  deps: { redis: Redis; queues: LaneQueues },
+  lane: number,
+  {
+    count,
+    first = 491_711_000_000,
+    retentionMs = 30 * 24 * HOUR_MS,
+    code = problem.code,
+    run,
+  }: {
+    count: number
+    first?: number
+    retentionMs?: number
+    code?: string
+    /** Number of the campaign of ours that they belong to. */
+    run?: number
+  },
+): Promise<{ name: string; lane: number; ulid: string; to: string }[]> {
+  const made = Array.from({ length: count }, (_each, i) => {
+    const ulid = newUlid(Date.now())
+    return { name: messageId(lane, ulid), lane, ulid, to: String(first + i) }
+  })
+  const until = Date.now() + HOUR_MS
+  const content = { type: 'audio' as const, audio: { link: 'https://example.com/a.ogg' } }
+  for (let from = 0; from < count; from += 500) {
+    await Promise.all(
+      made.slice(from, from + 500).map(async ({ name, ulid, to }) => {
+        const id = { lane, ulid }
+        const message = { to, type: 'audio' as const, text: 'x', class: 'transactional' as const, validUntil: until }
+        const times = { lostAfterMs: HOUR_MS, evidenceWaitMs: 0, retentionMs }
+        const job = `lw:{l${lane}}:lane-${lane}:${name}`
+        // The job as the claim finds it; BullMQ's own part of it is not needed here.
+        await deps.redis.hset(job, 'data', JSON.stringify({ v: 1, to, class: 'transactional', content, until }))
+        await claim(deps.redis, id, 'AAAAAA', { ...message, campaign: undefined, run }, times)
+        await recordStatus(deps.redis, id, 'AAAAAA', 'failed', { problem: { ...problem, code } })
+        await deps.redis.del(job)
+      }),
+    )
+  }
+  return made
+}

@@ -1,0 +1,34 @@
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+
+/**
+ * Below the ports that the system gives to connections (32768 on Linux): one of those may be taken by a connection of
+ * another process between the look and the start of the process.
+ */
+const [LOWEST, HIGHEST] = [20_000, 32_000]
+const ATTEMPTS = 50
+const given = new Set<number>()
+
+/** A loopback port that nobody listens on, for a process that must come back on the same one after it was killed. */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const port = randomInt(LOWEST, HIGHEST)
+    if (given.has(port) || !(await isFree(port))) continue
+    given.add(port)
+    return port
+  }
+  throw new Error(`no free port between ${LOWEST} and ${HIGHEST}`)
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  const outcome = Promise.race([once(server, 'listening').then(() => true), once(server, 'error').then(() => false)])
+  server.listen(port, '127.0.0.1')
+  const free = await outcome
+  if (free) {
+    server.close()
+    await once(server, 'close')
+  }
+  return free
+}
