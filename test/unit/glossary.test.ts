@@ -16,6 +16,11 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
   'src/accounts/store/accounts.ts': ['must arrive', 'never repeat'],
   'src/lanes/lane-status.ts': ['set aside'],
   'src/lanes/control.ts': ['set aside'],
+  // Until the campaigns' own commands are called a lifecycle, see NOT_YET.
+  'src/worker/campaign-jobs.ts': ['steer'],
+  'src/worker/intake/campaigns.ts': ['steer'],
+  'src/worker/intake/intake.ts': ['steer'],
+  'src/worker/intake/verb.ts': ['steer'],
 }
 
 const page = readPage('docs/glossary.md')
@@ -84,7 +89,7 @@ test('no page says a dropped word', () => {
   const read = readPages().filter(({ path }) => !/^(CHANGELOG|docs\/(adr|glossary|last-proof))/.test(path))
   const faults = read.flatMap(({ path, prose }) =>
     prose
-      .replaceAll(/`[^`\n]*`/g, ' ')
+      .replaceAll(/`[^`\n]*`|\]\([^)\s]*\)/g, ' ')
       .split('\n')
       .flatMap((line) => droppedIn(line, inText).map((term) => `${path}: "${term}" in ${line}`)),
   )
