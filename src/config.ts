@@ -143,7 +143,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     const sentences = parsed.error.issues.map((issue) => {
       const name = String(issue.path[0])
       // What was meant for a secret is one, and this sentence goes to terminals and logs.
-      const came = /SECRET|TOKEN/.test(name) ? 'not as it must be' : `"${env[name] ?? ''}"`
+      const came = /SECRET|TOKEN/.test(name) ? 'invalid' : `"${env[name] ?? ''}"`
       return `${name} is ${came}: ${issue.message.replace(/^Invalid input: /, '')}.`
     })
     throw new ConfigError(sentences.join(' '))

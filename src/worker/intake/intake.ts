@@ -116,15 +116,11 @@ async function endOf(deps: IntakeDeps, job: Job<unknown>): Promise<IntakeEnd> {
   }
 }
 
-const ownFault = new Refusal(
-  'invalid',
-  'internal',
-  'Something went wrong on our side; the log of the worker tells what.',
-)
+const ownFault = new Refusal('invalid', 'internal', 'Something went wrong on our side; see the log of the worker.')
 
 async function answerTo(deps: IntakeDeps, job: Job<unknown>) {
   if (job.stalledCounter > MAX_CRASHES) {
-    throw new Refusal('invalid', 'poison', `Workers died ${job.stalledCounter} times while they processed this job.`)
+    throw new Refusal('invalid', 'poison', `Workers died ${job.stalledCounter} times while processing this job.`)
   }
   const data = readable(job.data)
   const contract = contractOf(data)
