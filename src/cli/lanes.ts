@@ -109,7 +109,7 @@ const tableOf = (all: readonly LaneStatus[]): string =>
       'OLDEST',
       'DELAYED',
       'ACTIVE',
-      'SET ASIDE',
+      'DEAD LETTERS',
       'PAUSED',
       'COOLDOWN UNTIL',
     ],

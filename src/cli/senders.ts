@@ -18,7 +18,7 @@ import { CAMPAIGN_STATES, hasEnded } from '../campaigns/states.ts'
 import { idOf } from '../campaigns/store/campaigns.ts'
 import { listCampaigns } from '../campaigns/store/list.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
-import { undecided } from '../lanes/survey.ts'
+import { awaitingReview } from '../lanes/survey.ts'
 import type { Redis } from '../redis/connect.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
@@ -191,7 +191,7 @@ async function refuseForeign(redis: Redis, { number }: NewSenderTyped): Promise<
 /** What a sender still has to do, as a sentence; undefined when it has nothing. */
 async function whyBusy(redis: Redis, lanes: LaneQueues, { id, account }: Sender): Promise<string | undefined> {
   const { failed: _deadLetters, ...jobs } = await lanes.counts(id)
-  const waiting = Object.values(jobs).reduce((sum, each) => sum + each, 0) + (await undecided(redis, id))
+  const waiting = Object.values(jobs).reduce((sum, each) => sum + each, 0) + (await awaitingReview(redis, id))
   if (waiting > 0) return `${waiting} of its messages are not settled yet; see \`lanes list\`.`
   const states = CAMPAIGN_STATES.filter((state) => !hasEnded(state))
   for await (const page of listCampaigns(redis, account, { offset: 0, limit: Number.MAX_SAFE_INTEGER, states })) {

@@ -11,7 +11,7 @@ export const SENT_KINDS = ['interactive', 'image', 'audio', 'template'] as const
 
 const time = z.iso.datetime()
 
-const happeningSchema = z.strictObject({
+const historyEventSchema = z.strictObject({
   at: time,
   event: z.string(),
   /** The attempt that began with it. */
@@ -30,7 +30,7 @@ const shared = {
   accepted_at: time,
   /** Every message may leave at once. */
   send_at: z.null(),
-  history: z.array(happeningSchema),
+  history: z.array(historyEventSchema),
 }
 
 /** A message that was accepted to be sent. */

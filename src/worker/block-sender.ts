@@ -22,8 +22,8 @@ const UNSENT = 'u'
  */
 export async function isOneMessageAlone(redis: Redis, id: MessageId, code: string): Promise<boolean> {
   const record = await readMessage(redis, id)
-  const story = readHistory(record?.history ?? '', acceptedAtMs(id.ulid))
-  const before = story.findLast((entry) => entry.code === UNSENT && entry.detail === code)
+  const history = readHistory(record?.history ?? '', acceptedAtMs(id.ulid))
+  const before = history.findLast((entry) => entry.code === UNSENT && entry.detail === code)
   if (before === undefined) return false
   return ((await findSender(redis, id.lane))?.sent_after_block ?? 0) >= before.atMs
 }

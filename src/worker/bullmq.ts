@@ -40,7 +40,7 @@ export function openWorker(
   return worker
 }
 
-/** Takes no more jobs and waits for those in hand, at most for `limitMs`; other workers take up what is left then. */
+/** Takes no more jobs and waits for those in flight, at most for `limitMs`; other workers take up what is left then. */
 export async function closeWorker(worker: Worker, limitMs: number): Promise<void> {
   await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
 }

@@ -45,7 +45,7 @@ const COUNTED_MS = 250
 const LOOK_AGAIN_MS = 1_000
 /** A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis. */
 const REDIS_AWAY_MS = 1_000
-/** Workers of a lane that was reopened get this long to end what they have in hand. */
+/** Workers of a lane that was reopened get this long to end what they have in flight. */
 const LEAVING_MS = 90_000
 /** Most dead letters that one more of them takes away when they are older than message records live. */
 const DEAD_LETTERS_SWEPT = 500
@@ -80,7 +80,7 @@ export function createLanes(deps: {
   opened: (lane: number) => void
 }) {
   const open = new Map<number, OpenLane>()
-  /** Workers that were replaced and end what they have in hand. */
+  /** Workers that were replaced and end what they have in flight. */
   const leaving = new Set<Worker>()
   /** Lanes of which a message is being sent, and how many messages each of them may have in flight. */
   let busy = 0
@@ -249,7 +249,7 @@ export function createLanes(deps: {
 
     /**
      * Replaces the Workers of a lane from which nothing leaves although it could; false when it is not open here. What
-     * they have in hand ends as it ends: each message is claimed for one attempt only, whoever runs it.
+     * they have in flight ends as it ends: each message is claimed for one attempt only, whoever runs it.
      */
     reopen(lane: number): boolean {
       const silent = open.get(lane)

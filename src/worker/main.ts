@@ -36,7 +36,7 @@ import { createSweep, SWEEP_MS } from './sweep.ts'
 const CLOSE_IDLE_MS = 2_000
 /** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
 const DRAIN_MS = 16_000
-/** The same when Redis does not answer and no message is in hand: all other work is taken up again by whoever comes. */
+/** The same when Redis does not answer and no message is in flight: all other work is taken up again by whoever comes. */
 const DRAIN_WITHOUT_REDIS_MS = 1_000
 /** A Redis that does not answer within this is taken to be away. */
 const ANSWER_MS = 1_000

@@ -30,7 +30,7 @@ import { closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
 import type { VerbDeps } from './verb.ts'
 import { intakeVerbs } from './verbs.ts'
 
-/** Jobs in hand at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most of its time. */
+/** Jobs in flight at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most of its time. */
 const CONCURRENCY = 50
 /**
  * Accepting takes milliseconds. A job whose worker died is taken up again after 5 to 7 s; measured with the start
@@ -38,7 +38,7 @@ const CONCURRENCY = 50
  */
 const LOCK_MS = 5_000
 const STALLED_CHECK_MS = 2_000
-/** A job that was in hand each time when a worker died this often is refused. */
+/** A job that was in flight each time when this many workers died is refused. */
 const MAX_CRASHES = 5
 /** Answers are there to be fetched: for an hour, or until so many newer ones came. About 400 bytes each. */
 const KEPT_ANSWERS = { age: 3_600, count: 20_000, limit: 500 }
@@ -78,7 +78,7 @@ export async function startIntake(given: AcceptDeps & { config: Pick<Config, 're
   })
   await worker.waitUntilReady()
   return {
-    /** Takes no more jobs and finishes those in hand, at most for `limitMs`; others take up what is left then. */
+    /** Takes no more jobs and finishes those in flight, at most for `limitMs`; others take up what is left then. */
     async stop(limitMs: number): Promise<void> {
       await closeWorker(worker, limitMs)
       await campaigns.close()
