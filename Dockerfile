@@ -1,6 +1,6 @@
 # One image for every part of the service; docker-compose.yml says which one a container runs. The stage `simulator` is
 # the same image with the simulator in it, for trying Laneway out.
-FROM node:20-bookworm-slim AS sources
+FROM node:24-bookworm-slim AS sources
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
@@ -15,7 +15,7 @@ FROM sources AS build-with-simulator
 COPY simulator ./simulator
 RUN node scripts/build.mjs && npm prune --omit=dev
 
-FROM node:20-bookworm-slim AS base
+FROM node:24-bookworm-slim AS base
 WORKDIR /app
 # A new volume takes over this folder's owner.
 RUN mkdir /data && chown node:node /data

@@ -1,11 +1,22 @@
 import { defineConfig } from 'vitest/config'
+import SlowFirst from './test/support/slow-first.ts'
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    maxWorkers: 2,
+    setupFiles: ['test/support/watch-answers.ts'],
+    // Limits are there to end what hangs. They cost nothing when all is well, and a busy machine needs them wide.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000, interval: 25 } },
+    // Modules are loaded once per worker instead of once per file, which halves the CPU time of the fast tests. So no
+    // file may leave anything behind in a module or in the process: whatever it starts or replaces it ends or puts back.
+    pool: 'forks',
+    isolate: false,
+    // Many tests mostly wait, so that one more than the usual two cores keeps both busy.
+    maxWorkers: 3,
+    maxConcurrency: 4,
+    sequence: { sequencer: SlowFirst },
   },
 })

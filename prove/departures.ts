@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Figure } from './scenario.ts'
 
 /** What a process is started with for one of prove/preload/ to be loaded into it. */
-export const preloading = (...names: ('departures' | 'clock-skew')[]): string =>
+export const preloading = (...names: ('departures' | 'clock-skew' | 'turns')[]): string =>
   names.map((name) => `--import ${fileURLToPath(new URL(`./preload/${name}.js`, import.meta.url))}`).join(' ')
 
 /** The setting under which workers note what leaves them. */
@@ -17,17 +17,44 @@ export const noted = (folder: string): Record<string, string> => ({
 const departuresFile = (folder: string): string => join(folder, 'departures.txt')
 
 /** Epoch ms of each message of a Cloud API sender that left, in order. */
-export function departuresOf(folder: string, phoneNumberId: string): number[] {
+export const departuresOf = (folder: string, phoneNumberId: string): number[] =>
+  linesOf(folder)
+    .flatMap(([at = '', path = '']) => (path.endsWith(`/${phoneNumberId}/messages`) ? [Number(at)] : []))
+    .sort((a, b) => a - b)
+
+interface Span {
+  fromMs: number
+  toMs: number
+}
+
+/**
+ * The spans in which the machine let all workers run, within two times: what a lane sends in them is its own doing. What
+ * follows shortly on one in which a worker was held is left out: claims have to get ahead again.
+ */
+export function freeSpans(folder: string, within: Span): Span[] {
+  const held = linesOf(folder)
+    .flatMap(([at, word, ms]) => (word === 'held' ? [{ fromMs: Number(at) - Number(ms), toMs: Number(at) }] : []))
+    .sort((a, b) => a.fromMs - b.fromMs)
+  const free: Span[] = []
+  let { fromMs } = within
+  for (const each of [...held, { fromMs: within.toMs, toMs: within.toMs }]) {
+    const toMs = Math.min(each.fromMs, within.toMs)
+    if (toMs > fromMs) free.push({ fromMs, toMs })
+    fromMs = Math.max(fromMs, each.toMs + AGAIN_AHEAD_MS)
+  }
+  return free
+}
+
+function linesOf(folder: string): string[][] {
   const file = departuresFile(folder)
   if (!existsSync(file)) return []
   return readFileSync(file, 'utf8')
     .split('\n')
-    .flatMap((line) => {
-      const [at = '', path = ''] = line.split(' ')
-      return path.endsWith(`/${phoneNumberId}/messages`) ? [Number(at)] : []
-    })
-    .sort((a, b) => a - b)
+    .map((line) => line.split(' '))
 }
+
+/** How long a lane needs after a hold-up until its claims are ahead of their slots again. */
+const AGAIN_AHEAD_MS = 100
 
 /** The most that fall into any span of so many ms. `times` in order, ms. */
 export function busiest(times: readonly number[], spanMs: number): number {

@@ -22,6 +22,8 @@ export interface RigPlan {
   producers?: number
   /** Settings of producers and workers, on top of the ones below. */
   env?: Record<string, string>
+  /** Settings of producers alone, on top of those. */
+  producerEnv?: Record<string, string>
   /** Settings of the worker of that number, from 1 on, on top of those. */
   workerEnv?: (worker: number) => Record<string, string>
   /** Settings of the simulator, on top of the ones below. */
@@ -112,7 +114,7 @@ export async function startRig(where: { build: string; folder: string; random: R
   const env = { ...SETTINGS, LANEWAY_DATA_DIR: join(folder, 'data'), ...plan.env }
   const producers: Part[] = []
   for (let n = 1; n <= (plan.producers ?? 1); n += 1) {
-    const own = { ...env, PORT: String(await freePort()), REDIS_URL: redisUrl }
+    const own = { ...env, PORT: String(await freePort()), REDIS_URL: redisUrl, ...plan.producerEnv }
     producers.push(createPart({ kind: 'producer', name: `producer ${n}`, build, logs, died, env: own }))
   }
   const liveUrls = () => producers.filter((each) => each.isRunning() && each.url !== '').map(({ url }) => url)

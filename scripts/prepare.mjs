@@ -71,6 +71,11 @@ function dependenciesAreInstalled() {
   const installed = JSON.parse(readFileSync(record, 'utf8')).packages
   const locked = JSON.parse(readFileSync(inRoot('package-lock.json'), 'utf8')).packages
   return Object.entries(locked).every(
-    ([path, wanted]) => path === '' || wanted.optional || installed[path]?.version === wanted.version,
+    // Packages of this repository are no part of what npm installs, and the image is built without them.
+    ([path, wanted]) =>
+      !path.startsWith('node_modules/') ||
+      wanted.link ||
+      wanted.optional ||
+      installed[path]?.version === wanted.version,
   )
 }

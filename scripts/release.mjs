@@ -1,4 +1,4 @@
-// `npm run release -- 0.2.0`: dates the changelog, sets the version, commits, tags and packs. Changes nothing outside
+// `npm run release -- 0.2.0`: dates the changelog, sets the version of the service and its client, commits, tags and packs the client. Changes nothing outside
 // this clone: pushing and publishing are a person's last step, and the script prints the commands.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -20,10 +20,10 @@ run('npm', 'run', '--silent', 'check')
 
 const today = new Date().toISOString().slice(0, 10)
 writeFileSync(changelog, text.replace('## Unreleased\n', `## Unreleased\n\n## ${version} - ${today}\n`))
-run('npm', 'version', '--no-git-tag-version', version)
+run('npm', 'version', '--no-git-tag-version', '--workspaces', '--include-workspace-root', version)
 run('git', 'commit', '--all', '--message', `Release ${version}`)
 run('git', 'tag', '--annotate', `v${version}`, '--message', `Laneway ${version}`)
-const packed = run('npm', 'pack', '--silent')
+const packed = run('npm', 'pack', '--silent', '--workspace', 'laneway-client')
 say(`Committed and tagged v${version}; packed ${packed.split('\n').at(-1)}.`)
 say('Publish it with: git push --follow-tags')
 

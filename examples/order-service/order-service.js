@@ -1,9 +1,11 @@
 // Tells customers that their orders are on the way, and follows each message until it has arrived.
 //
-//   REDIS_URL=redis://… API_KEY=lw_… node order-service.js A-1=+447700900123 A-2=+447700900124
-import { connectLaneway, LanewayError } from 'laneway/client'
+//   LANEWAY_URL=http://… API_KEY=lw_… node order-service.js A-1=+447700900123 A-2=+447700900124
+//
+// With REDIS_URL=redis://… instead it goes through the Redis that Laneway runs on.
+import { connectLaneway, LanewayError } from 'laneway-client'
 
-const { REDIS_URL: redisUrl = '', API_KEY: apiKey = '' } = process.env
+const { LANEWAY_URL: url = '', REDIS_URL: redisUrl, API_KEY: apiKey = '' } = process.env
 const orders = process.argv.slice(2).map((word) => {
   const [number = '', phone = ''] = word.split('=')
   return { number, phone }
@@ -13,7 +15,7 @@ const orders = process.argv.slice(2).map((word) => {
  * What the customer reads.
  * @param {string} order
  * @param {string} phone
- * @returns {import('laneway/client').Message}
+ * @returns {import('laneway-client').Message}
  */
 const onItsWay = (order, phone) => ({
   to: phone,
@@ -32,7 +34,7 @@ const onItsWay = (order, phone) => ({
 })
 
 async function main() {
-  const laneway = await connectLaneway({ redisUrl, apiKey })
+  const laneway = await connectLaneway(redisUrl === undefined ? { url, apiKey } : { redisUrl, apiKey })
   try {
     // The key makes it safe to run this again for the same orders: who has been told is not told twice.
     const results = await laneway.sendMany(

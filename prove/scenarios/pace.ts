@@ -1,13 +1,16 @@
 // Three worker processes share lanes that are full: the pace is the lane's, not the worker's.
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { AFTER_STALL, departuresOf, noted, paceFigures, STEADY } from '../departures.ts'
+import { AFTER_STALL, departuresOf, freeSpans, noted, paceFigures, STEADY } from '../departures.ts'
 import { recipientsOf } from '../recipients.ts'
 import { testimonyAtRest } from '../rest.ts'
-import { type Figure, onRig, type Scenario } from '../scenario.ts'
+import { type Figure, onRig, type Run, type Scenario } from '../scenario.ts'
 
 const WARM_UP_MS = 1_000
 /** A machine that is busy with other things may take so many times as long. */
 const LONGEST = 6
+/** Of the time in which the machine held up no worker; less of it than this tells nothing. */
+const LEAST_UNHELD = 0.9
+const LEAST_JUDGED_MS = 1_500
 /** What a lane may lose of its rate over a minute. */
 const LEAST = 0.985
 
@@ -51,10 +54,10 @@ export const pace: Scenario = {
               what: `mean pace of the lane of ${rate}/s over ${Math.round((end - begin) / 1_000)} s`,
               value: (within / (end - begin)) * 1_000,
               unit: 'messages/s',
-              // A small run shares the machine with others, who may leave it hardly anything.
               ...(run.full ? { atLeast: rate * LEAST } : {}),
               atMost: rate * 1.001 + 1_000 / (end - begin),
             },
+            ...unheld(run, { rate, left, begin, end }),
             // Processes that others hold up are late with what they claimed, as after a short stall.
             ...paceFigures({ rate, left, arrived }, { inASecond: run.full ? STEADY : AFTER_STALL }),
           ]
@@ -63,4 +66,24 @@ export const pace: Scenario = {
       },
     )
   },
+}
+
+/**
+ * What the lane sends while the machine lets every worker run. A small run shares the machine with others, who may leave
+ * it hardly anything; of the time that they do leave it, no more than a tenth may pass unused.
+ */
+function unheld(run: Run, lane: { rate: number; left: readonly number[]; begin: number; end: number }): Figure[] {
+  const spans = freeSpans(run.folder, { fromMs: lane.begin, toMs: lane.end })
+  const ms = spans.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0)
+  const count = lane.left.filter((at) => spans.some(({ fromMs, toMs }) => at >= fromMs && at < toMs)).length
+  const what = `over the ${(ms / 1_000).toFixed(1)} s in which the machine held up no worker`
+  const enough = ms >= LEAST_JUDGED_MS
+  return [
+    {
+      what: `mean pace of the lane of ${lane.rate}/s ${what}`,
+      value: ms === 0 ? 0 : (count / ms) * 1_000,
+      unit: 'messages/s',
+      ...(enough ? { atLeast: lane.rate * LEAST_UNHELD } : {}),
+    },
+  ]
 }

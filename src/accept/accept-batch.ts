@@ -11,14 +11,13 @@ import { messageExists } from '../messages/store/records.ts'
 import { unknownFields } from '../messages/unknown-fields.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import type { AcceptDeps } from './accept-message.ts'
+import { BATCH_MAX, type BatchResult, type ItemError } from './acknowledgement.ts'
 import { type BatchPlan, readPlan, writePlan } from './batch-plan.ts'
 import { inSlices } from './event-loop.ts'
 import { once } from './once.ts'
 import { type PreparedMessage, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend } from './read-send.ts'
 import { invalidFields, ownFault, Refusal } from './refusal.ts'
-
-export const BATCH_MAX = 1_000
 
 export interface BatchDeps extends AcceptDeps {
   /** Hears of an item that could not be judged by our own fault; it is refused. */
@@ -29,15 +28,6 @@ export interface BatchRequest {
   account: number
   body: Record<string, unknown>
   idempotencyKey: string | undefined
-}
-
-/** What became of one item, `index` from 0 in the order of the request. */
-export type BatchResult = { index: number; id: string } | { index: number; error: ItemError }
-
-export interface ItemError {
-  code: string
-  message: string
-  details: Refusal['faults']
 }
 
 /** Queues the messages and says of each what became of it; throws a Refusal when the request is none of the kind. */

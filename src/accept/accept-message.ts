@@ -9,6 +9,7 @@ import type { LaneQueues } from '../lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
 import { bodyDigest } from '../messages/store/idempotency.ts'
 import { messageExists } from '../messages/store/records.ts'
+import type { Acknowledgement } from './acknowledgement.ts'
 import { once } from './once.ts'
 import { type PrepareDeps, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend, type SendKind, type UnknownFieldsRule } from './read-send.ts'
@@ -24,12 +25,6 @@ export interface SendRequest {
   unknownFields: UnknownFieldsRule
   /** The client's own key for this request; a repeat with it makes no second message. */
   idempotencyKey: string | undefined
-}
-
-export interface Acknowledgement {
-  messaging_product: 'chatapp'
-  contacts: { input: string; wa_id: string }[]
-  messages: { id: string }[]
 }
 
 export interface Accepted {

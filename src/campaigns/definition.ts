@@ -24,7 +24,7 @@ const rowsSchema = z.strictObject({
 /** Recipients of an earlier campaign whose message is in one state; only Laneway itself writes this. */
 const earlierSchema = z.object({
   campaign: z.string(),
-  class: z.enum(['failed', 'unknown', 'not_delivered']),
+  class: z.enum(['failed', 'unknown', 'not_delivered', 'expired', 'cancelled']),
   /** What the recipients of the earlier one offered; the values themselves were frozen then. */
   offer: z.enum(['contact', 'row']),
 })
@@ -84,7 +84,17 @@ export const STATES_OF_CLASS: Readonly<Record<ResumeClass, readonly State[]>> = 
   unknown: ['unknown'],
   // Sent, and nothing has been heard of a delivery since.
   not_delivered: ['sent'],
+  expired: ['expired'],
+  // Also of a cancelled campaign those whom it never came to, who have no message.
+  cancelled: ['cancelled'],
 }
+
+/** Classes of whom nobody can have got the first message: theirs was proven not to be sent, or never made. */
+const NOBODY_GOT_IT: readonly ResumeClass[] = ['failed', 'expired', 'cancelled']
+
+/** Whether messages to these recipients may be second ones, by somebody's wish. */
+export const maySendAgain = (recipients: Definition['recipients']): boolean =>
+  'class' in recipients && !NOBODY_GOT_IT.includes(recipients.class)
 
 /** What values can be filled in for each recipient. */
 export function offerOf(recipients: Definition['recipients']): Offer {

@@ -1,5 +1,6 @@
 // keys: create, list, revoke. A key is shown once, when it is made.
 import { z } from 'zod'
+import { listAccounts } from '../accounts/store/accounts.ts'
 import {
   type Credential,
   createCredential,
@@ -68,18 +69,22 @@ export const keys: Noun = {
     verb({
       usage: 'revoke <id>',
       summary: 'make a key worthless from now on',
-      example: 'key_0f1e2d3c4b5a --account 1',
-      options: { '!--account <id>': 'account the key belongs to' },
+      example: 'key_0f1e2d3c4b5a',
+      options: { '--account <id>': 'only if the key belongs to this account' },
       values: z.strictObject({
         // Whoever pastes the key itself must not see it again in a message.
         id: z.string().regex(KEY_ID, 'expected the id of a key as `keys list` shows it, such as key_0f1e2d3c4b5a'),
-        account: accountId,
+        account: accountId.optional(),
       }),
       async run({ id, account }, { redis }) {
-        if (!(await revokeCredential(redis, account, id))) {
-          throw new CliFailure(`Account ${account} has no key ${id}, see \`keys list --account ${account}\`.`)
+        if (account !== undefined) await existingAccount(redis, account)
+        const accounts = account === undefined ? (await listAccounts(redis)).map((each) => each.id) : [account]
+        for (const owner of accounts) {
+          if (!(await revokeCredential(redis, owner, id))) continue
+          return { json: { id, account: owner, state: 'revoked' }, text: `${id} of account ${owner} is revoked.` }
         }
-        return { json: { id, account, state: 'revoked' }, text: `${id} is revoked.` }
+        const whose = account === undefined ? 'There is' : `Account ${account} has`
+        throw new CliFailure(`${whose} no key ${id}; see \`keys list --account ${account ?? '<id>'}\`.`)
       },
     }),
   ],

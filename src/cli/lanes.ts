@@ -1,9 +1,11 @@
 // lanes: list, pause, resume, rate. A lane is what leaves one sender; both have the same number.
 import { z } from 'zod'
-import { type LaneStatus, laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
+import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
+import type { LaneStatus } from '../lanes/lane-status.ts'
 import { type LaneQueues, openLaneQueues } from '../lanes/queues.ts'
 import { counted } from '../messages/fault.ts'
 import type { Redis } from '../redis/connect.ts'
+import { existingAccount } from './accounts.ts'
 import { spoken } from './campaigns/campaign-facts.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
@@ -22,6 +24,7 @@ export const lanes: Noun = {
       values: z.strictObject({ account: accountId.optional() }),
       run: ({ account }, { redis }) =>
         withQueues(redis, async (queues) => {
+          if (account !== undefined) await existingAccount(redis, account)
           const all = await listLanes(redis, queues, account)
           return { json: all, text: all.length === 0 ? 'There is no sender yet.' : tableOf(all) }
         }),

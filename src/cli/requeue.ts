@@ -8,6 +8,7 @@ import { parseCampaignId } from '../campaigns/campaign-id.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { counted } from '../messages/fault.ts'
 import { parseMessageId } from '../messages/message-id.ts'
+import type { Redis } from '../redis/connect.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
 import { hasFilter, type RequeueRequest, requeueOrder } from '../requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../requeue/filter.ts'
@@ -15,6 +16,8 @@ import { matchedOf, newRequeueJobId, type RequeueCounts, type RequeueOrder } fro
 import { openRequeueQueue } from '../requeue/queue.ts'
 import { requeueMessage } from '../requeue/requeue.ts'
 import { countMatching } from '../requeue/search.ts'
+import { existingAccount } from './accounts.ts'
+import { existing } from './campaigns/campaign-desk.ts'
 import { CliFailure } from './failure.ts'
 import { followRequeue } from './follow-requeue.ts'
 import { withQueues } from './lanes.ts'
@@ -78,6 +81,7 @@ export const requeueVerb = verb({
         const what = `every message of ${whose} that ended failed, unknown, expired or cancelled`
         throw new CliFailure(`Name a message or at least one filter; --all requeues ${what}.`, 2)
       }
+      await refuseUnknown(desk.redis, account, campaign)
       const nowMs = await redisNowMs(desk.redis)
       const order = await orderOf(desk, account, request, nowMs)
       if (dryRun) return dryAnswer(await countMatching({ redis: desk.redis, queues }, order))
@@ -86,6 +90,13 @@ export const requeueVerb = verb({
     })
   },
 })
+
+/** A filter that names what is not there would match nothing, and look as if all were well. */
+async function refuseUnknown(redis: Redis, account: number | undefined, campaign: string | undefined): Promise<void> {
+  if (account !== undefined) await existingAccount(redis, account)
+  const id = campaign === undefined ? undefined : parseCampaignId(campaign)
+  if (id !== undefined) await existing(redis, id)
+}
 
 async function requeueOne({ redis, config }: Desk, queues: LaneQueues, text: string): Promise<Answer> {
   const id = parseMessageId(text)

@@ -4,13 +4,13 @@ import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
 import { createSeal, type Seal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
+import { providerNameSchema } from '../accounts/sender-settings.ts'
 import { addSender, type NewSender, removeSender, SenderTakenError } from '../accounts/store/add-sender.ts'
 import {
   DEFAULT_RATE,
   defaultSender,
   findSender,
   listSenders,
-  providerNameSchema,
   type Sender,
   setSenderAccess,
 } from '../accounts/store/senders.ts'
@@ -23,7 +23,7 @@ import type { Redis } from '../redis/connect.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
-import { accountId, httpAddress, laneId, nameUpTo, oneOf, phoneNumber, rate, typed } from './typed.ts'
+import { accountId, httpAddress, nameUpTo, oneOf, phoneNumber, rate, senderId, typed } from './typed.ts'
 import { type Noun, verb } from './verb.ts'
 
 /** A letter keeps a name apart from a number: templates name their sender by either. */
@@ -123,7 +123,7 @@ export const senders: Noun = {
         '!--token <token>': 'the new token; - reads it from standard input, past the shell history',
         '--base-url <address>': "new address of the provider's server",
       },
-      values: z.strictObject({ id: laneId, token: z.string(), baseUrl: httpAddress.optional() }),
+      values: z.strictObject({ id: senderId, token: z.string(), baseUrl: httpAddress.optional() }),
       async run({ id, token, baseUrl }, { redis, config, stdin }) {
         const sender = await findSender(redis, id)
         if (sender === undefined || sender.removed_at !== undefined) throw noSuchSender(id)
@@ -139,7 +139,7 @@ export const senders: Noun = {
       summary: 'take a number out of use and free it; its messages can be looked up for as long as they are kept',
       example: '1',
       options: {},
-      values: z.strictObject({ id: laneId }),
+      values: z.strictObject({ id: senderId }),
       async run({ id }, { redis, config }) {
         const sender = await findSender(redis, id)
         if (sender === undefined || sender.removed_at !== undefined) throw noSuchSender(id)

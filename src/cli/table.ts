@@ -1,4 +1,5 @@
 // Short aligned tables and plain text for a terminal.
+import Table from 'cli-table3'
 
 /**
  * Text that is safe to print: control characters, which a message or a name from outside may bring to move the cursor
@@ -8,20 +9,23 @@ export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
+/** No lines between cells, only two spaces. */
+const NO_LINES = Object.fromEntries(
+  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right']
+    .concat(['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'])
+    .map((place) => [place, '']),
+)
+
 /** Columns under their headings, two spaces apart. A cell that is missing or empty is shown as a dash. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => headings.map((_, column) => printable(row[column] || '-')))
-  const widths = headings.map((heading, column) =>
-    Math.max(heading.length, ...cells.map((row) => row[column]?.length ?? 0)),
-  )
-  return [headings, ...cells]
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  const drawn = new Table({
+    chars: NO_LINES,
+    // No colours; a name may have wide characters, whose columns the library counts.
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
+  })
+  drawn.push([...headings], ...rows.map((row) => headings.map((_, column) => printable(row[column] || '-'))))
+  const lines = drawn.toString().split('\n')
+  return lines.map((line) => line.trimEnd()).join('\n')
 }
 
 /** Names and what they are, one a line; those with nothing to tell are left out. */

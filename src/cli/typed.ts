@@ -1,7 +1,7 @@
 // What people may type as the value of an option or argument, as zod schemas that say in words what they expect.
 import { z } from 'zod'
+import { MAX_RATE, MIN_RATE } from '../accounts/sender-settings.ts'
 import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/store/credentials.ts'
-import { MAX_RATE, MIN_RATE } from '../accounts/store/senders.ts'
 import { quoted } from '../messages/fault.ts'
 import { parsePhone } from '../messages/phone.ts'
 import { parseDuration } from './duration.ts'
@@ -19,6 +19,15 @@ export function typed<T>(expected: string, read: (text: string) => T | undefined
 /** One of a few words. */
 export function oneOf<const T extends string>(words: readonly T[]) {
   return typed(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text))
+}
+
+/** One or more of a few words, separated by commas; each once, in the order typed. */
+export function someOf<const T extends string>(words: readonly T[]) {
+  return typed(`one or more of ${words.join(', ')}, separated by commas`, (text): T[] | undefined => {
+    const typedWords = [...new Set(text.split(',').map((word) => word.trim()))]
+    const known = typedWords.flatMap((each) => words.find((word) => word === each) ?? [])
+    return known.length === typedWords.length ? known : undefined
+  })
 }
 
 const wholeNumber = (text: string): number | undefined => {
@@ -54,6 +63,9 @@ export const httpAddress = typed('an address that begins with http:// or https:/
 })
 
 export const laneId = typed('the number of a lane, see `lanes list`', wholeNumber)
+
+/** A sender has the number of its lane. */
+export const senderId = typed('the number of a sender in the column ID of `senders list`', wholeNumber)
 
 /** Messages per second. */
 export const rate = typed(`messages per second, from a message a minute to ${MAX_RATE}`, (text) => {

@@ -5,37 +5,9 @@ import type { Redis } from '../redis/connect.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
 import { oldestWaitingAt } from './age.ts'
 import { endLaneCooldown, laneCooldown } from './cooldown.ts'
+import type { LaneStatus } from './lane-status.ts'
 import type { LaneQueues } from './queues.ts'
 import { timesReopened } from './wake.ts'
-
-export interface LaneStatus {
-  lane: number
-  account: number
-  /** Digits of the sender. */
-  number: string
-  name: string
-  provider: string
-  /** Messages per second. */
-  rate: number
-  paused: boolean
-  /** Why it is paused; empty while it runs. */
-  paused_for: string
-  /** When its cooldown ends (ISO 8601); null while there is none. */
-  cooldown_until: string | null
-  /** What began the cooldown: a code of the chat product or a word of ours. Empty without one, or when unknown. */
-  cooldown_code: string
-  /** The same in a sentence, without numbers. */
-  cooldown_for: string
-  waiting: number
-  /** When the message was accepted that has waited longest, ISO 8601; null when none waits. */
-  oldest_waiting_at: string | null
-  delayed: number
-  active: number
-  /** How often a worker reopened it because nothing left it, within a week of the last time. */
-  reopened: number
-  /** Jobs set aside that could not be processed. */
-  set_aside: number
-}
 
 /** How every lane of the account stands; without an account, all lanes. */
 export async function listLanes(redis: Redis, queues: LaneQueues, account?: number): Promise<LaneStatus[]> {

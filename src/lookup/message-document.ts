@@ -6,6 +6,7 @@ import { messageId } from '../messages/message-id.ts'
 import type { InboundMessage } from '../messages/store/inbound.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { FoundMessage } from './lookup.ts'
+import type { ReceivedMessage, SentMessage } from './message-schema.ts'
 import { type Waits, waitsOf } from './waits.ts'
 
 /** What happened, oldest first. Acceptance is told by the id; a record knows only what followed. */
@@ -23,7 +24,11 @@ export const waitsOfFound = (redis: Redis, message: FoundMessage): Promise<Waits
   message.state === 'queued' ? waitsOf(redis, message) : Promise.resolve(null)
 
 /** A message that was accepted to be sent. */
-export async function sentDocument(redis: Redis, message: FoundMessage, sender: Sender | undefined) {
+export async function sentDocument(
+  redis: Redis,
+  message: FoundMessage,
+  sender: Sender | undefined,
+): Promise<SentMessage> {
   const waits = await waitsOfFound(redis, message)
   return {
     id: messageId(message.id.lane, message.id.ulid),
@@ -57,7 +62,7 @@ export async function sentDocument(redis: Redis, message: FoundMessage, sender: 
 }
 
 /** A message that was received. */
-export const receivedDocument = (message: InboundMessage, sender: Sender | undefined) => ({
+export const receivedDocument = (message: InboundMessage, sender: Sender | undefined): ReceivedMessage => ({
   id: message.id,
   direction: 'inbound',
   // As every lookup has it: a message that is here has been delivered.

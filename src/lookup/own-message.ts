@@ -2,11 +2,11 @@
 // chat product's.
 
 import { recentSender, type Sender } from '../accounts/store/senders.ts'
-import type { State } from '../messages/lifecycle.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
 import type { Redis } from '../redis/connect.ts'
 import { type FoundMessage, findMessage, owns } from './lookup.ts'
+import type { Delivery } from './message-schema.ts'
 
 export type OwnMessage = { message: FoundMessage; sender: Sender } | { inbound: InboundMessage }
 
@@ -27,13 +27,7 @@ export async function findOwnMessage(
   return sender && message ? { message, sender } : undefined
 }
 
-/** How the delivery of a message stands, as every lookup tells it. */
-export interface Delivery {
-  status: State
-  /** A sentence where something went wrong or is not proven, else null. */
-  error_message: string | null
-}
-
+/** How its delivery stands. */
 export function deliveryOf(found: OwnMessage): Delivery {
   if ('inbound' in found) return { status: 'delivered', error_message: null }
   const { state, problem } = found.message

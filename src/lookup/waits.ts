@@ -8,9 +8,10 @@ import { laneBacklogKeys, laneMetaKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
 import { recipientCooldownKey } from '../redis/keys.ts'
+import type { WAIT_REASONS } from './message-schema.ts'
 
 export interface Waits {
-  why: 'lane_paused' | 'lane_cooldown' | 'recipient_cooldown' | 'pace'
+  why: (typeof WAIT_REASONS)[number]
   /** When that ends (epoch ms); null when it is not known. */
   until: number | null
   /** The same for a person, in one sentence without numbers of people. */

@@ -1,5 +1,6 @@
 // What is wrong with a body, as data: where, and one short sentence for the person who wrote it.
 // Zod finds the faults; this file turns its findings into sentences that name what was expected and what came.
+import { distance } from 'fastest-levenshtein'
 import type { z } from 'zod'
 
 /**
@@ -26,9 +27,27 @@ function faultsOfIssue(issue: Issue, input: unknown, at: string): Fault[] {
   }
   const value = valueAt(input, issue.path)
   // One member of a union takes the value but for fields that it does not know: that is what the person meant.
+  if (issue.code === 'invalid_type' && value === undefined) {
+    return [{ path, message: `${sentence(issue, value)}${misspelt(issue.path, input)}` }]
+  }
   const meant = issue.code === 'invalid_union' ? issue.errors.find(isAboutKeysOnly) : undefined
   if (meant) return meant.flatMap((each) => faultsOfIssue(each, value, path))
   return [{ path, message: sentence(issue, value) }]
+}
+
+/** Most names beside a missing field that are held against it, and the longest: a body may have a thousand. */
+const NEIGHBOURS = { names: 50, characters: 40 }
+
+/** `; is "nmae" meant for it?` when a name beside a missing field looks like a misspelling of it, else nothing. */
+function misspelt(path: readonly PropertyKey[], input: unknown): string {
+  const name = path.at(-1)
+  const parent = valueAt(input, path.slice(0, -1))
+  if (typeof name !== 'string' || name.length < 3 || !isObject(parent) || Array.isArray(parent)) return ''
+  const names = Object.keys(parent).slice(0, NEIGHBOURS.names)
+  const near = names.find(
+    (each) => each !== name && each.length <= NEIGHBOURS.characters && distance(each.toLowerCase(), name) <= 2,
+  )
+  return near === undefined ? '' : `; is ${quoted(near)} meant for it?`
 }
 
 const isAboutKeysOnly = (issues: readonly Issue[]): boolean =>

@@ -3,6 +3,9 @@
 // gives only when it refused; everything else without a message id is unconfirmed, never repeated blindly.
 import { codeEntry } from './provider-codes.ts'
 
+/** The cause of a call that never left because its time to leave was over; it is sent in another slot. */
+export const MISSED_SLOT = 'missed_slot'
+
 /** How a provider call ended, as the provider's file read it. */
 export type CallEnd =
   /** No byte of the request left: name not found, refused, TLS failed, no connection in time. */

@@ -4,7 +4,7 @@
 // Slots are `gapUs` apart, and a request may leave up to `lateMs` after its slot, whoever stalls. So that no 10 s hold more
 // than the rate, the gap is longer than the rate asks for by what a request may be late, in 10 s: 99.5 % of the rate at
 // full load. Slots that nobody claimed in time, as while Redis or all workers stood still, are made up for within a window
-// of 5 s: the slots that follow are closer together, by 4 %, until the window holds as many as it may.
+// of 5 s: the slots that follow are closer together, by 3 %, until the window holds as many as it may.
 
 /** How a lane is paced. */
 export interface Pace {
@@ -23,7 +23,7 @@ export interface Pace {
   lateMs: number
 }
 
-/** Below this rate a second holds so few slots that 50 ms of leeway, or 4 % more, would let one too many in. */
+/** Below this rate a second holds so few slots that 50 ms of leeway, or 3 % more, would let one too many in. */
 const SLOW_A_SECOND = 20
 const FAST_A_SECOND = 500
 /** From this rate on the list of slots of 5 s would be long, and half a per cent more or less does not matter. */
@@ -39,7 +39,7 @@ const MOST_IN_WINDOW = 10_000
 export function paceOf(ratePerSecond: number): Pace {
   const isSlow = ratePerSecond < SLOW_A_SECOND
   // Of 10 a second, 11 fit into one when clocks are translated a millisecond or two wrong.
-  const [spanMs, leewayMs, lateMs, closer] = isSlow ? [1_000, 12.5, 10, 1.25] : [10_000, 50, 50, 1.04]
+  const [spanMs, leewayMs, lateMs, closer] = isSlow ? [1_000, 12.5, 10, 1.25] : [10_000, 50, 50, 1.03]
   const windowSeconds = isSlow || ratePerSecond > SHORT_WINDOW_A_SECOND ? 1 : 5
   // Ten seconds must be whole windows, or the rest of them could be denser than the rate.
   const window = Number.isInteger(ratePerSecond) ? Math.min(ratePerSecond * windowSeconds, MOST_IN_WINDOW) : 1
@@ -58,13 +58,13 @@ export function paceOf(ratePerSecond: number): Pace {
 /**
  * So much faster than the slots jobs are fetched, so that claims stay ahead of them although BullMQ begins each window
  * late: by a millisecond on an idle machine, by as long as a window on a crowded one. What is fetched too early goes
- * back, which on a fast lane is the dearer of the two.
+ * back, and nothing is fetched until half of what may be ahead has left.
  */
-const aheadOfPace = (ratePerSecond: number): number => (ratePerSecond < FAST_A_SECOND ? 1.6 : 1.25)
+const AHEAD_OF_PACE = 2
 const WINDOW_SECONDS = 0.03
 
 /** A rate as BullMQ's global limit: windows of about 30 ms, the longest that a transactional message waits to be fetched. */
 export function flowOf(ratePerSecond: number): { max: number; durationMs: number } {
   const max = Math.max(1, Math.ceil(ratePerSecond * WINDOW_SECONDS))
-  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * aheadOfPace(ratePerSecond))) * 1_000)) }
+  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * AHEAD_OF_PACE)) * 1_000)) }
 }

@@ -5,15 +5,17 @@ import type { Express, NextFunction, Request, RequestHandler, Response } from 'e
 import express from 'express'
 import type { Log } from '../log.ts'
 import { answerJson, refuse, requestIdOf } from './answer.ts'
+import type { Route } from './bind.ts'
 import { ApiError } from './errors.ts'
 import { type Edge, exchange } from './exchange.ts'
-import type { Answer, DirectRoute, Route } from './route.ts'
+import type { Answer } from './route.ts'
+import { sendFile, sendStream } from './send-bytes.ts'
 
 /** The application, not yet listening. `dashboard` is mounted at its own path and does its own login. */
 export function buildApp(
   deps: {
     log: Log
-    routes: readonly (Route | DirectRoute)[]
+    routes: readonly Route[]
     dashboard?: { path: string; handler: RequestHandler }
   },
   edge: Edge,
@@ -26,8 +28,8 @@ export function buildApp(
   app.set('case sensitive routing', true)
   app.use(nameRequest)
   if (deps.dashboard) app.use(deps.dashboard.path, deps.dashboard.handler)
-  for (const path of new Set(deps.routes.map((route) => route.path))) {
-    const routes = deps.routes.filter((route) => route.path === path)
+  for (const path of new Set(deps.routes.flatMap(pathsOf))) {
+    const routes = deps.routes.filter((route) => pathsOf(route).includes(path))
     const at = app.route(path)
     for (const route of routes) at[route.method](handlerOf(route, edge))
     const allow = routes.map((route) => route.method.toUpperCase()).join(', ')
@@ -52,15 +54,19 @@ const nameRequest: RequestHandler = (request, response, next) => {
   next()
 }
 
-function handlerOf(route: Route | DirectRoute, edge: Edge): RequestHandler {
+/** Every path that a route is at. */
+export const pathsOf = ({ path, alsoAt }: Pick<Route, 'path' | 'alsoAt'>): string[] =>
+  alsoAt === undefined ? [path] : [path, alsoAt]
+
+function handlerOf(route: Route, edge: Edge): RequestHandler {
   return async (request, response) => {
-    const answer = await exchange<Answer>(edge, route, request, response, (taken) =>
+    const answer = await exchange(edge, route, request, response, (taken) =>
       route.handle({
         ...taken,
-        params: Object.fromEntries(Object.entries(request.params).map(([name, value]) => [name, String(value)])),
+        params: request.params,
         query: request.query,
         requestId: String(response.locals.requestId),
-        header: (name) => request.get(name),
+        origin: () => `${request.protocol}://${request.get('host') ?? ''}`,
         request,
       }),
     )
@@ -69,8 +75,10 @@ function handlerOf(route: Route | DirectRoute, edge: Edge): RequestHandler {
 }
 
 async function reply(answer: Answer, response: Response): Promise<void> {
-  if ('write' in answer) return answer.write(response)
-  answerJson(response, String(response.locals.requestId), answer)
+  if ('stream' in answer) return sendStream(response, answer)
+  if ('file' in answer) return sendFile(response, answer)
+  if ('text' in answer) response.type('text/plain').send(answer.text)
+  else answerJson(response, String(response.locals.requestId), answer)
 }
 
 const shown = (path: string): string => (path.length > 100 ? `${path.slice(0, 100)}…` : path)

@@ -5,7 +5,7 @@ import { checkKey, unauthorized } from '../accept/check-key.ts'
 import { Refusal } from '../accept/refusal.ts'
 import type { Redis } from '../redis/connect.ts'
 import { ApiError, refused } from './errors.ts'
-import type { Access, Call } from './route.ts'
+import type { Access, Caller } from './route.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
 
@@ -16,7 +16,7 @@ export async function authorise(
   request: IncomingMessage,
   body: Record<string, unknown>,
   nowMs: number,
-): Promise<Call['caller']> {
+): Promise<Caller> {
   if (access.in === 'open') return { account: 0, permissions: [] }
   const secret = access.in === 'bearer' ? BEARER.exec(request.headers.authorization ?? '')?.[1] : body.api_key
   if (access.in === 'api_key' && access.missing === 400 && (secret === undefined || secret === null)) {

@@ -4,7 +4,7 @@ import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../accept/body-l
 import { ApiError } from './errors.ts'
 import type { HeldBytes } from './held-bytes.ts'
 import { createJsonCount } from './json-count.ts'
-import { readBytes } from './read-bytes.ts'
+import { type Body, NO_BODY, readBytes } from './read-bytes.ts'
 import type { BodyRule } from './route.ts'
 import { parseSliced } from './sliced-json.ts'
 
@@ -14,9 +14,9 @@ export async function bodyBytes(
   response: ServerResponse,
   rule: BodyRule,
   held: HeldBytes,
-): Promise<Buffer> {
-  if (rule.as !== 'json' && rule.as !== 'raw') return NOTHING
-  if (!hasBody(request)) return NOTHING
+): Promise<Body> {
+  if (rule.as !== 'json' && rule.as !== 'raw') return NO_BODY
+  if (!hasBody(request)) return NO_BODY
   if (rule.as === 'json' && !isJson(request)) {
     throw new ApiError(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json, in UTF-8.')
   }
@@ -67,8 +67,6 @@ function objectOf(body: unknown): Record<string, unknown> {
   // An own copy of the top level: a key like __proto__ stays an own property of the parsed object and is not copied on.
   return Object.fromEntries(Object.entries(body))
 }
-
-const NOTHING = Buffer.alloc(0)
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0

@@ -21,9 +21,8 @@ import { sharedQueuePrefix } from '../redis/keys.ts'
 import { openQueue } from '../redis/open-queue.ts'
 import { authorise } from './authorise.ts'
 import { CountsBoard, LaneBoard } from './boards.ts'
+import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { ApiError } from './errors.ts'
-
-export const DASHBOARD_PATH = '/dashboard'
 
 /** Set by the login below and read by the visibility guard; whatever a client sends under this name is overwritten. */
 const ACCOUNT_HEADER = 'x-laneway-account'

@@ -1,20 +1,25 @@
 // What the producer answers when it cannot do what was asked: one envelope for all endpoints.
+import { z } from 'zod'
 import { doesNotExist, type Refusal, type RefusalKind, sentenceOf } from '../accept/refusal.ts'
 import type { Fault } from '../messages/fault.ts'
+
+/** What is wrong with a field; of a name that is taken also whose it is. */
+const detailSchema = z.strictObject({ path: z.string(), message: z.string(), tag_id: z.int().optional() })
+type Detail = z.infer<typeof detailSchema>
 
 /** A refusal that the caller is told about. `message` is one sentence that a person can act on. */
 export class ApiError extends Error {
   override name = 'ApiError'
   readonly status: number
   readonly code: string
-  readonly details: readonly object[]
+  readonly details: readonly Detail[]
   readonly headers: Readonly<Record<string, string>>
 
   constructor(
     status: number,
     code: string,
     message: string,
-    more: { details?: readonly object[]; headers?: Record<string, string>; cause?: unknown } = {},
+    more: { details?: readonly Detail[]; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
     super(message, { cause: more.cause })
     this.status = status
@@ -25,7 +30,19 @@ export class ApiError extends Error {
 }
 
 /** The body of every error answer. Both flags, because the families of the interface use one or the other. */
-export function errorBody(error: ApiError, requestId: string) {
+export const errorBodySchema = z.strictObject({
+  status: z.literal(false),
+  success: z.literal(false),
+  /** One sentence for a person. */
+  message: z.string(),
+  error: z.strictObject({
+    code: z.string(),
+    details: z.array(detailSchema).readonly(),
+    request_id: z.string(),
+  }),
+})
+
+export function errorBody(error: ApiError, requestId: string): z.infer<typeof errorBodySchema> {
   return {
     status: false,
     success: false,

@@ -4,10 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'
 import type { Redis } from '../redis/connect.ts'
 import { authorise } from './authorise.ts'
+import type { Arrived, Route } from './bind.ts'
 import { bodyBytes, jsonObject } from './body.ts'
 import { createHeldBytes, type HeldBytes } from './held-bytes.ts'
 import { SMALL_BYTES } from './read-bytes.ts'
-import type { PlainCall, Route } from './route.ts'
 import { createTurns, type Turns } from './turns.ts'
 
 /** Bytes of bodies that the process holds at once, besides the small ones: 250 of the usual limit, 16 of a batch's. */
@@ -31,7 +31,7 @@ export const createEdge = (redis: Redis): Edge => ({
 })
 
 /** What of a call the request brings by itself. */
-export type Taken = Pick<PlainCall, 'body' | 'raw' | 'caller'>
+export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller'>
 
 /**
  * Takes the request in and gives what `handle` answers; throws what is to be refused. Undefined, or never settled, when
@@ -39,21 +39,22 @@ export type Taken = Pick<PlainCall, 'body' | 'raw' | 'caller'>
  */
 export async function exchange<A>(
   { redis, held, turns }: Edge,
-  { access, body: rule }: Pick<Route, 'access' | 'body'>,
+  { access, body: rule, admit }: Pick<Route, 'access' | 'body' | 'admit'>,
   request: IncomingMessage,
   response: ServerResponse,
   handle: (taken: Taken) => Promise<A>,
 ): Promise<A | undefined> {
-  if (access.in === 'open') access.admit?.(request.headers)
+  admit?.(request.headers)
   const early = access.in === 'api_key' ? undefined : await authorise(redis, access, request, {}, Date.now())
-  const bytes = await bodyBytes(request, response, rule, held)
+  const came = await bodyBytes(request, response, rule, held)
   const work = async (): Promise<A> => {
-    const body = rule.as === 'json' ? await jsonObject(request, rule, bytes) : {}
-    const caller = early ?? (await authorise(redis, access, request, body, Date.now()))
-    return handle({ body, raw: rule.as === 'raw' ? bytes : NOTHING, caller })
+    const bytes = came.take()
+    const sent = rule.as === 'json' ? await jsonObject(request, rule, bytes) : {}
+    const caller = early ?? (await authorise(redis, access, request, sent, Date.now()))
+    return handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller })
   }
-  if (bytes.length <= SMALL_BYTES) return work()
-  const queue = bytes.length <= JSON_LIMIT_BYTES ? turns.large : turns.huge
+  if (came.length <= SMALL_BYTES) return work()
+  const queue = came.length <= JSON_LIMIT_BYTES ? turns.large : turns.huge
   return queue.run(work, () => !response.destroyed)
 }
 

@@ -6,20 +6,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'
 import type { Log } from '../log.ts'
 import { answerJson, refuse, requestIdOf } from './answer.ts'
+import type { Route } from './bind.ts'
 import { type Edge, exchange } from './exchange.ts'
-import type { DirectRoute, Route } from './route.ts'
 
 /** Takes the request when it is one for the short way; false when Express must. */
 export type Direct = (request: IncomingMessage, response: ServerResponse) => boolean
 
 interface DirectDeps {
   log: Log
-  routes: readonly (Route | DirectRoute)[]
+  routes: readonly Route[]
 }
 
 export function createDirect(deps: DirectDeps, edge: Edge): Direct {
-  const routes = new Map<string, DirectRoute>()
-  for (const route of deps.routes) if ('direct' in route) routes.set(route.path, route)
+  const routes = new Map(deps.routes.filter(({ isFast }) => isFast).map((route) => [route.path, route]))
 
   return (request, response) => {
     const route = request.method === 'POST' ? routes.get(request.url ?? '') : undefined
@@ -34,8 +33,8 @@ export function createDirect(deps: DirectDeps, edge: Edge): Direct {
 
 const JSON_TYPE = /^application\/json(; *charset=utf-8)?$/i
 
-function isInOrder({ headers }: IncomingMessage, route: DirectRoute): boolean {
-  const { body } = route
+function isInOrder({ headers }: IncomingMessage, { body }: Route): boolean {
+  if (body.as !== 'json' && body.as !== 'raw') return false
   const length = Number(headers['content-length'])
   const isRightType = body.as === 'raw' || JSON_TYPE.test(headers['content-type'] ?? '')
   const limit = body.limit ?? JSON_LIMIT_BYTES
@@ -44,12 +43,19 @@ function isInOrder({ headers }: IncomingMessage, route: DirectRoute): boolean {
 
 async function answer(
   edge: Edge,
-  route: DirectRoute,
+  route: Route,
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
 ): Promise<void> {
-  const header = (name: string): string | undefined => request.headers[name]?.toString()
-  const given = await exchange(edge, route, request, response, (taken) => route.handle({ ...taken, requestId, header }))
-  if (given !== undefined) answerJson(response, requestId, given)
+  const origin = (): string => `http://${request.headers.host ?? ''}`
+  const given = await exchange(edge, route, request, response, (taken) =>
+    route.handle({ ...taken, requestId, request, params: NONE, query: NONE, origin }),
+  )
+  if (given === undefined) return
+  if (!('body' in given))
+    throw new Error(`${route.path} answers with more than JSON, and is no route for the short way`)
+  answerJson(response, requestId, given)
 }
+
+const NONE = Object.freeze({})

@@ -1,16 +1,7 @@
-// Reading the fields of a request: path, query and body are checked by one schema, so that one answer names every fault.
+// The kinds of fields that several routes take, in a path, a query or a body.
 import { z } from 'zod'
-import { FAULTS_MAX } from '../accept/refusal.ts'
 import { textUpTo } from '../messages/bounded-text.ts'
-import { faultsOf, quoted } from '../messages/fault.ts'
-import { invalid } from './errors.ts'
-
-/** What the schema makes of the fields, or a 400 with their faults. */
-export function fieldsOf<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
-  const parsed = schema.safeParse(fields)
-  if (!parsed.success) throw invalid(faultsOf(parsed.error, fields).slice(0, FAULTS_MAX))
-  return parsed.data
-}
+import { quoted } from '../messages/fault.ts'
 
 /** An id in a body: a positive integer. */
 export const idField = z.int().min(1)
@@ -45,12 +36,6 @@ export const offsetPageFields = {
   limit: pageFields.limit,
 }
 
-/** A page of a list: one record more than asked for was read, to tell whether another page follows. */
-export function pageOf<T extends { id: number }>(records: readonly T[], limit: number) {
-  const page = records.slice(0, limit)
-  return { page, nextAfter: records.length > limit ? (page.at(-1)?.id ?? null) : null }
-}
-
 /** A name that people give: trimmed, 1 to `max` UTF-16 code units. */
 export const nameField = (max: number) =>
   z
@@ -66,3 +51,12 @@ const CONTROL = /\p{Cc}/u
 export const galleryNameField = nameField(255)
   .refine((name) => !CONTROL.test(name), 'must have no control characters')
   .refine((name) => !name.includes('/'), 'must have no slash')
+
+/** Why something is paused, for people. */
+export const pauseFields = z.strictObject({ reason: textUpTo(200).default('by hand') })
+
+/** A body in which nothing is to be said. */
+export const noFields = z.strictObject({})
+
+/** The header that makes a repeat the same request. Its length is checked by what it is for (idempotency-key.ts). */
+export const idempotencyHeaders = z.object({ 'Idempotency-Key': z.string().optional() })

@@ -1,34 +1,42 @@
 // Bodies that are streamed to disk may take as long as they need, as long as they come: a gigabyte over a slow line takes
 // hours. A client that stops sending is cut off, or its connection and half a file would be kept for ever.
 import type { IncomingMessage } from 'node:http'
+import { onCrumbs } from './crumbs.ts'
 import { ApiError } from './errors.ts'
 
-/** Some byte must come within this. */
-const SILENT_SECONDS = 30
+/** So many bytes must come within each span of this: 0.5 KB/s, or a byte now and then would keep half a file for ever. */
+const SPAN_SECONDS = 30
+const SPAN_BYTES = 16 * 1_024
 
-/** Watches a request's connection. `silence` rejects with a 408 when nothing comes for 30 s; call `stop` when it is read. */
-export function watchFlow(request: IncomingMessage, silentMs = SILENT_SECONDS * 1_000) {
+/**
+ * Watches a request's connection. `fault` rejects with an ApiError when less than 16 KB come within 30 s, 408, or in
+ * chunks that are too small; call `stop` when it is read.
+ */
+export function watchFlow(request: IncomingMessage, spanMs = SPAN_SECONDS * 1_000) {
   let bytes = request.socket.bytesRead
   let timer: NodeJS.Timeout | undefined
-  const silence = new Promise<never>((_resolve, reject) => {
+  const fault = new Promise<never>((_resolve, reject) => {
     timer = setInterval(() => {
-      if (request.socket.bytesRead === bytes) reject(tooSlow(silentMs))
+      // What is there and has not been taken yet is our own slowness.
+      const isOurs = request.readableLength > 0 || request.complete
+      if (!isOurs && request.socket.bytesRead - bytes < SPAN_BYTES) reject(tooSlow(spanMs))
       bytes = request.socket.bytesRead
-    }, silentMs)
+    }, spanMs)
     timer.unref()
+    onCrumbs(request, reject)
   })
   // It may come when nobody waits for it any more.
-  silence.catch(() => {})
-  return { silence, stop: () => clearInterval(timer) }
+  fault.catch(() => {})
+  return { fault, stop: () => clearInterval(timer) }
 }
 
-/** The body as it comes; throws an ApiError 408 when it stops coming. The request itself is left as it is then. */
-export async function* flowing(request: IncomingMessage, silentMs?: number): AsyncGenerator<Buffer> {
-  const { silence, stop } = watchFlow(request, silentMs)
+/** The body as it comes; throws an ApiError when it comes too slowly. The request itself is left as it is then. */
+export async function* flowing(request: IncomingMessage, spanMs?: number): AsyncGenerator<Buffer> {
+  const { fault, stop } = watchFlow(request, spanMs)
   const pieces: AsyncIterator<Buffer> = request.iterator({ destroyOnReturn: false })
   try {
     for (;;) {
-      const { done, value } = await Promise.race([pieces.next(), silence])
+      const { done, value } = await Promise.race([pieces.next(), fault])
       if (done) return
       yield value
     }
@@ -37,5 +45,5 @@ export async function* flowing(request: IncomingMessage, silentMs?: number): Asy
   }
 }
 
-const tooSlow = (silentMs: number): ApiError =>
-  new ApiError(408, 'too_slow', `No byte of the body came for ${silentMs / 1_000} seconds.`)
+const tooSlow = (spanMs: number): ApiError =>
+  new ApiError(408, 'too_slow', `Less than ${SPAN_BYTES / 1_024} KB of the body came within ${spanMs / 1_000} seconds.`)

@@ -15,5 +15,5 @@ export function ignoredHeader(paths: readonly string[]): Record<string, string> 
 }
 
 /** The same for a flat body of which the fields `read` were read. */
-export const ignoredIn = (body: object, read: readonly string[]): Record<string, string> =>
-  ignoredHeader(unknownFields(body, {}, new Set(read)))
+export const ignoredIn = (body: object, read: ReadonlySet<string>): Record<string, string> =>
+  ignoredHeader(unknownFields(body, {}, read))

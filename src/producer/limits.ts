@@ -5,8 +5,10 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Duplex } from 'node:stream'
 import type { Log } from '../log.ts'
 import { refuse, requestIdOf } from './answer.ts'
+import { watchCrumbs } from './crumbs.ts'
 import { stopReading } from './cut.ts'
 import { ApiError, errorBody } from './errors.ts'
+import { lingerAfter } from './linger.ts'
 import { HEADERS_MAX } from './listener.ts'
 
 /** How often Node looks for clients whose headers take too long. */
@@ -25,10 +27,6 @@ const KEEP_ALIVE_MS = 65_000
  * wait for an answer, a bulk move's of 60 s.
  */
 const SILENCE_MS = 75_000
-/** Whoever is still sending when the answer is out may finish within this; cut at once, the answer could get lost. */
-const LINGER_MS = 10_000
-/** But of a body of which more is to come than this, no more is read. */
-const LINGER_BYTES = 1024 * 1024
 /** Requests on one connection that wait for their answers. Hardly any client sends a second one before the first answer. */
 const PIPELINED_MAX = 16
 
@@ -61,12 +59,13 @@ export function limit(server: Server, log: Log): void {
     const waiting = unanswered.get(socket) ?? new Set()
     unanswered.set(socket, waiting.add(response))
     if (waiting.size > PIPELINED_MAX) {
-      stopReading(socket)
+      stopReading(request)
       socket.destroy()
     }
     if (!server.listening) response.shouldKeepAlive = false
     response.once('close', () => waiting.delete(response))
-    response.once('finish', () => request.complete || linger(request))
+    watchCrumbs(request)
+    lingerAfter(request, response)
   })
   server.on('checkExpectation', (request, response) => {
     const error = new ApiError(417, 'expectation_failed', 'The only expectation that is met is 100-continue.')
@@ -79,14 +78,6 @@ export function limit(server: Server, log: Log): void {
     if (socket.writable && isFree) socket.write(rawAnswer(refusalOf(error.code)))
     socket.destroy()
   })
-}
-
-/** Lets a client that is still sending read its answer, and cuts it off after a while. */
-function linger(request: IncomingMessage): void {
-  const announced = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
-  // What the client goes on sending stays with it: reading hundreds of such bodies to throw them away keeps us busy.
-  if (announced > LINGER_BYTES) request.socket.pause()
-  setTimeout(() => request.complete || request.socket.destroy(), LINGER_MS).unref()
 }
 
 /** What Node's parser found wrong, in our words. */

@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Redis } from '../redis/connect.ts'
 import { refuse, requestIdOf } from './answer.ts'
 import { buildApp } from './app.ts'
+import { createDispatch } from './dispatch.ts'
 import { ApiError } from './errors.ts'
 import { createEdge } from './exchange.ts'
 import { createDirect } from './fast-path.ts'
@@ -20,14 +21,12 @@ export function createListener(
   const edge = createEdge(deps.redis)
   const app = buildApp(deps, edge)
   const direct = createDirect(deps, edge)
-  const listen = (request: IncomingMessage, response: ServerResponse): void => {
-    // A connection that was cut, while requests that came with the last of its bytes are still being handed out.
-    if (request.socket.destroyed) return
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
     // Names and values in turn.
     if (request.rawHeaders.length > 2 * HEADERS_MAX) refuse(tooManyHeaders(), response, requestIdOf(request), deps.log)
     else if (!direct(request, response)) app(request, response)
   }
-  return Object.assign(listen, { router: app.router })
+  return Object.assign(createDispatch(answer, edge.held), { router: app.router })
 }
 
 const tooManyHeaders = (): ApiError =>

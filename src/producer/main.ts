@@ -9,23 +9,21 @@ import type { Log } from '../log.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
+import type { Route } from './bind.ts'
 import { openMoves } from './bulk-moves.ts'
-import { createDashboard, DASHBOARD_PATH } from './dashboard.ts'
+import { createDashboard } from './dashboard.ts'
+import { DASHBOARD_PATH } from './dashboard-path.ts'
+import { adminRoutes } from './handlers/admin.ts'
+import { campaignRoutes } from './handlers/campaigns.ts'
+import { webhookRoutes } from './handlers/cloud-webhook.ts'
+import { contactRoutes } from './handlers/contacts.ts'
+import { galleryRoutes } from './handlers/gallery.ts'
+import { healthRoutes } from './handlers/health.ts'
+import { lookupRoutes } from './handlers/lookups.ts'
+import { messageRoutes } from './handlers/messages.ts'
+import { sendingRoutes } from './handlers/sending.ts'
 import { HEADERS_CHECK_MS, limit } from './limits.ts'
 import { createListener } from './listener.ts'
-import type { DirectRoute, Route } from './route.ts'
-import { adminRoutes } from './routes/admin.ts'
-import { batchRoutes } from './routes/batch.ts'
-import { campaignFileRoutes } from './routes/campaign-files.ts'
-import { campaignRoutes } from './routes/campaigns.ts'
-import { cloudWebhookRoutes } from './routes/cloud-webhook.ts'
-import { contactRoutes } from './routes/contacts.ts'
-import { galleryRoutes } from './routes/gallery.ts'
-import { healthRoutes } from './routes/health.ts'
-import { lookupRoutes } from './routes/lookups.ts'
-import { messageByIdRoutes } from './routes/message-by-id.ts'
-import { messageRoutes } from './routes/messages.ts'
-import { requeueRoutes } from './routes/requeue.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000
@@ -52,19 +50,17 @@ export async function startProducer(
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
   const opaqueIds = createOpaqueIds(secretKeyOf(config))
-  const routes: (Route | DirectRoute)[] = [
+  // In the order of routes/table.ts.
+  const routes: Route[] = [
     ...healthRoutes({ redis }),
-    ...messageRoutes({ redis, config, queues }),
-    ...batchRoutes({ redis, config, queues, log }),
+    ...sendingRoutes({ redis, config, queues, log }),
     ...lookupRoutes({ redis }),
-    ...requeueRoutes({ redis, queues, requeues }),
-    ...messageByIdRoutes({ redis, queues, config }),
+    ...messageRoutes({ redis, config, queues, requeues }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
-    ...campaignFileRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues }),
-    ...cloudWebhookRoutes({ redis, config, log, opaqueIds }),
+    ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
   const server = createServer(

@@ -1,6 +1,6 @@
 // Reads a multipart/form-data request with one file. The file streams into a draft; nothing is held in memory.
+import type { IncomingMessage } from 'node:http'
 import busboy from 'busboy'
-import type { Request } from 'express'
 import { type Draft, receiveContent } from '../gallery/store/content.ts'
 import { counted } from '../messages/fault.ts'
 import { ApiError, invalid } from './errors.ts'
@@ -23,7 +23,7 @@ const FIELDS_MAX = 20
  * broken form and for no file or several. No draft is left behind then; otherwise it is the caller's to keep or discard.
  * What is left of a refused request is read and dropped, so that the client gets to read the answer.
  */
-export async function readUpload(request: Request, dataDir: string, maxBytes: number): Promise<Upload> {
+export async function readUpload(request: IncomingMessage, dataDir: string, maxBytes: number): Promise<Upload> {
   // Gone while the key was looked at: nothing would ever come of it.
   if (request.destroyed) throw brokenForm(new Error('the client hung up'))
   const form = openForm(request, maxBytes)
@@ -57,7 +57,7 @@ export async function readUpload(request: Request, dataDir: string, maxBytes: nu
       request.on('close', () => {
         if (!request.complete) refuse(brokenForm(new Error('the client hung up')))
       })
-      flow.silence.catch(refuse)
+      flow.fault.catch(refuse)
       request.pipe(form)
     })
     if (file === undefined) throw invalid([{ path: 'file', message: 'required' }])
@@ -72,8 +72,8 @@ export async function readUpload(request: Request, dataDir: string, maxBytes: nu
   }
 }
 
-function openForm(request: Request, maxBytes: number): busboy.Busboy {
-  if (!/^multipart\/form-data *;/i.test(request.get('content-type') ?? '')) {
+function openForm(request: IncomingMessage, maxBytes: number): busboy.Busboy {
+  if (!/^multipart\/form-data *;/i.test(request.headers['content-type'] ?? '')) {
     throw new ApiError(415, 'unsupported_media_type', 'Send the file as Content-Type: multipart/form-data.')
   }
   try {

@@ -1,9 +1,10 @@
 // Reads the bytes of a body, bounded in size, in time, in what they hold, and in how many of them the process holds.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { stopReading } from './cut.ts'
+import { onCrumbs } from './crumbs.ts'
 import { ApiError, overloaded } from './errors.ts'
 import type { HeldBytes, Holding } from './held-bytes.ts'
 import type { JsonCount } from './json-count.ts'
+import { isTurnUsedUp, restUntilNextTurn } from './turn-budget.ts'
 
 /** A body must be there by then: what has come of it is held in memory. */
 const BODY_SECONDS = 30
@@ -13,12 +14,18 @@ export const SMALL_BYTES = 16 * 1_024
 
 /** Pieces below this are put together at once: kept as they come, a byte on its own takes 100. */
 const CRUMB_BYTES = 4_096
-/**
- * More pieces than this must have so many bytes each on the average: a piece is 2 µs of work whatever its size, so those
- * of one byte that fit into 256 KB are half a second.
- */
-const PIECES_MAX = 512
-const PIECE_BYTES = 64
+/** A body that is there. */
+export interface Body {
+  readonly length: number
+  /**
+   * Its bytes, once: 4 MB take some ms to be put together, which is left to whoever works on them. None when the client
+   * has gone meanwhile: they are let go of at once, however long the work on them waits for its turn.
+   */
+  take(): Buffer
+}
+
+/** No body. */
+export const NO_BODY: Body = { length: 0, take: () => Buffer.alloc(0) }
 
 /**
  * Reads the whole body. Rejects with an ApiError as soon as more than `limit` bytes are announced or come, or they hold
@@ -30,7 +37,7 @@ export function readBytes(
   request: IncomingMessage,
   response: ServerResponse,
   { limit, count, held }: { limit: number; count: JsonCount | undefined; held: HeldBytes },
-): Promise<Buffer> {
+): Promise<Body> {
   return new Promise((resolve, reject) => {
     // Gone while the key was looked at: it would never end.
     if (request.destroyed) return
@@ -60,7 +67,10 @@ export function readBytes(
     const hold = (more: number): void => {
       if (holding === undefined) {
         const mine = held.hold(() => giveUp(overloaded()))
-        whenOver(request, response, mine.release)
+        whenOver(request, response, () => {
+          pieces = undefined
+          mine.release()
+        })
         holding = mine
       }
       holding.add(more)
@@ -68,22 +78,26 @@ export function readBytes(
     const take = (chunk: Buffer): void => {
       size += chunk.length
       pieces?.add(chunk)
-      const isInCrumbs = pieces?.areTooSmall() ?? false
-      const fault = size > limit ? tooLarge() : isInCrumbs ? inCrumbs() : count?.add(chunk)
+      const fault = size > limit ? tooLarge() : count?.add(chunk)
       if (fault) giveUp(fault)
-      if (isInCrumbs) {
-        response.shouldKeepAlive = false
-        stopReading(request.socket)
-      }
-      if (!fault && size > SMALL_BYTES) hold(holding === undefined ? size : chunk.length)
+      if (fault || size <= SMALL_BYTES) return
+      hold(holding === undefined ? size : chunk.length)
+      // Not of crumbs: Node would hand out one in each turn.
+      if (chunk.length >= CRUMB_BYTES && isTurnUsedUp()) restUntilNextTurn(request)
     }
     const finish = (): void => {
       stop()
       holding?.keep()
-      if (pieces) resolve(pieces.all())
+      const takeAll = (): Buffer => {
+        const all = pieces?.all() ?? NO_BODY.take()
+        pieces = undefined
+        return all
+      }
+      resolve({ length: size, take: takeAll })
     }
     const timer = setTimeout(() => giveUp(tooSlow()), BODY_SECONDS * 1_000)
     request.on('data', take).on('end', finish).on('close', hungUp)
+    onCrumbs(request, giveUp)
   })
 }
 
@@ -124,7 +138,6 @@ function createPieces() {
         keep(piece)
       }
     },
-    areTooSmall: () => count > PIECES_MAX && size < count * PIECE_BYTES,
     all(): Buffer {
       sweepUp()
       const [only] = whole
@@ -149,6 +162,3 @@ const tooLarge = (): ApiError => new ApiError(413, 'too_large', 'The body is too
 
 const tooSlow = (): ApiError =>
   new ApiError(408, 'too_slow', `The body must be there within ${BODY_SECONDS} seconds of the request.`)
-
-const inCrumbs = (): ApiError =>
-  new ApiError(400, 'invalid_body', `The body comes in too many pieces of less than ${PIECE_BYTES} bytes each.`)

@@ -1,74 +1,177 @@
-// What a route is. Routes are data: a table per family in routes/, from which app.ts builds the Express router, so
-// that no route can exist without saying who may call it.
-import type { IncomingHttpHeaders } from 'node:http'
-import type { Request, Response } from 'express'
+// What a route is: data, from which Express, the fast path and the tests are made, and what may be made later of what a
+// client must know. The table of all is routes/table.ts; what a route does is a handler (handlers/), bound to it by bind.ts.
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { z } from 'zod'
 import type { Credential, Permission } from '../accounts/store/credentials.ts'
+import type { ErrorsByStatus } from './error-codes.ts'
 
 /**
  * Where the credential travels and what it must permit. `open` routes check what they need themselves: health, the
- * public URL of a gallery file, a provider's signed webhook, the dashboard's login. Their `admit` looks at the headers
- * before the body is read, and throws an ApiError when they cannot be right.
+ * public URL of a gallery file, a provider's signed webhook.
  */
 export type Access =
   | { in: 'api_key'; permission: Permission; missing?: 400 }
   | { in: 'bearer'; permission: Permission }
-  | { in: 'open'; why: string; admit?: (headers: IncomingHttpHeaders) => void }
+  | { in: 'open'; why: string }
+
+/** A JSON object of up to `limit` bytes (256 KB unless said). */
+export interface JsonBody {
+  as: 'json'
+  /** What the object must be, without `api_key`. */
+  schema: z.ZodObject | z.ZodType<Record<string, unknown>>
+  /**
+   * The schema only describes the body: what the handler calls reads it, because it reads the same from elsewhere too (the
+   * intake queue, a batch) or judges it together with what the account has.
+   */
+  readBy?: 'handler'
+  /** Fields that the schema does not know are named in `x-laneway-ignored`; of those that a handler reads, it does so. */
+  unknown?: 'named'
+  limit?: number
+  /** A request without a body is one with `{}`. */
+  mayBeAbsent?: true
+  /** Throws an ApiError for what has another answer than a fault of its field, before the schema looks at the body. */
+  refuse?: (body: Readonly<Record<string, unknown>>) => void
+}
 
 /**
- * How the body is taken. `json` needs an object of up to `limit` bytes (256 KB unless said), which a client may leave
- * out where it `mayBeAbsent`; `ignored` takes any or none; `stream` leaves reading to the handler, which sees the credential checked first.
+ * How the body is taken. `ignored` takes any or none. `stream` leaves reading to the handler, which refuses other content
+ * types; its `limit` is of bytes, unless the setting of that name says otherwise.
  */
 export type BodyRule =
-  | { as: 'json'; limit?: number; mayBeAbsent?: true }
-  | { as: 'raw'; limit: number }
+  | JsonBody
+  | { as: 'raw'; schema: z.ZodType; limit: number }
   | { as: 'ignored' }
-  | { as: 'stream' }
+  | { as: 'stream'; contentTypes: readonly string[]; limit: number; setting?: string }
 
-/** What a request brings to any handler. */
-export interface PlainCall {
-  /** The parsed JSON object; `{}` when the route takes none. */
-  body: Record<string, unknown>
-  /** The unparsed bytes of a `raw` route. */
-  raw: Buffer
-  requestId: string
-  /** Whose credential it is; the account 0 on `open` routes. */
-  caller: Pick<Credential, 'account' | 'permissions'>
-  /** A header by its name in lower case. */
-  header: (name: string) => string | undefined
+/** An answer that is not one JSON object held in memory: bytes, or JSON that is written in pieces. */
+export interface BytesSchema {
+  /** Of the header Content-Type without parameters; `*` is any. */
+  contentTypes: readonly string[]
+  /** Of JSON in pieces. */
+  schema?: z.ZodType
 }
 
-export interface Call extends PlainCall {
-  /** Path parameters as they came. */
-  params: Record<string, string>
-  query: Record<string, unknown>
-  request: Request
+/** What may be asked and what is answered, for people and for tests. */
+export interface Example {
+  /** Parameters of the path and the query, where there are any. */
+  params?: Readonly<Record<string, string>>
+  query?: Readonly<Record<string, string>>
+  headers?: Readonly<Record<string, string>>
+  /** Without `api_key`. */
+  body?: object
+  status: number
+  answer?: unknown
 }
 
-/** An answer in JSON, of up to a few MB. */
-export interface PlainAnswer {
-  status?: number
-  headers?: Record<string, string>
-  body: object
-}
-
-/** An answer in JSON, or a function that writes it in pieces. */
-export type Answer = PlainAnswer | { write: (response: Response) => Promise<void> }
-
-export interface Route {
+export interface RouteSpec {
   method: 'get' | 'post' | 'put' | 'delete'
   /** Express path. */
   path: string
+  /** The same address with its parameter left out, where the answer says that it is missing. */
+  alsoAt?: string
+  /** One sentence. */
+  summary: string
   access: Access
+  /**
+   * Answered without Express where the request is in order (fast-path.ts): a POST with a body, to a path without
+   * parameters. The handler is not told the query.
+   */
+  isFast?: true
+  params?: z.ZodObject
+  /** Without one, the query is not looked at. */
+  query?: z.ZodObject
+  /** Names as people write them; headers that are not here are not looked at. */
+  headers?: z.ZodObject
   body: BodyRule
-  handle: (call: Call) => Promise<Answer>
+  /** By status. Exact: an answer has no field that is not here. */
+  answers: Readonly<Record<number, z.ZodType | BytesSchema>>
+  /** Besides those that every route of its kind may answer; see `errorsOf` in route-errors.ts. */
+  errors?: ErrorsByStatus
+  examples: readonly Example[]
 }
 
-/** A busy route, to a path without parameters, whose requests are answered without Express where they are in order. */
-export interface DirectRoute {
-  direct: true
-  method: 'post'
-  path: string
-  access: Access
-  body: Extract<BodyRule, { as: 'json' | 'raw' }>
-  handle: (call: PlainCall) => Promise<PlainAnswer>
+/** Keeps the exact type of a route, from which the types of its handler follow. */
+export const route = <const R extends RouteSpec>(spec: R): R => spec
+
+export type Caller = Pick<Credential, 'account' | 'permissions'>
+
+type Parsed<S> = S extends z.ZodType ? z.output<S> : Readonly<Record<string, never>>
+
+type BodyOf<B extends BodyRule> = B extends { readBy: 'handler' }
+  ? Record<string, unknown>
+  : B extends { as: 'json'; schema: infer S }
+    ? Parsed<S>
+    : undefined
+
+/** What a handler gets: a request whose fields are right. */
+export interface Call<Params, Query, Headers, Body, Incoming> {
+  /** Whose credential it is; the account 0 on `open` routes. */
+  caller: Caller
+  requestId: string
+  params: Params
+  query: Query
+  headers: Headers
+  body: Body
+  /** The JSON object as it came, to tell a repeat from another request; `{}` where the route takes none. */
+  sent: Record<string, unknown>
+  /** The unparsed bytes of a `raw` route. */
+  raw: Buffer
+  /** The body of a `stream` route, still to be read. */
+  incoming: Incoming
+  /** The address that the client reached the service at, without a slash at its end. */
+  origin: () => string
+  /** Whether nobody waits for the answer any more. */
+  isGone: () => boolean
 }
+
+export type CallOf<R extends RouteSpec> = Call<
+  Parsed<R['params']>,
+  Parsed<R['query']>,
+  Parsed<R['headers']>,
+  BodyOf<R['body']>,
+  R['body'] extends { as: 'stream' } ? IncomingMessage : undefined
+>
+
+/** An answer in JSON, of up to a few MB. */
+export interface JsonAnswer {
+  status?: number
+  headers?: Readonly<Record<string, string>>
+  body: object
+}
+
+/** Bytes as fast as the client reads them. The first of them should be at hand: an error later can only cut it off. */
+export interface StreamAnswer {
+  headers: Readonly<Record<string, string>>
+  stream: Readable
+}
+
+export interface TextAnswer {
+  text: string
+}
+
+/** A file in `root`, whole or the range that is asked for. */
+export interface FileAnswer {
+  headers: Readonly<Record<string, string>>
+  file: { root: string; path: string; saveAs?: string }
+}
+
+export type Answer = JsonAnswer | StreamAnswer | TextAnswer | FileAnswer
+
+type Headers = Readonly<Record<string, string>>
+
+type AnswerWith<S, T> = T extends z.ZodType
+  ? S extends 200
+    ? { status?: 200; headers?: Headers; body: z.output<T> }
+    : { status: S; headers?: Headers; body: z.output<T> }
+  : StreamAnswer | TextAnswer | FileAnswer
+
+/** What a handler may answer: a status of its route with the body of that status. */
+export type AnswerOf<R extends RouteSpec> = {
+  [S in keyof R['answers']]: AnswerWith<S, R['answers'][S]>
+}[keyof R['answers']]
+
+export type Handler<R extends RouteSpec> = (call: CallOf<R>) => Promise<AnswerOf<R>>
+
+/** A handler for each route of a family. */
+export type Handlers<T extends Readonly<Record<string, RouteSpec>>> = { [K in keyof T]: Handler<T[K]> }

@@ -23,7 +23,7 @@ const refusal = z.object({
 /** `version`: of the Graph API, as in `v25.0`. */
 export function cloudApi(agent: Agent, opaqueIds: OpaqueIds, version: string): Provider {
   return {
-    async send(sender, message, timeoutMs) {
+    async send(sender, message, timeoutMs, leaveBy) {
       const url = new URL(`${sender.baseUrl}/${version}/${encodeURIComponent(sender.phoneNumberId)}/messages`)
       const body = {
         messaging_product: 'whatsapp',
@@ -33,7 +33,8 @@ export function cloudApi(agent: Agent, opaqueIds: OpaqueIds, version: string): P
         ...wireContent(message.content),
         biz_opaque_callback_data: opaqueIds.write(message.id, message.attempt),
       }
-      return readSend(await postJson(agent, url, { authorization: `Bearer ${sender.token}` }, body, timeoutMs))
+      const headers = { authorization: `Bearer ${sender.token}` }
+      return readSend(await postJson(agent, url, headers, body, timeoutMs, leaveBy))
     },
   }
 }

@@ -3,6 +3,7 @@
 // before that is proof that the provider knows nothing of the message. Error codes alone do not tell: of 84 requests
 // that ended in a reset, 38 had never reached the server.
 import { Agent, type Dispatcher } from 'undici'
+import { MISSED_SLOT } from '../messages/outcome.ts'
 
 /** Longest answer that is read; a provider's is under 1 KB. */
 const MAX_ANSWER_BYTES = 256 * 1024
@@ -27,13 +28,17 @@ export function createHttpAgent(): Agent {
   })
 }
 
-/** POSTs a JSON body and never rejects. `timeoutMs` bounds the whole call, from here to the last byte of the answer. */
+/**
+ * POSTs a JSON body and never rejects. `timeoutMs` bounds the whole call, from here to the last byte of the answer.
+ * What would leave after `leaveBy` (`performance.now()`) does not; the connection that it waited for stays open.
+ */
 export function postJson(
   agent: Agent,
   url: URL,
   headers: Record<string, string>,
   body: object,
   timeoutMs: number,
+  leaveBy = Number.POSITIVE_INFINITY,
 ): Promise<HttpEnd> {
   const deadline = performance.now() + timeoutMs
   return new Promise((resolve) => {
@@ -71,6 +76,11 @@ export function postJson(
           // Its time was over while it waited for a connection: aborting here still keeps every byte back. A process
           // that was stopped meanwhile hears of the connection before its timer fires, so the clock is asked as well.
           if (performance.now() >= deadline) fail('timeout')
+          else if (performance.now() > leaveBy) {
+            fail(MISSED_SLOT)
+            // Aborting would end the connection, and the request that is sent in another slot would wait for one again.
+            throw new Error(MISSED_SLOT)
+          }
           if (isOver) controller.abort(new Error('given up'))
           else running = controller
         },

@@ -23,11 +23,11 @@ const statusAnswer = z.object({
 
 export function partnerApi(agent: Agent): Provider {
   return {
-    async send(sender, message, timeoutMs) {
+    async send(sender, message, timeoutMs, leaveBy) {
       const isTemplate = message.content.type === 'template'
       const url = new URL(`${sender.baseUrl}${isTemplate ? TEMPLATE_PATH : SERVICE_PATH}`)
       const headers = { 'idempotency-key': message.id }
-      return readSend(await postJson(agent, url, headers, bodyOf(sender, message), timeoutMs))
+      return readSend(await postJson(agent, url, headers, bodyOf(sender, message), timeoutMs, leaveBy))
     },
 
     async poll(sender, providerId, timeoutMs) {

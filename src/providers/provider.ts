@@ -32,8 +32,11 @@ export type PollEnd =
   | { kind: 'no_answer'; cause: string }
 
 export interface Provider {
-  /** Sends once and says how the call ended. Never rejects, never repeats. `timeoutMs` bounds the whole call. */
-  send(sender: ProviderSender, message: ProviderMessage, timeoutMs: number): Promise<CallEnd>
+  /**
+   * Sends once and says how the call ended. Never rejects, never repeats. `timeoutMs` bounds the whole call, and nothing
+   * leaves after `leaveBy` (`performance.now()`).
+   */
+  send(sender: ProviderSender, message: ProviderMessage, timeoutMs: number, leaveBy?: number): Promise<CallEnd>
   /** Asks for the status of a message. Only on wires that tell nothing by themselves; never rejects. */
   poll?: (sender: ProviderSender, providerId: string, timeoutMs: number) => Promise<PollEnd>
 }

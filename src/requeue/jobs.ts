@@ -39,7 +39,7 @@ const jobSchema = z.object({
 })
 export type RequeueJob = z.infer<typeof jobSchema>
 
-/** `failed`: records that cannot be read, for a person to repair. `campaign_over`: their campaign sends nothing more. */
+/** `failed`: their record or that of their campaign cannot be read, for a person to repair. `campaign_over`: their campaign sends nothing more. */
 export const COUNTS = ['requeued', 'without_content', 'campaign_over', 'failed'] as const
 export type RequeueCounts = Record<(typeof COUNTS)[number], number>
 export const noCounts = (): RequeueCounts => ({ requeued: 0, without_content: 0, campaign_over: 0, failed: 0 })

@@ -17,7 +17,7 @@ import { defineMessageScript } from '../messages/store/message-script.ts'
 import { type MessageRecord, stateSchema } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import type { Redis } from '../redis/connect.ts'
-import { jsonText } from '../redis/corrupt-record.ts'
+import { BrokenRecordError, jsonText } from '../redis/corrupt-record.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
 import { campaignPrefix, messageKey, queuedAgainKey, requeueableKey, requeueProgressKey } from '../redis/keys.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
@@ -29,8 +29,12 @@ export interface RequeueDeps {
   config: { retentionMs: number; validityMs: Readonly<Record<MessageRecord['class'], number>> }
 }
 
-/** `campaign_over`: its campaign is cancelled or not kept any more. `without_content`: what it said is not stored. */
-export type RequeueVerdict = 'done' | 'ignored' | 'missing' | 'campaign_over' | 'without_content'
+/**
+ * Why a message cannot be sent again. `campaign_over`: its campaign is cancelled or not kept any more. `without_content`:
+ * what it said is not stored. `unreadable`: the record of its campaign is not what Laneway wrote.
+ */
+export type Obstacle = 'campaign_over' | 'without_content' | 'unreadable'
+export type RequeueVerdict = 'done' | 'ignored' | 'missing' | Obstacle
 
 /** A message and its record as it was read a moment ago. */
 export interface Found {
@@ -43,12 +47,13 @@ export async function obstacles(
   redis: Redis,
   lane: number,
   found: readonly Found[],
-): Promise<('campaign_over' | 'without_content' | undefined)[]> {
+): Promise<(Obstacle | undefined)[]> {
   const campaigns = createCampaignContent(redis, lane)
   return Promise.all(
     found.map(async ({ record }) => {
       const { run } = record
-      if (run !== undefined && (await campaigns.isOver(run))) return 'campaign_over'
+      const obstacle = run === undefined ? undefined : await campaigns.obstacle(run)
+      if (obstacle !== undefined) return obstacle
       if (record.payload !== undefined) return undefined
       const made = run === undefined ? undefined : await campaigns.payloadOf({ ...record, run })
       return made === undefined ? 'without_content' : undefined
@@ -108,11 +113,14 @@ export async function putBack(
   return steps.map(([verdict]) => verdict)
 }
 
-/** Queues one message again, whenever it ended. `state` is what forbids it, when the verdict is `ignored`. */
+/**
+ * Queues one message again, whenever it ended. `state` is what forbids it, when the verdict is `ignored`. Throws a
+ * BrokenRecordError when its record or that of its campaign cannot be read.
+ */
 export async function requeueMessage(
   deps: RequeueDeps,
   id: MessageId,
-): Promise<{ verdict: RequeueVerdict; state: State | undefined }> {
+): Promise<{ verdict: Exclude<RequeueVerdict, 'unreadable'>; state: State | undefined }> {
   const record = await readMessage(deps.redis, id)
   if (record === undefined) {
     const [letter] = await matchingDeadLetters(deps, id.lane, [messageId(id.lane, id.ulid)], {})
@@ -121,6 +129,9 @@ export async function requeueMessage(
     return { verdict: isBack ? 'done' : 'missing', state: undefined }
   }
   const [verdict = 'missing'] = await putBack(deps, id.lane, [{ ulid: id.ulid, record }])
+  if (verdict === 'unreadable') {
+    throw new BrokenRecordError(`the campaign of message ${messageId(id.lane, id.ulid)} in Redis is broken`)
+  }
   return { verdict, state: record.state }
 }
 
@@ -129,16 +140,13 @@ const isRequeueable = (state: State): boolean => REQUEUE_STATES.some((each) => e
 const storedPayload = jsonText.pipe(sendPayloadSchema)
 
 /** What each says, from its record or its campaign, or why it cannot be sent again. */
-async function contentsOf(
-  redis: Redis,
-  lane: number,
-  found: readonly Found[],
-): Promise<(SendPayload | 'campaign_over' | 'without_content')[]> {
+async function contentsOf(redis: Redis, lane: number, found: readonly Found[]): Promise<(SendPayload | Obstacle)[]> {
   const campaigns = createCampaignContent(redis, lane)
   return Promise.all(
     found.map(async ({ record }) => {
       const { run } = record
-      if (run !== undefined && (await campaigns.isOver(run))) return 'campaign_over'
+      const obstacle = run === undefined ? undefined : await campaigns.obstacle(run)
+      if (obstacle !== undefined) return obstacle
       const kept = storedPayload.safeParse(record.payload)
       if (kept.success) return kept.data
       return (run === undefined ? undefined : await campaigns.payloadOf({ ...record, run })) ?? 'without_content'

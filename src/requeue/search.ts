@@ -7,7 +7,7 @@ import { requeueableKey } from '../redis/keys.ts'
 import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
 import { matchesRequeue } from './filter.ts'
 import { noCounts, type RequeueCounts, type RequeueOrder } from './jobs.ts'
-import { type Found, obstacles } from './requeue.ts'
+import { type Found, type Obstacle, obstacles } from './requeue.ts'
 import { LISTS, type List, listKey, type Place, pageOf } from './requeueable.ts'
 
 /**
@@ -71,6 +71,10 @@ function nextAfter(list: List, page: readonly Place[], order: RequeueOrder): Cur
   return following && { list: following, after: beginning(order).after }
 }
 
+/** Where a message is counted that an obstacle keeps from being sent again, or none. */
+export const countOf = (obstacle: Obstacle | undefined): keyof RequeueCounts =>
+  obstacle === 'unreadable' ? 'failed' : (obstacle ?? 'requeued')
+
 /** How a count behaves among others. */
 interface Manners {
   /** It stops early, with what it has so far, once nobody wants to know any more. */
@@ -91,7 +95,7 @@ export async function countMatching(
     const page = await readPage(deps, lane, order, cursor)
     counts.requeued += page.deadLetters.length
     counts.failed += page.unreadable
-    for (const obstacle of await obstacles(deps.redis, lane, page.found)) counts[obstacle ?? 'requeued'] += 1
+    for (const obstacle of await obstacles(deps.redis, lane, page.found)) counts[countOf(obstacle)] += 1
     return page.next
   }
   for (const lane of order.lanes) {

@@ -46,7 +46,7 @@ export function createShares(
     if (line?.size === 0) lines.delete(account)
   }
 
-  /** The account in line that has room and holds the fewest. */
+  /** The account in line that has room and holds the fewest; of several the one that was named the longest ago. */
   function nextAccount(): number | undefined {
     let next: number | undefined
     for (const account of lines.keys()) {
@@ -79,6 +79,8 @@ export function createShares(
       for (let next = nextAccount(); next !== undefined; next = nextAccount()) {
         const [name = ''] = lines.get(next) ?? []
         leaveLine(next, name)
+        const rest = lines.get(next)
+        if (rest !== undefined && lines.delete(next)) lines.set(next, rest)
         take(next, 1)
         kept.set(name, { account: next, until: now() + KEPT_MS })
         named.push(name)

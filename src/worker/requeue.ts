@@ -25,7 +25,7 @@ import {
 import { closeRequeue } from '../requeue/open-jobs.ts'
 import { putBack } from '../requeue/requeue.ts'
 import { LISTS } from '../requeue/requeueable.ts'
-import { beginning, type Cursor, type Page, readPage } from '../requeue/search.ts'
+import { beginning, type Cursor, countOf, type Page, readPage } from '../requeue/search.ts'
 import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
 
 /** Each does one page at a time; more at once would keep Redis from sending messages. */
@@ -124,7 +124,7 @@ async function workOnPage(deps: RequeueDeps, lane: number, id: string, untilMs: 
   const counts = { ...noCounts(), failed: page.unreadable }
   for (const verdict of await putBack(deps, lane, page.found, { id, untilMs })) {
     // The step itself counts what it has queued; what is otherwise by now does not match any more.
-    if (verdict === 'campaign_over' || verdict === 'without_content') counts[verdict] += 1
+    if (verdict !== 'done' && verdict !== 'ignored' && verdict !== 'missing') counts[countOf(verdict)] += 1
   }
   for (const letter of page.deadLetters) {
     if (await retryDeadLetter(letter, Date.now() + deps.config.validityMs[letter.payload.class])) counts.requeued += 1

@@ -99,17 +99,14 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   if (slot) deps.clock.heard(claimAskedAt, slot.nowMs, performance.now())
 
   // Send, in its slot.
-  const mayLeave = await departure(deps, id.lane, { slot, pace, until: claimAskedAt + CLAIM_GOOD_FOR_MS })
-  const startedAt = performance.now()
-  const outcome: Outcome = mayLeave
-    ? outcomeOf(
-        await entry.provider.send(
-          entry.providerSender,
-          { id: job.id ?? '', attempt, to, content, campaign },
-          deps.config.sendTimeoutMs,
-        ),
-      )
-    : tooLate
+  const request = { id: job.id ?? '', attempt, to, content, campaign }
+  let startedAt = performance.now()
+  const until = claimAskedAt + CLAIM_GOOD_FOR_MS
+  const called = await departure(deps, id.lane, { slot, pace, until }, (leaveBy) => {
+    startedAt = performance.now()
+    return entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, leaveBy)
+  })
+  const outcome: Outcome = called ? outcomeOf(called) : tooLate
 
   // Settle, then say what becomes of the job.
   const end = await settle(deps, id, { attempt, to }, entry, outcome)

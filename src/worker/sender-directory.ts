@@ -2,8 +2,9 @@
 // for a second, because every message needs them and they seldom change.
 
 import type { Seal } from '../accounts/seal.ts'
+import type { ProviderName } from '../accounts/sender-settings.ts'
 import { findAccount, type Policy } from '../accounts/store/accounts.ts'
-import { findSender, type ProviderName, type Sender } from '../accounts/store/senders.ts'
+import { findSender, type Sender } from '../accounts/store/senders.ts'
 import type { Repeat } from '../messages/lifecycle.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import type { Provider, ProviderSender } from '../providers/provider.ts'

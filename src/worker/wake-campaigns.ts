@@ -18,6 +18,7 @@ export function createCampaignWake({ redis, queue, log }: { redis: Redis; queue:
   /** Numbers of campaigns, by lane. */
   let moved = new Map<number, Set<number>>()
   let timer: NodeJS.Timeout | undefined
+  let isStopped = false
 
   async function wakeParked(): Promise<void> {
     timer = undefined
@@ -39,7 +40,7 @@ export function createCampaignWake({ redis, queue, log }: { redis: Redis; queue:
     noteMoved({ id = '', data }: { id?: string | undefined; data: unknown }): void {
       const message = ofCampaign.safeParse(data)
       const lane = parseMessageId(id)?.lane
-      if (!message.success || lane === undefined) return
+      if (!message.success || lane === undefined || isStopped) return
       moved.set(lane, (moved.get(lane) ?? new Set()).add(message.data.run))
       timer ??= setTimeout(() => {
         wakeParked().catch((error: unknown) => log.debug({ err: error }, 'campaigns.not_woken'))
@@ -47,6 +48,7 @@ export function createCampaignWake({ redis, queue, log }: { redis: Redis; queue:
     },
 
     stop(): void {
+      isStopped = true
       clearTimeout(timer)
     },
   }

@@ -34,7 +34,8 @@ afterAll(async () => {
 
 const statusOf = async (tenant: Tenant) =>
   (await listLanes(service.redis, queues, tenant.account)).find(({ lane }) => lane === tenant.partnerLane)
-const isPaused = (tenant: Tenant) => eventually(async () => (await statusOf(tenant))?.paused, 'the lane is paused')
+const isPaused = (tenant: Tenant) =>
+  eventually(async () => (await statusOf(tenant))?.paused, 'the lane is paused', 15_000)
 const resume = (tenant: Tenant) => resumeLane(service.redis, queues, tenant.partnerLane)
 
 async function control(order: object): Promise<void> {

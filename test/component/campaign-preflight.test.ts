@@ -202,7 +202,8 @@ describe('what stands in the way', () => {
 
 test('a time is taken for the start only while its messages are valid', async () => {
   const { tag } = await service.addPeople(60)
-  const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
+  const now = Date.now()
+  const inMs = (ms: number) => new Date(now + ms).toISOString()
   const id = await service.ready({ tags: [tag] }, { valid_until: inMs(3_600_000) })
   const late = await service.request('POST', `/campaigns/${id}/schedule`, { at: inMs(3_700_000) })
   expect(late.status).toBe(400)

@@ -41,7 +41,8 @@ test('create, upload, preflight, start, watch, export', async () => {
   )
   const { id } = await json('create', definition, '--account', String(service.tenant.account))
   const rows = written('people.csv', 'name,Mobile\nAnn,+49 1520 9990001\nBob,+49 1520 9990002\nBob,nonsense\n')
-  expect(await json('upload', id, rows)).toMatchObject({ state: 'draft', has_rows: true })
+  expect(await json('upload', id, rows)).toMatchObject({ state: 'draft', has_rows: true, rows: 3 })
+  expect((await cli('upload', id, rows)).stdout).toContain(`Uploaded 3 rows to ${id}.`)
   const checked = await json('preflight', id)
   expect(checked).toMatchObject({ state: 'ready', preflight: { recipients: 2, refused: { number: 1 } } })
 
@@ -53,12 +54,15 @@ test('create, upload, preflight, start, watch, export', async () => {
   const watched = await cli('watch', id)
   expect(watched.stdout).toContain('done')
   // Nobody looks at a terminal here: lines instead of a bar, the last of them with how it ended.
-  expect(watched.stderr).toMatch(/^(\w+: \d of 2 taken up, 0 ended badly\n)+$/)
-  expect(watched.stderr).toContain('done: 2 of 2 taken up')
+  expect(watched.stderr).toMatch(/^(\w+: \d of 2 processed, 0 failed\n)+$/)
+  expect(watched.stderr).toContain('done: 2 of 2 processed')
   expect(watched.stdout).toContain('{"from":"row.name"}')
   expect(await json('list', '--account', String(service.tenant.account))).toMatchObject([
     { id, state: 'done', name: 'Spring' },
   ])
+  const inState = (states: string) => json('list', '--account', String(service.tenant.account), '--state', states)
+  expect(await inState('draft,done')).toMatchObject([{ id }])
+  expect(await inState('draft,paused')).toEqual([])
 
   const outcome = join(folder, 'outcome.csv')
   await json('export', id, outcome)
@@ -104,5 +108,13 @@ test('a campaign that is not there, and an id that is none', async () => {
   expect(await cli('upload', 'cmp_1_999', 'people.xlsx')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('.csv'),
+  })
+})
+
+test('a state that there is not is named with those that there are', async () => {
+  const wrong = await cli('list', '--account', String(service.tenant.account), '--state', 'done,gone')
+  expect(wrong).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^error: --state: expected one or more of draft, /),
   })
 })

@@ -1,6 +1,7 @@
 // Pins: `messages cancel` and `messages requeue` say in plain words what they did, and refuse what nobody meant. Real:
 // Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { messageKey } from '../../src/redis/keys.ts'
@@ -43,6 +44,20 @@ test('one message is cancelled by its id, once', async () => {
   await queues.resume(tenant.partnerLane)
   await reaches(service, tenant, id, 'read')
   expect((await cli('requeue', id)).stderr).toContain('The message is read; only one that is failed')
+})
+
+test('the oldest message of a lane waits since it was queued again, not since it was accepted', async () => {
+  await queues.pause(tenant.partnerLane)
+  const id = await sendTo(service, tenant, '+491700007009')
+  expect(await cli('cancel', id)).toMatchObject({ code: 0 })
+  const before = Date.now()
+  expect(await cli('requeue', id)).toMatchObject({ code: 0 })
+  const list = await runCli(['lanes', 'list', '--json'], { REDIS_URL: service.server.url })
+  const lanes = z.array(z.object({ lane: z.number(), oldest_waiting_at: z.string().nullable() }))
+  const lane = lanes.parse(JSON.parse(list.stdout)).find((each) => each.lane === tenant.partnerLane)
+  expect(Date.parse(lane?.oldest_waiting_at ?? '')).toBeGreaterThanOrEqual(before)
+  await queues.resume(tenant.partnerLane)
+  await reaches(service, tenant, id, 'read')
 })
 
 test('a message that waits is shown with the reason', async () => {
@@ -94,6 +109,17 @@ test('over several accounts it needs --yes, and --detach only names the job', as
   const detached = await cli('requeue', '--state', 'failed', '--yes', '--detach')
   expect(detached.stdout).toMatch(/^A worker does it as the job rq_[0-9A-Z]{26}\.\n$/)
   await eventually(async () => (await stateOf(failed)) === 'read', 'it is sent')
+})
+
+test('an account or a campaign that does not exist is an error and not no match', async () => {
+  expect(await cli('requeue', '--account', '987654', '--state', 'failed', '--dry-run')).toMatchObject({
+    code: 1,
+    stderr: 'error: Account 987654 does not exist, see `accounts list`.\n',
+  })
+  expect(await cli('requeue', '--campaign', 'cmp_1_987654', '--dry-run')).toMatchObject({
+    code: 1,
+    stderr: 'error: There is no campaign cmp_1_987654; see `campaigns list`.\n',
+  })
 })
 
 test('a sender that does not exist is an error, and so is a time without a zone', async () => {

@@ -8,7 +8,7 @@ import { type MessageId, messageId, newUlid } from '../../src/messages/message-i
 import type { MessageRecord } from '../../src/messages/store/record-format.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { claim, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
-import { cloudWebhookRoutes } from '../../src/producer/routes/cloud-webhook.ts'
+import { webhookRoutes } from '../../src/producer/handlers/cloud-webhook.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { inboundKey, messageKey } from '../../src/redis/keys.ts'
 import { silentLog, startApp } from '../support/app.ts'
@@ -118,7 +118,7 @@ describe('the handshake', () => {
     const config = { ...service.config, cloudApi: { appSecret: undefined, verifyToken: undefined } }
     const app = await startApp(
       service.redis,
-      cloudWebhookRoutes({ redis: service.redis, config, log: silentLog, opaqueIds }),
+      webhookRoutes({ redis: service.redis, config, log: silentLog, opaqueIds }),
     )
     try {
       expect((await ask(good, app.url)).status).toBe(403)

@@ -4,8 +4,9 @@ import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { invalidFields } from '../../src/accept/refusal.ts'
+import { bind, type Route } from '../../src/producer/bind.ts'
 import { ApiError } from '../../src/producer/errors.ts'
-import type { DirectRoute } from '../../src/producer/route.ts'
+import { type BodyRule, route } from '../../src/producer/route.ts'
 import { connectFailFast, type Redis } from '../../src/redis/connect.ts'
 import { startApp } from '../support/app.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -15,36 +16,49 @@ let server: TestRedis
 let redis: Redis
 let app: Awaited<ReturnType<typeof startApp>>
 
+/** A route whose query tells which way it went: the short way has none. */
+const spec = (path: string, body: Extract<BodyRule, { as: 'json' | 'raw' }>) =>
+  route({
+    method: 'post',
+    path,
+    summary: 'A test.',
+    access: { in: 'open', why: 'a test' },
+    isFast: true,
+    query: z.looseObject({}),
+    headers: z.object({ 'Idempotency-Key': z.string().optional() }),
+    body,
+    answers: { 201: z.looseObject({}) },
+    examples: [],
+  })
+
 /** Answers with what it was called with, or throws what the body names. */
-const echo = (path: string, body: DirectRoute['body']): DirectRoute => ({
-  direct: true,
-  method: 'post',
-  path,
-  access: { in: 'open', why: 'a test' },
-  body,
-  handle: async (call) => {
-    if (call.body.fail === 'fields') throw invalidFields([{ path: 'x', message: 'required' }])
-    if (call.body.fail === 'api') throw new ApiError(409, 'taken', 'It is taken.', { headers: { 'Retry-After': '7' } })
-    if (call.body.fail === 'redis') throw new Error('Connection is closed.')
-    if (call.body.fail === 'bug') throw new TypeError('a bug')
-    return {
-      status: 201,
-      headers: { 'x-more': 'yes' },
-      body: {
-        body: call.body,
-        bytes: call.raw.length,
-        key: call.header('idempotency-key') ?? null,
-        id: call.requestId === '' ? 'none' : 'some',
-        isDirect: !('request' in call),
-      },
-    }
-  },
-})
+const echo = (path: string, body: Extract<BodyRule, { as: 'json' | 'raw' }>): Route[] =>
+  bind({ echo: spec(path, body) })({
+    async echo(call) {
+      if (call.sent.fail === 'fields') throw invalidFields([{ path: 'x', message: 'required' }])
+      if (call.sent.fail === 'api')
+        throw new ApiError(409, 'taken', 'It is taken.', { headers: { 'Retry-After': '7' } })
+      if (call.sent.fail === 'redis') throw new Error('Connection is closed.')
+      if (call.sent.fail === 'bug') throw new TypeError('a bug')
+      return {
+        status: 201,
+        headers: { 'x-more': 'yes' },
+        body: {
+          body: call.sent,
+          bytes: call.raw.length,
+          key: call.headers['Idempotency-Key'] ?? null,
+          id: call.requestId === '' ? 'none' : 'some',
+          isDirect: !('long' in call.query),
+        },
+      }
+    },
+  })
 
 beforeAll(async () => {
   server = await startRedis()
   redis = connectFailFast(server.url)
-  app = await startApp(redis, [echo('/json', { as: 'json', limit: 2_000 }), echo('/raw', { as: 'raw', limit: 2_000 })])
+  const rule = { schema: z.looseObject({}), limit: 2_000 }
+  app = await startApp(redis, [...echo('/json', { as: 'json', ...rule }), ...echo('/raw', { as: 'raw', ...rule })])
 })
 afterAll(async () => {
   await app?.close()

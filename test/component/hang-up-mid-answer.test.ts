@@ -6,10 +6,9 @@ import { closeSync, constants, openSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { contentPath } from '../../src/gallery/store/content.ts'
-import type { Answer, Call, Route } from '../../src/producer/route.ts'
+import type { Route } from '../../src/producer/bind.ts'
 import { keptLog, startApp } from '../support/app.ts'
 import { startGallery, type TestGallery } from '../support/gallery.ts'
 import { eventually } from '../support/wait.ts'
@@ -53,13 +52,15 @@ test('a reset while the file of an answer is being opened leaves no line in the 
   expect(lines).toEqual([])
 })
 
-/** Answers in whichever way `write` does. */
-const route = (write: (call: Call) => Exclude<Answer, { body: object }>['write']): Route => ({
+const route = (handle: Route['handle']): Route => ({
   method: 'get',
   path: '/answer',
+  summary: 'A test.',
   access: { in: 'open', why: 'a test' },
   body: { as: 'ignored' },
-  handle: async (call) => ({ write: write(call) }),
+  answers: { 200: { contentTypes: ['text/plain'] } },
+  examples: [],
+  handle,
 })
 
 /** What streams and sockets say when the other end has gone, each thrown the moment the socket tells of its error. */
@@ -74,7 +75,7 @@ test.each([
 ])('%s, thrown as the connection is reset, leaves no line in the log', async (code) => {
   const events = new EventEmitter()
   const [reached, thrown] = [once(events, 'reached'), once(events, 'thrown')]
-  const throwing = route(({ request }) => async () => {
+  const throwing = route(async ({ request }) => {
     events.emit('reached')
     await new Promise((resolve) => request.socket.once('error', resolve))
     events.emit('thrown')
@@ -92,13 +93,14 @@ test.each([
 test('a client that goes in the middle of a streamed answer leaves no line in the log', async () => {
   const events = new EventEmitter()
   const ended = once(events, 'ended')
-  const streaming = route(() => async (response) => {
-    const endless = Readable.from(
+  const streaming = route(async () => {
+    const stream = Readable.from(
       (function* () {
         for (;;) yield Buffer.alloc(65_536)
       })(),
     )
-    await pipeline(endless, response).finally(() => events.emit('ended'))
+    stream.once('close', () => events.emit('ended'))
+    return { headers: { 'Content-Type': 'text/plain' }, stream }
   })
   const app = await startApp(gallery.redis, [streaming], log)
   const socket = await ask(app.url, '/answer')
@@ -112,7 +114,7 @@ test('a client that goes in the middle of a streamed answer leaves no line in th
 test('a fault of ours is logged although the client has gone', async () => {
   const events = new EventEmitter()
   const reached = once(events, 'reached')
-  const failing = route(({ request }) => async () => {
+  const failing = route(async ({ request }) => {
     events.emit('reached')
     await new Promise((resolve) => request.socket.once('close', resolve))
     throw new TypeError('a mistake')

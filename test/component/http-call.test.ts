@@ -110,6 +110,24 @@ describe('never left', () => {
     expect(server.received()).toBe('')
   })
 
+  test('when the connection is there after the time to leave, and leaves the connection to the next request', async () => {
+    const own = createHttpAgent()
+    const { end, server } = await against(
+      (socket) => onRequest(socket, () => socket.write(httpAnswer(200, '{}'))),
+      async ({ url, connections }) => {
+        const call = (leaveBy: number) => postJson(own, new URL(url), {}, { id: 'the-message' }, 5_000, leaveBy)
+        const late = await call(performance.now())
+        await eventually(async () => connections() === 1, 'the connection')
+        expect((await call(performance.now() + 5_000)).kind).toBe('answer')
+        expect(connections()).toBe(1)
+        return late
+      },
+    )
+    await own.destroy()
+    expect(end).toEqual({ kind: 'never_left', cause: 'missed_slot' })
+    expect(server.received().match(/POST/g)).toHaveLength(1)
+  })
+
   test('when the token cannot stand in a header', async () => {
     const { end, server } = await against(
       (socket) => onRequest(socket, () => socket.end(httpAnswer(200, '{}'))),

@@ -1,31 +1,24 @@
 // Pins: a lane that its pace has stopped for a moment goes on after it, however its messages end. Real: Redis, BullMQ.
 import { afterAll, beforeAll, test } from 'vitest'
-import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import type { LaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { connectPatient, type Redis, readyOrLate } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { createLanes } from '../../src/worker/lanes.ts'
 import { silentLog } from '../support/app.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { audioJob, startLaneRedis } from '../support/lane-redis.ts'
 import { eventually } from '../support/wait.ts'
 
 const RATE = 80
 const MESSAGES = 300
 const TOGETHER_MS = 40
 
-let server: TestRedis
 let redis: Redis
 let queues: LaneQueues
+let close: () => Promise<void>
 beforeAll(async () => {
-  server = await startRedis()
-  redis = connectPatient(server.url)
-  await readyOrLate(redis, 10_000)
-  queues = openLaneQueues(redis)
+  ;({ redis, queues, close } = await startLaneRedis())
 })
-afterAll(async () => {
-  await queues?.close()
-  redis?.disconnect()
-  await server?.stop()
-})
+afterAll(() => close?.())
 
 // A Worker that took the end of all it had in hand for the end of its queue waited 5 s for somebody to wake it.
 test.each([
@@ -46,9 +39,7 @@ test.each([
     opened: () => {},
   })
   await queues.setPace(lane, RATE)
-  const audio = { type: 'audio', audio: { link: 'https://example.com/a.mp3' } } as const
-  const until = Date.now() + 60_000
-  const payload = { v: 1, to: '491700000001', class: 'transactional', content: audio, until } as const
+  const payload = audioJob()
   await queues.addMany(Array.from({ length: MESSAGES }, () => ({ id: messageId(lane, newUlid(Date.now())), payload })))
   lanes.wake(lane)
   await eventually(async () => done === MESSAGES, 'all have ended', 12_000)

@@ -1,7 +1,7 @@
 // Pins: what is wrong with one message that is polled is that message's alone, and none is polled without end. Real:
 // Redis, the poll jobs. Stood in for: the provider.
 import { pino } from 'pino'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { loggedError } from '../../src/log.ts'
 import { POLL_FOR_MS } from '../../src/messages/backoff.ts'
@@ -15,7 +15,6 @@ import { type StatusPolls, startStatusPolls } from '../../src/worker/status-poll
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
 const HALF_AN_HOUR_MS = 1_800_000
 const SECRET_TEXT = 'the text that nobody may log'
 
@@ -95,7 +94,11 @@ type Id = Awaited<ReturnType<typeof sentMessages>>[number]
 const stateOf = async (id: Id) => (await readMessage(redis, id))?.state
 const nextPollIn = async (id: Id) => Number(await redis.zscore(pollKey(id.lane), id.ulid)) - Date.now()
 const areDelivered = (ids: readonly Id[]) =>
-  eventually(async () => (await Promise.all(ids.map(stateOf))).every((state) => state === 'delivered'), 'delivered')
+  eventually(
+    async () => (await Promise.all(ids.map(stateOf))).every((state) => state === 'delivered'),
+    'delivered',
+    15_000,
+  )
 
 const damages: [string, (id: Id) => Promise<void>][] = [
   ['a record that is broken', async (id) => void (await redis.hset(messageKey(id.lane, id.ulid), 'k', SECRET_TEXT))],

@@ -1,15 +1,16 @@
 // Pins: claims give out slots a gap apart, to what leaves and to nothing else, and a request that missed its slot gets
 // another one. Real: Redis. The clock is Redis' own, so that times are compared with room for a busy machine.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type MessageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
+import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/steps.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { redisNowMs } from '../../src/redis/heartbeats.ts'
 import { laneCooldownKey, laneSlotsKey } from '../../src/redis/keys.ts'
 import { departure } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 
 const HOUR = 3_600_000
 /** A lane so slow that the machine cannot blur it: a slot every half second, which may be claimed a minute ahead. */
@@ -21,36 +22,21 @@ const SLOW: Pace = {
   lateMs: 50,
 }
 
-let server: TestRedis
 let redis: Redis
+let newLane: () => number
+let close: () => Promise<void>
 beforeAll(async () => {
-  server = await startRedis()
-  redis = connectPatient(server.url)
+  ;({ redis, newLane, close } = await startLaneRedis())
 })
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
-})
-
-let lanes = 0
-const newLane = () => (lanes += 1)
-const newId = (lane: number): MessageId => ({ lane, ulid: newUlid(Date.now()) })
-const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
+afterAll(() => close?.())
 
 async function claimOn(
   lane: number,
   more: { pace?: Pace; id?: MessageId; validMs?: number; class?: 'transactional' | 'campaign' } = {},
 ): Promise<ClaimResult> {
   const { pace = SLOW, id = newId(lane), validMs = HOUR, class: of = 'transactional' } = more
-  const about = {
-    to: '491700000001',
-    type: 'audio',
-    text: 'x',
-    class: of,
-    campaign: undefined,
-    run: undefined,
-  } as const
-  return claim(redis, id, newAttemptId(), { ...about, validUntil: (await redisNowMs(redis)) + validMs }, times, pace)
+  const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis)) + validMs }
+  return claim(redis, id, newAttemptId(), message, LONG_TIMES, pace)
 }
 
 const latest = (lane: number): Promise<string[]> => redis.lrange(laneSlotsKey(lane), 0, -1)
@@ -158,6 +144,7 @@ describe('a request that missed its slot', () => {
 })
 
 describe('a worker', () => {
+  const taken = { kind: 'accepted', providerId: '1' } as const
   const soon: Pace = { ...paceOf(80), gapUs: 100_000, closestUs: 100_000 }
 
   async function claimsOf(lane: number, count: number) {
@@ -181,8 +168,13 @@ describe('a worker', () => {
     await Promise.all(
       claims.map(async ({ slot }) => {
         const leavesAt = clock.ours(slot.atMs)
-        expect(await departure({ redis, clock }, lane, { slot, pace: { ...soon, lateMs: 5_000 }, until })).toBe(true)
-        expect(performance.now()).toBeGreaterThanOrEqual(leavesAt)
+        const pace = { ...soon, lateMs: 5_000 }
+        const ended = await departure({ redis, clock }, lane, { slot, pace, until }, async (leaveBy) => {
+          expect(performance.now()).toBeGreaterThanOrEqual(leavesAt)
+          expect(leaveBy).toBe(Math.min(leavesAt + 5_000, until))
+          return taken
+        })
+        expect(ended).toBe(taken)
       }),
     )
   })
@@ -193,8 +185,10 @@ describe('a worker', () => {
     const until = performance.now() + 60_000
     const left: number[] = []
     const leaving = claims.map(async ({ slot }) => {
-      expect(await departure({ redis, clock }, lane, { slot, pace: soon, until })).toBe(true)
-      left.push(performance.now())
+      await departure({ redis, clock }, lane, { slot, pace: soon, until }, async () => {
+        left.push(performance.now())
+        return taken
+      })
     })
     // The whole process stands still, as under SIGSTOP.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
@@ -208,6 +202,25 @@ describe('a worker', () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 1)
     const slot = claims[0]?.slot
-    expect(await departure({ redis, clock }, lane, { slot, pace: soon, until: performance.now() - 1 })).toBe(false)
+    const until = performance.now() - 1
+    const ended = departure({ redis, clock }, lane, { slot, pace: soon, until }, () =>
+      Promise.reject(new Error('sent')),
+    )
+    expect(await ended).toBeUndefined()
+  })
+
+  test('whose connection opens too late sends in another slot', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 2)
+    const slot = claims[0]?.slot
+    const asked: number[] = []
+    const until = performance.now() + 60_000
+    const ended = await departure({ redis, clock }, lane, { slot, pace: soon, until }, async (leaveBy) => {
+      asked.push(leaveBy)
+      return asked.length === 1 ? { kind: 'never_left', cause: MISSED_SLOT } : taken
+    })
+    expect(ended).toBe(taken)
+    // After the slot of the other claim.
+    expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThan(150)
   })
 })

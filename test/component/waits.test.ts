@@ -1,72 +1,46 @@
 // Pins: why a queued message does not leave is told with its end, the strongest reason first, and nothing is told of one
 // that only waits for its worker. Real: Redis, BullMQ.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createAccount } from '../../src/accounts/store/accounts.ts'
-import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, endLaneCooldown, laneCooldown } from '../../src/lanes/cooldown.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import type { LaneQueues } from '../../src/lanes/queues.ts'
 import { waitsOf } from '../../src/lookup/waits.ts'
-import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { messageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { claim, markNotSent } from '../../src/messages/store/steps.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { laneCooldownKey } from '../../src/redis/keys.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 
-const TO = '491700000001'
+const TO = audioMessage.to
 const HOUR = 3_600_000
 
-let server: TestRedis
+let lanes: LaneRedis
 let redis: Redis
 let queues: LaneQueues
-let account: number
 beforeAll(async () => {
-  server = await startRedis()
-  redis = connectPatient(server.url)
-  queues = openLaneQueues(redis)
-  account = await createAccount(redis, 'one')
+  lanes = await startLaneRedis()
+  ;({ redis, queues } = lanes)
 })
-afterAll(async () => {
-  await queues?.close()
-  redis?.disconnect()
-  await server?.stop()
-})
+afterAll(() => lanes?.close())
 
-let numbers = 0
 async function newLane(): Promise<number> {
-  numbers += 1
-  const number = `4917000${numbers + 10_000}`
-  const sender = { account, number, name: '', provider: 'partner-api', baseUrl: 'http://127.0.0.1:9' } as const
-  const more = { sealedToken: 'x', phoneNumberId: '', rate: 80, honoursIdempotency: false, isDefault: false }
-  const lane = await addSender(redis, { ...sender, ...more })
+  const lane = await lanes.addSender(80)
   await queues.setPace(lane, 80)
   return lane
 }
 
-const newId = (lane: number) => ({ lane, ulid: newUlid(Date.now()) })
-
 /** A message that was claimed and proven unsent, with a rest that this began. */
 async function refused(lane: number, rest: Parameters<typeof markNotSent>[3]['rest'], code: string): Promise<void> {
   const [id, attempt] = [newId(lane), newAttemptId()]
-  const about = {
-    to: TO,
-    type: 'audio',
-    text: 'x',
-    class: 'transactional',
-    campaign: undefined,
-    run: undefined,
-  } as const
-  const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
-  await claim(redis, id, attempt, { ...about, validUntil: Date.now() + HOUR }, times)
+  const message = { ...audioMessage, validUntil: Date.now() + HOUR }
+  await claim(redis, id, attempt, message, LONG_TIMES)
   const problem = { code, sentence: 'Too much for +49 170 0000001, token EAAGm0PX4ZCpsBAKZCabcdef1234567890.' }
   await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, ...(rest && { rest }) })
 }
 
 async function queued(lane: number) {
   const id = newId(lane)
-  const content = { type: 'audio', audio: { link: 'https://example.com/a.ogg' } } as const
-  const payload = { v: 1, to: TO, class: 'transactional', until: Date.now() + HOUR, content } as const
-  await queues.add(messageId(lane, id.ulid), payload)
+  await queues.add(messageId(lane, id.ulid), audioJob())
   return { id, to: TO }
 }
 

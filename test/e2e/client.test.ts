@@ -1,10 +1,12 @@
-// Pins: the packed package installs, its types hold for those who use it, and the example service runs with it against
-// `npm start`. Real: npm, the tarball, processes, Redis. Stood in for: the chat product.
-import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+// Pins: the packed client installs, is small, its types hold for those who use it, and the example service runs with it
+// against `npm start`, over HTTP and through Redis. Real: npm, the tarball, processes, Redis. Stood in for: the chat product.
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { type Demo, newDataDir, startLaneway } from '../support/laneway.ts'
-import { installExample } from '../support/packed.ts'
+import { installExample, packClient } from '../support/packed.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 
 let example: Awaited<ReturnType<typeof installExample>>
@@ -26,10 +28,14 @@ afterAll(async () => {
   example?.remove()
 })
 
+const SMALL = { packages: expect.toSatisfy((count) => count <= 21), bytes: expect.toSatisfy((sum) => sum <= 25e6) }
+
+type Way = 'over HTTP' | 'through Redis'
+
 /** Runs the example for these orders. */
-async function serveOrders(orders: readonly string[], env: Record<string, string> = {}) {
+async function serveOrders(way: Way, orders: readonly string[], env: Record<string, string> = {}) {
   const service = startProcess('npm', ['start', '--silent', '--prefix', example.dir, '--', ...orders], {
-    REDIS_URL: demo.redis_url,
+    ...(way === 'over HTTP' ? { LANEWAY_URL: demo.base_url } : { REDIS_URL: demo.redis_url }),
     API_KEY: demo.api_key,
     ...env,
   })
@@ -37,52 +43,70 @@ async function serveOrders(orders: readonly string[], env: Record<string, string
   return { code, stdout: service.stdout(), stderr: service.stderr() }
 }
 
-test('the tarball holds the built package and nothing else', () => {
-  const installed = join(example.dir, 'node_modules/laneway')
+test('the tarball holds the built client and nothing else', () => {
+  const installed = join(example.dir, 'node_modules/laneway-client')
   expect(lstatSync(installed).isSymbolicLink()).toBe(false)
-  expect(readdirSync(installed).sort()).toEqual([
-    'CHANGELOG.md',
-    'LICENSE',
-    'README.md',
-    'dist',
-    'docs',
-    'package.json',
-  ])
-  const dist = readdirSync(join(installed, 'dist'), { recursive: true }).map(String)
-  expect(dist).toContain('client/index.js')
-  expect(dist.filter((file) => file.endsWith('.map') || file === 'built-from')).toEqual([])
-  expect(existsSync(join(installed, 'dist/messages/store/scripts/message-claim.lua'))).toBe(true)
+  expect(readdirSync(installed).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
+  const dist = readdirSync(join(installed, 'dist'))
+  expect(dist).toContain('index.js')
+  expect(dist.filter((file) => !/\.(js|d\.ts)$/.test(file))).toEqual([])
 })
 
-test('the example service sends, follows its orders to delivered, and tells nobody twice', async () => {
-  const first = await serveOrders(['A-1=+447700900301', 'A-2=+44 7700 900302'])
-  expect(first).toMatchObject({ code: 0, stderr: '' })
-  for (const order of ['A-1', 'A-2']) expect(first.stdout).toMatch(new RegExp(`^${order}: delivered$`, 'm'))
+test('what npm installs with the client is at most 21 packages and 25 MB', () => {
+  expect(weigh(example.dir)).toMatchObject(SMALL)
+})
 
-  const again = await serveOrders(['A-1=+447700900301', 'A-3=12', 'A-4=+15550100101'])
+// Needs npm's registry, or npm's cache of it. Without either it is skipped; the test before counts the same packages.
+test('in an empty folder npm installs as little from the registry', async ({ skip }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'laneway-empty-'))
+  try {
+    const tarball = await packClient(folder)
+    writeFileSync(join(folder, 'package.json'), '{}')
+    const npm = startProcess('npm', ['install', tarball, '--prefix', folder, '--prefer-offline', '--no-audit'], {})
+    const { code } = await npm.ended
+    if (/E(NOTCACHED|NOTFOUND|AI_AGAIN|CONNREFUSED|TIMEDOUT)/.test(npm.stderr())) skip('no registry can be reached')
+    expect({ code, stderr: npm.stderr() }).toMatchObject({ code: 0 })
+    expect(weigh(folder)).toMatchObject(SMALL)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test.each<[Way, number]>([
+  ['over HTTP', 1],
+  ['through Redis', 2],
+])('the example sends %s, follows its orders to delivered, and tells nobody twice', async (way, n) => {
+  const [a, b] = [`+4477009003${n}1`, `+44 7700 9003${n}2`]
+  const first = await serveOrders(way, [`A-${n}1=${a}`, `A-${n}2=${b}`])
+  expect(first).toMatchObject({ code: 0, stderr: '' })
+  for (const order of ['1', '2']) expect(first.stdout).toMatch(new RegExp(`^A-${n}${order}: delivered$`, 'm'))
+
+  const again = await serveOrders(way, [`A-${n}1=${a}`, `A-${n}3=12`, `A-${n}4=+15550100101`])
   expect(again.code).toBe(1)
-  expect(again.stdout).toMatch(/^A-1: delivered$/m)
-  expect(again.stderr).toMatch(/^A-3: not sent\. to: expected a full international phone number/m)
-  expect(again.stderr).toMatch(/^A-4: .*code 100/m)
+  expect(again.stdout).toMatch(new RegExp(`^A-${n}1: delivered$`, 'm'))
+  expect(again.stderr).toMatch(new RegExp(`^A-${n}3: not sent\\. to: expected a full international phone number`, 'm'))
+  expect(again.stderr).toMatch(new RegExp(`^A-${n}4: .*code 100`, 'm'))
 
   const ledger = await (await fetch(`${demo.simulator_url}/_ledger`)).text()
-  expect(ledger.split('\n').filter((line) => line.includes('447700900301'))).toHaveLength(1)
+  expect(ledger.split('\n').filter((line) => line.includes(a.slice(1)))).toHaveLength(1)
 })
 
-test('the example service says in one sentence what it lacks', async () => {
-  const key = await serveOrders(['A-5=+447700900305'], { API_KEY: demo.expired_api_key })
-  expect(key).toMatchObject({ code: 1, stderr: 'A-5: not sent. The key has expired.\n' })
-  const redis = await serveOrders(['A-5=+447700900305'], { REDIS_URL: 'redis://127.0.0.1:1' })
+test('the example says in one sentence what it lacks', async () => {
+  for (const way of ['over HTTP', 'through Redis'] as const) {
+    const key = await serveOrders(way, ['A-5=+447700900305'], { API_KEY: demo.expired_api_key })
+    expect(key).toMatchObject({ code: 1, stderr: 'A-5: not sent. The key has expired.\n' })
+  }
+  const redis = await serveOrders('through Redis', ['A-5=+447700900305'], { REDIS_URL: 'redis://127.0.0.1:1' })
   expect(redis).toMatchObject({ code: 1, stderr: 'Redis cannot be reached; check its address.\n' })
 })
 
-test('the example and the page fit the types of the package, and what does not fit is found', async () => {
-  const [, fromPage = ''] = /```ts\n(.*?)```/s.exec(readFileSync('docs/jobs.md', 'utf8')) ?? []
-  expect(fromPage).toContain("from 'laneway/client'")
+test('the example and the README fit the types of the package, and what does not fit is found', async () => {
+  const [, fromPage = ''] = /```ts\n(.*?)```/s.exec(readFileSync('packages/client/README.md', 'utf8')) ?? []
+  expect(fromPage).toContain("from 'laneway-client'")
   writeFileSync(join(example.dir, 'page.js'), fromPage)
   writeFileSync(
     join(example.dir, 'wrong.js'),
-    `import { connectLaneway } from 'laneway/client'
+    `import { connectLaneway } from 'laneway-client'
     const laneway = await connectLaneway({ redisUrl: '', apiKey: '' })
     await laneway.send({ to: 5, type: 'image', image: { link: '' } })
     await laneway.send({ to: '', type: 'image', audio: { link: '' } })
@@ -96,3 +120,12 @@ test('the example and the page fit the types of the package, and what does not f
   const faults = check.stdout().matchAll(/([\w-]+\.(?:js|d\.ts))\((\d+),/g)
   expect([...faults].map(([, file, line]) => `${file} ${line}`)).toEqual([3, 4, 5, 6].map((line) => `wrong.js ${line}`))
 })
+
+/** How many packages are installed in a folder, by npm's own record, and how many bytes their files have. */
+function weigh(folder: string): { packages: number; bytes: number } {
+  const record = z.object({ packages: z.record(z.string(), z.unknown()) })
+  const { packages } = record.parse(JSON.parse(readFileSync(join(folder, 'node_modules/.package-lock.json'), 'utf8')))
+  const files = readdirSync(join(folder, 'node_modules'), { recursive: true, encoding: 'utf8' })
+  const bytes = files.reduce((sum, file) => sum + lstatSync(join(folder, 'node_modules', file)).size, 0)
+  return { packages: Object.keys(packages).length, bytes }
+}

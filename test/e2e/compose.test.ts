@@ -13,7 +13,7 @@ import { nothingLeft, processesNaming, startProcess } from '../support/processes
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
 
 const serviceSchema = z.object({
   command: z.array(z.string()),

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { startProcess } from '../support/processes.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
 
 const run = (...args: string[]) => startProcess(process.execPath, ['scripts/test.mjs', ...args], {})
 

@@ -9,7 +9,7 @@ import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
 
 const GALLERY = 'partners/wp-gallery/manage'
 /** A number of the simulator's table: accepted at once, answered after two seconds. */
@@ -34,7 +34,7 @@ const start = (part: 'producer' | 'worker' | 'simulator', extra: Record<string, 
 
 /** The address that a part says it listens on. */
 async function addressOf(part: ReturnType<typeof start>): Promise<string> {
-  return eventually(async () => /"url":"(http:[^"]+)"/.exec(part.stdout())?.[1], 'it says where it listens')
+  return eventually(async () => /"url":"(http:[^"]+)"/.exec(part.stdout())?.[1], 'it says where it listens', 60_000)
 }
 
 const startSimulator = () =>

@@ -9,7 +9,7 @@ import { nothingLeft, processesNaming, takePort } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
 
 /** Numbers of the simulator's table. */
 const ANSWERS_AFTER_2_S = '+15550100301'
@@ -80,7 +80,7 @@ describe.concurrent('a start after a kill -9', () => {
   for (const mark of ['laneway.pid', 'redis', 'simulator.log', 'demo-keys.private.json', 'gallery']) {
     testInFolder(`works when the first start was killed as soon as ${mark} was there`, async ({ dataDir }) => {
       const killed = launchLaneway(dataDir)
-      await eventually(async () => readdirSync(dataDir).includes(mark), mark)
+      await eventually(async () => readdirSync(dataDir).includes(mark), mark, 150_000)
       killed.kill('SIGKILL')
       await killed.ended
       const { demo } = await startLaneway(dataDir)
@@ -160,7 +160,7 @@ describe.concurrent('a stop', () => {
 
   testInFolder('in the middle of a start leaves no process and no half of a start', async ({ dataDir }) => {
     const started = launchLaneway(dataDir)
-    await eventually(async () => existsSync(join(dataDir, 'redis', 'redis.pid')), 'its Redis')
+    await eventually(async () => existsSync(join(dataDir, 'redis', 'redis.pid')), 'its Redis', 150_000)
     started.kill('SIGINT')
     expect(await started.ended).toEqual({ code: 0, signal: null })
     await nothingLeft(dataDir)

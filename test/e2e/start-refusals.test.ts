@@ -10,7 +10,7 @@ import { startRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
 
 /** Starts it, waits for its end and returns what it wrote to stderr. */
 async function refusal(dataDir: string, env: Record<string, string>): Promise<string> {

@@ -9,7 +9,7 @@ import type { TestProcess } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
 
 const GALLERY = 'partners/wp-gallery/manage'
 const folder = newDataDir()

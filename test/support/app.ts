@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import { pino } from 'pino'
 import type { Log } from '../../src/log.ts'
 import { createLog } from '../../src/log.ts'
+import type { Route } from '../../src/producer/bind.ts'
 import { createListener } from '../../src/producer/listener.ts'
-import type { DirectRoute, Route } from '../../src/producer/route.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 
 /** A log that writes nothing. */
@@ -20,7 +20,7 @@ export function keptLog(): { log: Log; lines: string[] } {
 /** Starts an application with these routes. `close` cuts open connections and waits until none is left. */
 export async function startApp(
   redis: Redis,
-  routes: readonly (Route | DirectRoute)[],
+  routes: readonly Route[],
   log = silentLog,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(createListener({ redis, log, routes })).listen(0, '127.0.0.1')

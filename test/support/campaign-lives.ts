@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeyOf } from '../../src/accounts/secret-key.ts'
@@ -154,7 +155,6 @@ async function createLife(world: World, lane: number, total: number) {
   /** Second sends that no flag announced. Must stay empty. */
   const silentRepeats: number[] = []
   const steer = { redis, queue, retentionMs: config.retentionMs }
-  const memories = createMemories()
 
   async function record(): Promise<Campaign> {
     const campaign = await findCampaign(redis, id)
@@ -162,15 +162,15 @@ async function createLife(world: World, lane: number, total: number) {
     return campaign
   }
 
-  /** One turn of the fan-out after the other, without the waits between them. */
+  /** One turn of the fan-out after the other, with the waits between them. */
   async function feedOn(connection: Redis, stop: AbortSignal): Promise<'again' | 'over'> {
     const { epoch } = await record()
-    const turn = { memories, isWanted: () => false }
-    while (!stop.aborted) {
+    const turn = { memories: createMemories(), isWanted: () => false }
+    for (;;) {
       const end = await fanOut({ redis: connection, config, log: silentLog, queues }, id, epoch, stop, turn)
-      if (end === 'over') return 'over'
+      if (end === 'over' || stop.aborted) return end === 'over' ? end : 'again'
+      await delay(end.nextMs, undefined, { signal: stop }).catch(() => {})
     }
-    return 'again'
   }
 
   /** Plays one job of the lane; false when there is none. */

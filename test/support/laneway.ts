@@ -91,7 +91,7 @@ export async function readyDemo(dataDir: string, started: TestProcess): Promise<
   void started.ended.then(() => {
     over = true
   })
-  await eventually(async () => over || existsSync(demoFile(dataDir)), 'demo.json', 60_000)
+  await eventually(async () => over || existsSync(demoFile(dataDir)), 'demo.json', 150_000)
   if (over) throw new Error(`it ended before it was ready:\n${started.stdout()}\n${started.stderr()}`)
   return demoSchema.parse(JSON.parse(readFileSync(demoFile(dataDir), 'utf8')))
 }

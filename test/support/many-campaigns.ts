@@ -32,19 +32,18 @@ export async function startManyOnPausedLane(service: CampaignService, count: num
   const queue = openCampaignQueue(redis)
   const folder = campaignFolder(config.dataDir, first)
   mkdirSync(dirname(folder), { recursive: true })
-  const adding: Promise<void>[] = []
-  for (let i = 0; i < count; i += 1) {
-    const id = { lane, number: 1_000_000 + i }
-    symlinkSync(folder, campaignFolder(config.dataDir, id))
-    const copy = { ...record, ...running, number: id.number }
-    await redis
-      .multi()
-      .hset(campaignKey(lane, id.number), copy)
-      .hset(awakeCampaignsKey(lane), id.number, 'running')
-      .exec()
-    adding.push(queue.add('fan-out', id, 1))
+  const numbers = Array.from({ length: count }, (_, i) => 1_000_000 + i)
+  for (let from = 0; from < count; from += 200) {
+    const some = numbers.slice(from, from + 200)
+    const writing = redis.pipeline()
+    for (const number of some) {
+      symlinkSync(folder, campaignFolder(config.dataDir, { lane, number }))
+      writing.hset(campaignKey(lane, number), { ...record, ...running, number })
+      writing.hset(awakeCampaignsKey(lane), number, 'running')
+    }
+    await writing.exec()
+    await Promise.all(some.map((number) => queue.add('fan-out', { lane, number }, 1)))
   }
-  await Promise.all(adding)
   await redis.sadd(rootKeys.campaignLanes, lane)
   await queue.close()
 }

@@ -17,11 +17,14 @@ export async function failMessages(
     first = 491_711_000_000,
     retentionMs = 30 * 24 * HOUR_MS,
     code = problem.code,
+    run,
   }: {
     count: number
     first?: number
     retentionMs?: number
     code?: string
+    /** Number of the campaign of ours that they belong to. */
+    run?: number
   },
 ): Promise<{ name: string; lane: number; ulid: string; to: string }[]> {
   const made = Array.from({ length: count }, (_each, i) => {
@@ -39,7 +42,7 @@ export async function failMessages(
         const job = `lw:{l${lane}}:lane-${lane}:${name}`
         // The job as the claim finds it; BullMQ's own part of it is not needed here.
         await deps.redis.hset(job, 'data', JSON.stringify({ v: 1, to, class: 'transactional', content, until }))
-        await claim(deps.redis, id, 'AAAAAA', { ...message, campaign: undefined, run: undefined }, times)
+        await claim(deps.redis, id, 'AAAAAA', { ...message, campaign: undefined, run }, times)
         await recordStatus(deps.redis, id, 'AAAAAA', 'failed', { problem: { ...problem, code } })
         await deps.redis.del(job)
       }),

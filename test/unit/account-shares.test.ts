@@ -27,7 +27,7 @@ test('a hand that comes free is kept for whoever is named, the account that hold
   // It is not for whoever asks first.
   expect(shares.enter(4, 'f')).toBe(false)
   expect(shares.enter(3, 'd')).toBe(true)
-  expect(shares.leave(3)).toEqual(['f'])
+  expect(shares.leave(3)).toEqual(['e'])
   // Nobody came for it in time.
   now = 501
   expect(shares.enter(5, 'g')).toBe(true)

@@ -81,3 +81,13 @@ test('long values are cut, and odd ones cannot break the sentence', () => {
   expect(quoted('a"b\u0000\n')).toBe('"a\\"b\\u0000\\n"')
   expect(quoted(`${'x'.repeat(39)}🙂`)).toBe(`"${'x'.repeat(39)}\\ud83d"…`)
 })
+
+test.each([
+  [{ nmae: 'x' }, 'required; is "nmae" meant for it?'],
+  [{ Name: 'x' }, 'required; is "Name" meant for it?'],
+  [{ title: 'x' }, 'required'],
+  [{}, 'required'],
+])('a field that is missing from %j names what looks like a misspelling of it', (body, message) => {
+  const parsed = z.object({ name: z.string() }).safeParse(body)
+  expect(parsed.success ? [] : faultsOf(parsed.error, body)).toEqual([{ path: 'name', message }])
+})

@@ -94,7 +94,12 @@ export async function openHttp(url: string, apiKey: string, life: Lifetime): Pro
       life.check()
       const left = deadline - performance.now()
       if (left <= 0) return { ok: false, error }
-      const outcome = await exchange(base, apiKey, request, AbortSignal.any([life.signal, AbortSignal.timeout(Math.ceil(left))]))
+      const outcome = await exchange(
+        base,
+        apiKey,
+        request,
+        AbortSignal.any([life.signal, AbortSignal.timeout(Math.ceil(left))]),
+      )
       if ('body' in outcome) {
         const answer = request.answer(outcome.body)
         const check = isAnswer[job]

@@ -14,14 +14,8 @@ import {
 } from '../../redis/keys.ts'
 import { withLock } from '../../redis/lock.ts'
 import { nextId } from '../../redis/sequence.ts'
-import {
-  defaultSender,
-  findSender,
-  type ProviderName,
-  type Sender,
-  senderNamed,
-  senderOfPhoneNumberId,
-} from './senders.ts'
+import type { ProviderName } from '../sender-settings.ts'
+import { defaultSender, findSender, type Sender, senderNamed, senderOfPhoneNumberId } from './senders.ts'
 
 export interface NewSender {
   account: number

@@ -4,15 +4,10 @@ import { recently } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
-
-export const providerNameSchema = z.enum(['partner-api', 'cloud-api'])
-export type ProviderName = z.infer<typeof providerNameSchema>
+import { providerNameSchema } from '../sender-settings.ts'
 
 /** Messages per second of a new sender: the chat product's default for one number. */
 export const DEFAULT_RATE = 80
-/** A message a minute at least; at most what one lane could hold anyway. */
-export const MIN_RATE = 1 / 60
-export const MAX_RATE = 100_000
 
 const flag = z.enum(['0', '1']).transform((value) => value === '1')
 

@@ -1,6 +1,6 @@
 // Counts the rows of an upload while it streams past, so that its answer can say how many came. Only line ends and quotes
 // are looked at: what the rows hold is for the preflight to judge.
-import type { RowFormat } from '../store/files.ts'
+import type { RowFormat } from '../file-formats.ts'
 
 const QUOTE = 0x22
 const LINE_END = 0x0a

@@ -8,12 +8,17 @@ import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
 import { readCounts } from '../store/counts.ts'
 import { type CampaignPage, type ListedCampaign, listCampaigns } from '../store/list.ts'
 import { lateOf } from '../store/preflight-report.ts'
+import type { CampaignDescription } from './campaign-document.ts'
 
 /** A rate that is older than this says nothing of now. */
 const RATE_GOOD_FOR_MS = 10_000
 
 /** Counts are read in one step, so that they add up to `total` in every description. */
-export async function describeCampaign(redis: Redis, campaign: Campaign | ListedCampaign, nowMs: number) {
+export async function describeCampaign(
+  redis: Redis,
+  campaign: Campaign | ListedCampaign,
+  nowMs: number,
+): Promise<CampaignDescription> {
   const [counts, running, sender] = await Promise.all([
     readCounts(redis, campaign),
     runningOn(redis, campaign.lane),
@@ -28,28 +33,25 @@ export async function describeCampaign(redis: Redis, campaign: Campaign | Listed
     id: idOf(campaign),
     name: definition.name ?? null,
     state,
-    /** Why it is paused. */
     reason: campaign.reason === '' ? null : campaign.reason,
     sender: sender?.number ?? null,
     template: {
       name: template.name,
       language: template.language.code,
-      /** As they were given, with where each value comes from; a list of campaigns leaves them out. */
       ...('components' in template && { components: template.components }),
     },
     recipients,
     has_rows: campaign.rows_file !== '',
     created_at: iso(campaign.created_at),
-    scheduled_at: iso(campaign.scheduled_at),
-    started_at: iso(campaign.started_at),
-    ended_at: iso(campaign.ended_at),
+    scheduled_at: isoIfAny(campaign.scheduled_at),
+    started_at: isoIfAny(campaign.started_at),
+    ended_at: isoIfAny(campaign.ended_at),
     valid_until: valid_until ?? null,
     preflight: campaign.preflight && describePreflight(campaign, nowMs),
     progress: {
       total: campaign.total,
       ...shares,
       rate_per_second: measured,
-      /** Throttled by the provider: held to so many per second. */
       held_to: (state === 'running' && campaign.pace) || null,
       seconds_left: hasEnded(state) ? 0 : (left ?? null),
     },
@@ -57,7 +59,11 @@ export async function describeCampaign(redis: Redis, campaign: Campaign | Listed
 }
 
 /** A page of the account's campaigns, the latest first, described a few at a time. */
-export async function describeCampaigns(redis: Redis, account: number, page: CampaignPage) {
+export async function describeCampaigns(
+  redis: Redis,
+  account: number,
+  page: CampaignPage,
+): Promise<CampaignDescription[]> {
   const described: CampaignDescription[] = []
   for await (const campaigns of listCampaigns(redis, account, page)) {
     const nowMs = Date.now()
@@ -65,8 +71,6 @@ export async function describeCampaigns(redis: Redis, account: number, page: Cam
   }
   return described
 }
-
-export type CampaignDescription = Awaited<ReturnType<typeof describeCampaign>>
 
 function describePreflight({ definition, preflight, scheduled_at, started_at }: ListedCampaign, nowMs: number) {
   if (preflight === undefined) return undefined
@@ -78,4 +82,5 @@ function describePreflight({ definition, preflight, scheduled_at, started_at }: 
   return { checked_at: iso(checked_at), ...found, would_expire, seconds, estimated_end: iso(begins + seconds * 1_000) }
 }
 
-const iso = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())
+const iso = (ms: number): string => new Date(ms).toISOString()
+const isoIfAny = (ms: number | undefined): string | null => (ms === undefined ? null : iso(ms))

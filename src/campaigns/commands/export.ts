@@ -6,15 +6,13 @@ import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import { readMessages } from '../../messages/store/records.ts'
 import type { Redis } from '../../redis/connect.ts'
+import type { ExportFormat } from '../file-formats.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
 import { hasEnded } from '../states.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
 import { campaignFolder } from '../store/files.ts'
 import { type Mark, readMarks } from '../store/marks.ts'
 import { openSnapshot } from '../store/snapshot.ts'
-
-export const EXPORT_FORMATS = ['csv', 'ndjson'] as const
-export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 /** Read at a time: some 3 ms of Redis. */
 const AT_ONCE = 500

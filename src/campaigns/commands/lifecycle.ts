@@ -12,6 +12,7 @@ import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { offerOf, type ResumeClass, STATES_OF_CLASS } from '../definition.ts'
 import { WIDEST_WINDOW } from '../pace.ts'
+import { sharesOf } from '../progress.ts'
 import { CAMPAIGN_MOVES, type CampaignMove } from '../states.ts'
 import {
   type Campaign,
@@ -143,8 +144,8 @@ async function requireSomebody(redis: Redis, campaign: Campaign, resumeFor: Resu
       `A class can be resumed of a campaign that is paused, done or cancelled; this one is ${campaign.state}.`,
     )
   }
-  const counts = await readCounts(redis, campaign)
-  if (STATES_OF_CLASS[resumeFor].some((state) => (counts[state] ?? 0) > 0)) return
+  const shares = sharesOf(await readCounts(redis, campaign), campaign.total, campaign.state)
+  if (STATES_OF_CLASS[resumeFor].some((state) => shares[state] > 0)) return
   const sentence = `No recipient of this campaign is ${resumeFor.replace('_', ' ')}, so that there is nobody to send to.`
   throw new Refusal('conflict', 'nobody_in_class', sentence)
 }

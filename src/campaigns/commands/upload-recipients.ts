@@ -2,9 +2,10 @@
 // that the workers remove after a day. Of two uploads at once the one that is whole first wins, and the other is told so.
 import { Refusal } from '../../accept/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
+import type { RowFormat } from '../file-formats.ts'
 import { CAMPAIGN_MOVES } from '../states.ts'
 import { type Campaign, moveCampaign } from '../store/campaigns.ts'
-import { campaignFolder, type RowFormat, receiveRows, removeFiles } from '../store/files.ts'
+import { campaignFolder, receiveRows, removeFiles } from '../store/files.ts'
 
 /**
  * Throws a TooLargeError, or a Refusal: `no_rows_expected`; `wrong_state` when the campaign takes no rows (any more);

@@ -15,7 +15,7 @@ import { BrokenRecordError } from '../../redis/corrupt-record.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { repeatedly } from '../../repeatedly.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { offerOf } from '../definition.ts'
+import { maySendAgain, offerOf } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { sharesOf, unsettled } from '../progress.ts'
 import { beatCampaign, type Campaign, findCampaign, idOf, moveCampaign, NOW } from '../store/campaigns.ts'
@@ -192,7 +192,7 @@ function mouldOf(campaign: Campaign, validityMs: number): Mould {
     language: wanted.language.code,
     compiled: result.compiled,
     until: valid_until === undefined ? (campaign.resumed_at ?? 0) + validityMs : Date.parse(valid_until),
-    again: 'class' in recipients && recipients.class !== 'failed',
+    again: maySendAgain(recipients),
   }
 }
 

@@ -2,6 +2,7 @@
 // fan-out has died, gives those a job back that lost it. Every worker watches; each step is harmless when taken twice.
 
 import { Refusal } from '../../accept/refusal.ts'
+import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'
 import { BrokenRecordError } from '../../redis/corrupt-record.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
@@ -86,7 +87,10 @@ async function lookAfterRunning(
     memory.beat = beat
     return
   }
-  if (await deps.queue.isWaiting('fan-out', id, epoch)) return lookAgainIn(memory, IN_LINE_MS)
+  const waits = await deps.queue.waitsWhere('fan-out', id, epoch)
+  // Overdue by the clock of Redis: the clock of whoever put it there was ahead.
+  if (waits === 'for_its_time') await deps.queue.wake('fan-out', campaignJobId('fan-out', id, epoch))
+  if (waits !== undefined) return lookAgainIn(memory, IN_LINE_MS)
   const found = await takeOver(deps.redis, id, SILENT_MS, beat)
   if (found.kind !== 'taken') return
   deps.log.warn({ campaign: idOf(id), epoch: found.epoch }, 'campaign.taken_over')

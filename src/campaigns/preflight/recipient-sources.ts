@@ -6,13 +6,13 @@ import { findTag } from '../../contacts/store/tags.ts'
 import type { Fault } from '../../messages/fault.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { parsePhone } from '../../messages/phone.ts'
-import { readStates } from '../../messages/store/states.ts'
+import { readShownStates } from '../../messages/store/states.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { parseCampaignId } from '../campaign-id.ts'
 import { type Definition, STATES_OF_CLASS } from '../definition.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
 import type { ValueSource } from '../parameters.ts'
-import { type Campaign, findCampaign, idOf } from '../store/campaigns.ts'
+import { type Campaign, findCampaign, idOf, isKept } from '../store/campaigns.ts'
 import { campaignFolder } from '../store/files.ts'
 import { readMarks } from '../store/marks.ts'
 import { type Row, RowsError, readRows } from '../store/rows.ts'
@@ -152,18 +152,22 @@ async function* earlier(
 ): AsyncGenerator<Candidate> {
   const id = parseCampaignId(recipients.campaign)
   const before = id && (await findCampaign(redis, id))
-  if (!before) throw new SourceProblem('recipients', `the campaign ${recipients.campaign} is not kept any more`)
+  const notKept = new SourceProblem('recipients', `the campaign ${recipients.campaign} is not kept any more`)
+  if (!before) throw notKept
+  const untold = stateWithoutMessage(before)
   const snapshot = await openSnapshot(campaignFolder(dataDir, before), before.snapshot)
   const wanted: readonly State[] = STATES_OF_CLASS[recipients.class]
   try {
     for (let index = 0; index < before.total; ) {
       const people = await snapshot.read(index, EARLIER_AT_ONCE)
       const ulids = people.map(({ to }, i) => campaignMessageUlid(idOf(before), before.started_at ?? 0, index + i, to))
-      const states = await readStates(redis, before.lane, ulids)
+      const states = await readShownStates(redis, before.lane, ulids)
       // What became of those whose record has expired, the campaign knows.
       const marks = await readMarks(redis, before, index, people.length)
+      // Its states go with it. Read after that, they would tell of nobody that anything was sent to them.
+      if (untold !== undefined && !(await isKept(redis, before))) throw notKept
       for (const [i, { to, values }] of people.entries()) {
-        const state = states[i] ?? marks[i]
+        const state = states[i] ?? marks[i] ?? untold
         if (state !== undefined && state !== 'not_kept' && wanted.includes(state)) {
           yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
         }
@@ -173,4 +177,12 @@ async function* earlier(
   } finally {
     await snapshot.close()
   }
+}
+
+/**
+ * What a recipient is of whom the campaign knows nothing: of a cancelled one, never claimed, so that nothing was sent and
+ * nothing ever will be. One that was begun by a version that kept no states may have sent to anybody.
+ */
+function stateWithoutMessage({ state, started_at, keeps_marks }: Campaign): State | undefined {
+  return state === 'cancelled' && (keeps_marks || started_at === undefined) ? 'cancelled' : undefined
 }

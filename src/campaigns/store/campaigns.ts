@@ -116,6 +116,10 @@ export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campai
   return isThere(raw) ? readRecord(campaignSchema, `campaign ${idOf(id)}`, raw) : undefined
 }
 
+/** Whether there is still a record of the campaign. What else is kept of it goes at the same moment. */
+export const isKept = async (redis: Redis, { lane, number }: CampaignId): Promise<boolean> =>
+  (await redis.exists(campaignKey(lane, number))) === 1
+
 /** The account's campaign by its id; undefined as well for one of another account. */
 export async function findOwnCampaign(redis: Redis, account: number, name: string): Promise<Campaign | undefined> {
   const id = parseCampaignId(name)

@@ -3,6 +3,7 @@
 import type { SendPayload } from '../../jobs/send.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { BrokenRecordError } from '../../redis/corrupt-record.ts'
 import { offerOf } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { type Campaign, findCampaign } from './campaigns.ts'
@@ -18,10 +19,18 @@ export function createCampaignContent(redis: Redis, lane: number) {
   }
 
   return {
-    /** Whether messages of the campaign can still be sent: a cancelled one sends none, nor one that is not kept any more. */
-    async isOver(run: number): Promise<boolean> {
-      const campaign = await campaignOf(run)
-      return campaign === undefined || campaign.state === 'cancelled'
+    /**
+     * Why no message of the campaign can be sent; undefined when they can. `campaign_over`: it is cancelled, or not kept
+     * any more. `unreadable`: its record is not what Laneway wrote, which a person must mend.
+     */
+    async obstacle(run: number): Promise<'campaign_over' | 'unreadable' | undefined> {
+      try {
+        const campaign = await campaignOf(run)
+        return campaign === undefined || campaign.state === 'cancelled' ? 'campaign_over' : undefined
+      } catch (error) {
+        if (error instanceof BrokenRecordError) return 'unreadable'
+        throw error
+      }
     },
 
     /** The payload of a message, or undefined when the record does not hold what was filled in. */

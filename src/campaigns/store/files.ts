@@ -6,9 +6,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CampaignId, campaignId, parseCampaignId } from '../campaign-id.ts'
-
-export const ROW_FORMATS = ['csv', 'ndjson'] as const
-export type RowFormat = (typeof ROW_FORMATS)[number]
+import type { RowFormat } from '../file-formats.ts'
 
 /** An upload that is larger than it may be. */
 export class TooLargeError extends Error {

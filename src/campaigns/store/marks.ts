@@ -6,6 +6,7 @@ import { STATES, type State } from '../../messages/lifecycle.ts'
 import { defineMessageScript } from '../../messages/store/message-script.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignMarksKey, messageKey } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { countsOf } from './counts.ts'
 
@@ -63,22 +64,24 @@ export async function* unsettledPlaces(redis: Redis, id: CampaignId, total: numb
 }
 
 const adoptScript = defineMessageScript(import.meta.url, 'campaign-adopt')
+const adoptedScript = defineScript(import.meta.url, 'campaign-adopted')
 
 /**
  * Marks recipients of a campaign that began before campaigns kept marks, from their records. `isOld`: the records of
- * those that were fed may have expired, so whoever has none is marked `not_kept` and gets nothing more.
+ * those that were fed may have expired, so whoever has none is marked `not_kept` and gets nothing more. Does nothing in
+ * another epoch than the campaign's.
  */
 export async function adoptMarks(
   redis: Redis,
-  { lane, number }: CampaignId,
+  { lane, number, epoch }: CampaignId & { epoch: number },
   from: number,
   ulids: readonly string[],
   isOld: boolean,
 ): Promise<void> {
   await adoptScript(
     redis,
-    { marks: campaignMarksKey(lane, number) },
-    { records: messageKey(lane, ''), from, ...(isOld && { notKept: NOT_KEPT }), ulids },
+    { marks: campaignMarksKey(lane, number), campaign: campaignKey(lane, number) },
+    { records: messageKey(lane, ''), from, ...(isOld && { notKept: NOT_KEPT }), epoch, ulids },
   )
 }
 
@@ -89,9 +92,13 @@ const adopted = z.tuple([
 
 /**
  * The end of adopting: those that were marked `not_kept` and had never been claimed are counted as unknown, so that the
- * figures add up, and the campaign says that it keeps marks.
+ * figures add up, and the campaign says that it keeps marks. Does nothing when that was done before, or in another epoch.
  */
-export async function endAdopting(redis: Redis, { lane, number }: CampaignId, total: number): Promise<void> {
+export async function endAdopting(
+  redis: Redis,
+  { lane, number, epoch }: CampaignId & { epoch: number },
+  total: number,
+): Promise<void> {
   const [counts, marks] = [campaignCountsKey(lane, number), campaignMarksKey(lane, number)]
   const [[, hash], [, bytes]] = adopted.parse(await redis.multi().hgetall(counts).getBuffer(marks).exec())
   const claimed = Object.values(countsOf(hash)).reduce((sum, count) => sum + count, 0)
@@ -99,7 +106,6 @@ export async function endAdopting(redis: Redis, { lane, number }: CampaignId, to
   for (let place = 0; bytes !== null && place < total; place += 1) {
     if (markAt(bytes, place) !== undefined) uncounted += 1
   }
-  const end = redis.multi().hset(campaignKey(lane, number), 'keeps_marks', '1')
-  if (uncounted > 0) end.hincrby(counts, 'n', uncounted)
-  await end.exec()
+  // What is claimed between the look and this step is marked and counted at once, so that the difference stays the same.
+  await adoptedScript(redis, { campaign: campaignKey(lane, number), counts }, { epoch, uncounted })
 }

@@ -12,9 +12,6 @@ import { sharedQueuePrefix } from '../../redis/keys.ts'
 import { inTime, openQueue } from '../../redis/open-queue.ts'
 import type { CampaignId } from '../campaign-id.ts'
 
-/** States of BullMQ in which a job is still to be taken up. */
-const WAITING: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed'])
-
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 
 export function openCampaignQueue(redis: Redis) {
@@ -30,9 +27,11 @@ export function openCampaignQueue(redis: Redis) {
       await inTime(redis, () => queues[job].add(job, { v: 1, lane, number, epoch }, { jobId }))
     },
 
-    /** Whether the job is there and nobody has taken it up. */
-    async isWaiting(job: CampaignJob, id: CampaignId, epoch: number): Promise<boolean> {
-      return WAITING.has(await inTime(redis, () => queues[job].getJobState(campaignJobId(job, id, epoch))))
+    /** Where the job waits to be taken up: in line, or for its time; undefined when it is in hand or gone. */
+    async waitsWhere(job: CampaignJob, id: CampaignId, epoch: number): Promise<'in_line' | 'for_its_time' | undefined> {
+      const state = await inTime(redis, () => queues[job].getJobState(campaignJobId(job, id, epoch)))
+      if (state === 'delayed') return 'for_its_time'
+      return state === 'waiting' || state === 'prioritized' ? 'in_line' : undefined
     },
 
     /** Has a job that waits for its time taken up now. Does nothing to one that does not wait, or is gone. */

@@ -36,7 +36,7 @@ export async function steering<T>({ redis, config }: Desk, work: (deps: SteerDep
 }
 
 /** The campaign as it is now. */
-export async function shown(redis: Redis, id: CampaignId): Promise<Answer> {
+export async function shown(redis: Redis, id: CampaignId): Promise<Answer & { json: object }> {
   const json = await describeCampaign(redis, await existing(redis, id), Date.now())
   return { json, text: campaignFacts(json) }
 }

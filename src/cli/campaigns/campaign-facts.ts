@@ -1,5 +1,5 @@
 // A campaign as lines for a terminal.
-import type { CampaignDescription } from '../../campaigns/commands/describe.ts'
+import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { counted } from '../../messages/fault.ts'
 import { STATES } from '../../messages/lifecycle.ts'
 import { facts } from '../table.ts'

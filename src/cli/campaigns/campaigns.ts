@@ -8,7 +8,7 @@ import { CAMPAIGN_STATES } from '../../campaigns/states.ts'
 import { existingAccount } from '../accounts.ts'
 import { CliFailure, fileFailure } from '../failure.ts'
 import { table } from '../table.ts'
-import { accountId, oneOf } from '../typed.ts'
+import { accountId, someOf } from '../typed.ts'
 import { type Noun, verb } from '../verb.ts'
 import { campaignArgument, shown, steering } from './campaign-desk.ts'
 import { fileVerbs } from './files.ts'
@@ -41,12 +41,11 @@ export const campaigns: Noun = {
       example: '--account 1',
       options: {
         '!--account <id>': 'account that owns them',
-        '--state <state>': `only those in this state: ${CAMPAIGN_STATES.join(', ')}`,
+        '--state <list>': `only those in one of these states, separated by commas: ${CAMPAIGN_STATES.join(', ')}`,
       },
-      values: z.strictObject({ account: accountId, state: oneOf(CAMPAIGN_STATES).optional() }),
-      run: async ({ account, state }, { redis }) => {
+      values: z.strictObject({ account: accountId, state: someOf(CAMPAIGN_STATES).optional() }),
+      run: async ({ account, state: states }, { redis }) => {
         await existingAccount(redis, account)
-        const states = state && [state]
         const json = await describeCampaigns(redis, account, { offset: 0, limit: LISTED, states })
         const rows = json.map(({ id, name, state, sender, template, progress }) => [
           ...[id, name ?? '', state, sender ?? '', template.name],
@@ -57,7 +56,7 @@ export const campaigns: Noun = {
           json,
           text:
             json.length === 0
-              ? `There is no campaign ${state === undefined ? 'yet' : `that is ${state}`}.`
+              ? `There is no campaign ${states === undefined ? 'yet' : `that is ${states.join(' or ')}`}.`
               : table(headings, rows),
         }
       },

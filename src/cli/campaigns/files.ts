@@ -5,10 +5,14 @@ import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import { type ExportFormat, exportCampaign } from '../../campaigns/commands/export.ts'
+import { countingRows } from '../../campaigns/commands/count-rows.ts'
+import { exportCampaign } from '../../campaigns/commands/export.ts'
 import { takeRows } from '../../campaigns/commands/upload-recipients.ts'
-import { campaignFolder, type RowFormat } from '../../campaigns/store/files.ts'
+import type { ExportFormat, RowFormat } from '../../campaigns/file-formats.ts'
+import { idOf } from '../../campaigns/store/campaigns.ts'
+import { campaignFolder } from '../../campaigns/store/files.ts'
 import { refusedFile } from '../../campaigns/store/snapshot.ts'
+import { counted } from '../../messages/fault.ts'
 import { CliFailure, fileFailure } from '../failure.ts'
 import { typed } from '../typed.ts'
 import { type Verb, verb } from '../verb.ts'
@@ -32,11 +36,16 @@ export const fileVerbs: readonly Verb[] = [
       const { size } = await stat(file).catch((error: unknown) => {
         throw fileFailure(file, error)
       })
+      const { bytes, rows } = countingRows(formatOf(file), createReadStream(file))
       await steering(desk, async () => {
         const deps = { redis, dataDir: config.dataDir, retentionMs: config.retentionMs }
-        await takeRows(deps, await existing(redis, id), formatOf(file), createReadStream(file), size)
+        await takeRows(deps, await existing(redis, id), formatOf(file), bytes, size)
       })
-      return shown(redis, id)
+      const campaign = await shown(redis, id)
+      return {
+        json: { ...campaign.json, rows: rows() },
+        text: `Uploaded ${counted(rows(), 'row')} to ${idOf(id)}. Next: \`campaigns preflight ${idOf(id)}\`.`,
+      }
     },
   }),
   verb({

@@ -2,7 +2,8 @@
 import type { Writable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
-import { type CampaignDescription, describeCampaign } from '../../campaigns/commands/describe.ts'
+import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
+import { describeCampaign } from '../../campaigns/commands/describe.ts'
 import { verb } from '../verb.ts'
 import { campaignArgument, existing, shown } from './campaign-desk.ts'
 import { spoken } from './campaign-facts.ts'
@@ -57,7 +58,7 @@ function lineTeller(stream: Writable): (now: CampaignDescription) => void {
     if (state === last.state && at - last.at < LINE_EVERY_MS) return
     last = { state, at }
     const { total, queued } = progress
-    stream.write(`${state}: ${total - queued} of ${total} taken up, ${badly(progress)} ended badly\n`)
+    stream.write(`${state}: ${total - queued} of ${total} processed, ${badly(progress)} failed\n`)
   }
 }
 

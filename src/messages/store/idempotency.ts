@@ -1,5 +1,6 @@
 // Idempotency keys: which message a client's key stands for, and which body it came with.
 import { createHash } from 'node:crypto'
+import { configure } from 'safe-stable-stringify'
 import type { Redis } from '../../redis/connect.ts'
 import { idempotencyKey } from '../../redis/keys.ts'
 import { holdsMoreThan } from '../bounded-value.ts'
@@ -69,11 +70,6 @@ export async function recallKey(
   return { id, digest }
 }
 
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-    return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(',')}}`
-  }
-  return JSON.stringify(value) ?? 'null'
-}
+/** JSON with the members of every object in one order. Not cut off at any depth: what differs must not look the same. */
+const stringify = configure({ deterministic: true, circularValue: Error })
+const canonical = (value: unknown): string => stringify(value) ?? 'null'

@@ -15,7 +15,8 @@ export type TemplateMessage = Address & {
 
 const senderSchema = filledTextUpTo(LIMITS.sender)
 
-const templateEnvelopeSchema = envelopeSchema.extend({
+/** Everything of a template message but its content. */
+export const templateEnvelopeSchema = envelopeSchema.extend({
   sender: senderSchema,
   campaign_id: textUpTo(LIMITS.campaignId).optional(),
 })

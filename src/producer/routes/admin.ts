@@ -1,80 +1,99 @@
 // Running the service: lanes. An admin key sees and moves what belongs to its account.
-//
-//   GET  /admin/lanes                  how every lane stands
-//   POST /admin/lanes/{lane}/pause     { reason? }: nothing more leaves it but what is in flight
-//   POST /admin/lanes/{lane}/resume    ends its pause and its cooldown
-//   POST /admin/lanes/{lane}/rate      { rate }: messages per second
 import { z } from 'zod'
-import { MAX_RATE, MIN_RATE } from '../../accounts/store/senders.ts'
-import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../../lanes/control.ts'
-import type { LaneQueues } from '../../lanes/queues.ts'
-import { textUpTo } from '../../messages/bounded-text.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { notFound } from '../errors.ts'
-import { fieldsOf, textIdField } from '../fields.ts'
-import type { Access, Call, Route } from '../route.ts'
+import { MAX_RATE, MIN_RATE } from '../../accounts/sender-settings.ts'
+import { laneStatusSchema } from '../../lanes/lane-status.ts'
+import { noFields, pauseFields, textIdField } from '../fields.ts'
+import { route } from '../route.ts'
+import { done, doneWith } from './answers.ts'
 
-interface AdminDeps {
-  redis: Redis
-  queues: LaneQueues
-}
+const access = { in: 'bearer', permission: 'admin' } as const
+const params = z.object({ lane: textIdField })
+const errors = { 404: ['not_found'] } as const
 
-const access: Access = { in: 'bearer', permission: 'admin' }
-const lanePath = z.object({ lane: textIdField })
-const pauseBody = z.strictObject({ reason: textUpTo(200).default('by hand') })
-const noFields = z.strictObject({})
-const rateBody = z.strictObject({ rate: z.number().min(MIN_RATE).max(MAX_RATE) })
-
-export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
-  const onLane = (
-    verb: string,
-    act: (lane: number, call: Call) => Promise<string>,
-    body: Route['body'] = { as: 'json' },
-  ): Route => ({
-    method: 'post',
-    path: `/admin/lanes/:lane/${verb}`,
+export const admin = {
+  lanes: route({
+    method: 'get',
+    path: '/admin/lanes',
+    summary: 'Tells how every lane stands.',
     access,
-    body,
-    handle: async (call) => ({ body: { status: true, message: await act(await ownLane(redis, call), call) } }),
-  })
-  return [
-    {
-      method: 'get',
-      path: '/admin/lanes',
-      access,
-      body: { as: 'ignored' },
-      handle: async (call) => ({
-        body: { status: true, message: 'lanes', data: await listLanes(redis, queues, call.caller.account) },
-      }),
-    },
-    onLane(
-      'pause',
-      async (lane, call) => {
-        await pauseLane(redis, queues, lane, fieldsOf(pauseBody, call.body).reason)
-        return 'paused'
+    body: { as: 'ignored' },
+    answers: { 200: doneWith(z.array(laneStatusSchema)) },
+    examples: [
+      {
+        status: 200,
+        answer: {
+          status: true,
+          message: 'lanes',
+          data: [
+            {
+              lane: 1,
+              account: 1,
+              number: '447700900001',
+              name: 'shop',
+              provider: 'partner-api',
+              rate: 80,
+              paused: false,
+              paused_for: '',
+              cooldown_until: null,
+              cooldown_code: '',
+              cooldown_for: '',
+              waiting: 0,
+              oldest_waiting_at: null,
+              delayed: 0,
+              active: 0,
+              reopened: 0,
+              set_aside: 0,
+            },
+          ],
+        },
       },
-      { as: 'json', mayBeAbsent: true },
-    ),
-    onLane(
-      'resume',
-      async (lane, call) => {
-        fieldsOf(noFields, call.body)
-        await resumeLane(redis, queues, lane)
-        return 'resumed'
+    ],
+  }),
+  pause: route({
+    method: 'post',
+    path: '/admin/lanes/:lane/pause',
+    summary: 'Lets nothing more leave the lane but what is in flight.',
+    access,
+    params,
+    body: { as: 'json', schema: pauseFields, mayBeAbsent: true },
+    answers: { 200: done },
+    errors,
+    examples: [
+      {
+        params: { lane: '1' },
+        body: { reason: 'the shop is closed' },
+        status: 200,
+        answer: { status: true, message: 'paused' },
       },
-      { as: 'json', mayBeAbsent: true },
-    ),
-    onLane('rate', async (lane, call) => {
-      const { rate } = fieldsOf(rateBody, call.body)
-      await setLaneRate(redis, queues, lane, rate)
-      return `${rate} messages per second`
-    }),
-  ]
-}
-
-/** The lane of the path, when it is the caller's. */
-async function ownLane(redis: Redis, call: Call): Promise<number> {
-  const { lane } = fieldsOf(lanePath, call.params)
-  if (!(await laneOf(redis, lane, call.caller.account))) throw notFound('The lane')
-  return lane
+    ],
+  }),
+  resume: route({
+    method: 'post',
+    path: '/admin/lanes/:lane/resume',
+    summary: 'Ends the pause and the cooldown of the lane.',
+    access,
+    params,
+    body: { as: 'json', schema: noFields, mayBeAbsent: true },
+    answers: { 200: done },
+    errors,
+    examples: [{ params: { lane: '1' }, body: {}, status: 200, answer: { status: true, message: 'resumed' } }],
+  }),
+  rate: route({
+    method: 'post',
+    path: '/admin/lanes/:lane/rate',
+    summary: 'Sets how many messages a second leave the lane, in force for every worker at once.',
+    access,
+    params,
+    body: { as: 'json', schema: z.strictObject({ rate: z.number().min(MIN_RATE).max(MAX_RATE) }) },
+    answers: { 200: done },
+    errors,
+    examples: [
+      {
+        params: { lane: '1' },
+        body: { rate: 40 },
+        status: 200,
+        answer: { status: true, message: '40 messages per second' },
+      },
+    ],
+  }),
 }

@@ -1,52 +1,25 @@
 // Campaigns: many people, one template. What creates one takes the header Idempotency-Key.
-//
-//   POST /campaigns                     create a draft              GET /campaigns            list, the latest first, ?state=
-//   GET  /campaigns/{id}                show, with progress
-//   POST /campaigns/{id}/rows           upload recipients (campaign-files.ts)
-//   POST /campaigns/{id}/preflight      count, check and freeze the recipients, in the background
-//   POST /campaigns/{id}/schedule       { at }
-//   POST /campaigns/{id}/start
-//   POST /campaigns/{id}/pause          { reason? }
-//   POST /campaigns/{id}/resume         { class? }: go on; with a class, a new run for those recipients only
-//   POST /campaigns/{id}/cancel
-//   GET  /campaigns/{id}/export, /refused                           (campaign-files.ts)
 import { z } from 'zod'
-import type { CampaignId } from '../../campaigns/campaign-id.ts'
-import { defineCampaign } from '../../campaigns/commands/create.ts'
-import { describeCampaign, describeCampaigns } from '../../campaigns/commands/describe.ts'
-import {
-  cancelCampaign,
-  checkCampaign,
-  pauseCampaign,
-  resumeCampaign,
-  resumeClass,
-  type SteerDeps,
-  scheduleCampaign,
-  startCampaign,
-} from '../../campaigns/commands/lifecycle.ts'
-import { RESUME_CLASSES } from '../../campaigns/definition.ts'
+import { campaignDocumentSchema } from '../../campaigns/commands/campaign-document.ts'
+import { definitionSchema, RESUME_CLASSES } from '../../campaigns/definition.ts'
+import { EXPORT_FORMATS } from '../../campaigns/file-formats.ts'
 import { CAMPAIGN_STATES } from '../../campaigns/states.ts'
-import { type Campaign, findCampaign, findOwnCampaign } from '../../campaigns/store/campaigns.ts'
-import type { CampaignQueue } from '../../campaigns/store/queue.ts'
-import type { Config } from '../../config.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
 import { notOneOf } from '../../messages/fault.ts'
 import { instantSchema } from '../../messages/instant.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { notFound } from '../errors.ts'
-import { fieldsOf, offsetPageFields } from '../fields.ts'
-import type { Access, Answer, Call, Route } from '../route.ts'
+import { idempotencyHeaders, noFields, offsetPageFields, pauseFields } from '../fields.ts'
+import { route } from '../route.ts'
+import { doneWith } from './answers.ts'
+import { exampleCampaign } from './example-campaign.ts'
 
-export interface CampaignDeps {
-  redis: Redis
-  config: Pick<Config, 'dataDir' | 'retentionMs'>
-  campaigns: CampaignQueue
-}
+const mayChange = { in: 'bearer', permission: 'messages:send' } as const
+const mayLook = { in: 'bearer', permission: 'messages:read' } as const
 
-export const mayChange: Access = { in: 'bearer', permission: 'messages:send' }
-export const mayLook: Access = { in: 'bearer', permission: 'messages:read' }
+/** Some ten million rows; they go to disk as they come. */
+export const ROWS_MAX_BYTES = 1024 ** 3
 
 const scheduleBody = z.strictObject({ at: instantSchema.refine((at) => at > Date.now(), 'must be in the future') })
+const resumeBody = z.strictObject({ class: z.enum(RESUME_CLASSES).optional() })
 const listQuery = z.strictObject({
   ...offsetPageFields,
   /** One or several, separated by commas. */
@@ -60,94 +33,181 @@ const listQuery = z.strictObject({
     )
     .optional(),
 })
-const noFields = z.strictObject({})
-const pauseBody = z.strictObject({ reason: textUpTo(200).default('by hand') })
-const resumeBody = z.strictObject({ class: z.enum(RESUME_CLASSES).optional() })
 
-export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Route[] {
-  const steer: SteerDeps = { redis, queue: campaigns, retentionMs: config.retentionMs }
+const params = z.object({ id: z.string() })
+const answers = { 200: doneWith(campaignDocumentSchema) }
+const isHere = { 404: ['not_found'] } as const
+const fitsState = { ...isHere, 422: ['wrong_state'] } as const
 
-  async function shown(id: CampaignId): Promise<object> {
-    const campaign = await findCampaign(redis, id)
-    if (!campaign) throw notFound('The campaign')
-    return describeCampaign(redis, campaign, Date.now())
-  }
+const id = exampleCampaign.id
+const shown = (message: string, state: string) => ({
+  status: 200,
+  answer: { status: true, message, data: { ...exampleCampaign, state } },
+})
 
-  /** A move: does it and answers with the campaign as it is then. */
-  const move = <S extends z.ZodType>(
-    verb: string,
-    message: string,
-    schema: S,
-    act: (campaign: Campaign, fields: z.output<S>) => Promise<void>,
-  ): Route => ({
+export const campaigns = {
+  create: route({
     method: 'post',
-    path: `/campaigns/:id/${verb}`,
+    path: '/campaigns',
+    summary: 'Creates a draft.',
     access: mayChange,
-    body: { as: 'json', mayBeAbsent: true },
-    handle: async (call) => {
-      const fields = fieldsOf(schema, call.body)
-      const campaign = await ownCampaign(redis, call)
-      await act(campaign, fields)
-      return { body: { status: true, message, data: await shown(campaign) } }
-    },
-  })
-
-  async function list(call: Call): Promise<Answer> {
-    const { offset, limit, state: states } = fieldsOf(listQuery, call.query)
-    const data = await describeCampaigns(redis, call.caller.account, { offset, limit, states })
-    return { body: { status: true, message: 'campaigns', data } }
-  }
-
-  return [
-    {
-      method: 'post',
-      path: '/campaigns',
-      access: mayChange,
-      body: { as: 'json' },
-      handle: async ({ caller, body, header }) => {
-        const request = { account: caller.account, body, idempotencyKey: header('idempotency-key') }
-        const id = await defineCampaign(steer, request)
-        return { status: 201, body: { status: true, message: 'created', data: await shown(id) } }
+    headers: idempotencyHeaders,
+    body: { as: 'json', schema: definitionSchema, readBy: 'handler' },
+    answers: { 201: doneWith(campaignDocumentSchema) },
+    errors: { 400: ['unknown_sender'], 422: ['idempotency_key_reused'] },
+    examples: [
+      {
+        body: {
+          name: 'Spring sale',
+          sender: '447700900002',
+          template: {
+            ...exampleCampaign.template,
+            language: { code: exampleCampaign.template.language },
+          },
+          recipients: { tags: [1, 2] },
+        },
+        status: 201,
+        answer: { status: true, message: 'created', data: { ...exampleCampaign, state: 'draft' } },
       },
-    },
-    { method: 'get', path: '/campaigns', access: mayLook, body: { as: 'ignored' }, handle: list },
-    {
-      method: 'get',
-      path: '/campaigns/:id',
-      access: mayLook,
-      body: { as: 'ignored' },
-      handle: async (call) => {
-        const campaign = await ownCampaign(redis, call)
-        return {
-          body: { status: true, message: 'campaign', data: await describeCampaign(redis, campaign, Date.now()) },
-        }
+    ],
+  }),
+  list: route({
+    method: 'get',
+    path: '/campaigns',
+    summary: 'Lists the account’s campaigns, the latest first.',
+    access: mayLook,
+    query: listQuery,
+    body: { as: 'ignored' },
+    answers: { 200: doneWith(z.array(campaignDocumentSchema)) },
+    examples: [
+      {
+        query: { state: 'running,paused' },
+        status: 200,
+        answer: { status: true, message: 'campaigns', data: [exampleCampaign] },
       },
+    ],
+  }),
+  show: route({
+    method: 'get',
+    path: '/campaigns/:id',
+    summary: 'Shows a campaign with its progress.',
+    access: mayLook,
+    params,
+    body: { as: 'ignored' },
+    answers,
+    errors: isHere,
+    examples: [{ params: { id }, ...shown('campaign', 'running') }],
+  }),
+  preflight: route({
+    method: 'post',
+    path: '/campaigns/:id/preflight',
+    summary: 'Counts, checks and freezes the recipients, in the background.',
+    access: mayChange,
+    params,
+    body: { as: 'json', schema: noFields, mayBeAbsent: true },
+    answers,
+    errors: { ...fitsState, 400: ['no_rows'] },
+    examples: [{ params: { id }, ...shown('checking', 'checking') }],
+  }),
+  schedule: route({
+    method: 'post',
+    path: '/campaigns/:id/schedule',
+    summary: 'Starts the campaign at a time.',
+    access: mayChange,
+    params,
+    body: { as: 'json', schema: scheduleBody, mayBeAbsent: true },
+    answers,
+    errors: { ...fitsState, 400: ['template_not_approved'] },
+    examples: [{ params: { id }, body: { at: '2126-11-22T09:00:00Z' }, ...shown('scheduled', 'scheduled') }],
+  }),
+  start: route({
+    method: 'post',
+    path: '/campaigns/:id/start',
+    summary: 'Starts the campaign now.',
+    access: mayChange,
+    params,
+    body: { as: 'json', schema: noFields, mayBeAbsent: true },
+    answers,
+    errors: { ...fitsState, 400: ['template_not_approved'] },
+    examples: [{ params: { id }, ...shown('started', 'running') }],
+  }),
+  pause: route({
+    method: 'post',
+    path: '/campaigns/:id/pause',
+    summary: 'Lets nothing more of the campaign be sent until it is resumed.',
+    access: mayChange,
+    params,
+    body: { as: 'json', schema: pauseFields, mayBeAbsent: true },
+    answers,
+    errors: fitsState,
+    examples: [{ params: { id }, body: { reason: 'a typo' }, ...shown('paused', 'paused') }],
+  }),
+  cancel: route({
+    method: 'post',
+    path: '/campaigns/:id/cancel',
+    summary: 'Lets nothing more of the campaign be sent, for good.',
+    access: mayChange,
+    params,
+    body: { as: 'json', schema: noFields, mayBeAbsent: true },
+    answers,
+    errors: fitsState,
+    examples: [{ params: { id }, ...shown('cancelled', 'cancelled') }],
+  }),
+  resume: route({
+    method: 'post',
+    path: '/campaigns/:id/resume',
+    summary: 'Goes on; with a class, makes and starts a new campaign for those recipients.',
+    access: mayChange,
+    params,
+    headers: idempotencyHeaders,
+    body: { as: 'json', schema: resumeBody, mayBeAbsent: true },
+    answers,
+    errors: {
+      ...isHere,
+      400: ['template_not_approved', 'unknown_sender'],
+      422: ['wrong_state', 'nobody_in_class', 'idempotency_key_reused'],
     },
-    move('preflight', 'checking', noFields, (campaign) => checkCampaign(steer, campaign)),
-    move('schedule', 'scheduled', scheduleBody, (campaign, { at }) => scheduleCampaign(steer, campaign, at)),
-    move('start', 'started', noFields, (campaign) => startCampaign(steer, campaign)),
-    move('pause', 'paused', pauseBody, (campaign, { reason }) => pauseCampaign(steer, campaign, reason)),
-    move('cancel', 'cancelled', noFields, (campaign) => cancelCampaign(steer, campaign)),
-    {
-      method: 'post',
-      path: '/campaigns/:id/resume',
-      access: mayChange,
-      body: { as: 'json', mayBeAbsent: true },
-      handle: async (call) => {
-        const { class: only } = fieldsOf(resumeBody, call.body)
-        const idempotencyKey = call.header('idempotency-key')
-        const campaign = await ownCampaign(redis, call)
-        if (only === undefined) await resumeCampaign(steer, campaign)
-        const id = only === undefined ? campaign : await resumeClass(steer, campaign, only, idempotencyKey)
-        return { body: { status: true, message: 'resumed', data: await shown(id) } }
+    examples: [{ params: { id }, body: { class: 'failed' }, ...shown('resumed', 'running') }],
+  }),
+  rows: route({
+    method: 'post',
+    path: '/campaigns/:id/rows',
+    summary: 'Uploads the recipients of a campaign, a row each.',
+    access: mayChange,
+    params,
+    body: { as: 'stream', contentTypes: ['text/csv', 'application/x-ndjson'], limit: ROWS_MAX_BYTES },
+    answers: { 200: doneWith(z.strictObject({ id: z.string(), rows: z.int().nonnegative() })) },
+    errors: { ...fitsState, 400: ['invalid_request', 'no_rows_expected'], 409: ['rows_replaced'] },
+    examples: [
+      {
+        params: { id },
+        headers: { 'Content-Type': 'text/csv' },
+        status: 200,
+        answer: { status: true, message: 'rows uploaded', data: { id, rows: 2_000 } },
       },
-    },
-  ]
-}
-
-/** The campaign of the path, when it is the caller's. */
-export async function ownCampaign(redis: Redis, { params, caller }: Call): Promise<Campaign> {
-  const campaign = await findOwnCampaign(redis, caller.account, params.id ?? '')
-  if (!campaign) throw notFound('The campaign')
-  return campaign
+    ],
+  }),
+  export: route({
+    method: 'get',
+    path: '/campaigns/:id/export',
+    summary: 'Tells what became of every recipient, as a file.',
+    access: mayLook,
+    params,
+    query: z.strictObject({ format: z.enum(EXPORT_FORMATS).default('csv') }),
+    body: { as: 'ignored' },
+    answers: { 200: { contentTypes: ['text/csv', 'application/x-ndjson'] } },
+    errors: isHere,
+    examples: [{ params: { id }, query: { format: 'ndjson' }, status: 200 }],
+  }),
+  refused: route({
+    method: 'get',
+    path: '/campaigns/:id/refused',
+    summary: 'Tells whom the preflight left out and why, as CSV.',
+    access: mayLook,
+    params,
+    body: { as: 'ignored' },
+    answers: { 200: { contentTypes: ['text/csv'] } },
+    errors: isHere,
+    examples: [{ params: { id }, status: 200 }],
+  }),
 }

@@ -1,148 +1,118 @@
-// Contact lists: fetch the contacts of tags, in one of two shapes, and create a list.
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import type { Response } from 'express'
+// Contact lists: fetching the contacts of tags, and creating a list.
 import { z } from 'zod'
-import { once } from '../../accept/once.ts'
-import { findAccount } from '../../accounts/store/accounts.ts'
-import { type Member, readMembers } from '../../contacts/store/contacts.ts'
-import { createTag, findTag, newTagId } from '../../contacts/store/tags.ts'
-import { bodyDigest } from '../../messages/store/idempotency.ts'
-import type { Redis } from '../../redis/connect.ts'
 import { ApiError } from '../errors.ts'
-import { fieldsOf, idField, nameField } from '../fields.ts'
-import { ignoredIn } from '../ignored.ts'
-import type { Answer, Call, Route } from '../route.ts'
+import { idempotencyHeaders, idField, nameField } from '../fields.ts'
+import { route } from '../route.ts'
 
 /** Most tags in one request. */
 const TAGS_MAX = 100
-/** Members read at a time: 3 ms in which Redis serves nobody else, and 150 KB of answer. */
-const CHUNK = 1_000
 
-const fetchSchema = z.object({ tags: z.array(idField) })
-const createSchema = z.object({
-  'X-Requested-With': z.string().refine((value) => value.toLowerCase() === 'xmlhttprequest', {
-    error: 'expected "XMLHttpRequest"',
-  }),
-  name: nameField(100),
+const text = z.string().nullable()
+
+/** One record per contact and tag. */
+const contactRecordSchema = z.strictObject({
+  id: z.int(),
+  user_id: z.int(),
+  /** The membership of this contact in this tag, unique. */
+  contact_tag_id: z.int(),
+  tag_id: z.int(),
+  name: text,
+  phone: z.string(),
+  email: text,
 })
 
-export function contactRoutes({ redis }: { redis: Redis }): Route[] {
-  async function fetchContacts({ caller, body }: Call): Promise<Answer> {
-    // Before anybody looks at the ids: a body has room for 60,000 of them.
-    if (Array.isArray(body.tags) && (body.tags.length === 0 || body.tags.length > TAGS_MAX)) {
-      const message = `expected 1 to ${TAGS_MAX} tags, got ${body.tags.length}`
-      throw new ApiError(422, 'invalid_tags', `tags: ${message}.`, { details: [{ path: 'tags', message }] })
-    }
-    const { tags } = fieldsOf(fetchSchema, body)
-    const account = await findAccount(redis, caller.account)
-    if (!account) throw new Error(`account ${caller.account} of a key does not exist`)
-    const pieces = answerPieces(redis, caller.account, account.contacts_shape, [...new Set(tags)])
-    // Before the header is sent, so that a broken record or an unreachable Redis is still answered as what it is.
-    const first = await pieces.next()
-    const headers = ignoredIn(body, ['api_key', 'tags'])
-    return { write: (response) => write(response.set(headers), first.done ? '' : first.value, pieces) }
-  }
+export type ContactRecord = z.infer<typeof contactRecordSchema>
 
-  async function createList({ caller, body, request }: Call): Promise<Answer> {
-    const fields = { 'X-Requested-With': request.get('x-requested-with'), name: body.name }
-    const { name } = fieldsOf(createSchema, fields)
-    const { account } = caller
-    const use = { account, route: 'tag', key: request.get('idempotency-key'), digest: () => bodyDigest(body) }
-    const { id, isNew } = await once(redis, use, {
-      prepare: async () => ({ name: String(await newTagId(redis)), work: undefined }),
-      make: (fresh) => createTag(redis, account, name, Number(fresh)),
-      find: async (fresh) =>
-        (await findTag(redis, account, Number(fresh))) ? { id: Number(fresh), isNew: true } : undefined,
-    })
-    if (!isNew) {
-      const message = `exists already, as tag ${id}`
-      throw new ApiError(400, 'duplicate_name', `name: ${message}.`, {
-        details: [{ path: 'name', message, tag_id: id }],
-      })
-    }
-    const headers = ignoredIn(body, ['name'])
-    return { headers, body: { status: true, message: 'Contact list created', tagId: id } }
-  }
+/** One object per contact, under the first of the tags that it carries. */
+const contactSchema = z.strictObject({
+  contact_id: z.int(),
+  name: text,
+  phone: z.string(),
+  email: text,
+  tags: z.array(z.int()),
+})
 
-  return [
-    {
-      method: 'post',
-      path: '/api/betav3/tagmanage/tag/fetchContactsTagWise',
-      access: { in: 'api_key', permission: 'contacts:read', missing: 400 },
-      body: { as: 'json' },
-      handle: fetchContacts,
+export type ContactJson = z.infer<typeof contactSchema>
+
+/** Which of the two shapes it is, is a setting of the account. */
+const contactsSchema = z.union([
+  z.strictObject({ status: z.literal(true), msg: z.string(), data: z.array(contactRecordSchema) }),
+  z.strictObject({ success: z.literal(true), data: z.array(contactSchema), message: z.string() }),
+])
+
+export const contacts = {
+  fetch: route({
+    method: 'post',
+    path: '/api/betav3/tagmanage/tag/fetchContactsTagWise',
+    summary: 'Answers the contacts that carry at least one of the tags.',
+    access: { in: 'api_key', permission: 'contacts:read', missing: 400 },
+    body: {
+      as: 'json',
+      schema: z.object({ tags: z.array(idField) }),
+      unknown: 'named',
+      // Before anybody looks at the ids: a body has room for 60,000 of them.
+      refuse({ tags }) {
+        if (!Array.isArray(tags) || (tags.length > 0 && tags.length <= TAGS_MAX)) return
+        const message = `expected 1 to ${TAGS_MAX} tags, got ${tags.length}`
+        throw new ApiError(422, 'invalid_tags', `tags: ${message}.`, { details: [{ path: 'tags', message }] })
+      },
     },
-    {
-      method: 'post',
-      path: '/partners/broadcast/addnewcontacttag',
-      access: { in: 'bearer', permission: 'contacts:write' },
-      body: { as: 'json' },
-      handle: createList,
-    },
-  ]
-}
-
-/** How an account wants its contacts: what stands around the list, and what each member becomes. */
-const shapes = {
-  /** One record per contact and tag. */
-  records: {
-    head: '{"status":true,"msg":"Contacts fetched","data":[',
-    tail: ']}',
-    entry: (member: Member, tag: number, account: number) => ({
-      id: member.id,
-      user_id: account,
-      contact_tag_id: member.membership,
-      tag_id: tag,
-      name: member.name,
-      phone: member.phone,
-      email: member.email,
+    answers: { 200: { contentTypes: ['application/json'], schema: contactsSchema } },
+    errors: { 422: ['invalid_tags'] },
+    examples: [
+      {
+        body: { tags: [1] },
+        status: 200,
+        answer: {
+          status: true,
+          msg: 'Contacts fetched',
+          data: [
+            {
+              id: 1,
+              user_id: 1,
+              contact_tag_id: 1,
+              tag_id: 1,
+              name: 'Ada Example',
+              phone: '447700900101',
+              email: 'ada@shop.example',
+            },
+          ],
+        },
+      },
+      {
+        body: { tags: [3, 4] },
+        status: 200,
+        answer: {
+          success: true,
+          data: [{ contact_id: 5, name: 'Eve Example', phone: '447700900105', email: null, tags: [3, 4] }],
+          message: 'Contacts fetched',
+        },
+      },
+    ],
+  }),
+  createList: route({
+    method: 'post',
+    path: '/partners/broadcast/addnewcontacttag',
+    summary: 'Creates a contact list.',
+    access: { in: 'bearer', permission: 'contacts:write' },
+    headers: z.object({
+      'X-Requested-With': z.string().refine((value) => value.toLowerCase() === 'xmlhttprequest', {
+        error: 'expected "XMLHttpRequest"',
+      }),
+      ...idempotencyHeaders.shape,
     }),
-  },
-  /** One object per contact, under the first of the tags that it carries. */
-  contacts: {
-    head: '{"success":true,"data":[',
-    tail: '],"message":"Contacts fetched"}',
-    entry: (member: Member, _tag: number, _account: number, earlier: ReadonlySet<number>) => {
-      // Whoever joins an earlier tag while this is being read can be missed; remembering all ids would cost 50 bytes each.
-      if (member.tags.some((tag) => earlier.has(tag))) return undefined
-      return { contact_id: member.id, name: member.name, phone: member.phone, email: member.email, tags: member.tags }
+    body: { as: 'json', schema: z.object({ name: nameField(100) }), unknown: 'named' },
+    answers: {
+      200: z.strictObject({ status: z.literal(true), message: z.string(), tagId: z.int().positive() }),
     },
-  },
-}
-
-/** The JSON of the answer, piece by piece. The first piece already holds the first contacts. */
-async function* answerPieces(redis: Redis, account: number, shape: keyof typeof shapes, tags: readonly number[]) {
-  const { head, tail, entry } = shapes[shape]
-  const earlier = new Set<number>()
-  let before = head
-  for (const tag of tags) {
-    for (let after = 0, more = true; more; ) {
-      const members = await readMembers(redis, account, tag, after, CHUNK)
-      const entries = members.flatMap((member) => entry(member, tag, account, earlier) ?? [])
-      if (entries.length > 0) {
-        yield before + JSON.stringify(entries).slice(1, -1)
-        before = ','
-      }
-      after = members.at(-1)?.membership ?? after
-      more = members.length === CHUNK
-    }
-    earlier.add(tag)
-  }
-  yield (before === ',' ? '' : before) + tail
-}
-
-/** Writes the pieces as fast as the client reads them. When one cannot be read, the connection is cut: the answer must not look whole. */
-async function write(response: Response, first: string, rest: AsyncGenerator<string>): Promise<void> {
-  response.status(200).type('json')
-  async function* all() {
-    yield first
-    yield* rest
-  }
-  try {
-    await pipeline(Readable.from(all()), response)
-  } catch (error) {
-    // Who hangs up in the middle needs no answer.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')) throw error
-  }
+    errors: { 400: ['duplicate_name'], 422: ['idempotency_key_reused'] },
+    examples: [
+      {
+        headers: { 'X-Requested-With': 'XMLHttpRequest' },
+        body: { name: 'Spring customers' },
+        status: 200,
+        answer: { status: true, message: 'Contact list created', tagId: 7 },
+      },
+    ],
+  }),
 }

@@ -1,72 +1,226 @@
-// Files: list them by folder or trash, put one into the trash, restore one.
+// Files of the gallery: bulk moves, lists, the trash, uploads, and the public address of each.
 import { z } from 'zod'
-import { type GalleryFile, listFilesIn, listTrash, restoreFile, trashFile } from '../../gallery/store/files.ts'
-import { findFolder, findFolders } from '../../gallery/store/folders.ts'
-import { baseUrlOf } from '../base-url.ts'
-import { invalid, notFound } from '../errors.ts'
-import { fieldsOf, pageFields, pageOf, textIdField } from '../fields.ts'
-import type { Answer, Call, Route } from '../route.ts'
-import { fileJson } from './gallery-json.ts'
-import { galleryAccess as access, GALLERY, type GalleryDeps } from './gallery-route.ts'
+import { MOVE_MAX_FILES } from '../../jobs/bulk-move.ts'
+import { listUpTo } from '../../messages/bounded-list.ts'
+import { idField, pageFields, textIdField } from '../fields.ts'
+import { route } from '../route.ts'
+import { success, successPage, successWith } from './answers.ts'
+import { galleryAccess as access, exampleFolder, folderSchema, GALLERY } from './gallery-folders.ts'
 
-const pathSchema = z.object({ file_id: textIdField })
-const listSchema = z.strictObject({
-  ...pageFields,
-  folder_id: textIdField.optional(),
-  trash: z.enum(['true', 'false']).default('false'),
+/** Unless LANEWAY_UPLOAD_MAX_BYTES says otherwise. */
+const UPLOAD_MAX_BYTES = 100 * 1024 * 1024
+
+const time = z.iso.datetime({ precision: 6 })
+
+export const fileSchema = z.strictObject({
+  id: z.int().positive(),
+  user_id: z.string(),
+  folder_id: z.int().positive(),
+  name: z.string(),
+  /** At upload. */
+  original_name: z.string(),
+  /** Where the bytes are in the data folder. */
+  path: z.string(),
+  /** SHA-256 of the bytes. */
+  hash: z.string(),
+  path_hash: z.null(),
+  mime_type: z.string(),
+  /** The kind of file that the chat product sends it as. */
+  type: z.enum(['image', 'video', 'audio', 'document']),
+  extension: z.string(),
+  size: z.int().nonnegative(),
+  url: z.string(),
+  is_starred: z.literal(false),
+  is_chatapp_compatible: z.boolean(),
+  chatapp_compatibility_reason: z.string(),
+  uploaded_at: time,
+  created_at: time,
+  updated_at: time,
+  /** When it went into the trash; null while it is active. */
+  deleted_at: time.nullable(),
+  tags: z.tuple([]),
+  folder: folderSchema,
 })
+export type FileJson = z.infer<typeof fileSchema>
 
-export function fileRoutes({ redis, config }: Pick<GalleryDeps, 'redis' | 'config'>): Route[] {
-  /** Files of one account as they are answered, each with its folder. */
-  async function inJson(files: readonly GalleryFile[], { caller, request }: Call) {
-    const ids = [...new Set(files.map((file) => file.folder_id))]
-    const folders = new Map((await findFolders(redis, caller.account, ids)).map((folder) => [folder.id, folder]))
-    return files.map((file) => {
-      const folder = folders.get(file.folder_id)
-      if (!folder) throw new Error(`file ${file.id} is in the folder ${file.folder_id}, which does not exist`)
-      return fileJson(file, folder, baseUrlOf(config, request))
-    })
-  }
+const params = z.object({ file_id: textIdField })
+const body = { as: 'ignored' } as const
+const jobId = 'mv_01JD3V5T9GZQ4XNB8M2K6R0WCY'
 
-  async function list(call: Call): Promise<Answer> {
-    const { after, limit, folder_id, trash } = fieldsOf(listSchema, call.query)
-    const account = call.caller.account
-    if ((folder_id === undefined) === (trash === 'false')) {
-      throw invalid([{ path: 'folder_id', message: 'give either a folder_id or trash=true' }])
-    }
-    if (folder_id !== undefined && !(await findFolder(redis, account, folder_id))) throw notFound(`Folder ${folder_id}`)
-    const files =
-      folder_id === undefined
-        ? await listTrash(redis, account, after, limit + 1)
-        : await listFilesIn(redis, account, folder_id, after, limit + 1)
-    const { page, nextAfter } = pageOf(files, limit)
-    const data = await inJson(page, call)
-    return { body: { success: true, message: 'Files listed', data, next_after: nextAfter } }
-  }
+const exampleFile = {
+  id: 7,
+  user_id: '1',
+  folder_id: 1,
+  name: 'spring.png',
+  original_name: 'spring.png',
+  path: 'gallery/9f/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  path_hash: null,
+  mime_type: 'image/png',
+  type: 'image',
+  extension: 'png',
+  size: 68_210,
+  url: 'http://127.0.0.1:3000/media/4cJ0q6m9wXy2/spring.png',
+  is_starred: false,
+  is_chatapp_compatible: true,
+  chatapp_compatibility_reason: 'Images of type image/png are taken up to 5 MB.',
+  uploaded_at: '2026-11-21T10:00:00.000000Z',
+  created_at: '2026-11-21T10:00:00.000000Z',
+  updated_at: '2026-11-21T10:00:00.000000Z',
+  deleted_at: null,
+  tags: [],
+  folder: { ...exampleFolder, file_count: 1 },
+}
 
-  async function trash(call: Call): Promise<Answer> {
-    const { file_id } = fieldsOf(pathSchema, { file_id: call.params.file_id ?? '' })
-    const file = await trashFile(redis, call.caller.account, file_id)
-    if (!file) throw notFound(`File ${file_id}`)
-    const [data] = await inJson([file], call)
-    return { body: { success: true, message: 'File moved to trash', data } }
-  }
-
-  async function restore(call: Call): Promise<Answer> {
-    const { file_id } = fieldsOf(pathSchema, { file_id: call.params.file_id ?? '' })
-    const file = await restoreFile(redis, call.caller.account, file_id)
-    if (!file) throw notFound(`File ${file_id} in the trash`)
-    const [data] = await inJson([file], call)
-    return { body: { success: true, message: 'File restored', data } }
-  }
-
-  const body = { as: 'ignored' } as const
-  return [
-    { method: 'get', path: `${GALLERY}/files`, access, body, handle: list },
-    { method: 'delete', path: `${GALLERY}/files/:file_id`, access, body, handle: trash },
-    { method: 'post', path: `${GALLERY}/files/:file_id/restore`, access, body, handle: restore },
-    // The id is missing: the same handlers say so.
-    { method: 'delete', path: `${GALLERY}/files/`, access, body, handle: trash },
-    { method: 'post', path: `${GALLERY}/files//restore`, access, body, handle: restore },
-  ]
+export const galleryFiles = {
+  // Before those with an id in the same place.
+  move: route({
+    method: 'post',
+    path: `${GALLERY}/files/bulk-move`,
+    summary: 'Moves files into a folder, all or none.',
+    access,
+    body: {
+      as: 'json',
+      schema: z.object({ file_ids: listUpTo(MOVE_MAX_FILES, idField, { min: 1 }), folder_id: idField }),
+      unknown: 'named',
+    },
+    answers: {
+      200: success,
+      // Not done yet.
+      202: successWith(z.strictObject({ job_id: z.string(), status_url: z.string() })),
+    },
+    errors: { 404: ['not_found'], 429: ['too_many_moves'] },
+    examples: [
+      {
+        body: { file_ids: [7, 8, 9], folder_id: 1 },
+        status: 200,
+        answer: { success: true, message: '3 file(s) moved' },
+      },
+      {
+        body: { file_ids: [7], folder_id: 1 },
+        status: 202,
+        answer: {
+          success: true,
+          message: 'The move is queued and not done yet. Ask status_url how it ended.',
+          data: { job_id: jobId, status_url: `http://127.0.0.1:3000${GALLERY}/jobs/${jobId}` },
+        },
+      },
+    ],
+  }),
+  showMove: route({
+    method: 'get',
+    path: `${GALLERY}/jobs/:job_id`,
+    summary: 'Tells how a bulk move stands.',
+    access,
+    params: z.object({ job_id: z.string() }),
+    body,
+    answers: {
+      200: successWith(
+        z.strictObject({
+          job_id: z.string(),
+          status: z.enum(['pending', 'done', 'failed']),
+          details: z.array(z.strictObject({ path: z.string(), message: z.string() })).readonly(),
+        }),
+      ),
+    },
+    errors: { 404: ['not_found'] },
+    examples: [
+      {
+        params: { job_id: jobId },
+        status: 200,
+        answer: { success: true, message: '1 file(s) moved', data: { job_id: jobId, status: 'done', details: [] } },
+      },
+    ],
+  }),
+  list: route({
+    method: 'get',
+    path: `${GALLERY}/files`,
+    summary: 'Lists the active files of a folder, or those in the trash.',
+    access,
+    query: z.strictObject({
+      ...pageFields,
+      folder_id: textIdField.optional(),
+      trash: z.enum(['true', 'false']).default('false'),
+    }),
+    body,
+    answers: { 200: successPage(fileSchema) },
+    errors: { 404: ['not_found'] },
+    examples: [
+      {
+        query: { folder_id: '1' },
+        status: 200,
+        answer: { success: true, message: 'Files listed', data: [exampleFile], next_after: null },
+      },
+    ],
+  }),
+  trash: route({
+    method: 'delete',
+    path: `${GALLERY}/files/:file_id`,
+    alsoAt: `${GALLERY}/files/`,
+    summary: 'Puts an active file into the trash.',
+    access,
+    params,
+    body,
+    answers: { 200: successWith(fileSchema) },
+    errors: { 404: ['not_found'] },
+    examples: [
+      {
+        params: { file_id: '7' },
+        status: 200,
+        answer: {
+          success: true,
+          message: 'File moved to trash',
+          data: { ...exampleFile, deleted_at: '2026-11-21T11:00:00.000000Z' },
+        },
+      },
+    ],
+  }),
+  restore: route({
+    method: 'post',
+    path: `${GALLERY}/files/:file_id/restore`,
+    alsoAt: `${GALLERY}/files//restore`,
+    summary: 'Puts a file from the trash back into its folder.',
+    access,
+    params,
+    body,
+    answers: { 200: successWith(fileSchema) },
+    errors: { 404: ['not_found'] },
+    examples: [
+      {
+        params: { file_id: '7' },
+        status: 200,
+        answer: { success: true, message: 'File restored', data: exampleFile },
+      },
+    ],
+  }),
+  upload: route({
+    method: 'post',
+    path: `${GALLERY}/files`,
+    summary: 'Uploads a file: a form with the field folder_id and one file.',
+    access,
+    body: {
+      as: 'stream',
+      contentTypes: ['multipart/form-data'],
+      limit: UPLOAD_MAX_BYTES,
+      setting: 'LANEWAY_UPLOAD_MAX_BYTES',
+    },
+    answers: { 200: successWith(fileSchema) },
+    errors: { 400: ['invalid_request'], 404: ['not_found'] },
+    examples: [{ status: 200, answer: { success: true, message: 'File uploaded', data: exampleFile } }],
+  }),
+  media: route({
+    method: 'get',
+    path: '/media/:token/:name',
+    summary: 'The file itself, whole or a range of it.',
+    access: {
+      in: 'open',
+      why: 'the token in the address is the secret; the chat product fetches links without a key',
+    },
+    // The name is for people, the token alone finds the file.
+    params: z.object({ token: z.string(), name: z.string() }),
+    body,
+    answers: { 200: { contentTypes: ['*'] }, 206: { contentTypes: ['*'] }, 304: { contentTypes: ['*'] } },
+    errors: { 404: ['not_found'], 412: ['precondition_failed'], 416: ['range_not_satisfiable'] },
+    examples: [{ params: { token: '4cJ0q6m9wXy2', name: 'spring.png' }, status: 200 }],
+  }),
 }

@@ -1,65 +1,96 @@
-// Folders: list, create, rename.
+// Folders of the gallery.
 import { z } from 'zod'
-import { once } from '../../accept/once.ts'
-import { createFolder, findFolder, listFolders, newFolderId, renameFolder } from '../../gallery/store/folders.ts'
-import { bodyDigest } from '../../messages/store/idempotency.ts'
-import { ApiError, notFound } from '../errors.ts'
-import { fieldsOf, galleryNameField, idField, pageFields, pageOf, textIdField } from '../fields.ts'
-import { ignoredIn } from '../ignored.ts'
-import type { Answer, Call, Route } from '../route.ts'
-import { folderJson } from './gallery-json.ts'
-import { galleryAccess as access, GALLERY, type GalleryDeps } from './gallery-route.ts'
+import { galleryNameField, idempotencyHeaders, idField, pageFields, textIdField } from '../fields.ts'
+import { route } from '../route.ts'
+import { successPage, successWith } from './answers.ts'
 
-const listSchema = z.strictObject(pageFields)
-const createSchema = z.strictObject({ name: galleryNameField, parent_id: idField.nullish() })
-const renameSchema = z.object({ folder_id: textIdField, name: galleryNameField })
+export const GALLERY = '/partners/wp-gallery/manage'
 
-export function folderRoutes({ redis }: Pick<GalleryDeps, 'redis'>): Route[] {
-  async function list({ caller, query }: Call): Promise<Answer> {
-    const { after, limit } = fieldsOf(listSchema, query)
-    const { page, nextAfter } = pageOf(await listFolders(redis, caller.account, after, limit + 1), limit)
-    return { body: { success: true, message: 'Folders listed', data: page.map(folderJson), next_after: nextAfter } }
-  }
+export const galleryAccess = { in: 'bearer', permission: 'gallery' } as const
 
-  async function create({ caller, body, header }: Call): Promise<Answer> {
-    const { name, parent_id: parentId } = fieldsOf(createSchema, body)
-    if (typeof parentId === 'number' && !(await findFolder(redis, caller.account, parentId))) {
-      throw notFound(`Folder ${parentId}`)
-    }
-    const { account } = caller
-    const use = { account, route: 'folder', key: header('idempotency-key'), digest: () => bodyDigest(body) }
-    const folder = await once(redis, use, {
-      prepare: async () => ({
-        name: String(await newFolderId(redis)),
-        work: { name, ...(parentId ? { parentId } : {}) },
-      }),
-      make: (id, wanted) => createFolder(redis, account, { ...wanted, id: Number(id) }),
-      find: async (id) => {
-        const there = await findFolder(redis, account, Number(id))
-        // The process may have died before it was listed.
-        return there && createFolder(redis, account, { name: there.name, id: there.id })
+const time = z.iso.datetime({ precision: 6 })
+
+export const folderSchema = z.strictObject({
+  id: z.int().positive(),
+  /** The account's id. */
+  user_id: z.string(),
+  name: z.string(),
+  /** Null at the top. */
+  parent_id: z.int().positive().nullable(),
+  /** Whether it is kept from being renamed. */
+  is_system: z.boolean(),
+  /** Its files that are not in the trash. */
+  file_count: z.int().nonnegative(),
+  created_at: time,
+  updated_at: time,
+  /** Folders are not deleted. */
+  deleted_at: z.null(),
+})
+export type FolderJson = z.infer<typeof folderSchema>
+
+export const exampleFolder = {
+  id: 1,
+  user_id: '1',
+  name: 'Spring',
+  parent_id: null,
+  is_system: false,
+  file_count: 0,
+  created_at: '2026-11-21T10:00:00.000000Z',
+  updated_at: '2026-11-21T10:00:00.000000Z',
+  deleted_at: null,
+}
+
+export const galleryFolders = {
+  list: route({
+    method: 'get',
+    path: `${GALLERY}/folders`,
+    summary: 'Lists folders.',
+    access: galleryAccess,
+    query: z.strictObject(pageFields),
+    body: { as: 'ignored' },
+    answers: { 200: successPage(folderSchema) },
+    examples: [
+      {
+        query: { after: '0', limit: '10' },
+        status: 200,
+        answer: { success: true, message: 'Folders listed', data: [exampleFolder], next_after: null },
       },
-    })
-    return { body: { success: true, message: 'Folder created', data: folderJson(folder) } }
-  }
-
-  async function rename({ caller, params, body }: Call): Promise<Answer> {
-    const fields = fieldsOf(renameSchema, { folder_id: params.folder_id ?? '', name: body.name })
-    const folder = await findFolder(redis, caller.account, fields.folder_id)
-    if (!folder) throw notFound(`Folder ${fields.folder_id}`)
-    if (folder.is_system && !caller.permissions.includes('gallery:system')) {
-      throw new ApiError(403, 'system_folder', `Folder ${folder.id} is a system folder and cannot be renamed.`)
-    }
-    const renamed = await renameFolder(redis, caller.account, folder.id, fields.name)
-    const data = folderJson(renamed)
-    return { headers: ignoredIn(body, ['name']), body: { success: true, message: 'Folder renamed', data } }
-  }
-
-  return [
-    { method: 'get', path: `${GALLERY}/folders`, access, body: { as: 'ignored' }, handle: list },
-    { method: 'post', path: `${GALLERY}/folders`, access, body: { as: 'json' }, handle: create },
-    { method: 'put', path: `${GALLERY}/folders/:folder_id`, access, body: { as: 'json' }, handle: rename },
-    // The id is missing: the same handler says so.
-    { method: 'put', path: `${GALLERY}/folders/`, access, body: { as: 'json' }, handle: rename },
-  ]
+    ],
+  }),
+  create: route({
+    method: 'post',
+    path: `${GALLERY}/folders`,
+    summary: 'Creates a folder.',
+    access: galleryAccess,
+    headers: idempotencyHeaders,
+    body: { as: 'json', schema: z.strictObject({ name: galleryNameField, parent_id: idField.nullish() }) },
+    answers: { 200: successWith(folderSchema) },
+    errors: { 404: ['not_found'], 422: ['idempotency_key_reused'] },
+    examples: [
+      {
+        body: { name: 'Spring' },
+        status: 200,
+        answer: { success: true, message: 'Folder created', data: exampleFolder },
+      },
+    ],
+  }),
+  rename: route({
+    method: 'put',
+    path: `${GALLERY}/folders/:folder_id`,
+    alsoAt: `${GALLERY}/folders/`,
+    summary: 'Renames a folder and changes nothing else of it but updated_at.',
+    access: galleryAccess,
+    params: z.object({ folder_id: textIdField }),
+    body: { as: 'json', schema: z.object({ name: galleryNameField }), unknown: 'named' },
+    answers: { 200: successWith(folderSchema) },
+    errors: { 403: ['system_folder'], 404: ['not_found'] },
+    examples: [
+      {
+        params: { folder_id: '1' },
+        body: { name: 'Spring' },
+        status: 200,
+        answer: { success: true, message: 'Folder renamed', data: exampleFolder },
+      },
+    ],
+  }),
 }

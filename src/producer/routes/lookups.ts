@@ -1,79 +1,67 @@
-// Looking messages up, sent and received. Both tell the same truth: the record, else the job that waits.
-//
-//   POST /chatappbusiness/fetchmessageinfo       everything about a message
-//   POST /chatappbusiness/getmessgageinfobyid    its delivery status (the spelling is the interface's own)
+// Looking messages up by the older interface, sent and received.
 import { z } from 'zod'
-import type { Sender } from '../../accounts/store/senders.ts'
-import { type FoundMessage, infoStatus } from '../../lookup/lookup.ts'
-import { deliveryOf, findOwnMessage, type OwnMessage } from '../../lookup/own-message.ts'
-import { messageId } from '../../messages/message-id.ts'
-import type { InboundMessage } from '../../messages/store/inbound.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { notFound } from '../errors.ts'
-import { fieldsOf } from '../fields.ts'
-import { ignoredIn } from '../ignored.ts'
-import type { Access, DirectRoute, PlainCall } from '../route.ts'
+import { deliverySchema } from '../../lookup/message-schema.ts'
+import { route } from '../route.ts'
 
-const access: Access = { in: 'api_key', permission: 'messages:read' }
-const bodySchema = z.object({ message_id: z.string() })
-const FIELDS = ['api_key', 'message_id']
+const access = { in: 'api_key', permission: 'messages:read' } as const
+const body = { as: 'json', schema: z.object({ message_id: z.string() }), unknown: 'named' } as const
+const asked = { message_id: 'msg_1_01M7WMESZP60D32VY8E5FM00EP' }
 
-export function lookupRoutes(deps: { redis: Redis }): DirectRoute[] {
-  return [
-    {
-      direct: true,
-      method: 'post',
-      path: '/chatappbusiness/fetchmessageinfo',
-      access,
-      body: { as: 'json' },
-      handle: async (call) => {
-        const found = await look(deps.redis, call)
-        const data = 'inbound' in found ? inboundInfo(found) : sentInfo(found)
-        return { headers: ignoredIn(call.body, FIELDS), body: { status: true, message: { data } } }
+const infoSchema = z.strictObject({
+  message_id: z.string(),
+  message_text: z.string(),
+  /** `interactive`, `image`, `audio` or `template`; of a received message the chat product's own word. */
+  message_type: z.string(),
+  /** Digits of the sender, or of who wrote. */
+  message_from: z.string(),
+  direction: z.enum(['outbound', 'inbound']),
+  status: z.enum(['pending', 'success', 'failed', 'unknown']),
+  /** Unix seconds. */
+  timestamp: z.int(),
+})
+
+export const lookups = {
+  info: route({
+    method: 'post',
+    path: '/chatappbusiness/fetchmessageinfo',
+    summary: 'Tells what a message says, who wrote it, and whether it arrived.',
+    access,
+    isFast: true,
+    body,
+    answers: { 200: z.strictObject({ status: z.literal(true), message: z.strictObject({ data: infoSchema }) }) },
+    errors: { 404: ['not_found'] },
+    examples: [
+      {
+        body: asked,
+        status: 200,
+        answer: {
+          status: true,
+          message: {
+            data: {
+              message_id: 'msg_1_01M7WMESZP60D32VY8E5FM00EP',
+              message_text: 'Spring is here',
+              message_type: 'image',
+              message_from: '447700900001',
+              direction: 'outbound',
+              status: 'success',
+              timestamp: 1_795_183_568,
+            },
+          },
+        },
       },
-    },
-    {
-      direct: true,
-      method: 'post',
-      path: '/chatappbusiness/getmessgageinfobyid',
-      access,
-      body: { as: 'json' },
-      handle: async (call) => {
-        const found = await look(deps.redis, call)
-        return { headers: ignoredIn(call.body, FIELDS), body: { status: true, message: deliveryOf(found) } }
-      },
-    },
-  ]
-}
-
-/** The message of a lookup; another account's is not told apart from one that does not exist. */
-async function look(redis: Redis, call: PlainCall): Promise<OwnMessage> {
-  const { message_id } = fieldsOf(bodySchema, call.body)
-  const found = await findOwnMessage(redis, call.caller.account, message_id, Date.now())
-  if (!found) throw notFound('The message')
-  return found
-}
-
-function sentInfo({ message, sender }: { message: FoundMessage; sender: Sender }) {
-  return {
-    message_id: messageId(message.id.lane, message.id.ulid),
-    message_text: message.text,
-    message_type: message.type,
-    message_from: sender.number,
-    direction: 'outbound',
-    status: infoStatus(message.state),
-    timestamp: Math.floor((message.sentAtMs ?? message.acceptedAtMs) / 1_000),
-  }
-}
-
-function inboundInfo({ inbound }: { inbound: InboundMessage }) {
-  return {
-    message_id: inbound.id,
-    message_text: inbound.text,
-    message_type: inbound.type,
-    message_from: inbound.from,
-    direction: 'inbound',
-    status: 'success',
-    timestamp: Math.floor(inbound.received_at / 1_000),
-  }
+    ],
+  }),
+  delivery: route({
+    method: 'post',
+    path: '/chatappbusiness/getmessgageinfobyid',
+    summary: 'Tells the delivery status of a message.',
+    access,
+    isFast: true,
+    body,
+    answers: { 200: z.strictObject({ status: z.literal(true), message: deliverySchema }) },
+    errors: { 404: ['not_found'] },
+    examples: [
+      { body: asked, status: 200, answer: { status: true, message: { status: 'delivered', error_message: null } } },
+    ],
+  }),
 }

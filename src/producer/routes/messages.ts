@@ -1,31 +1,178 @@
-// Sending: service messages and template messages.
-//
-//   POST /sendservicemessages/sendmessages          interactive list or reply buttons, image, audio
-//   POST /chatappbusiness/send-templated-message    one approved template
-//
-// Both take the header Idempotency-Key.
-import { type AcceptDeps, acceptMessage } from '../../accept/accept-message.ts'
-import type { SendKind } from '../../accept/read-send.ts'
-import { ignoredHeader } from '../ignored.ts'
-import type { DirectRoute } from '../route.ts'
+// Messages by their id, and sending again.
+import { z } from 'zod'
+import { messageClassSchema } from '../../jobs/send.ts'
+import { messageSchema } from '../../lookup/message-schema.ts'
+import { textUpTo } from '../../messages/bounded-text.ts'
+import { REQUEUE_STATES } from '../../requeue/filter.ts'
+import { idempotencyHeaders } from '../fields.ts'
+import { route } from '../route.ts'
+import { doneWith } from './answers.ts'
 
-export function messageRoutes(deps: AcceptDeps): DirectRoute[] {
-  return [
-    sendRoute(deps, '/sendservicemessages/sendmessages', 'service'),
-    sendRoute(deps, '/chatappbusiness/send-templated-message', 'template'),
-  ]
+const mayLook = { in: 'bearer', permission: 'messages:read' } as const
+const maySend = { in: 'bearer', permission: 'messages:send' } as const
+const params = z.object({ id: z.string() })
+const count = z.int().nonnegative()
+
+const time = z.iso
+  .datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' })
+  .transform((text) => Date.parse(text))
+const requeueBody = z.strictObject({
+  sender: textUpTo(255).optional(),
+  to: textUpTo(40).optional(),
+  state: z.enum(REQUEUE_STATES).optional(),
+  class: messageClassSchema.optional(),
+  campaign: textUpTo(40).optional(),
+  campaign_id: textUpTo(255).optional(),
+  code: textUpTo(100).optional(),
+  since: time.optional(),
+  until: time.optional(),
+  all: z.boolean().default(false),
+  dry_run: z.boolean().default(false),
+})
+
+/** Those that match and cannot be sent again: without content, of a campaign that is over, with an unreadable record. */
+const blocked = { without_content: count, campaign_over: count, failed: count }
+
+const jobSchema = z.strictObject({
+  job_id: z.string(),
+  state: z.enum(['waiting', 'running', 'done', 'failed']),
+  matched: count,
+  requeued: count,
+  ...blocked,
+  created_at: z.iso.datetime(),
+  ended_at: z.iso.datetime().nullable(),
+})
+
+const id = 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV'
+const message = {
+  id,
+  direction: 'outbound',
+  state: 'queued',
+  possible_duplicate: false,
+  class: 'transactional',
+  kind: 'image',
+  sender: '447700900001',
+  to: '447700900123',
+  text: 'https://shop.example/spring.png',
+  campaign_id: null,
+  campaign: null,
+  provider_id: null,
+  accepted_at: '2026-11-21T10:00:00.000Z',
+  send_at: null,
+  valid_until: '2026-11-22T10:00:00.000Z',
+  problem: null,
+  waits: { why: 'lane_paused', until: null, sentence: 'Its sender is paused: by hand.' },
+  history: [{ at: '2026-11-21T10:00:00.000Z', event: 'accepted', attempt: null, detail: null }],
 }
 
-const sendRoute = (deps: AcceptDeps, path: string, kind: SendKind): DirectRoute => ({
-  direct: true,
-  method: 'post',
-  path,
-  access: { in: 'api_key', permission: 'messages:send' },
-  body: { as: 'json' },
-  handle: async ({ caller, body, header }) => {
-    const idempotencyKey = header('idempotency-key')
-    const request = { account: caller.account, kind, body, unknownFields: 'ignored', idempotencyKey } as const
-    const { acknowledgement, ignored } = await acceptMessage(deps, request)
-    return { headers: ignoredHeader(ignored), body: acknowledgement }
-  },
-})
+export const messages = {
+  // Before those with an id, which its address would be taken for.
+  requeueMany: route({
+    method: 'post',
+    path: '/messages/requeue',
+    summary: 'Sends all messages again that match a filter, as a job that a worker does; with dry_run it only counts.',
+    access: maySend,
+    headers: idempotencyHeaders,
+    body: { as: 'json', schema: requeueBody },
+    answers: {
+      200: doneWith(z.strictObject({ matched: count, ...blocked })),
+      202: doneWith(z.strictObject({ job_id: z.string(), status_url: z.string() })),
+    },
+    errors: {
+      400: ['unknown_sender'],
+      404: ['not_found'],
+      422: ['idempotency_key_reused'],
+      429: ['too_many_requeues'],
+    },
+    examples: [
+      {
+        body: { state: 'failed', since: '2026-11-21T00:00:00Z', dry_run: true },
+        status: 200,
+        answer: {
+          status: true,
+          message: 'nothing was changed',
+          data: { matched: 3, without_content: 1, campaign_over: 0, failed: 0 },
+        },
+      },
+      {
+        body: { code: '131026' },
+        status: 202,
+        answer: {
+          status: true,
+          message: 'queued',
+          data: { job_id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV', status_url: '/jobs/rq_01M7WMMBQHKTZHMT677YAAW3FV' },
+        },
+      },
+    ],
+  }),
+  job: route({
+    method: 'get',
+    path: '/jobs/:id',
+    summary: 'Tells how far a job is that sends messages again.',
+    access: maySend,
+    params,
+    body: { as: 'ignored' },
+    answers: { 200: doneWith(jobSchema) },
+    errors: { 404: ['not_found'] },
+    examples: [
+      {
+        params: { id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV' },
+        status: 200,
+        answer: {
+          status: true,
+          message: 'done',
+          data: {
+            job_id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV',
+            state: 'done',
+            matched: 3,
+            requeued: 2,
+            without_content: 1,
+            campaign_over: 0,
+            failed: 0,
+            created_at: '2026-11-21T10:00:00.000Z',
+            ended_at: '2026-11-21T10:00:01.000Z',
+          },
+        },
+      },
+    ],
+  }),
+  show: route({
+    method: 'get',
+    path: '/messages/:id',
+    summary: 'Tells where a message is, why it waits, and all that happened to it.',
+    access: mayLook,
+    params,
+    body: { as: 'ignored' },
+    answers: { 200: doneWith(messageSchema) },
+    errors: { 404: ['not_found'] },
+    examples: [{ params: { id }, status: 200, answer: { status: true, message: 'message', data: message } }],
+  }),
+  cancel: route({
+    method: 'post',
+    path: '/messages/:id/cancel',
+    summary: 'Cancels a message that is queued: it is never sent, unless it is requeued.',
+    access: maySend,
+    params,
+    body: { as: 'ignored' },
+    answers: { 200: doneWith(messageSchema) },
+    errors: { 404: ['not_found'], 409: ['wrong_state'] },
+    examples: [
+      {
+        params: { id },
+        status: 200,
+        answer: { status: true, message: 'cancelled', data: { ...message, state: 'cancelled', waits: null } },
+      },
+    ],
+  }),
+  requeue: route({
+    method: 'post',
+    path: '/messages/:id/requeue',
+    summary: 'Sends a message again that is failed, unknown, expired or cancelled.',
+    access: maySend,
+    params,
+    body: { as: 'ignored' },
+    answers: { 200: doneWith(messageSchema) },
+    errors: { 404: ['not_found'], 409: ['wrong_state', 'without_content', 'campaign_over'] },
+    examples: [{ params: { id }, status: 200, answer: { status: true, message: 'queued again', data: message } }],
+  }),
+}

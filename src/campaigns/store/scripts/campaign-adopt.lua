@@ -1,16 +1,20 @@
 -- Marks the recipients of a campaign that began before campaigns kept the states of their recipients, from the records
--- of their messages. What is marked already stays.
+-- of their messages. What is marked already stays. Does nothing once another epoch has begun: of two that adopt at the
+-- same time, the earlier must not mark anything behind the count of the later (campaign-adopted.lua).
 --
 -- Keys:
 --   marks    STRING  the states of the campaign's recipients
+--   campaign HASH    the campaign
 -- Arguments:
 --   records  what the keys of the lane's records begin with
 --   from     place of the first recipient
 --   notKept? mark of a message without a record
+--   epoch    in which it runs
 --   ulids    in the order of the list
 -- constants
-local marks = unpack(KEYS)
-local records, from, notKept, ulids = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
+local marks, campaign = unpack(KEYS)
+local records, from, notKept, epoch, ulids = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+if tonumber(redis.call('HGET', campaign, 'epoch')) ~= epoch then return false end
 for i, ulid in ipairs(ulids) do
   local place = '#' .. (from + i - 1)
   local letter = redis.call('HGET', records .. ulid, 's')

@@ -1,0 +1,74 @@
+// A campaign as people see it: its shape, the same over HTTP, on the command line and in the client. What fills it in is
+// describe.ts.
+import { z } from 'zod'
+import type { State } from '../../messages/lifecycle.ts'
+import { RESUME_CLASSES } from '../definition.ts'
+import { CAMPAIGN_STATES } from '../states.ts'
+import { preflightSchema } from '../store/preflight-report.ts'
+
+const count = z.int().nonnegative()
+const time = z.iso.datetime()
+const tag = z.int().positive()
+
+/** What the latest preflight found, and when the campaign would end. */
+const preflightDocumentSchema = z.strictObject({
+  ...preflightSchema.shape,
+  checked_at: time,
+  refused: preflightSchema.shape.refused.strict(),
+  problems: z.array(z.strictObject({ path: z.string(), message: z.string() })),
+  estimated_end: time,
+})
+
+/** How many recipients are in each state; the sum is `total`. */
+const shares = {
+  queued: count,
+  sending: count,
+  unconfirmed: count,
+  sent: count,
+  delivered: count,
+  read: count,
+  failed: count,
+  expired: count,
+  cancelled: count,
+  unknown: count,
+} satisfies Record<State, z.ZodType>
+
+const recipientsSchema = z.union([
+  z.strictObject({ tags: z.array(tag), except: z.array(tag) }),
+  z.strictObject({ rows: z.strictObject({ phone: z.string() }) }),
+  // A new run for those of an earlier campaign whose messages are in one state.
+  z.strictObject({ campaign: z.string(), class: z.enum(RESUME_CLASSES), offer: z.enum(['contact', 'row']) }),
+])
+
+export const campaignDocumentSchema = z.strictObject({
+  id: z.string(),
+  name: z.string().nullable(),
+  state: z.enum(CAMPAIGN_STATES),
+  /** Why it is paused. */
+  reason: z.string().nullable(),
+  /** Digits of the sender; null when it is gone. */
+  sender: z.string().nullable(),
+  template: z.strictObject({
+    name: z.string(),
+    language: z.string(),
+    /** As they were given, with where each value comes from; a list of campaigns leaves them out. */
+    components: z.array(z.unknown()).optional(),
+  }),
+  recipients: recipientsSchema,
+  has_rows: z.boolean(),
+  created_at: time,
+  scheduled_at: time.nullable(),
+  started_at: time.nullable(),
+  ended_at: time.nullable(),
+  valid_until: time.nullable(),
+  preflight: preflightDocumentSchema.optional(),
+  progress: z.strictObject({
+    total: count,
+    ...shares,
+    rate_per_second: z.number().nonnegative(),
+    /** Throttled by the provider: held to so many per second. */
+    held_to: z.number().nullable(),
+    seconds_left: z.number().nonnegative().nullable(),
+  }),
+})
+export type CampaignDescription = z.infer<typeof campaignDocumentSchema>

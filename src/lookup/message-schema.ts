@@ -1,0 +1,81 @@
+// A message as a document: its shape, the same over HTTP and on the command line. What fills it in is message-document.ts.
+import { z } from 'zod'
+import { messageClassSchema } from '../jobs/send.ts'
+import { STATES } from '../messages/lifecycle.ts'
+
+/** Why a message that is queued may wait; waits.ts finds out. */
+export const WAIT_REASONS = ['lane_paused', 'lane_cooldown', 'recipient_cooldown', 'pace'] as const
+
+/** What a person reads of the kind of a message that was sent. */
+export const SENT_KINDS = ['interactive', 'image', 'audio', 'template'] as const
+
+const time = z.iso.datetime()
+
+const happeningSchema = z.strictObject({
+  at: time,
+  event: z.string(),
+  /** The attempt that began with it. */
+  attempt: z.string().nullable(),
+  /** A code or a reason. */
+  detail: z.string().nullable(),
+})
+
+const shared = {
+  id: z.string(),
+  possible_duplicate: z.boolean(),
+  /** Digits of the sender; null when it is gone. */
+  sender: z.string().nullable(),
+  text: z.string(),
+  provider_id: z.string().nullable(),
+  accepted_at: time,
+  /** Every message may leave at once. */
+  send_at: z.null(),
+  history: z.array(happeningSchema),
+}
+
+/** A message that was accepted to be sent. */
+export const sentMessageSchema = z.strictObject({
+  ...shared,
+  direction: z.literal('outbound'),
+  state: z.enum(STATES),
+  class: messageClassSchema,
+  kind: z.enum(SENT_KINDS),
+  to: z.string(),
+  /** The grouping text of its request. */
+  campaign_id: z.string().nullable(),
+  /** Id of the campaign that it belongs to. */
+  campaign: z.string().nullable(),
+  valid_until: time,
+  problem: z.strictObject({ code: z.string(), sentence: z.string() }).nullable(),
+  waits: z.strictObject({ why: z.enum(WAIT_REASONS), until: time.nullable(), sentence: z.string() }).nullable(),
+})
+export type SentMessage = z.infer<typeof sentMessageSchema>
+
+/** A message that was received. */
+export const receivedMessageSchema = z.strictObject({
+  ...shared,
+  direction: z.literal('inbound'),
+  state: z.literal('delivered'),
+  possible_duplicate: z.literal(false),
+  class: z.null(),
+  /** The chat product's own word. */
+  kind: z.string(),
+  from: z.string(),
+  campaign_id: z.null(),
+  campaign: z.null(),
+  valid_until: z.null(),
+  problem: z.null(),
+  waits: z.null(),
+})
+export type ReceivedMessage = z.infer<typeof receivedMessageSchema>
+
+/** A message of either direction. */
+export const messageSchema = z.discriminatedUnion('direction', [sentMessageSchema, receivedMessageSchema])
+
+/** How the delivery of a message stands, as every lookup tells it. */
+export const deliverySchema = z.strictObject({
+  status: z.enum(STATES),
+  /** A sentence where something went wrong or is not proven, else null. */
+  error_message: z.string().nullable(),
+})
+export type Delivery = z.infer<typeof deliverySchema>

@@ -1,0 +1,114 @@
+// A route and its handler together: the fields of a request are read by the schemas of its route before the handler sees
+// it, so that one answer names every fault, and what was left out of an older client's body is named in a header.
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { z } from 'zod'
+import { FAULTS_MAX } from '../accept/refusal.ts'
+import { type Fault, faultsOf } from '../messages/fault.ts'
+import { invalid } from './errors.ts'
+import { ignoredIn } from './ignored.ts'
+import type { Answer, Caller, CallOf, Handler, Handlers, RouteSpec } from './route.ts'
+
+/** What the transport brings of a request. */
+export interface Arrived {
+  sent: Record<string, unknown>
+  raw: Buffer
+  caller: Caller
+  requestId: string
+  request: IncomingMessage
+  params: Readonly<Record<string, unknown>>
+  query: Readonly<Record<string, unknown>>
+  origin: () => string
+}
+
+/** A route that can be served. */
+export interface Route extends RouteSpec {
+  /** Looks at the headers of an `open` route before its body is read; throws an ApiError when they cannot be right. */
+  admit?: (headers: IncomingHttpHeaders) => void
+  handle: (arrived: Arrived) => Promise<Answer>
+}
+
+/** The routes of a family in their order, each with its handler. In two calls, so that the handlers know their types. */
+export const bind =
+  <T extends Readonly<Record<string, RouteSpec>>>(specs: T) =>
+  (handlers: Handlers<T>, admit: { [K in keyof T]?: Route['admit'] } = {}): Route[] => {
+    const names: (keyof T)[] = Object.keys(specs)
+    return names.map((name) => bindOne(specs[name], handlers[name], admit[name]))
+  }
+
+function bindOne<R extends RouteSpec>(spec: R, handler: Handler<R>, admit: Route['admit']): Route {
+  const read = readerOf(spec)
+  const isIgnoringNamed = spec.body.as === 'json' && spec.body.unknown === 'named' && spec.body.readBy === undefined
+  const known = isIgnoringNamed ? knownFields(spec) : undefined
+  return {
+    ...spec,
+    ...(admit && { admit }),
+    async handle(arrived) {
+      const call = read(arrived)
+      // What a handler may answer is what its route says; that all of it is an answer, no type can follow.
+      const answer = (await handler(call)) as Answer
+      if (known === undefined) return answer
+      const ignored = ignoredIn(arrived.sent, known)
+      return 'headers' in answer
+        ? { ...answer, headers: { ...ignored, ...answer.headers } }
+        : { ...answer, headers: ignored }
+    },
+  }
+}
+
+/** Names of the top-level fields that an older client's body may have. */
+function knownFields({ access, body }: RouteSpec): ReadonlySet<string> {
+  const names = body.as === 'json' && 'shape' in body.schema ? Object.keys(body.schema.shape) : []
+  return new Set(access.in === 'api_key' ? [...names, 'api_key'] : names)
+}
+
+/** Reads a request by the schemas of the route, or throws a 400 with the faults of path, query, headers and body. */
+function readerOf<R extends RouteSpec>(spec: R): (arrived: Arrived) => CallOf<R> {
+  const { body: rule } = spec
+  const paramNames = Object.keys(spec.params?.shape ?? {})
+  const headerNames = Object.keys(spec.headers?.shape ?? {})
+  const bodySchema = rule.as === 'json' && rule.readBy === undefined ? rule.schema : undefined
+
+  return (arrived) => {
+    const { sent, raw, caller, requestId, request, origin } = arrived
+    if (rule.as === 'json') rule.refuse?.(sent)
+    const faults: Fault[] = []
+    const parsed = <S extends z.ZodType>(schema: S | undefined, fields: unknown, otherwise: unknown): unknown => {
+      if (schema === undefined) return otherwise
+      const result = schema.safeParse(fields)
+      if (result.success) return result.data
+      faults.push(...faultsOf(result.error, fields))
+      return undefined
+    }
+    const read = {
+      // One that is left out is a fault of its field, not another address.
+      params: parsed(spec.params, spec.params && pick(paramNames, (name) => arrived.params[name] ?? ''), NONE),
+      query: parsed(spec.query, arrived.query, NONE),
+      headers: parsed(spec.headers, spec.headers && pick(headerNames, (name) => headerOf(request, name)), NONE),
+      body: parsed(bodySchema, sent, rule.as === 'json' ? sent : undefined),
+    }
+    if (faults.length > 0) throw invalid(faults.slice(0, FAULTS_MAX))
+    const call = {
+      ...read,
+      ...{ caller, requestId, sent, raw, origin },
+      incoming: rule.as === 'stream' ? request : undefined,
+      isGone: () => request.socket.destroyed,
+    }
+    // True by what was parsed above; types that depend on the route cannot follow it.
+    return call as unknown as CallOf<R>
+  }
+}
+
+/** What the schema makes of the fields of a form, which the handler itself has read; else a 400 with their faults. */
+export function readFields<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
+  const parsed = schema.safeParse(fields)
+  if (!parsed.success) throw invalid(faultsOf(parsed.error, fields).slice(0, FAULTS_MAX))
+  return parsed.data
+}
+
+const NONE = Object.freeze({})
+
+const pick = (names: readonly string[], take: (name: string) => unknown): Record<string, unknown> =>
+  Object.fromEntries(names.map((name) => [name, take(name)]))
+
+const headerOf = ({ headers }: IncomingMessage, name: string): string | undefined =>
+  headers[name.toLowerCase()]?.toString()

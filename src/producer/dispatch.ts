@@ -1,0 +1,78 @@
+// Hands requests to whoever answers them: of each connection one at a time, and in each turn of the event loop no more
+// than there is time for. A connection may send many requests in one go, and 200 connections do so at the same moment;
+// a client that has sent one waits for the first of each of them at most.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { HeldBytes, Holding } from './held-bytes.ts'
+import { isTurnUsedUp } from './turn-budget.ts'
+
+/** What one read of a connection brings at most. Requests that wait behind another one hold as much. */
+const READ_BYTES = 64 * 1_024
+
+interface Arrived {
+  request: IncomingMessage
+  response: ServerResponse
+}
+
+/** A listener for the event `request`. Bytes of requests that wait behind another one count as held. */
+export function createDispatch(handle: RequestListener, held: HeldBytes): RequestListener {
+  /** They begin in the next turn. */
+  const ready: Arrived[] = []
+  /** What waits behind the request that is being answered, by connection. */
+  const lines = new WeakMap<Socket, { behind: Arrived[]; holding: Holding | undefined }>()
+
+  function begin({ request, response }: Arrived): void {
+    const { socket } = request
+    // A connection that was cut, or is being closed, while requests that came with the last of its bytes are handed out.
+    if (!socket.destroyed && !socket.writableEnded) handle(request, response)
+  }
+
+  function beginSome(): void {
+    do {
+      const next = ready.shift()
+      if (next === undefined) return
+      begin(next)
+    } while (!isTurnUsedUp())
+    setImmediate(beginSome)
+  }
+
+  function beginSoon(arrived: Arrived): void {
+    if (ready.push(arrived) === 1) setImmediate(beginSome)
+  }
+
+  /** The next one of the connection, once an answer is out or can no longer be. */
+  function over(socket: Socket): void {
+    const line = lines.get(socket)
+    const next = line?.behind.shift()
+    if (line === undefined || next === undefined || socket.destroyed) {
+      line?.holding?.release()
+      lines.delete(socket)
+      return
+    }
+    if (line.behind.length === 0) {
+      line.holding?.release()
+      line.holding = undefined
+      socket.resume()
+    }
+    next.response.once('close', () => over(socket))
+    beginSoon(next)
+  }
+
+  return (request, response) => {
+    const { socket } = request
+    const line = lines.get(socket)
+    if (line === undefined) {
+      lines.set(socket, { behind: [], holding: undefined })
+      response.once('close', () => over(socket))
+      if (isTurnUsedUp()) beginSoon({ request, response })
+      else begin({ request, response })
+      return
+    }
+    line.behind.push({ request, response })
+    // What else it sends stays with the client.
+    socket.pause()
+    if (line.holding !== undefined) return
+    line.holding = held.hold(() => socket.destroy())
+    line.holding.add(READ_BYTES)
+  }
+}

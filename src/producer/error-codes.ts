@@ -1,0 +1,46 @@
+// Every error that may be answered, by status. docs/interface.md says when each comes.
+
+const ERROR_CODES = {
+  400: [
+    ...['invalid_request', 'invalid_json', 'invalid_body', 'too_deep', 'too_many_values', 'invalid_http'],
+    ...['invalid_path', 'unknown_sender', 'not_supported_by_provider', 'duplicate_name', 'no_rows', 'no_rows_expected'],
+    'template_not_approved',
+  ],
+  401: ['unauthorized', 'bad_signature'],
+  403: ['forbidden', 'system_folder'],
+  404: ['no_such_route', 'not_found'],
+  405: ['method_not_allowed'],
+  408: ['too_slow'],
+  409: ['wrong_state', 'without_content', 'campaign_over', 'rows_replaced'],
+  412: ['precondition_failed'],
+  413: ['too_large'],
+  415: ['unsupported_media_type'],
+  416: ['range_not_satisfiable'],
+  417: ['expectation_failed'],
+  422: ['idempotency_key_reused', 'wrong_state', 'nobody_in_class', 'invalid_tags'],
+  429: ['too_many_requeues', 'too_many_moves'],
+  431: ['too_many_headers', 'headers_too_large'],
+  500: ['internal'],
+  503: ['unavailable', 'overloaded', 'no_worker'],
+} as const
+
+type ErrorStatus = keyof typeof ERROR_CODES
+
+/** Status → codes. */
+export type ErrorsByStatus = { readonly [S in ErrorStatus]?: readonly (typeof ERROR_CODES)[S][number][] }
+
+/** All that any address may answer, also those that are no route. */
+export const ALL_ERRORS: ErrorsByStatus = ERROR_CODES
+
+/** What may be answered at any address, before a route is found. */
+export const EDGE_ERRORS: ErrorsByStatus = {
+  400: ['invalid_http', 'invalid_path'],
+  404: ['no_such_route'],
+  405: ['method_not_allowed'],
+  408: ['too_slow'],
+  413: ['too_large'],
+  417: ['expectation_failed'],
+  431: ['too_many_headers', 'headers_too_large'],
+  500: ['internal'],
+  503: ['unavailable'],
+}

@@ -1,0 +1,41 @@
+// Running the service: lanes. Commands are the same as those of the command line.
+import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../../lanes/control.ts'
+import type { LaneQueues } from '../../lanes/queues.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { bind, type Route } from '../bind.ts'
+import { notFound } from '../errors.ts'
+import type { Caller } from '../route.ts'
+import { admin } from '../routes/admin.ts'
+
+interface AdminDeps {
+  redis: Redis
+  queues: LaneQueues
+}
+
+/** The routes of routes/admin.ts. */
+export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
+  /** The lane of the path, when it is the caller's. */
+  async function ownLane({ params, caller }: { params: { lane: number }; caller: Caller }): Promise<number> {
+    if (!(await laneOf(redis, params.lane, caller.account))) throw notFound('The lane')
+    return params.lane
+  }
+
+  return bind(admin)({
+    lanes: async ({ caller }) => ({
+      body: { status: true, message: 'lanes', data: await listLanes(redis, queues, caller.account) },
+    }),
+    async pause(call) {
+      await pauseLane(redis, queues, await ownLane(call), call.body.reason)
+      return { body: { status: true, message: 'paused' } }
+    },
+    async resume(call) {
+      await resumeLane(redis, queues, await ownLane(call))
+      return { body: { status: true, message: 'resumed' } }
+    },
+    async rate(call) {
+      const { rate } = call.body
+      await setLaneRate(redis, queues, await ownLane(call), rate)
+      return { body: { status: true, message: `${rate} messages per second` } }
+    },
+  })
+}

@@ -1,0 +1,98 @@
+// The files of a campaign, streamed in and out: rows, what became of every recipient, who was left out and why.
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { IncomingHttpHeaders } from 'node:http'
+import { Readable } from 'node:stream'
+import { countingRows } from '../../campaigns/commands/count-rows.ts'
+import { exportCampaign } from '../../campaigns/commands/export.ts'
+import { takeRows } from '../../campaigns/commands/upload-recipients.ts'
+import type { RowFormat } from '../../campaigns/file-formats.ts'
+import { type Campaign, findOwnCampaign, idOf } from '../../campaigns/store/campaigns.ts'
+import { campaignFolder, TooLargeError } from '../../campaigns/store/files.ts'
+import { refusedFile } from '../../campaigns/store/snapshot.ts'
+import type { Config } from '../../config.ts'
+import { counted } from '../../messages/fault.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { ApiError, notFound } from '../errors.ts'
+import { flowing } from '../flowing.ts'
+import type { CallOf, Handlers, StreamAnswer } from '../route.ts'
+import { type campaigns, ROWS_MAX_BYTES } from '../routes/campaigns.ts'
+
+type FileRoutes = Pick<typeof campaigns, 'rows' | 'export' | 'refused'>
+
+/** Handlers of what is uploaded for a campaign and downloaded of it. */
+export function campaignFileHandlers({
+  redis,
+  config,
+}: {
+  redis: Redis
+  config: Pick<Config, 'dataDir' | 'retentionMs'>
+}): Handlers<FileRoutes> {
+  return {
+    async rows(call) {
+      const { incoming } = call
+      const format = formatOf(incoming.headers)
+      try {
+        const campaign = await ownCampaign(redis, call)
+        const { bytes, rows } = countingRows(format, flowing(incoming))
+        await takeRows({ redis, ...config }, campaign, format, bytes, ROWS_MAX_BYTES)
+        return { body: { status: true, message: 'rows uploaded', data: { id: idOf(campaign), rows: rows() } } }
+      } catch (error) {
+        // What is left of it is read and dropped, so that the client gets to read the answer.
+        incoming.resume()
+        if (error instanceof TooLargeError) {
+          throw new ApiError(413, 'too_large', `The rows are too large: at most ${counted(ROWS_MAX_BYTES, 'byte')}.`)
+        }
+        if (incoming.destroyed && !incoming.complete)
+          throw new ApiError(400, 'invalid_body', 'The body ended before its announced length.')
+        throw error
+      }
+    },
+
+    async export(call) {
+      const { format } = call.query
+      const campaign = await ownCampaign(redis, call)
+      const lines = exportCampaign({ redis, dataDir: config.dataDir }, campaign, format)
+      // Before the header is sent, so that what cannot be read is still answered as what it is.
+      const first = await lines.next()
+      async function* all() {
+        if (!first.done) yield first.value
+        yield* lines
+      }
+      const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson'
+      return download(`${idOf(campaign)}.${format}`, type, Readable.from(all()))
+    },
+
+    async refused(call) {
+      const campaign = await ownCampaign(redis, call)
+      if (campaign.snapshot === '') throw notFound('A preflight of this campaign')
+      const path = refusedFile(campaignFolder(config.dataDir, campaign), campaign.snapshot)
+      await (await open(path)).close()
+      return download(`${idOf(campaign)}.refused.csv`, 'text/csv; charset=utf-8', createReadStream(path))
+    },
+  }
+}
+
+/** The campaign of the path, when it is the caller's. */
+export async function ownCampaign(
+  redis: Redis,
+  { params, caller }: Pick<CallOf<(typeof campaigns)['show']>, 'params' | 'caller'>,
+): Promise<Campaign> {
+  const campaign = await findOwnCampaign(redis, caller.account, params.id)
+  if (!campaign) throw notFound('The campaign')
+  return campaign
+}
+
+function formatOf(headers: IncomingHttpHeaders): RowFormat {
+  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase()
+  const isPlain = (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity'
+  if (type === 'text/csv' && isPlain) return 'csv'
+  if (type === 'application/x-ndjson' && isPlain) return 'ndjson'
+  const sentence = 'Send the rows as Content-Type: text/csv or application/x-ndjson, not compressed.'
+  throw new ApiError(415, 'unsupported_media_type', sentence)
+}
+
+const download = (name: string, type: string, stream: Readable): StreamAnswer => ({
+  headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
+  stream,
+})

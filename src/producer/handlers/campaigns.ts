@@ -1,0 +1,87 @@
+// Campaigns: creating, looking at and moving them. What moves one answers with the campaign as it is then.
+import type { CampaignId } from '../../campaigns/campaign-id.ts'
+import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
+import { defineCampaign } from '../../campaigns/commands/create.ts'
+import { describeCampaign, describeCampaigns } from '../../campaigns/commands/describe.ts'
+import {
+  cancelCampaign,
+  checkCampaign,
+  pauseCampaign,
+  resumeCampaign,
+  resumeClass,
+  type SteerDeps,
+  scheduleCampaign,
+  startCampaign,
+} from '../../campaigns/commands/lifecycle.ts'
+import { type Campaign, findCampaign } from '../../campaigns/store/campaigns.ts'
+import type { CampaignQueue } from '../../campaigns/store/queue.ts'
+import type { Config } from '../../config.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { bind, type Route } from '../bind.ts'
+import { notFound } from '../errors.ts'
+import type { CallOf } from '../route.ts'
+import { campaigns as specs } from '../routes/campaigns.ts'
+import { campaignFileHandlers, ownCampaign } from './campaign-files.ts'
+
+export interface CampaignDeps {
+  redis: Redis
+  config: Pick<Config, 'dataDir' | 'retentionMs'>
+  campaigns: CampaignQueue
+}
+
+/** The routes of routes/campaigns.ts. */
+export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Route[] {
+  const steer: SteerDeps = { redis, queue: campaigns, retentionMs: config.retentionMs }
+
+  async function answerWith(message: string, id: CampaignId) {
+    const campaign = await findCampaign(redis, id)
+    if (!campaign) throw notFound('The campaign')
+    const data: CampaignDescription = await describeCampaign(redis, campaign, Date.now())
+    return { body: { status: true as const, message, data } }
+  }
+
+  /** A move: does it and answers with the campaign as it is then. */
+  const move =
+    <C extends OwnCall>(message: string, act: (campaign: Campaign, call: C) => Promise<void>) =>
+    async (call: C) => {
+      const campaign = await ownCampaign(redis, call)
+      await act(campaign, call)
+      return answerWith(message, campaign)
+    }
+
+  return bind(specs)({
+    async create({ caller, body, headers }) {
+      const request = { account: caller.account, body, idempotencyKey: headers['Idempotency-Key'] }
+      const id = await defineCampaign(steer, request)
+      return { status: 201, ...(await answerWith('created', id)) }
+    },
+    async list({ caller, query: { offset, limit, state: states } }) {
+      const data = await describeCampaigns(redis, caller.account, { offset, limit, states })
+      return { body: { status: true, message: 'campaigns', data } }
+    },
+    async show(call) {
+      const data = await describeCampaign(redis, await ownCampaign(redis, call), Date.now())
+      return { body: { status: true, message: 'campaign', data } }
+    },
+    preflight: move('checking', (campaign) => checkCampaign(steer, campaign)),
+    schedule: move<CallOf<typeof specs.schedule>>('scheduled', (campaign, { body }) =>
+      scheduleCampaign(steer, campaign, body.at),
+    ),
+    start: move('started', (campaign) => startCampaign(steer, campaign)),
+    pause: move<CallOf<typeof specs.pause>>('paused', (campaign, { body }) =>
+      pauseCampaign(steer, campaign, body.reason),
+    ),
+    cancel: move('cancelled', (campaign) => cancelCampaign(steer, campaign)),
+    async resume(call) {
+      const { class: only } = call.body
+      const campaign = await ownCampaign(redis, call)
+      if (only === undefined) await resumeCampaign(steer, campaign)
+      const key = call.headers['Idempotency-Key']
+      const id = only === undefined ? campaign : await resumeClass(steer, campaign, only, key)
+      return answerWith('resumed', id)
+    },
+    ...campaignFileHandlers({ redis, config }),
+  })
+}
+
+type OwnCall = Parameters<typeof ownCampaign>[1]

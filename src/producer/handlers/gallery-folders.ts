@@ -1,0 +1,49 @@
+// Folders: list, create, rename.
+import { once } from '../../accept/once.ts'
+import { createFolder, findFolder, listFolders, newFolderId, renameFolder } from '../../gallery/store/folders.ts'
+import { bodyDigest } from '../../messages/store/idempotency.ts'
+import { ApiError, notFound } from '../errors.ts'
+import { pageOf } from '../page.ts'
+import type { Handlers } from '../route.ts'
+import type { galleryFolders } from '../routes/gallery-folders.ts'
+import type { GalleryDeps } from './gallery-deps.ts'
+import { folderJson } from './gallery-json.ts'
+
+/** Handlers of the folders. */
+export const folderHandlers = ({ redis }: Pick<GalleryDeps, 'redis'>): Handlers<typeof galleryFolders> => ({
+  async list({ caller, query: { after, limit } }) {
+    const { page, nextAfter } = pageOf(await listFolders(redis, caller.account, after, limit + 1), limit)
+    return { body: { success: true, message: 'Folders listed', data: page.map(folderJson), next_after: nextAfter } }
+  },
+
+  async create({ caller, body: { name, parent_id: parentId }, sent, headers }) {
+    if (typeof parentId === 'number' && !(await findFolder(redis, caller.account, parentId))) {
+      throw notFound(`Folder ${parentId}`)
+    }
+    const { account } = caller
+    const use = { account, route: 'folder', key: headers['Idempotency-Key'], digest: () => bodyDigest(sent) }
+    const folder = await once(redis, use, {
+      prepare: async () => ({
+        name: String(await newFolderId(redis)),
+        work: { name, ...(parentId ? { parentId } : {}) },
+      }),
+      make: (id, wanted) => createFolder(redis, account, { ...wanted, id: Number(id) }),
+      find: async (id) => {
+        const there = await findFolder(redis, account, Number(id))
+        // The process may have died before it was listed.
+        return there && createFolder(redis, account, { name: there.name, id: there.id })
+      },
+    })
+    return { body: { success: true, message: 'Folder created', data: folderJson(folder) } }
+  },
+
+  async rename({ caller, params, body }) {
+    const folder = await findFolder(redis, caller.account, params.folder_id)
+    if (!folder) throw notFound(`Folder ${params.folder_id}`)
+    if (folder.is_system && !caller.permissions.includes('gallery:system')) {
+      throw new ApiError(403, 'system_folder', `Folder ${folder.id} is a system folder and cannot be renamed.`)
+    }
+    const renamed = await renameFolder(redis, caller.account, folder.id, body.name)
+    return { body: { success: true, message: 'Folder renamed', data: folderJson(renamed) } }
+  },
+})

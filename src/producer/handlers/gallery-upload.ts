@@ -1,0 +1,45 @@
+// Upload of a file into a folder of the gallery.
+import { z } from 'zod'
+import { removeOldDrafts } from '../../gallery/store/content.ts'
+import { addFile } from '../../gallery/store/files.ts'
+import { findFolder } from '../../gallery/store/folders.ts'
+import { readFields } from '../bind.ts'
+import { invalid, notFound } from '../errors.ts'
+import { galleryNameField, textIdField } from '../fields.ts'
+import { readUpload } from '../multipart.ts'
+import type { Handlers } from '../route.ts'
+import type { galleryFiles } from '../routes/gallery-files.ts'
+import type { GalleryDeps } from './gallery-deps.ts'
+import { fileJson } from './gallery-json.ts'
+
+const formSchema = z.object({ folder_id: textIdField, file: galleryNameField })
+
+/** Handler of uploads. */
+export function uploadHandlers({
+  redis,
+  config,
+}: Pick<GalleryDeps, 'redis' | 'config'>): Handlers<Pick<typeof galleryFiles, 'upload'>> {
+  let cleaned = false
+  return {
+    async upload({ caller, incoming, origin }) {
+      if (!cleaned) {
+        cleaned = true
+        await removeOldDrafts(config.dataDir, Date.now())
+      }
+      const { draft, fileName, fields } = await readUpload(incoming, config.dataDir, config.uploadMaxBytes)
+      try {
+        const form = { folder_id: fields.get('folder_id'), file: fileName }
+        const { folder_id, file: name } = readFields(formSchema, form)
+        if (draft.size === 0) throw invalid([{ path: 'file', message: 'must not be empty' }])
+        const folder = await findFolder(redis, caller.account, folder_id)
+        if (!folder) throw notFound(`Folder ${folder_id}`)
+        const file = await addFile(redis, caller.account, folder_id, name, draft)
+        const withIt = (await findFolder(redis, caller.account, folder_id)) ?? folder
+        const data = fileJson(file, withIt, config.publicUrl ?? origin())
+        return { body: { success: true, message: 'File uploaded', data } }
+      } finally {
+        await draft.discard()
+      }
+    },
+  }
+}

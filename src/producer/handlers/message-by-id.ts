@@ -1,0 +1,98 @@
+// One message by its id: looking at it, cancelling it while it waits, sending it again once it ended.
+import { findSender, recentSender } from '../../accounts/store/senders.ts'
+import type { Config } from '../../config.ts'
+import { cancelMessage } from '../../lanes/cancel-message.ts'
+import type { LaneQueues } from '../../lanes/queues.ts'
+import { findMessage, owns } from '../../lookup/lookup.ts'
+import { receivedDocument, sentDocument } from '../../lookup/message-document.ts'
+import type { ReceivedMessage, SentMessage } from '../../lookup/message-schema.ts'
+import { findOwnMessage } from '../../lookup/own-message.ts'
+import type { State } from '../../messages/lifecycle.ts'
+import { type MessageId, parseMessageId } from '../../messages/message-id.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { REQUEUE_STATES } from '../../requeue/filter.ts'
+import { requeueMessage } from '../../requeue/requeue.ts'
+import { ApiError, notFound } from '../errors.ts'
+import type { CallOf, Handlers } from '../route.ts'
+import type { messages } from '../routes/messages.ts'
+
+interface MessageDeps {
+  redis: Redis
+  queues: LaneQueues
+  config: Pick<Config, 'retentionMs' | 'validityMs'>
+}
+
+type MessageRoutes = Pick<typeof messages, 'show' | 'cancel' | 'requeue'>
+type Call = CallOf<MessageRoutes['show']>
+
+/** Handlers of `/messages/{id}` and below. */
+export function messageHandlers(deps: MessageDeps): Handlers<MessageRoutes> {
+  const { redis } = deps
+
+  async function documentOf({ params, caller }: Call): Promise<SentMessage | ReceivedMessage> {
+    const found = await findOwnMessage(redis, caller.account, params.id, Date.now())
+    if (!found) throw notFound('The message')
+    return 'inbound' in found
+      ? receivedDocument(found.inbound, await findSender(redis, found.inbound.lane))
+      : sentDocument(redis, found.message, found.sender)
+  }
+
+  return {
+    show: async (call) => ({ body: { status: true, message: 'message', data: await documentOf(call) } }),
+    async cancel(call) {
+      await cancel(deps, await ownId(redis, call))
+      return { body: { status: true, message: 'cancelled', data: await documentOf(call) } }
+    },
+    async requeue(call) {
+      await requeue(deps, await ownId(redis, call))
+      return { body: { status: true, message: 'queued again', data: await documentOf(call) } }
+    },
+  }
+}
+
+/** The id of the path, when it is of one of the caller's senders; a received message can be neither cancelled nor sent. */
+async function ownId(redis: Redis, { params, caller }: Call): Promise<MessageId> {
+  const id = parseMessageId(params.id)
+  if (!id || !owns(await recentSender(redis, id.lane), caller.account)) throw notFound('The message')
+  return id
+}
+
+async function cancel(deps: MessageDeps, id: MessageId): Promise<void> {
+  const result = await cancelMessage(deps, id, deps.config.retentionMs)
+  if (result.verdict === 'missing') throw notFound('The message')
+  if (result.verdict === 'done') return
+  throw wrongState(await shownState(deps.redis, id, result.state), 'only one that is queued can be cancelled')
+}
+
+async function requeue(deps: MessageDeps, id: MessageId): Promise<void> {
+  const { verdict, state } = await requeueMessage(deps, id)
+  switch (verdict) {
+    case 'done':
+      return
+    case 'campaign_over':
+      throw new ApiError(
+        409,
+        'campaign_over',
+        'Its campaign is cancelled or no longer stored, so nothing of it is sent.',
+      )
+    case 'without_content':
+      throw new ApiError(409, 'without_content', 'Its content is no longer stored, so it cannot be sent again.')
+    case 'missing':
+    case 'ignored': {
+      const needed = `only one that is ${REQUEUE_STATES.slice(0, -1).join(', ')} or ${REQUEUE_STATES.at(-1)} can be requeued`
+      throw wrongState(await shownState(deps.redis, id, state), needed)
+    }
+  }
+}
+
+/** The state that a lookup tells, which may be another than the stored one. */
+async function shownState(redis: Redis, id: MessageId, stored: State | undefined): Promise<State> {
+  const state = (await findMessage(redis, id, Date.now()))?.state ?? stored
+  if (state === undefined) throw notFound('The message')
+  return state
+}
+
+const wrongState = (state: string, needed: string): ApiError =>
+  new ApiError(409, 'wrong_state', `The message is ${state}; ${needed}.`, {
+    details: [{ path: 'state', message: state }],
+  })

@@ -1,0 +1,32 @@
+// Sending: service messages, template messages, batches of both.
+import { acceptBatch } from '../../accept/accept-batch.ts'
+import { type AcceptDeps, acceptMessage } from '../../accept/accept-message.ts'
+import type { SendKind } from '../../accept/read-send.ts'
+import type { Log } from '../../log.ts'
+import { bind, type Route } from '../bind.ts'
+import { ignoredHeader } from '../ignored.ts'
+import type { CallOf } from '../route.ts'
+import { sending } from '../routes/sending.ts'
+
+/** The routes of routes/sending.ts. */
+export function sendingRoutes(deps: AcceptDeps & { log: Log }): Route[] {
+  const send =
+    (kind: SendKind) =>
+    async ({ caller, body, headers }: CallOf<typeof sending.service>) => {
+      const idempotencyKey = headers['Idempotency-Key']
+      const request = { account: caller.account, kind, body, unknownFields: 'ignored', idempotencyKey } as const
+      const { acknowledgement, ignored } = await acceptMessage(deps, request)
+      return { headers: ignoredHeader(ignored), body: acknowledgement }
+    }
+
+  return bind(sending)({
+    service: send('service'),
+    template: send('template'),
+    async batch({ caller, body, headers, requestId }) {
+      const onFault = (error: unknown, index: number): void =>
+        deps.log.error({ request_id: requestId, index, err: error }, 'batch.item_failed')
+      const request = { account: caller.account, body, idempotencyKey: headers['Idempotency-Key'] }
+      return { body: { results: await acceptBatch({ ...deps, onFault }, request) } }
+    },
+  })
+}

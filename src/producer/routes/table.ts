@@ -1,0 +1,20 @@
+// The table of all routes, in the order in which they are looked through. Only data: whoever reads it loads no Redis, no
+// Express and no queue. main.ts binds each family to its handlers. The dashboard is not here: it is an application of its
+// own, mounted under /dashboard.
+import type { RouteSpec } from '../route.ts'
+import { admin } from './admin.ts'
+import { campaigns } from './campaigns.ts'
+import { contacts } from './contacts.ts'
+import { galleryFiles } from './gallery-files.ts'
+import { galleryFolders } from './gallery-folders.ts'
+import { health } from './health.ts'
+import { lookups } from './lookups.ts'
+import { messages } from './messages.ts'
+import { sending } from './sending.ts'
+import { webhooks } from './webhooks.ts'
+
+const FAMILIES: readonly Readonly<Record<string, RouteSpec>>[] = [
+  ...[health, sending, lookups, messages, galleryFolders, galleryFiles, contacts, campaigns, admin, webhooks],
+]
+
+export const ROUTES: readonly RouteSpec[] = FAMILIES.flatMap((family) => Object.values(family))

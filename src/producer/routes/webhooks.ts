@@ -1,0 +1,53 @@
+// Where the chat product's Cloud API reports. Both look after themselves: one by the verify token, one by a signature.
+import { z } from 'zod'
+import { route } from '../route.ts'
+import { done } from './answers.ts'
+
+/** The chat product sends up to 3 MB and 1,000 updates in one POST. */
+const LIMIT_BYTES = 4 * 1024 * 1024
+
+const path = '/webhooks/cloud-api'
+const access = { in: 'open', why: 'checks the signature or the verify token itself' } as const
+
+export const webhooks = {
+  handshake: route({
+    method: 'get',
+    path,
+    summary: 'The verification handshake: answers the challenge to who knows the verify token.',
+    access,
+    // Whatever is wrong is a wrong token: it is refused by the handler.
+    query: z.object({
+      'hub.mode': z.unknown(),
+      'hub.verify_token': z.unknown(),
+      'hub.challenge': z.unknown(),
+    }),
+    body: { as: 'ignored' },
+    answers: { 200: { contentTypes: ['text/plain'] } },
+    errors: { 403: ['forbidden'] },
+    examples: [
+      {
+        query: { 'hub.mode': 'subscribe', 'hub.verify_token': 'a secret', 'hub.challenge': '1158201444' },
+        status: 200,
+      },
+    ],
+  }),
+  report: route({
+    method: 'post',
+    path,
+    summary: 'Takes statuses and received messages, and answers once all of it is written down.',
+    access,
+    isFast: true,
+    headers: z.object({ 'X-Hub-Signature-256': z.string().optional() }),
+    body: { as: 'raw', schema: z.looseObject({ object: z.string(), entry: z.array(z.unknown()) }), limit: LIMIT_BYTES },
+    answers: { 200: done },
+    errors: { 401: ['bad_signature'] },
+    examples: [
+      {
+        headers: { 'X-Hub-Signature-256': 'sha256=…' },
+        body: { object: 'whatsapp_business_account', entry: [{ id: '1', changes: [] }] },
+        status: 200,
+        answer: { status: true, message: 'received' },
+      },
+    ],
+  }),
+}

@@ -1,0 +1,217 @@
+// Pins: a campaign that outlives the records of its messages sends to nobody a second time, forgets nobody, and its figures
+// add up; a dead letter ends as failed, and a message whose record is gone as unknown.
+// Real: Redis, the fan-out, the steps of messages. The test is the worker and the provider.
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { exportCampaign } from '../../src/campaigns/commands/export.ts'
+import { adoptMarks, endAdopting } from '../../src/campaigns/store/marks.ts'
+import { STATES } from '../../src/messages/lifecycle.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { campaignCountsKey, campaignKey, campaignMarksKey, messageKey } from '../../src/redis/keys.ts'
+import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
+
+// A busy machine is slow, and the limits are no promise of speed.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+let lives: Lives
+let life: Life
+
+beforeAll(async () => {
+  lives = await startLives()
+})
+afterEach(() => life?.close())
+afterAll(() => lives?.close())
+
+/** Recipients that a campaign puts on a slow lane ahead of it (src/campaigns/pace.ts). */
+const WINDOW = 50
+
+const all = (total: number) => Array.from({ length: total }, (_, place) => place)
+
+/** Feeds and works until so many were taken by the provider. */
+async function sendUpTo(count: number): Promise<void> {
+  while (life.ledger.size < count) {
+    await life.feedTo(Math.min(life.total, life.ledger.size + WINDOW))
+    await life.work(count - life.ledger.size, 'sent')
+  }
+}
+
+async function expectWhole(): Promise<void> {
+  const { progress } = await life.describe()
+  expect(STATES.reduce((sum, state) => sum + progress[state], 0)).toBe(life.total)
+  for (const state of STATES) expect(progress[state]).toBeGreaterThanOrEqual(0)
+}
+
+describe.each([
+  [600, 250],
+  [2_000, 1_000],
+])('of %i people', (total, sent) => {
+  test(`a campaign that is paused after ${sent} until their records are gone goes on with the others`, async () => {
+    life = await lives.begin(total)
+    await sendUpTo(sent)
+    await life.pause()
+    await life.expire(all(total))
+    await expectWhole()
+    await life.resume()
+    await life.goOn()
+    expect((await life.record()).state).toBe('done')
+    expect([...life.ledger.keys()].sort((a, b) => a - b)).toEqual(all(total))
+    expect([...life.ledger.values()].every((attempts) => attempts.length === 1)).toBe(true)
+    expect((await life.describe()).progress).toMatchObject({ sent: total, queued: 0 })
+  })
+
+  test('a campaign that lasts longer than its records, and is gone over again, sends to nobody twice', async () => {
+    life = await lives.begin(total)
+    await sendUpTo(sent)
+    await life.expire(all(total))
+    await lives.redis.hset(campaignKey(life.lane, life.id.number), 'next', 0)
+    await life.goOn()
+    expect(life.silentRepeats).toEqual([])
+    expect([...life.ledger.values()].every((attempts) => attempts.length === 1)).toBe(true)
+    expect((await life.describe()).progress).toMatchObject({ sent: total, queued: 0 })
+  })
+})
+
+test('a job that outlived the record of its message sends nothing', async () => {
+  life = await lives.begin(3)
+  await life.feedTo(3)
+  await life.work(1, 'throttled')
+  await life.expire([0])
+  await life.work(1, 'sent')
+  expect(life.ledger.size).toBe(0)
+  expect(await life.marks()).toEqual(['unknown', undefined, undefined])
+  await expectWhole()
+})
+
+test('a message whose record is gone before it was settled is unknown, in figures, export and lookup, and can be requeued', async () => {
+  life = await lives.begin(5)
+  await life.feedTo(5)
+  await life.work(2, 'unanswered')
+  await life.work(3, 'sent')
+  await life.expire(all(5))
+  // Whatever knows of them but the campaign is lost.
+  await life.sweep()
+  await life.goOn()
+  expect((await life.describe()).progress).toMatchObject({ sent: 3, unknown: 2, unconfirmed: 0 })
+  const [first] = life.messages
+  expect(first && (await readMessage(lives.redis, first))).toMatchObject({
+    state: 'unknown',
+    problem: { code: 'record_lost' },
+  })
+  const lines: string[] = []
+  for await (const piece of exportCampaign(
+    { ...lives, dataDir: lives.config.dataDir },
+    await life.record(),
+    'ndjson',
+  )) {
+    lines.push(...piece.trimEnd().split('\n'))
+  }
+  const states = lines.map((line) => JSON.parse(line).state)
+  expect(states).toEqual(['unknown', 'unknown', 'sent', 'sent', 'sent'])
+  await life.requeueAll()
+  await life.sweep()
+  await life.work(5, 'sent')
+  expect(life.silentRepeats).toEqual([])
+  expect((await life.describe()).progress).toMatchObject({ sent: 5, unknown: 0 })
+})
+
+describe('a dead letter', () => {
+  test('ends as failed, so that the campaign ends, and costs next to nothing until then', async () => {
+    life = await lives.begin(600)
+    await life.feedTo(WINDOW)
+    await life.work(1, 'dead')
+    await life.goOn()
+    expect((await life.describe()).progress).toMatchObject({ failed: 1, sent: 599 })
+    const [first] = life.messages
+    expect(first && (await readMessage(lives.redis, first))?.problem?.code).toBe('dead_letter')
+  })
+
+  test('can be queued again once the campaign is done, and the figures follow', async () => {
+    life = await lives.begin(10)
+    await life.feedTo(10)
+    await life.work(2, 'dead')
+    await life.goOn()
+    await life.requeueAll()
+    expect((await life.describe()).progress).toMatchObject({ failed: 0, queued: 2 })
+    await life.sweep()
+    await life.work(10, 'sent')
+    expect((await life.describe()).progress).toMatchObject({ failed: 0, sent: 10 })
+    await expectWhole()
+  })
+
+  test('that somebody else keeps from ending does not make the fan-out spin', async () => {
+    life = await lives.begin(100)
+    await life.feedTo(WINDOW)
+    // A job that BullMQ neither runs nor has given up: it stands in none of its lists.
+    const job = await life.worker.getNextJob('token', { block: false })
+    await lives.redis.lrem(`lw:{l${life.lane}}:lane-${life.lane}:active`, 0, job?.id ?? '')
+    await sendUpTo(99)
+    const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await lives.redis.info('commandstats'))?.[1])
+    const before = await calls()
+    await life.feed(4_000)
+    // A round each 100 ms, a heartbeat each 250 ms, and of the looks one, two and four seconds apart a few commands each.
+    expect((await calls()) - before).toBeLessThan(120)
+    expect((await life.record()).state).toBe('running')
+  })
+})
+
+describe('of a campaign that an older version began', () => {
+  const forgetMarks = async () => {
+    await lives.redis.hdel(campaignKey(life.lane, life.id.number), 'keeps_marks')
+    await lives.redis.del(campaignMarksKey(life.lane, life.id.number))
+  }
+
+  test('the states are taken from the records, and it goes on', async () => {
+    life = await lives.begin(300)
+    await sendUpTo(100)
+    await forgetMarks()
+    await life.expire(all(300).slice(100))
+    await life.goOn()
+    expect((await life.describe()).progress).toMatchObject({ sent: 300 })
+    expect([...life.ledger.values()].every((attempts) => attempts.length === 1)).toBe(true)
+    expect(await life.marks()).toEqual(all(300).map(() => 'sent'))
+  })
+
+  test('nobody is sent to whose record may have expired, and the figures add up', async () => {
+    life = await lives.begin(300)
+    await sendUpTo(100)
+    await life.pause()
+    await forgetMarks()
+    await life.expire(all(60))
+    const old = Date.now() - lives.config.retentionMs - 60_000
+    await lives.redis.hset(campaignKey(life.lane, life.id.number), 'started_at', old)
+    await life.resume()
+    expect(await life.feed(30_000)).toBe('over')
+    // Its list is shorter than what a resume goes back: whoever has no record may have been sent to.
+    expect(await life.work(500, 'sent')).toBe(0)
+    expect((await life.describe()).progress).toMatchObject({ sent: 100, unknown: 200, queued: 0 })
+    expect((await life.record()).state).toBe('done')
+  })
+})
+
+test('of two fan-outs that adopt the recipients at the same time, one counts, and one of an earlier epoch marks nobody', async () => {
+  life = await lives.begin(10)
+  await life.pause()
+  await lives.redis.hdel(campaignKey(life.lane, life.id.number), 'keeps_marks')
+  const campaign = await life.record()
+  const ulids = life.messages.map(({ ulid }) => ulid)
+  const earlier = { ...campaign, epoch: campaign.epoch - 1 }
+  await adoptMarks(lives.redis, earlier, 0, ulids, true)
+  expect(await life.marks()).toEqual(ulids.map(() => undefined))
+  await adoptMarks(lives.redis, campaign, 0, ulids.slice(0, 4), true)
+  // Both look before either ends.
+  await Promise.all([earlier, campaign, campaign].map((each) => endAdopting(lives.redis, each, life.total)))
+  expect((await life.describe()).progress).toMatchObject({ unknown: 4, queued: 6 })
+  expect((await life.record()).keeps_marks).toBe(true)
+})
+
+test('what an ended campaign knows lives as long as the record of a message that is queued again', async () => {
+  life = await lives.begin(2)
+  await life.feedTo(2)
+  await life.work(1, 'failed')
+  await life.goOn()
+  const { lane, id } = life
+  const keys = [campaignKey(lane, id.number), campaignCountsKey(lane, id.number), campaignMarksKey(lane, id.number)]
+  for (const key of keys) await lives.redis.pexpire(key, 60_000)
+  await lives.redis.pexpire(messageKey(lane, life.messages[0]?.ulid ?? ''), 600_000)
+  await life.requeueAll()
+  for (const key of keys) expect(await lives.redis.pttl(key)).toBeGreaterThan(500_000)
+})

@@ -1,0 +1,403 @@
+// Pins: what a running campaign does when things go wrong or others share its lane.
+// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { importTemplate } from '../../src/accounts/store/templates.ts'
+import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { takeOver } from '../../src/campaigns/store/campaigns.ts'
+import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
+import { setLaneRate } from '../../src/lanes/control.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { templateSchema } from '../../src/messages/templates/template.ts'
+import { laneBacklogKeys, laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { campaignKey, lanePrefix } from '../../src/redis/keys.ts'
+import { type CampaignService, SPRING, startCampaigns, sumOf } from '../support/campaigns.ts'
+import { requeueAll } from '../support/requeue.ts'
+import { eventually } from '../support/wait.ts'
+
+// A busy machine is slow, and the limits are no promise of speed.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+let service: CampaignService
+
+beforeAll(async () => {
+  service = await startCampaigns({
+    env: { LANEWAY_SEND_TIMEOUT_SECONDS: '2', LANEWAY_UNCONFIRMED_WAIT_SECONDS: '1' },
+  })
+})
+afterEach(async () => {
+  await service.misbehave({ clear: true, throughput: null })
+  await rate(100_000)
+})
+afterAll(() => service?.close())
+
+async function rate(perSecond: number): Promise<void> {
+  const queues = openLaneQueues(service.redis)
+  await setLaneRate(service.redis, queues, service.lane, perSecond)
+  await queues.close()
+}
+
+/** What the chat product got since. */
+async function sentSince(before: number): Promise<string[]> {
+  return (await service.ledger()).slice(before)
+}
+
+const idOf = (name: string) => {
+  const id = parseCampaignId(name)
+  if (!id) throw new Error(name)
+  return id
+}
+const hashOf = (name: string): string => campaignKey(idOf(name).lane, idOf(name).number)
+
+describe('nobody is sent to twice and nobody is forgotten', () => {
+  test('when the fan-out begins anew in the middle of the list', async () => {
+    const { tag, phones } = await service.addPeople(600)
+    const before = (await service.ledger()).length
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    for (const at of [100, 250, 400]) {
+      await eventually(
+        async () => ((await service.show(id)).progress.queued as number) <= 600 - at,
+        'some are taken up',
+      )
+      await service.redis.hset(hashOf(id), 'next', 0)
+    }
+    await service.reaches(id, 'done')
+    expect((await sentSince(before)).sort()).toEqual([...phones].sort())
+  })
+
+  test('when another fan-out works at the same time', async () => {
+    await rate(200)
+    const { tag, phones } = await service.addPeople(600)
+    const before = (await service.ledger()).length
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    // Each of them is taken for dead although it is at work.
+    const queue = openCampaignQueue(service.redis)
+    await eventually(async () => {
+      const taken = await takeOver(service.redis, idOf(id), 0)
+      if (taken.kind === 'taken') await queue.add('fan-out', idOf(id), taken.epoch)
+      return (await service.show(id)).state === 'done'
+    }, 'it is done')
+    await queue.close()
+    expect((await service.record(id))?.epoch).toBeGreaterThan(3)
+    expect((await sentSince(before)).sort()).toEqual([...phones].sort())
+  })
+
+  test('when the jobs that stood on the lane are lost', async () => {
+    await rate(200)
+    const { tag, phones } = await service.addPeople(400)
+    const before = (await service.ledger()).length
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    await eventually(async () => (await sentSince(before)).length > 50, 'some are sent')
+    const { prioritized } = laneBacklogKeys(service.lane)
+    const lost = await service.redis.zrange(prioritized, 0, '-1')
+    expect(lost.length).toBeGreaterThan(50)
+    const prefix = `${lanePrefix(service.lane)}:${laneQueue(service.lane)}`
+    await service.redis
+      .multi()
+      .zrem(prioritized, ...lost)
+      .del(...lost.map((job) => `${prefix}:${job}`))
+      .exec()
+    await rate(100_000)
+    await service.reaches(id, 'done')
+    expect((await sentSince(before)).sort()).toEqual([...phones].sort())
+  })
+})
+
+describe('on a shared lane', () => {
+  test('a campaign that comes later is sent evenly with the first, and not behind it', async () => {
+    await rate(100)
+    const [a, b] = [await service.addPeople(700), await service.addPeople(500)]
+    const [first, second] = [await service.ready({ tags: [a.tag] }), await service.ready({ tags: [b.tag] })]
+    const before = (await service.ledger()).length
+    await service.steer(first, 'start')
+    await eventually(async () => (await sentSince(before)).length > 20, 'the first one is under way')
+    await service.steer(second, 'start')
+    const ofB = new Set(b.phones)
+    // They take turns of a window, which is a second: so four of them are looked at.
+    const together = await eventually(
+      async () => {
+        const sent = await sentSince(before)
+        const from = sent.findIndex((phone) => ofB.has(phone))
+        return from !== -1 && sent.length >= from + 400 ? sent.slice(from, from + 400) : undefined
+      },
+      'both are under way',
+      60_000,
+    )
+    await rate(100_000)
+    const share = together.filter((phone) => ofB.has(phone)).length / together.length
+    expect(share).toBeGreaterThan(0.35)
+    expect(share).toBeLessThan(0.65)
+    for (const id of [first, second]) await service.reaches(id, 'done')
+    expect((await sentSince(before)).sort()).toEqual([...a.phones, ...b.phones].sort())
+  })
+
+  test('a transactional message overtakes all that waits of a campaign', async () => {
+    await rate(80)
+    const { tag } = await service.addPeople(400)
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    const { prioritized } = laneBacklogKeys(service.lane)
+    await eventually(async () => (await service.redis.zcard(prioritized)) > 100, 'the lane is full')
+    const before = (await service.ledger()).length
+    const to = '491529999999'
+    const answer = await service.post('/sendservicemessages/sendmessages', {
+      api_key: service.tenant.apiKey,
+      messaging_product: 'chatapp',
+      recipient_type: 'individual',
+      to: `+${to}`,
+      type: 'image',
+      image: { link: 'https://example.com/a.jpg' },
+    })
+    expect(answer.status).toBe(200)
+    const overtaken = await eventually(async () => {
+      const place = (await sentSince(before)).indexOf(to)
+      return place === -1 ? undefined : place + 1
+    }, 'it is sent')
+    // Those in flight, and a window or two of the lane's pace: 8 messages each.
+    expect(overtaken).toBeLessThan(60)
+    await service.steer(id, 'cancel')
+  })
+})
+
+describe('a campaign brakes by itself', () => {
+  test('when the chat product has paused its template', async () => {
+    await rate(300)
+    const { tag } = await service.addPeople(600)
+    const id = await service.ready({ tags: [tag] })
+    await service.misbehave({ match: { wire: 'cloud' }, behaviour: 'template-paused', count: 3 })
+    await service.steer(id, 'start')
+    const { reason, progress } = await service.reaches(id, 'paused')
+    expect(reason).toBe('The chat product has paused the template for low quality.')
+    expect(progress.queued).toBeGreaterThan(100)
+    // The chat product lets the template go again; an answer that is still on its way would pause the campaign anew.
+    await service.misbehave({ clear: true })
+    await eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
+    await service.steer(id, 'resume')
+    const done = await service.reaches(id, 'done')
+    expect(done.progress.failed).toBeGreaterThan(0)
+  })
+
+  test('when too many of its latest messages fail, and a person may let it go on', async () => {
+    await rate(300)
+    const { tag } = await service.addPeople(600)
+    const id = await service.ready({ tags: [tag] })
+    await service.misbehave({ match: { every: 2 }, behaviour: 'invalid-parameter' })
+    await service.steer(id, 'start')
+    const { reason, progress } = await service.reaches(id, 'paused')
+    expect(reason).toMatch(/^\d+ of the last 1\d\d messages failed or are unproven, more than 30 %\.$/)
+    expect(progress.queued).toBeGreaterThan(100)
+    await service.misbehave({ clear: true })
+    await service.steer(id, 'resume')
+    await rate(100_000)
+    const done = await service.reaches(id, 'done')
+    expect(done.progress.queued).toBe(0)
+    expect(sumOf(done)).toBe(600)
+  })
+
+  test('when a template is imported that is paused, and it cannot go on before that is mended', async () => {
+    await rate(100)
+    const { redis, tenant } = service
+    const importAs = (status: string) =>
+      importTemplate(redis, tenant.account, templateSchema.parse({ ...SPRING, status }))
+    const { tag } = await service.addPeople(600)
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    await eventually(async () => Number((await service.show(id)).progress.queued) < 590, 'it is under way')
+    await importAs('PAUSED')
+    const { reason } = await service.reaches(id, 'paused')
+    expect(reason).toBe('The template spring is PAUSED, not APPROVED.')
+    const refused = await service.request('POST', `/campaigns/${id}/resume`)
+    expect([refused.status, refused.json().error.code]).toEqual([400, 'template_not_approved'])
+    await importAs('APPROVED')
+    await service.steer(id, 'resume')
+    await rate(100_000)
+    expect(sumOf(await service.reaches(id, 'done'))).toBe(600)
+  })
+
+  test('when the chat product leaves too many unproven', async () => {
+    await rate(300)
+    const { tag } = await service.addPeople(2_000)
+    const id = await service.ready({ tags: [tag] })
+    await service.misbehave({ match: { every: 2 }, behaviour: 'plain-500' })
+    await service.steer(id, 'start')
+    const { reason, progress } = await service.reaches(id, 'paused')
+    expect(reason).toMatch(/^\d+ of the last \d+ messages failed or are unproven, more than 30 %\.$/)
+    expect(progress).toMatchObject({ failed: 0 })
+    await service.steer(id, 'cancel')
+  })
+
+  test('to the pace that the chat product takes, and nobody is lost by that', async () => {
+    await rate(1_000)
+    const { tag, phones } = await service.addPeople(600)
+    const before = (await service.ledger()).length
+    const id = await service.ready({ tags: [tag] })
+    await service.misbehave({ throughput: 150 })
+    await service.steer(id, 'start')
+    await eventually(async () => Number((await service.show(id)).progress.held_to) > 0, 'it is held back')
+    await service.misbehave({ throughput: null })
+    await service.reaches(id, 'done')
+    expect((await sentSince(before)).sort()).toEqual([...phones].sort())
+  })
+})
+
+describe('a class of recipients is resumed as a new run', () => {
+  const run = async (id: string, resumed: 'failed' | 'unknown' | 'not_delivered') => {
+    const { id: second } = await service.steer(id, 'resume', { class: resumed })
+    expect(second).not.toBe(id)
+    return service.reaches(second, 'done')
+  }
+
+  test('with the same values: those that failed', async () => {
+    const { tag, phones } = await service.addPeople(30)
+    for (const to of phones.slice(10, 12)) {
+      await service.misbehave({ match: { to }, behaviour: 'invalid-parameter', count: 1 })
+    }
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 2 })
+    const before = (await service.ledger()).length
+    const second = await run(id, 'failed')
+    expect(second.progress).toMatchObject({ total: 2, failed: 0 })
+    expect((await sentSince(before)).sort()).toEqual(phones.slice(10, 12))
+    const line =
+      (await service.request('GET', `/campaigns/${second.id}/export?format=ndjson`)).text.split('\n')[0] ?? ''
+    const { message_id, possible_duplicate } = JSON.parse(line)
+    expect(possible_duplicate).toBeNull()
+    const info = await service.post('/chatappbusiness/fetchmessageinfo', { api_key: service.tenant.apiKey, message_id })
+    expect(info.body).toHaveProperty('message.data.message_text', 'Dear P10, spring is here.')
+  })
+
+  test('flagged as possible duplicates: those that are unknown, and those sent and never delivered', async () => {
+    const { tag, phones } = await service.addPeople(10)
+    await service.misbehave({ match: { to: phones[1] }, behaviour: 'reset-before-accepting', count: 1 })
+    await service.misbehave({ match: { to: phones[2] }, behaviour: 'no-webhooks', count: 1 })
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    await service.reaches(id, 'done')
+    await eventually(async () => (await service.show(id)).progress.read === 8, 'eight are read')
+    expect((await service.show(id)).progress).toMatchObject({ unknown: 1, sent: 1 })
+    for (const [resumed, place] of [
+      ['unknown', 1],
+      ['not_delivered', 2],
+    ] as const) {
+      const second = await run(id, resumed)
+      const { text } = await service.request('GET', `/campaigns/${second.id}/export?format=ndjson`)
+      expect(JSON.parse(text)).toMatchObject({ recipient: phones[place], possible_duplicate: 'yes' })
+    }
+  })
+
+  test('without a message that failed when it was repeated in doubt: its first attempt may have gone out', async () => {
+    const { tag, phones } = await service.addPeople(10)
+    await service.misbehave({ match: { to: phones[1] }, behaviour: 'reset-before-accepting', count: 1 })
+    await service.misbehave({ match: { to: phones[2] }, behaviour: 'invalid-parameter', count: 1 })
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    expect((await service.reaches(id, 'done')).progress).toMatchObject({ unknown: 1, failed: 1 })
+    await service.misbehave({ match: { to: phones[1] }, behaviour: 'invalid-parameter', count: 1 })
+    expect(await requeueAll(service, service.tenant, { campaign: id, state: 'unknown' })).toMatchObject({ requeued: 1 })
+    await eventually(async () => (await service.show(id)).progress.failed === 2, 'the repeat has failed')
+    const before = (await service.ledger()).length
+    expect((await run(id, 'failed')).progress).toMatchObject({ total: 1 })
+    expect(await sentSince(before)).toEqual([phones[2]])
+  })
+
+  test('but not of a campaign that runs', async () => {
+    await rate(50)
+    const { tag } = await service.addPeople(200)
+    const id = await service.ready({ tags: [tag] })
+    await service.steer(id, 'start')
+    const answer = await service.request('POST', `/campaigns/${id}/resume`, { class: 'failed' })
+    expect({ status: answer.status, code: answer.json().error.code }).toEqual({ status: 422, code: 'wrong_state' })
+    await service.steer(id, 'cancel')
+  })
+})
+
+test('a scheduled campaign starts at its time, also when workers were away then', async () => {
+  const { tag, phones } = await service.addPeople(20)
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] })
+  await service.stopWorker()
+  const at = Date.now() + 300
+  await service.steer(id, 'schedule', { at: new Date(at).toISOString() })
+  await eventually(async () => Date.now() > at, 'its time has come')
+  expect(await service.show(id)).toMatchObject({ state: 'scheduled' })
+  expect(await sentSince(before)).toEqual([])
+  await service.startWorker()
+  await service.reaches(id, 'done')
+  expect((await sentSince(before)).sort()).toEqual(phones)
+})
+
+test('recipients whose time is over count as expired, and are not sent to', async () => {
+  await rate(50)
+  const { tag } = await service.addPeople(300)
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] }, { valid_until: new Date(Date.now() + 1_500).toISOString() })
+  await service.steer(id, 'start')
+  await eventually(async () => Number((await service.show(id)).progress.expired) > 0, 'the first one expires')
+  await rate(100_000)
+  const done = await service.reaches(id, 'done')
+  expect(done.progress.expired).toBe(300 - (await sentSince(before)).length)
+})
+
+test('a message that failed can be queued again by hand after the campaign is done, and the figures follow', async () => {
+  const { tag, phones } = await service.addPeople(5)
+  await service.misbehave({ match: { to: phones[3] }, behaviour: 'invalid-parameter', count: 1 })
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 1 })
+  await requeueAll(service, service.tenant, { campaign: id, state: 'failed' })
+  await eventually(async () => (await service.show(id)).progress.read === 5, 'all are read')
+  expect((await service.show(id)).progress).toMatchObject({ failed: 0, queued: 0, total: 5 })
+})
+
+test('a message that failed after it was sent is sent again with what was filled in for its recipient', async () => {
+  const { tag, phones } = await service.addPeople(3)
+  await service.misbehave({ match: { to: phones[1] }, behaviour: 'media-failed', count: 1 })
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  await service.reaches(id, 'done')
+  await eventually(async () => (await service.show(id)).progress.failed === 1, 'one has failed')
+  const done = await requeueAll(service, service.tenant, { campaign: id })
+  expect(done).toMatchObject({ matched: 1, requeued: 1, without_content: 0 })
+  await eventually(async () => (await service.show(id)).progress.read === 3, 'all are read')
+  const lines = (await service.ledger()).slice(before).filter((to) => to === phones[1])
+  expect(lines).toHaveLength(2)
+})
+
+test('those whom a cancelled campaign had not come to get one message, unflagged, from a run for the cancelled', async () => {
+  const { tag, phones } = await service.addPeople(120)
+  await rate(5)
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  await eventually(async () => (await service.ledger()).length > before, 'some are sent')
+  await service.steer(id, 'cancel')
+  await eventually(async () => {
+    expect((await service.show(id)).progress).toMatchObject({ sending: 0, unconfirmed: 0 })
+    return true
+  }, 'nothing is in flight')
+  const first = (await service.ledger()).slice(before)
+  expect((await service.show(id)).progress).toMatchObject({ cancelled: phones.length - first.length })
+  await rate(100_000)
+  const { id: second } = await service.steer(id, 'resume', { class: 'cancelled' })
+  await service.reaches(second, 'done')
+  const { progress } = await service.show(second)
+  expect(progress.total).toBe(phones.length - first.length)
+  expect((await service.ledger()).slice(before).sort()).toEqual([...phones].sort())
+})
+
+test('nothing of a cancelled campaign is requeued, and that is counted', async () => {
+  const { tag, phones } = await service.addPeople(3)
+  await rate(5)
+  await service.misbehave({ match: { to: phones[0] }, behaviour: 'invalid-parameter', count: 1 })
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  await eventually(async () => (await service.show(id)).progress.failed === 1, 'one has failed')
+  await service.steer(id, 'cancel')
+  await rate(100_000)
+  const done = await requeueAll(service, service.tenant, { campaign: id, state: 'failed' })
+  expect(done).toMatchObject({ matched: 1, requeued: 0, campaign_over: 1 })
+})

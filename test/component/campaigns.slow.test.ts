@@ -1,0 +1,88 @@
+// Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
+// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
+import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
+
+import { eventually } from '../support/wait.ts'
+
+// A busy machine is slow, and the limits are no promise of speed.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+let service: CampaignService
+
+beforeAll(async () => {
+  service = await startCampaigns()
+})
+afterAll(() => service?.close())
+
+test('everybody in a tag gets the message once, with their own values, and the figures add up all the while', async () => {
+  const { tag, phones } = await service.addPeople(800)
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  let readings = 0
+  for (;;) {
+    const now = await service.show(id)
+    expect(sumOf(now)).toBe(800)
+    readings += 1
+    if (now.state === 'done') break
+  }
+  expect(readings).toBeGreaterThan(1)
+  const ledger = await service.ledger()
+  expect(ledger.length).toBe(800)
+  expect([...ledger].sort()).toEqual([...phones].sort())
+  const [first = ''] = (await service.request('GET', `/campaigns/${id}/export?format=ndjson`)).text.split('\n')
+  const { recipient, message_id } = JSON.parse(first)
+  expect(recipient).toBe(phones[0])
+  const info = await service.post('/chatappbusiness/fetchmessageinfo', { api_key: service.tenant.apiKey, message_id })
+  expect(info.body).toHaveProperty('message.data.message_text', 'Dear P0, spring is here.')
+})
+
+test('a pause holds within a second, what stays put stays put, and a resumed campaign goes on where it was', async () => {
+  const { tag, phones } = await service.addPeople(1_000)
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  await eventually(async () => (await service.ledger()).length > before + 50, 'some are sent')
+  const paused = await service.steer(id, 'pause', { reason: 'lunch' })
+  expect(paused).toMatchObject({ state: 'paused', reason: 'lunch' })
+  await inFlightIsOver(id)
+  const held = (await service.ledger()).length
+  expect(held).toBeLessThan(before + 1_000)
+  await laneIsEmpty()
+  expect((await service.ledger()).length).toBe(held)
+  await service.steer(id, 'resume')
+  const done = await service.reaches(id, 'done')
+  expect(done.progress).toMatchObject({ total: 1_000, queued: 0 })
+  expect((await service.ledger()).slice(before).sort()).toEqual([...phones].sort())
+})
+
+test('a cancelled campaign sends nothing more, and whoever was not reached counts as cancelled', async () => {
+  const { tag } = await service.addPeople(1_000)
+  const before = (await service.ledger()).length
+  const id = await service.ready({ tags: [tag] })
+  await service.steer(id, 'start')
+  await eventually(async () => (await service.ledger()).length > before + 50, 'some are sent')
+  await service.steer(id, 'cancel')
+  await inFlightIsOver(id)
+  const held = (await service.ledger()).length
+  await laneIsEmpty()
+  const sent = (await service.ledger()).length - before
+  expect(before + sent).toBe(held)
+  const now = await service.show(id)
+  expect(sumOf(now)).toBe(1_000)
+  expect(now.progress).toMatchObject({ queued: 0, sending: 0, cancelled: 1_000 - sent })
+  expect((await service.request('POST', `/campaigns/${id}/resume`)).status).toBe(422)
+})
+
+/** Nothing of the campaign is on its way to the chat product any more. */
+const inFlightIsOver = (id: string) =>
+  eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
+
+/** Every job on the lane was taken up, and either sent or dropped. */
+const laneIsEmpty = () =>
+  eventually(async () => {
+    const { redis, lane } = service
+    const keys = laneBacklogKeys(lane)
+    return (await redis.zcard(keys.prioritized)) + (await redis.llen(keys.active)) === 0
+  }, 'the lane is empty')

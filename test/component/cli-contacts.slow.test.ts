@@ -1,0 +1,199 @@
+// `contacts import`. Real: files, Redis, and the compiled program where a process matters.
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { readMembers } from '../../src/contacts/store/contacts.ts'
+import { createTag, findTag, listTags } from '../../src/contacts/store/tags.ts'
+import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { contactKeys } from '../../src/redis/keys.ts'
+import { runCli, spawnCli } from '../support/cli.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+let server: TestRedis
+let redis: Redis
+let account: number
+let folder: string
+
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+  // One test kills the server.
+  redis.on('error', () => {})
+})
+
+beforeEach(async () => {
+  account = await createAccount(redis, 'Shop')
+  folder = mkdtempSync(join(tmpdir(), 'laneway-contacts-'))
+  return () => rmSync(folder, { recursive: true, force: true })
+})
+
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+})
+
+const people = () => join(folder, 'people.csv')
+const wordsFor = (tag: string) => ['contacts', 'import', people(), '--account', String(account), '--tag', tag]
+
+const importFile = (tag: string, ...more: string[]) => runCli([...wordsFor(tag), ...more], { REDIS_URL: server.url })
+
+/** Writes the file and imports it. */
+function importText(content: string, tag: string, ...more: string[]) {
+  writeFileSync(people(), content)
+  return importFile(tag, ...more)
+}
+
+const members = async (tag: number) =>
+  (await readMembers(redis, account, tag, 0, 1_000)).map(({ phone, name, email }) => [phone, name, email])
+
+const PEOPLE = `email,Phone,city,name
+ann@example.org,+49 151 2345 6781,Ulm,"Ann ""A"" Ash"
+,4915123456782,,
+`
+
+test('rows become contacts of a new tag, and nothing but the document is printed', async () => {
+  writeFileSync(people(), PEOPLE)
+  const run = await spawnCli([...wordsFor('Spring'), '--json'], { REDIS_URL: server.url })
+  expect(run).toMatchObject({ code: 0, stderr: '' })
+  const document = JSON.parse(run.stdout)
+  expect(document).toEqual({
+    account,
+    tag: { id: expect.any(Number), name: 'Spring' },
+    imported: 2,
+    joined: 2,
+    created: 2,
+    refused: 0,
+    repeated: 0,
+    report: null,
+  })
+  expect(await members(document.tag.id)).toEqual([
+    ['4915123456781', 'Ann "A" Ash', 'ann@example.org'],
+    ['4915123456782', null, null],
+  ])
+  expect(existsSync(join(folder, 'people.csv.refused.csv'))).toBe(false)
+})
+
+test('importing again adds nobody, and finds the tag by its name in any case or by its id', async () => {
+  const first = JSON.parse((await importText(PEOPLE, 'Spring', '--json')).stdout)
+  for (const tag of ['SPRING', String(first.tag.id)]) {
+    const again = JSON.parse((await importFile(tag, '--json')).stdout)
+    expect(again).toMatchObject({ tag: first.tag, imported: 2, joined: 0, created: 0 })
+  }
+  expect(await members(first.tag.id)).toHaveLength(2)
+})
+
+test('contacts that are known already join another tag', async () => {
+  await importText(PEOPLE, 'Spring')
+  const { id } = await createTag(redis, account, 'Summer')
+  const run = await importFile(String(id))
+  expect(run.stdout).toMatch(
+    /^Tag +Summer \(\d+\)\nRows imported +2\nNew to the tag +2\nNew contacts +0\nRows refused +0\n$/,
+  )
+  expect(await members(id)).toHaveLength(2)
+})
+
+test('refused rows are reported with line and reason, in a file for nobody else that can be imported again', async () => {
+  const report = join(folder, 'people.csv.refused.csv')
+  const run = await importText(
+    'name,phone,email\n"Ann, A",12,\n\nBob,4915123456782,\nCy,4915123456783,cy@\n,,\n',
+    'Spring',
+    '--json',
+  )
+  expect(JSON.parse(run.stdout)).toMatchObject({ imported: 1, refused: 2, report })
+  const [header, ann = '', cy = '', ...rest] = readFileSync(report, 'utf8').split('\n')
+  expect(header).toBe('line,reason,name,phone,email')
+  expect(ann).toMatch(/^2,"?phone: expected a full international phone number .+,"Ann, A",12,$/)
+  expect(cy).toBe('5,email: not an email address,Cy,4915123456783,cy@')
+  expect(rest).toEqual([''])
+  expect(statSync(report).mode & 0o777).toBe(0o600)
+
+  writeFileSync(people(), `${header}\n${cy}example.org\n`)
+  const mended = JSON.parse((await importFile('Spring', '--json')).stdout)
+  expect(mended).toMatchObject({ imported: 1, joined: 1, refused: 0 })
+  expect(existsSync(report), 'the report of the earlier import').toBe(false)
+})
+
+test('a number that appears again in the file is told, and its last row counts', async () => {
+  const run = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,004915123456790\n', 'Twice')
+  expect(run.stdout).not.toContain('Repeated')
+  const again = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,4915123456790\n', 'Twice')
+  expect(again.stdout).toContain('Rows imported   3\n')
+  expect(again.stdout).toContain('Repeated        1 with a number from an earlier row; the last row counts\n')
+})
+
+test('--report says where the report goes, which cannot be the file itself', async () => {
+  const report = join(folder, 'elsewhere.csv')
+  const run = await importText('phone\n12\n', 'Spring', '--report', report)
+  expect(run.stdout).toContain(`Rows refused    1, see ${report}\n`)
+  expect(existsSync(report)).toBe(true)
+
+  const same = await importFile('Spring', '--report', people())
+  expect(same).toMatchObject({ code: 2, stderr: 'error: --report: expected another file than the one imported.\n' })
+  expect(readFileSync(people(), 'utf8')).toBe('phone\n12\n')
+})
+
+test('a report that cannot be written ends the import with one sentence', async () => {
+  const nowhere = join(folder, 'nowhere', 'refused.csv')
+  for (const [report, rows, reason] of [
+    [nowhere, 1, 'there is no such file or folder'],
+    // So many that the report is waited for.
+    [nowhere, 20_000, 'there is no such file or folder'],
+    [folder, 1, 'it is a folder'],
+  ] as const) {
+    expect(await importText(`phone\n${'12\n'.repeat(rows)}`, 'Spring', '--report', report)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: The file ${report} cannot be used: ${reason}.\n`,
+    })
+  }
+})
+
+test.each([
+  ['without a phone column', 'name;phone\n', /^error: <file>: expected a header with the column phone, .+\n$/],
+  ['that is empty', '', /^error: <file>: expected a header with the column phone, .+\n$/],
+])('a file %s is refused before a tag is made', async (_, content, sentence) => {
+  const run = await importText(content, 'Spring')
+  expect(run).toMatchObject({ code: 1, stdout: '' })
+  expect(run.stderr).toMatch(sentence)
+  expect(await listTags(redis, account)).toEqual([])
+})
+
+test('a quote that is never closed ends the import with the line it is on', async () => {
+  const run = await importText('phone,name\n4915123456781,Ann\n4915123456782,"Bob\n4915123456783,Cy\n', 'Spring')
+  expect(run).toMatchObject({ code: 1, stdout: '' })
+  expect(run.stderr).toMatch(/^error: <file>: the record that begins on line 3 opens a quote and never closes it;.+\n$/)
+})
+
+test('a tag id and an account that do not exist, and another account’s tag, are told apart from nothing', async () => {
+  const other = await createTag(redis, await createAccount(redis, 'Other'), 'Theirs')
+  for (const id of [String(other.id), '999999']) {
+    expect(await importText(PEOPLE, id)).toMatchObject({
+      code: 1,
+      stderr: `error: --tag: account ${account} has no tag ${id}.\n`,
+    })
+  }
+  account = 999_999
+  expect((await importFile('Spring')).stderr).toBe('error: Account 999999 does not exist, see `accounts list`.\n')
+})
+
+test('an import that Redis dies under ends with one sentence; run again it completes, nobody twice', async () => {
+  const ROWS = 60_000
+  const rows = Array.from({ length: ROWS }, (_, i) => `49151${20_000_000 + i},Person ${i}\n`)
+  const { id } = await createTag(redis, account, 'Many')
+  const membersKey = contactKeys(account).members(id)
+  writeFileSync(people(), `phone,name\n${rows.join('')}`)
+  const running = spawnCli(wordsFor('Many'), { REDIS_URL: server.url })
+  await vi.waitUntil(async () => (await redis.zcard(membersKey)) >= 1_000, { timeout: 60_000, interval: 5 })
+  await server.kill9()
+  const run = await running
+  await server.restart()
+  expect(run).toMatchObject({ code: 1, stdout: '' })
+  expect(run.stderr).toMatch(/^error: Redis cannot be used: [^\n]+[^.]\.\n$/)
+  expect(await redis.zcard(membersKey)).toBeLessThan(ROWS)
+
+  expect(JSON.parse((await importFile('Many', '--json')).stdout)).toMatchObject({ imported: ROWS, refused: 0 })
+  expect(await redis.zcard(membersKey)).toBe(ROWS)
+  expect(await findTag(redis, account, id)).toMatchObject({ name: 'Many' })
+})

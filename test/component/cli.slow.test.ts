@@ -1,0 +1,435 @@
+// The command line as a whole, and accounts, keys and senders through it. Real: Redis, and the compiled program where a
+// process matters.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkKey } from '../../src/accept/check-key.ts'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { findCredential } from '../../src/accounts/store/credentials.ts'
+import { findSender } from '../../src/accounts/store/senders.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { runCli, spawnCli } from '../support/cli.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+let server: TestRedis
+let redis: Redis
+const dataDir = mkdtempSync(join(tmpdir(), 'laneway-cli-'))
+const env = () => ({ REDIS_URL: server.url, LANEWAY_DATA_DIR: dataDir })
+const cli = (...args: string[]) => runCli(args, env())
+
+/** Runs a verb that must succeed and returns its document. */
+async function json(...args: string[]) {
+  const run = await runCli([...args, '--json'], env())
+  expect(run.stderr).toBe('')
+  expect(run.code).toBe(0)
+  return JSON.parse(run.stdout)
+}
+
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectPatient(server.url)
+})
+
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+describe('the version', () => {
+  test('is that of package.json', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    expect(await cli('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+})
+
+describe('help', () => {
+  test('is there on every level, with an example', async () => {
+    const nouns = namesIn((await cli('--help')).stdout)
+    expect(nouns).toEqual(['accounts', 'keys', 'senders', 'templates', 'contacts', 'messages', 'lanes', 'campaigns'])
+    for (const noun of nouns) {
+      const help = await cli(noun, '--help')
+      expect(help).toMatchObject({ code: 0, stderr: '' })
+      expect(help.stdout).toContain(`Example:\n  npm run cli -- ${noun} `)
+      const verbs = namesIn(help.stdout)
+      expect(verbs).not.toEqual([])
+      for (const verb of verbs) {
+        const { stdout } = await cli(noun, verb, '--help')
+        expect(stdout).toContain(`Example:\n  npm run cli -- ${noun} ${verb} `)
+        expect(stdout).toContain('--json')
+      }
+    }
+  })
+
+  test('is what a call without any word gives', async () => {
+    expect(await spawnCli([], env())).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringContaining('Example:'),
+    })
+  })
+
+  test('goes to stderr with exit code 2 when the verb is missing', async () => {
+    expect(await cli('keys')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Usage:') })
+  })
+})
+
+describe('what is typed wrongly', () => {
+  test('ends the process with exit code 2, one sentence on stderr and nothing on stdout', async () => {
+    expect(await spawnCli(['kees', 'list'], env())).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: "error: unknown command 'kees'\n(Did you mean keys?)\n",
+    })
+    expect(await spawnCli(['keys', 'list', '--account', 'one', '--json'], env())).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: --account: expected the number of an account, see `accounts list`, got "one".\n',
+    })
+  })
+
+  test.each([
+    ['an unknown verb', ['keys', 'fold'], "unknown command 'fold'\n"],
+    ['a missing option', ['keys', 'list'], "required option '--account <id>' not specified\n"],
+    ['a superfluous word', ['keys', 'list', '--account', '1', 'x'], /^error: too many arguments .+\n$/],
+    [
+      'an option',
+      ['keys', 'create', '--account', '1', '--permissions', 'admin', '--expires-in', '1y'],
+      '--expires-in: expected a duration such as 90s, 30m, 1h or 7d, got "1y".\n',
+    ],
+    [
+      'a list with one wrong word',
+      ['keys', 'create', '--account', '1', '--permissions', 'admin,everything'],
+      /^error: --permissions: expected permissions separated by commas, of messages:send,.*, got "admin,everything"\.\n$/,
+    ],
+    [
+      'an argument',
+      ['accounts', 'set', '0', 'template_check', 'off'],
+      '<id>: expected the number of an account, see `accounts list`, got "0".\n',
+    ],
+    [
+      'the value of a setting',
+      ['accounts', 'set', '1', 'template_check', 'maybe'],
+      '<value>: expected on or off, got "maybe".\n',
+    ],
+    [
+      'two things at once',
+      ['accounts', 'set', 'x', 'y', 'z'],
+      /^error: <id>: expected .+ <setting>: expected one of .+\.\n$/,
+    ],
+  ])('is named when it is %s', async (_, words, sentence) => {
+    const run = await cli(...words)
+    expect(run).toMatchObject({ code: 2, stdout: '' })
+    if (typeof sentence === 'string') expect(run.stderr).toBe(`error: ${sentence}`)
+    else expect(run.stderr).toMatch(sentence)
+  })
+})
+
+describe('Redis', () => {
+  test('is found by demo.json of the data folder when REDIS_URL is not set', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'laneway-cli-demo-'))
+    writeFileSync(join(folder, 'demo.json'), JSON.stringify({ base_url: 'x', redis_url: server.url }))
+    const run = await spawnCli(['accounts', 'list', '--json'], { LANEWAY_DATA_DIR: folder })
+    rmSync(folder, { recursive: true })
+    expect(run).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(run.stdout)).toEqual(expect.any(Array))
+  })
+
+  test('is asked for in one sentence when nothing tells where it is', async () => {
+    const run = await runCli(['accounts', 'list'], { LANEWAY_DATA_DIR: '/nonexistent' })
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    expect(run.stderr).toBe(
+      'error: No Redis is known: set REDIS_URL, or run `npm start`, which writes its address to /nonexistent/demo.json.\n',
+    )
+  })
+
+  test('that does not answer is named without its password', async () => {
+    const run = await spawnCli(['accounts', 'list'], { REDIS_URL: 'redis://user:hush@127.0.0.1:1' })
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    expect(run.stderr).toMatch(/^error: Redis at 127\.0\.0\.1:1 cannot be used: .*[^.]\.\n$/)
+    expect(run.stderr).not.toContain('hush')
+  })
+
+  test('with a broken record is told by the record, not by a stack', async () => {
+    const { id } = await json('accounts', 'create', 'Broken')
+    await redis.hset(`lw:account:${id}`, 'template_check', 'maybe')
+    const run = await cli('accounts', 'list')
+    await redis.hset(`lw:account:${id}`, 'template_check', 'on')
+    expect(run).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `error: The account ${id} in Redis is broken: template_check.\n`,
+    })
+  })
+})
+
+describe('accounts', () => {
+  test('are created with the default settings and listed', async () => {
+    const account = await json('accounts', 'create', '  Corner shop ')
+    expect(account).toEqual({
+      id: expect.any(Number),
+      name: 'Corner shop',
+      contacts_shape: 'records',
+      template_check: 'on',
+      'policy.transactional': 'at_least_once',
+      'policy.campaign': 'at_most_once',
+    })
+    expect(await json('accounts', 'list')).toContainEqual(account)
+    expect((await cli('accounts', 'list')).stdout).toMatch(new RegExp(`^${account.id} +Corner shop +records +on `, 'm'))
+  })
+
+  test('keep a changed setting', async () => {
+    const { id } = await json('accounts', 'create', 'Careful')
+    const changed = await json('accounts', 'set', String(id), 'policy.campaign', 'at_least_once')
+    expect(changed['policy.campaign']).toBe('at_least_once')
+    expect(await json('accounts', 'list')).toContainEqual(changed)
+  })
+
+  test('that hold a policy by its first name show it by the present one, which is the only one to set', async () => {
+    const { id } = await json('accounts', 'create', 'Old')
+    await redis.hset(`lw:account:${id}`, { 'policy.transactional': 'never_repeat', 'policy.campaign': 'must_arrive' })
+    expect(await json('accounts', 'list')).toContainEqual(
+      expect.objectContaining({ id, 'policy.transactional': 'at_most_once', 'policy.campaign': 'at_least_once' }),
+    )
+    const { code, stderr } = await cli('accounts', 'set', String(id), 'policy.transactional', 'must_arrive')
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      'expected at_least_once or at_most_once, got "must_arrive", which is called at_least_once now',
+    )
+  })
+
+  test('that do not exist are not made by changing a setting', async () => {
+    const run = await cli('accounts', 'set', '999', 'template_check', 'off')
+    expect(run).toMatchObject({ code: 1, stderr: 'error: Account 999 does not exist, see `accounts list`.\n' })
+    expect(await redis.exists('lw:account:999')).toBe(0)
+  })
+
+  test('cannot bring control characters to the terminal', async () => {
+    await redis.multi().hset('lw:account:777', { id: 777, name: '\u001b[31mred' }).sadd('lw:accounts', 777).exec()
+    const { stdout } = await cli('accounts', 'list')
+    await redis.multi().del('lw:account:777').srem('lw:accounts', 777).exec()
+    expect(stdout).toContain('777  \\u001b[31mred')
+    expect(stdout).not.toContain('\u001b')
+  })
+})
+
+describe('keys', () => {
+  test('are shown once and work with their permissions until they expire', async () => {
+    const { id: account } = await json('accounts', 'create', 'Keys')
+    const before = Date.now()
+    const args = ['--account', String(account), '--permissions', 'messages:send, gallery', '--expires-in', '1h']
+    const made = await json('keys', 'create', ...args)
+    const known = await findCredential(redis, made.key)
+    expect(known).toMatchObject({ id: made.id, account, permissions: ['messages:send', 'gallery'], revoked: false })
+    expect(known?.expires_at).toBe(Date.parse(made.expires_at))
+    expect(Date.parse(made.expires_at) - before).toBeGreaterThanOrEqual(3_600_000)
+    expect(Date.parse(made.expires_at) - Date.now()).toBeLessThanOrEqual(3_600_000)
+
+    const list = await cli('keys', 'list', '--account', String(account), '--json')
+    expect(list.stdout).not.toContain(made.key)
+    expect(JSON.parse(list.stdout)).toMatchObject([{ id: made.id, state: 'active', expires_at: made.expires_at }])
+  })
+
+  test('have a name and tell when they were last used', async () => {
+    const { id: account } = await json('accounts', 'create', 'Named')
+    const of = ['--account', String(account)]
+    const made = await json('keys', 'create', ...of, '--permissions', 'messages:read', '--name', 'order service')
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ name: 'order service', last_used_at: null }])
+    expect((await cli('keys', 'list', ...of)).stdout).toMatch(/ order service +active +never .* never +messages:read/)
+
+    await checkKey(redis, made.key, 'messages:read', Date.parse('2026-03-01T12:00:00Z'))
+    // Within the minute nothing is written.
+    await checkKey(redis, made.key, 'messages:read', Date.parse('2026-03-01T12:00:59Z'))
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ last_used_at: '2026-03-01T12:00:00.000Z' }])
+    await checkKey(redis, made.key, 'messages:read', Date.parse('2026-03-01T12:01:00Z'))
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ last_used_at: '2026-03-01T12:01:00.000Z' }])
+  })
+
+  test('that are refused are not used', async () => {
+    const { id: account } = await json('accounts', 'create', 'Refused')
+    const of = ['--account', String(account)]
+    const made = await json('keys', 'create', ...of, '--permissions', 'messages:read')
+    await expect(checkKey(redis, made.key, 'admin', Date.now())).rejects.toThrow('lacks the permission')
+    expect(await json('keys', 'list', ...of)).toMatchObject([{ last_used_at: null }])
+  })
+
+  test('live for ever without --expires-in', async () => {
+    const { id } = await json('accounts', 'create', 'Ever')
+    const made = await json('keys', 'create', '--account', String(id), '--permissions', 'admin')
+    expect(made.expires_at).toBeNull()
+    expect(await findCredential(redis, made.key)).toMatchObject({ expires_at: 0 })
+  })
+
+  test('are revoked by their id', async () => {
+    const { id: account } = await json('accounts', 'create', 'Revoked')
+    const made = await json('keys', 'create', '--account', String(account), '--permissions', 'admin')
+    expect((await cli('keys', 'revoke', made.id, '--account', String(account))).stdout).toBe(
+      `${made.id} of account ${account} is revoked.\n`,
+    )
+    expect(await findCredential(redis, made.key)).toMatchObject({ revoked: true })
+    expect(await json('keys', 'list', '--account', String(account))).toMatchObject([{ state: 'revoked' }])
+  })
+
+  test('are revoked without naming their account', async () => {
+    const { id: account } = await json('accounts', 'create', 'Unnamed')
+    const made = await json('keys', 'create', '--account', String(account), '--permissions', 'admin')
+    expect(await json('keys', 'revoke', made.id)).toEqual({ id: made.id, account, state: 'revoked' })
+    expect(await findCredential(redis, made.key)).toMatchObject({ revoked: true })
+    expect(await cli('keys', 'revoke', 'key_000000000000')).toMatchObject({
+      code: 1,
+      stderr: 'error: There is no key key_000000000000; see `keys list --account <id>`.\n',
+    })
+  })
+
+  test('of another account are not revoked, and a pasted key is not repeated', async () => {
+    const { id: mine } = await json('accounts', 'create', 'Mine')
+    const { id: theirs } = await json('accounts', 'create', 'Theirs')
+    const made = await json('keys', 'create', '--account', String(theirs), '--permissions', 'admin')
+    expect(await cli('keys', 'revoke', made.id, '--account', String(mine))).toMatchObject({ code: 1 })
+    expect(await findCredential(redis, made.key)).toMatchObject({ revoked: false })
+    const pasted = await cli('keys', 'revoke', made.key, '--account', String(theirs))
+    expect(pasted.code).toBe(2)
+    expect(pasted.stderr).not.toContain(made.key)
+  })
+
+  test('are not made for an account that does not exist', async () => {
+    expect(await cli('keys', 'create', '--account', '999', '--permissions', 'admin')).toMatchObject({
+      code: 1,
+      stderr: 'error: Account 999 does not exist, see `accounts list`.\n',
+    })
+  })
+})
+
+describe('senders', () => {
+  const partner = (account: number, number: string, ...more: string[]) => [
+    ...['senders', 'add', '--account', String(account), '--number', number, '--provider', 'partner-api'],
+    ...['--base-url', 'http://127.0.0.1:9/', '--token', 'hush-hush', ...more],
+  ]
+
+  test('are added with a sealed token and the pace of their lane, and listed without the token', async () => {
+    const { id: account } = await json('accounts', 'create', 'Senders')
+    const sender = await json(...partner(account, '+1 (415) 555-0123', '--name', 'desk', '--rate', '20'))
+    expect(sender).toEqual({
+      id: expect.any(Number),
+      account,
+      number: '14155550123',
+      name: 'desk',
+      provider: 'partner-api',
+      base_url: 'http://127.0.0.1:9',
+      phone_number_id: null,
+      rate: 20,
+      honours_idempotency: false,
+      default: true,
+    })
+    const stored = await findSender(redis, sender.id)
+    const key = secretKeyOf({ secretKey: undefined, dataDir })
+    expect(createSeal(key).open(stored?.token ?? '')).toBe('hush-hush')
+    const lanes = openLaneQueues(redis)
+    expect(await lanes.queueOf(sender.id).getGlobalRateLimit()).toEqual({ max: 1, duration: 31 })
+    await lanes.close()
+    const list = await cli('senders', 'list', '--account', String(account), '--json')
+    expect(JSON.parse(list.stdout)).toEqual([sender])
+    expect(list.stdout).not.toContain('hush')
+  })
+
+  test('take their token from standard input', async () => {
+    const { id: account } = await json('accounts', 'create', 'Standard input')
+    const args = partner(account, '14155550124').map((word) => (word === 'hush-hush' ? '-' : word))
+    const run = await spawnCli([...args, '--json'], env(), 'from-a-pipe\n')
+    expect(run).toMatchObject({ code: 0, stderr: '' })
+    const stored = await findSender(redis, JSON.parse(run.stdout).id)
+    expect(createSeal(secretKeyOf({ secretKey: undefined, dataDir })).open(stored?.token ?? '')).toBe('from-a-pipe')
+
+    const empty = await runCli(partner(account, '14155550125').with(-1, '-'), env(), '')
+    expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('--token') })
+  })
+
+  test('of cloud-api need the id of the number, which nobody else may have', async () => {
+    const { id: account } = await json('accounts', 'create', 'Cloud')
+    const cloud = (number: string, ...more: string[]) => [
+      ...['senders', 'add', '--account', String(account), '--number', number, '--provider', 'cloud-api'],
+      ...['--base-url', 'https://graph.example', '--token', 'hush', ...more],
+    ]
+    expect(await cli(...cloud('14155550126'))).toMatchObject({
+      code: 2,
+      stderr: 'error: --phone-number-id: required with --provider cloud-api.\n',
+    })
+    const first = await json(...cloud('14155550126', '--phone-number-id', '106555'))
+    expect(first).toMatchObject({ phone_number_id: '106555', default: true })
+    expect(await cli(...cloud('14155550127', '--phone-number-id', '106555'))).toMatchObject({
+      code: 1,
+      stderr: `error: --phone-number-id: 106555 belongs to sender ${first.id} of account ${account} already; see \`senders list\`.\n`,
+    })
+  })
+
+  test('cannot take the number or the name of another one', async () => {
+    const { id: account } = await json('accounts', 'create', 'Twice')
+    const first = await json(...partner(account, '14155550128', '--name', 'desk'))
+    expect(await cli(...partner(account, '+1 415 555 0128'))).toMatchObject({ code: 1 })
+    expect((await cli(...partner(account, '14155550129', '--name', 'desk'))).stderr).toBe(
+      `error: --name: desk belongs to sender ${first.id} of account ${account} already; see \`senders list\`.\n`,
+    )
+    expect(await json('senders', 'list', '--account', String(account))).toEqual([first])
+  })
+
+  test('become the default when asked to', async () => {
+    const { id: account } = await json('accounts', 'create', 'Default')
+    await json(...partner(account, '14155550130'))
+    await json(...partner(account, '14155550131', '--default', '--honours-idempotency'))
+    expect(await json('senders', 'list', '--account', String(account))).toMatchObject([
+      { number: '14155550130', default: false, honours_idempotency: false },
+      { number: '14155550131', default: true, honours_idempotency: true },
+    ])
+  })
+
+  test('are refused when the secret key is not the one of their neighbours', async () => {
+    const { id: account } = await json('accounts', 'create', 'Other key')
+    await json(...partner(account, '14155550132'))
+    const run = await runCli(partner(account, '14155550133'), { ...env(), LANEWAY_SECRET_KEY: 'x'.repeat(32) })
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining('sealed under another LANEWAY_SECRET_KEY') })
+    expect(await json('senders', 'list', '--account', String(account))).toHaveLength(1)
+  })
+
+  test.each([
+    ['--number', '5550123'],
+    ['--base-url', 'ftp://provider.example'],
+    ['--base-url', 'https://provider.example/?key=1'],
+    ['--base-url', 'https://user:hush@provider.example'],
+    ['--rate', '0'],
+    ['--rate', '-5'],
+    ['--rate', 'fast'],
+    ['--name', '4155550123'],
+    ['--provider', 'pigeon'],
+  ])('are refused with %s %s', async (option, value) => {
+    const words = partner(1, '14155550134')
+    const at = words.indexOf(option)
+    const run = await cli(...(at === -1 ? [...words, option, value] : words.with(at + 1, value)))
+    expect(run).toMatchObject({ code: 2, stdout: '' })
+    expect(run.stderr).toMatch(new RegExp(`^error: ${option}: expected .+\\.\n$`))
+  })
+})
+
+/** The words under "Commands:", but for commander's own `help`. */
+function namesIn(help: string): string[] {
+  const [, commands = ''] = /Commands:\n([\s\S]*?)\n\n/.exec(help) ?? []
+  return [...commands.matchAll(/^ {2}([a-z]+)/gm)].flatMap(([, name]) => (name && name !== 'help' ? [name] : []))
+}
+
+test('an account that does not exist is an error wherever a list is narrowed to it', async () => {
+  for (const list of ['lanes', 'senders', 'keys', 'campaigns']) {
+    expect(await cli(list, 'list', '--account', '987654')).toMatchObject({
+      code: 1,
+      stderr: 'error: Account 987654 does not exist, see `accounts list`.\n',
+    })
+  }
+})
+
+test('a sender is asked for by its own number, not by that of a lane', async () => {
+  expect(await cli('senders', 'remove', 'extra')).toMatchObject({
+    code: 2,
+    stderr: 'error: <id>: expected the number of a sender in the column ID of `senders list`, got "extra".\n',
+  })
+})

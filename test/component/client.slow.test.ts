@@ -1,0 +1,340 @@
+// Pins: what the client promises over both ways to Laneway, with workers there and away, Redis restarting, keys wrong.
+// Real: Redis, producer, worker, client. Stood in for: the chat product.
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  connectLaneway,
+  type Laneway,
+  LanewayError,
+  LanewayRefused,
+  LanewayTimeout,
+  LanewayUnavailable,
+  type Message,
+  type MessageStatus,
+} from '../../packages/client/src/index.ts'
+import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { takePort } from '../support/processes.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const image = (to: string): Message => ({ to, type: 'image', image: { link: 'https://example.com/a.jpg' } })
+
+let service: Service
+let tenant: Tenant
+let queues: LaneQueues
+const open: Laneway[] = []
+
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.addTenant()
+  queues = openLaneQueues(service.redis)
+})
+afterAll(async () => {
+  await Promise.all(open.map((laneway) => laneway.close()))
+  await queues?.close()
+  await service?.close()
+})
+
+type Way = 'through the intake queue' | 'over HTTP'
+const WAYS: readonly [Way, number][] = [
+  ['through the intake queue', 1],
+  ['over HTTP', 2],
+]
+
+async function connect(way: Way, apiKey = tenant.apiKey): Promise<Laneway> {
+  const { url, server } = service
+  const laneway = await connectLaneway(way === 'over HTTP' ? { url, apiKey } : { redisUrl: server.url, apiKey })
+  open.push(laneway)
+  return laneway
+}
+
+/** Where the server listens. */
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${z.object({ port: z.number() }).parse(server.address()).port}`
+}
+
+/** What a promise was rejected with. */
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'no error',
+    (error: unknown) => error,
+  )
+
+async function sentTo(): Promise<string[]> {
+  const lines = (await (await fetch(`${service.simulator.url}/_ledger`)).text()).split('\n').filter(Boolean)
+  return lines.map((line) => z.object({ to: z.string() }).parse(JSON.parse(line)).to)
+}
+
+/** `n`: where the numbers of this way begin, so that the ledger tells the two apart. */
+describe.each(WAYS)('sending %s', (way, n) => {
+  test('resolves to an id that the chat product delivers and that every lookup knows', async () => {
+    const laneway = await connect(way)
+    const id = await laneway.send(image(`+49 170 ${n}000001`))
+    expect(await laneway.waitForOutcome(id)).toEqual({
+      id,
+      status: expect.stringMatching(/delivered|read/),
+      errorMessage: null,
+    })
+    const http = { api_key: tenant.apiKey, message_id: id }
+    expect((await service.post('/chatappbusiness/getmessgageinfobyid', http)).status).toBe(200)
+    expect((await sentTo()).filter((to) => to === `49170${n}000001`)).toHaveLength(1)
+  })
+
+  test('with one idempotency key is one message, from however many clients', async () => {
+    const clients = await Promise.all([connect(way), connect(way), connect(way)])
+    const ids = await Promise.all(
+      clients.map((laneway) => laneway.send(image(`+49170${n}000002`), { idempotencyKey: `order-2-${n}` })),
+    )
+    expect(new Set(ids).size).toBe(1)
+  })
+
+  test('of what is wrong is rejected with every fault', async () => {
+    const laneway = await connect(way)
+    const failure = await failureOf(laneway.send({ to: '12', type: 'image', image: { link: 'nowhere' } }))
+    expect(failure).toBeInstanceOf(LanewayRefused)
+    expect(failure).toBeInstanceOf(LanewayError)
+    expect(failure).toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringMatching(/^to: expected a full international phone number/),
+      details: [{ path: 'to' }, { path: 'image.link', message: expect.stringContaining('nowhere') }],
+    })
+  })
+
+  test('of many gives each its own result, in their order', async () => {
+    const laneway = await connect(way)
+    // More than one lot of jobs, and more than are requested at a time.
+    const [count, bad] = way === 'over HTTP' ? [61, 50] : [601, 550]
+    const items = Array.from({ length: count }, (_none, i) => ({ message: image(`+4917${n}${2_000_000 + i}`) }))
+    items[bad] = { message: image('12') }
+    const results = await laneway.sendMany(items)
+    expect(results).toHaveLength(count)
+    expect(results.flatMap((result, i) => (result.ok ? [] : [i]))).toEqual([bad])
+    expect(results[bad]).toMatchObject({ ok: false, error: { code: 'invalid_request', details: [{ path: 'to' }] } })
+    // As a log would write it.
+    expect(JSON.parse(JSON.stringify(results[bad]))).toMatchObject({
+      error: { name: 'LanewayRefused', message: expect.stringMatching(/^to: expected/), details: [{ path: 'to' }] },
+    })
+    const ids = results.flatMap((result) => (result.ok ? [result.id] : []))
+    expect(new Set(ids).size).toBe(count - 1)
+    await eventually(
+      async () => new Set((await sentTo()).filter((to) => to.startsWith(`4917${n}2`))).size === count - 1,
+      'all are sent',
+    )
+  })
+
+  test('of none at all asks for nothing', async () => {
+    expect(await (await connect(way)).sendMany([])).toEqual([])
+  })
+
+  test.each([
+    ['an unknown key', async () => 'lw_nobody', 'unauthorized'],
+    ['a key that may only read', () => tenant.key('messages:read'), 'forbidden'],
+  ])('with %s is refused', async (_title, key, code) => {
+    const laneway = await connect(way, await key())
+    expect(await failureOf(laneway.send(image(`+49170${n}000003`)))).toMatchObject({ name: 'LanewayRefused', code })
+  })
+})
+
+describe.each(WAYS)('following %s', (way, n) => {
+  test('tells the present status and every change until the outcome', async () => {
+    const laneway = await connect(way)
+    await pauseLane(service.redis, queues, tenant.partnerLane, 'a test')
+    const id = await laneway.send(image(`+49170${n}000005`))
+    expect(await laneway.status(id)).toEqual({ id, status: 'queued', errorMessage: null })
+    const early = await failureOf(laneway.waitForOutcome(id, { timeoutMs: 2_000 }))
+    expect(early).toBeInstanceOf(LanewayTimeout)
+    expect(early).toMatchObject({
+      message: expect.stringMatching(/^After [\d.]+ s the message is in the state queued\.$/),
+    })
+
+    const changes: MessageStatus[] = []
+    for await (const change of laneway.subscribe([id])) {
+      changes.push(change)
+      if (change.status === 'queued') await resumeLane(service.redis, queues, tenant.partnerLane)
+    }
+    expect(changes[0]).toEqual({ id, status: 'queued', errorMessage: null })
+    expect(changes.at(-1)?.status).toMatch(/delivered|read/)
+    expect(new Set(changes.map(({ status }) => status)).size).toBe(changes.length)
+  })
+
+  test('many at once ends when each has its outcome, and a failure says why', async () => {
+    const laneway = await connect(way)
+    const numbers = [`+49170${n}000006`, '+15550100101', `+49170${n}000007`]
+    const results = await laneway.sendMany(numbers.map((to) => ({ message: image(to) })))
+    const ids = results.flatMap((result) => (result.ok ? [result.id] : []))
+    const last = new Map<string, MessageStatus>()
+    for await (const change of laneway.subscribe(ids)) last.set(change.id, change)
+    expect(ids.map((id) => last.get(id)?.status)).toEqual([
+      expect.stringMatching(/delivered|read/),
+      'failed',
+      expect.stringMatching(/delivered|read/),
+    ])
+    expect(last.get(ids[1] ?? '')?.errorMessage).toContain('code 100')
+  })
+
+  test('ends when the loop is left', async () => {
+    const laneway = await connect(way)
+    const id = await laneway.send(image(`+49170${n}000008`))
+    for await (const change of laneway.subscribe([id])) {
+      expect(change.id).toBe(id)
+      break
+    }
+  })
+
+  test("another account's message, one that is not there, and a key that may only send are refused", async () => {
+    const id = await (await connect(way)).send(image(`+49170${n}000009`))
+    const other = await connect(way, (await service.addTenant()).apiKey)
+    const sender = await connect(way, await tenant.key('messages:send'))
+    for (const [laneway, asked, code] of [
+      [other, id, 'not_found'],
+      [other, 'nonsense', 'not_found'],
+      [sender, id, 'forbidden'],
+    ] as const) {
+      expect(await failureOf(laneway.status(asked))).toMatchObject({ name: 'LanewayRefused', code })
+      expect(await failureOf(laneway.waitForOutcome(asked))).toMatchObject({ name: 'LanewayRefused', code })
+    }
+  })
+})
+
+describe('while no worker runs', () => {
+  test('the intake queue says so in time, and what was asked is done later, once', async () => {
+    const laneway = await connect('through the intake queue')
+    await service.stopWorker()
+    const ask = () => laneway.send(image('+491700000004'), { idempotencyKey: 'order-4', timeoutMs: 200 })
+    expect(await failureOf(ask())).toBeInstanceOf(LanewayTimeout)
+    await service.startWorker()
+    await laneway.waitForOutcome(await laneway.send(image('+491700000004'), { idempotencyKey: 'order-4' }))
+    expect((await sentTo()).filter((to) => to === '491700000004')).toHaveLength(1)
+  })
+
+  test('HTTP accepts a message and tells how it stands', async () => {
+    const laneway = await connect('over HTTP')
+    await service.stopWorker()
+    const id = await laneway.send(image('+491700000014'))
+    expect(await laneway.status(id)).toMatchObject({ status: 'queued' })
+    await service.startWorker()
+    expect(await laneway.waitForOutcome(id)).toMatchObject({ status: expect.stringMatching(/delivered|read/) })
+  })
+})
+
+test('one idempotency key is one message over both ways', async () => {
+  const keys = ['order-15', 'Bestellung für Jürgen']
+  const ids = await Promise.all(
+    WAYS.map(async ([way]) => {
+      const laneway = await connect(way)
+      return laneway.send(image('+491700000015'), { idempotencyKey: keys[0] ?? '' })
+    }),
+  )
+  expect(new Set(ids).size).toBe(1)
+  // A header cannot hold this one; over HTTP it is still one.
+  const laneway = await connect('over HTTP')
+  const twice = [1, 2].map(() => laneway.send(image('+491700000016'), { idempotencyKey: keys[1] ?? '' }))
+  expect(new Set(await Promise.all(twice)).size).toBe(1)
+})
+
+test.each<[string, object]>([
+  ['neither address', {}],
+  ['both', { url: 'http://127.0.0.1:1', redisUrl: 'redis://127.0.0.1:1' }],
+  ['one of another kind', { url: 'redis://127.0.0.1:1' }],
+])('connecting with %s is a fault of the caller', async (_title, addresses) => {
+  const options = Object.assign({ url: '', apiKey: 'lw_x' }, { url: undefined }, addresses)
+  expect(await failureOf(connectLaneway(options))).toBeInstanceOf(TypeError)
+})
+
+describe('over HTTP', () => {
+  test('what stands at another address is not taken for Laneway', async () => {
+    const elsewhere = createServer((request, response) => {
+      const away = request.url?.startsWith('/away')
+      response.writeHead(away ? 502 : 302, { location: `${service.url}${request.url}` }).end('<html>')
+    })
+    const url = await listen(elsewhere)
+    const other = await connectLaneway({ url, apiKey: tenant.apiKey })
+    expect(await failureOf(other.send(image('+491700000017')))).toMatchObject({
+      name: 'LanewayRefused',
+      code: 'unexpected_answer',
+    })
+    const proxied = await connectLaneway({ url: `${url}/away/`, apiKey: tenant.apiKey })
+    expect(await failureOf(proxied.status('msg_1_x', { timeoutMs: 300 }))).toBeInstanceOf(LanewayUnavailable)
+    elsewhere.close()
+  })
+
+  test('an answer that was lost is asked for again, and the message goes out once', async () => {
+    let lost = 0
+    const between = createServer(async (request, response) => {
+      const key = request.headers['idempotency-key']
+      const answer = await fetch(`${service.url}${request.url}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': z.string().parse(key) },
+        body: await text(request),
+      })
+      if (lost < 2) {
+        lost += 1
+        request.socket.destroy()
+        return
+      }
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+    })
+    const laneway = await connectLaneway({ url: await listen(between), apiKey: tenant.apiKey })
+    const id = await laneway.send(image('+491700000018'))
+    expect(lost).toBe(2)
+    const direct = await connect('over HTTP')
+    await direct.waitForOutcome(id)
+    expect((await sentTo()).filter((to) => to === '491700000018')).toHaveLength(1)
+    between.close()
+  })
+})
+
+describe('when Redis goes away', () => {
+  test('connecting to Redis fails at once where there is none; over HTTP the first call does', async () => {
+    const { port, release } = await takePort()
+    await release()
+    const redisUrl = `redis://127.0.0.1:${port}`
+    expect(await failureOf(connectLaneway({ redisUrl, apiKey: tenant.apiKey }))).toBeInstanceOf(LanewayUnavailable)
+    const laneway = await connectLaneway({ url: `http://127.0.0.1:${port}`, apiKey: tenant.apiKey })
+    expect(await failureOf(laneway.status('msg_1_x', { timeoutMs: 200 }))).toBeInstanceOf(LanewayUnavailable)
+  })
+
+  test('what is asked meanwhile is done once when it is back', async () => {
+    const laneway = await connect('through the intake queue')
+    await service.server.kill9()
+    expect(await failureOf(laneway.status('msg_1_x', { timeoutMs: 200 }))).toBeInstanceOf(LanewayUnavailable)
+    const sending = laneway.sendMany([{ message: image('+491700000010') }, { message: image('+491700000011') }])
+    await service.server.restart()
+    const results = await sending
+    expect(results).toMatchObject([{ ok: true }, { ok: true }])
+    const ids = results.flatMap((result) => (result.ok ? [result.id] : []))
+    for await (const change of laneway.subscribe(ids)) expect(change.status).not.toBe('failed')
+    const counts = (await sentTo()).filter((to) => to === '491700000010' || to === '491700000011')
+    expect(counts).toHaveLength(2)
+  })
+
+  test('whoever waits is told when the client is closed', async () => {
+    const laneway = await connect('through the intake queue')
+    const id = await laneway.send(image('+15550100401'))
+    await service.stopWorker()
+    const waits = [failureOf(laneway.send(image('+491700000012'))), failureOf(laneway.waitForOutcome(id))]
+    await eventually(async () => (await service.redis.llen('bull:laneway-intake:wait')) > 0, 'it waits')
+    await laneway.close()
+    for (const wait of waits) expect(await wait).toBeInstanceOf(LanewayUnavailable)
+    expect(await failureOf(laneway.status(id))).toBeInstanceOf(LanewayUnavailable)
+    await service.startWorker()
+  })
+})
+
+test('what Redis has forgotten before its end was read is asked for again', async () => {
+  const laneway = await connect('through the intake queue')
+  await service.stopWorker()
+  const sending = laneway.send(image('+491700000013'))
+  await eventually(async () => (await service.redis.llen('bull:laneway-intake:wait')) > 0, 'it waits')
+  // As if so many others had ended since that this one was forgotten.
+  const [id = ''] = await service.redis.lrange('bull:laneway-intake:wait', 0, 0)
+  await service.redis.multi().lrem('bull:laneway-intake:wait', 0, id).del(`bull:laneway-intake:${id}`).exec()
+  await service.startWorker()
+  expect(await sending).toMatch(/^msg_/)
+})

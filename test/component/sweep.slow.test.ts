@@ -1,0 +1,236 @@
+// Pins: the sweep finds what nobody else would, soon and in whatever order it comes: lanes that nobody was woken for,
+// also behind hundreds of lanes with an outage, and attempts in doubt behind thousands of messages that need a job; one
+// worker sweeps at a time, and another takes over. Real: Redis, BullMQ.
+import { Queue } from 'bullmq'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { awakeCampaigns } from '../../src/campaigns/store/campaigns.ts'
+import { loadConfig } from '../../src/config.ts'
+import { markLane, settleDueLanes, takeDueLanes } from '../../src/lanes/due-lanes.ts'
+import type { LaneQueues } from '../../src/lanes/queues.ts'
+import { surveyLanes } from '../../src/lanes/survey.ts'
+import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../src/lanes/sweeper.ts'
+import { lanesToWake } from '../../src/lanes/wake.ts'
+import { LETTERS } from '../../src/messages/lifecycle.ts'
+import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { claim } from '../../src/messages/store/steps.ts'
+import { createHttpAgent } from '../../src/providers/http-call.ts'
+import { partnerApi } from '../../src/providers/partner-api.ts'
+import { laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import {
+  awakeCampaignsKey,
+  inDoubtKey,
+  lanePrefix,
+  messageKey,
+  queuedAgainKey,
+  rootKeys,
+} from '../../src/redis/keys.ts'
+import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
+import { createSweep } from '../../src/worker/sweep.ts'
+import { silentLog } from '../support/app.ts'
+import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { eventually } from '../support/wait.ts'
+
+const KEY = 'the secret key of the test, 32 characters'
+const HOUR = 3_600_000
+const agent = createHttpAgent()
+
+let lanes: LaneRedis
+let redis: Redis
+let queues: LaneQueues
+beforeAll(async () => {
+  lanes = await startLaneRedis()
+  ;({ redis, queues } = lanes)
+})
+afterAll(async () => {
+  await lanes?.close()
+  await agent.destroy()
+})
+afterEach(async () => {
+  await redis.del(rootKeys.dueLanes)
+})
+
+const newLane = (rate?: number): Promise<number> => lanes.addSender(rate, createSeal(KEY).close('t'))
+
+/** A worker's sweep with nothing around it, and the lanes that it woke. */
+async function newSweep() {
+  const woken: number[] = []
+  const listener = connectPatient(lanes.server.url)
+  listener.on('message', (_channel, text) => woken.push(...lanesToWake(text)))
+  await listener.subscribe(rootKeys.wakeLanes)
+  const providers = { 'partner-api': partnerApi(agent), 'cloud-api': partnerApi(agent) }
+  const directory = createSenderDirectory({ redis, seal: createSeal(KEY), providers })
+  const deps = { redis, config: loadConfig({}), log: silentLog, queues, directory, followByPolling: () => {} }
+  return { ...createSweep(deps), woken, stop: () => listener.disconnect() }
+}
+
+const { content, ...payload } = audioJob()
+
+/** A job that nobody is told of. */
+async function addSilently(lane: number): Promise<void> {
+  const queue = new Queue(laneQueue(lane), { connection: redis, prefix: lanePrefix(lane), skipVersionCheck: true })
+  await queue.add('send', { ...payload, content }, { jobId: messageId(lane, newUlid(Date.now())) })
+}
+
+/** A message whose worker died with it. */
+async function lostClaim(lane: number) {
+  const id = newId(lane)
+  const message = { ...audioMessage, validUntil: Date.now() + HOUR }
+  const times = { lostAfterMs: 0, evidenceWaitMs: 0, retentionMs: HOUR }
+  await claim(redis, id, newAttemptId(), message, times)
+  return id
+}
+
+test('a lane that was marked is woken, and looked at again as long as it has work', async () => {
+  const lane = await newLane()
+  await addSilently(lane)
+  await markLane(redis, lane)
+  const sweep = await newSweep()
+  await sweep.sweep()
+  await eventually(async () => sweep.woken.includes(lane), 'it is woken')
+  const score = Number(await redis.zscore(rootKeys.dueLanes, String(lane)))
+  expect(score - Date.now()).toBeGreaterThan(0)
+  expect(score - Date.now()).toBeLessThanOrEqual(2_000)
+  sweep.stop()
+})
+
+test('a lane without any work is not looked at any more', async () => {
+  const lane = await newLane()
+  await markLane(redis, lane)
+  const sweep = await newSweep()
+  await sweep.sweep()
+  expect(await redis.zscore(rootKeys.dueLanes, String(lane))).toBeNull()
+  sweep.stop()
+})
+
+test('work that came to a lane while it was looked at keeps it marked', async () => {
+  const lane = await newLane()
+  await markLane(redis, lane)
+  const { till, lanes } = await takeDueLanes(redis, 2_000, 10)
+  expect(lanes).toEqual([lane])
+  const [survey] = await surveyLanes(redis, lanes)
+  expect(survey?.backlog).toBe(0)
+  await addSilently(lane)
+  await markLane(redis, lane)
+  await settleDueLanes(redis, till, [{ lane, atMs: undefined }])
+  expect(await redis.zscore(rootKeys.dueLanes, String(lane))).toBe('0')
+})
+
+test('a lane whose look was never ended is due again', async () => {
+  const lane = await newLane()
+  await markLane(redis, lane)
+  await takeDueLanes(redis, 100, 10)
+  expect((await takeDueLanes(redis, 100, 10)).lanes).toEqual([])
+  await eventually(async () => (await takeDueLanes(redis, 100, 10)).lanes.includes(lane), 'it is due again')
+})
+
+test('work that nobody marked, as after a process died in between, is found by the round over all lanes', async () => {
+  const [lane, withCampaign] = [await newLane(), await newLane()]
+  await addSilently(lane)
+  await redis.hset(awakeCampaignsKey(withCampaign), '1', 'running')
+  const sweep = await newSweep()
+  await sweep.sweep()
+  await sweep.sweep()
+  await eventually(async () => sweep.woken.includes(lane), 'it is woken')
+  expect(await awakeCampaigns(redis)).toContainEqual({ id: { lane: withCampaign, number: 1 }, state: 'running' })
+  await redis.del(awakeCampaignsKey(withCampaign))
+  expect(await awakeCampaigns(redis)).toEqual([])
+  expect(await redis.sismember(rootKeys.campaignLanes, withCampaign)).toBe(0)
+  sweep.stop()
+})
+
+test('a lane with work is woken at once while hundreds of others have thousands of messages to decide', async () => {
+  const troubled: number[] = []
+  // One after the other: whoever adds a sender locks out all others.
+  for (let n = 0; n < 300; n += 1) troubled.push(await newLane())
+  for (const lane of troubled) {
+    const line = redis.pipeline()
+    for (let i = 0; i < 60; i += 1) {
+      const ulid = newUlid(Date.now())
+      line.hset(messageKey(lane, ulid), { s: LETTERS.sending, a: 'AAAAAA', t: '1', k: 'audio', y: 't', u: Date.now() })
+      line.zadd(inDoubtKey(lane), 0, ulid)
+    }
+    await line.exec()
+    await markLane(redis, lane)
+  }
+  const sweep = await newSweep()
+  await sweep.sweep()
+  // Lanes are taken in the order of their marks, so that this one would be the last of all.
+  const last = await newLane()
+  await addSilently(last)
+  await markLane(redis, last)
+  const begunAt = performance.now()
+  await sweep.sweep()
+  await eventually(async () => sweep.woken.includes(last), 'the last lane is woken')
+  expect(performance.now() - begunAt).toBeLessThan(5_000)
+  const left = async () =>
+    (await Promise.all(troubled.map((lane) => redis.zcount(inDoubtKey(lane), 0, 0)))).some(Boolean)
+  // That this was a race at all: the decisions were still going on.
+  expect(await left()).toBe(true)
+  await eventually(async () => !(await left()), 'all are decided', 60_000)
+  sweep.stop()
+}, 120_000)
+
+test('an attempt whose worker died is found although ten thousand messages of its lane only need a job', async () => {
+  const lane = await newLane(100_000)
+  const stored = JSON.stringify({ ...payload, content })
+  for (let page = 0; page < 10; page += 1) {
+    const line = redis.pipeline()
+    for (let i = 0; i < 1_000; i += 1) {
+      const ulid = newUlid(Date.now())
+      const record = { s: LETTERS.queued, a: 'AAAAAA', t: payload.to, k: 'audio', y: 't', u: payload.until, p: stored }
+      line.hset(messageKey(lane, ulid), record)
+      line.zadd(queuedAgainKey(lane), 0, ulid)
+    }
+    await line.exec()
+  }
+  const id = await lostClaim(lane)
+  await markLane(redis, lane)
+  const sweep = await newSweep()
+  await sweep.sweep()
+  await eventually(async () => (await readMessage(redis, id))?.state !== 'sending', 'it is found', 2_000)
+  // And they get their jobs, by further sweeps, without a second look at those that have one.
+  const due = () => redis.zcount(queuedAgainKey(lane), 0, Date.now())
+  await eventually(
+    async () => {
+      await sweep.sweep()
+      return (await due()) === 0
+    },
+    'all have a job',
+    60_000,
+  )
+  expect((await queues.counts(lane)).wait).toBeGreaterThanOrEqual(10_000)
+  sweep.stop()
+}, 120_000)
+
+test('a message that an earlier version listed among those in doubt gets its job', async () => {
+  const lane = await newLane()
+  const ulid = newUlid(Date.now())
+  const record = { s: LETTERS.queued, a: 'AAAAAA', t: payload.to, k: 'audio', y: 't', u: payload.until }
+  await redis.hset(messageKey(lane, ulid), { ...record, p: JSON.stringify({ ...payload, content }) })
+  await redis.zadd(inDoubtKey(lane), 0, ulid)
+  const sweep = await newSweep()
+  await markLane(redis, lane)
+  await eventually(async () => {
+    await markLane(redis, lane)
+    await sweep.sweep()
+    return (await queues.counts(lane)).wait === 1
+  }, 'it has a job')
+  expect(await redis.zscore(inDoubtKey(lane), ulid)).toBeNull()
+  sweep.stop()
+})
+
+test('one worker sweeps at a time; another does so at once when it stops, and within seconds when it dies', async () => {
+  expect(await isSweeper(redis, 'a')).toBe(true)
+  expect(await isSweeper(redis, 'b')).toBe(false)
+  expect(await isSweeper(redis, 'a')).toBe(true)
+  await resignAsSweeper(redis, 'b')
+  expect(await isSweeper(redis, 'b')).toBe(false)
+  await resignAsSweeper(redis, 'a')
+  expect(await isSweeper(redis, 'b')).toBe(true)
+  const diedAt = performance.now()
+  await eventually(() => isSweeper(redis, 'a'), 'the other one took over', SWEEPER_HOLDS_MS + 2_000)
+  expect(performance.now() - diedAt).toBeLessThan(SWEEPER_HOLDS_MS + 1_000)
+})

@@ -1,0 +1,96 @@
+// Pins: docs/interface.md names every route of the table and no other, its answers are those of the table, and so are its
+// error codes. That the table is what runs, route-access.test.ts holds.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { DASHBOARD_PATH } from '../../src/producer/dashboard-path.ts'
+import { ALL_ERRORS } from '../../src/producer/error-codes.ts'
+import { ROUTES } from '../../src/producer/routes/table.ts'
+import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
+
+const page = readPage('docs/interface.md')
+const served = [...ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`), `GET ${DASHBOARD_PATH}`]
+
+test('every route has its section, and every section its route', () => {
+  const documented = Array.from(page.prose.matchAll(/^### ([A-Z]+ \/\S*)$/gm), ([, endpoint = '']) => endpoint)
+  expect(documented.sort()).toEqual(served.map((name) => name.replaceAll(/:(\w+)/g, '{$1}')).sort())
+})
+
+test('what is shown as JSON under a route is an answer of it', () => {
+  let shown = 0
+  for (const section of page.text.split(/^(?=##)/m)) {
+    const [, method = '', path = ''] = /^### ([A-Z]+) (\/\S*)\n/.exec(section) ?? []
+    const spec = ROUTES.find(
+      (each) => each.method === method.toLowerCase() && each.path.replaceAll(/:(\w+)/g, '{$1}') === path,
+    )
+    if (spec === undefined) continue
+    const answers = Object.values(spec.answers).flatMap((each) =>
+      each instanceof z.ZodType ? each : (each.schema ?? []),
+    )
+    for (const [, json = ''] of section.matchAll(/^```json\n([\s\S]*?)^```$/gm)) {
+      shown += 1
+      const faults = answers.map((schema) => schema.safeParse(JSON.parse(json)).error)
+      expect(faults, `${method} ${path} ${json}`).toContain(undefined)
+    }
+  }
+  expect(shown).toBeGreaterThan(10)
+})
+
+test('every address that a page names is in the table', () => {
+  const addresses = served.map((endpoint) => {
+    const [method = '', path = ''] = endpoint.split(' ')
+    return { method, path, first: path.split('/')[1], pattern: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`) }
+  })
+  const isWrong = (method: string | undefined, path: string): boolean => {
+    const [bare = ''] = path.split('?')
+    // Without a method it may be what several begin with, or a path of something else.
+    if (method === undefined && addresses.some(({ path }) => path.startsWith(`${bare}/`))) return false
+    if (method === undefined && !addresses.some(({ first }) => first === bare.split('/')[1])) return false
+    return !addresses.some((each) => each.pattern.test(bare) && each.method === (method ?? each.method))
+  }
+  const named = (page: Page) => [
+    ...page.code.map((code) => /^(?:(GET|POST|PUT|PATCH|DELETE) )?(\/[\w/{}.?=&-]*\w[\w/{}]*)$/.exec(code)),
+    ...page.shell.flatMap((line) => [...line.matchAll(/()(?:http:\/\/127\.0\.0\.1:3000|\$BASE)(\/[^\s'"]+)/g)]),
+  ]
+  const wrong = readPages()
+    // The simulator has addresses of its own; what was and what comes is told in the changelog and the decisions.
+    .filter(({ path }) => !/simulator\.md|CHANGELOG|adr\//.test(path))
+    .flatMap((each) =>
+      named(each).flatMap((match) =>
+        match?.[2] !== undefined && isWrong(match[1] || undefined, match[2]) ? [`${each.path}: ${match[0]}`] : [],
+      ),
+    )
+  expect(wrong).toEqual([])
+  expect(isWrong('POST', '/campaigns/cmp_2_1/begin')).toBe(true)
+  expect(isWrong(undefined, '/admin/queues')).toBe(true)
+})
+
+test('every error code is in the table of the page, with its status, and no other', () => {
+  const rows = tableUnder(page, 'What all endpoints share').filter(([, code]) => code?.startsWith('`'))
+  const documented = rows.flatMap(([status, codes = '']) =>
+    Array.from(codes.matchAll(/`(\w+)`/g), ([, code]) => `${status} ${code}`),
+  )
+  const declared = Object.entries(ALL_ERRORS).flatMap(([status, codes]) => codes.map((code) => `${status} ${code}`))
+  // Only in the results of a batch, which have no status.
+  expect(documented.filter((each) => /^\d/.test(each)).sort()).toEqual(declared.sort())
+  const sources = ['src/producer', 'src/accept', 'src/campaigns'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(join(folder, name), 'utf8')),
+  )
+  const thrown = sources.flatMap((text) =>
+    Array.from(text.matchAll(/new ApiError\(\s*(\d{3}),\s*'(\w+)'/g), ([, status, code]) => `${status} ${code}`),
+  )
+  expect(thrown.length).toBeGreaterThan(10)
+  expect(thrown.filter((each) => !documented.includes(each))).toEqual([])
+  const refusals = sources.flatMap((text) =>
+    Array.from(
+      text.matchAll(/new Refusal\(\s*'\w+',\s*'(\w+)'|code = '(\w+)'/g),
+      ([, own, usual]) => own ?? usual ?? '',
+    ),
+  )
+  expect(refusals).toContain('unknown_sender')
+  const codes = documented.map((each) => each.split(' ')[1])
+  expect(refusals.filter((code) => !codes.includes(code))).toEqual([])
+})

@@ -1,0 +1,128 @@
+// Pins: the table of routes says enough of each route, is true to itself, and can be read without loading the service.
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { PERMISSIONS } from '../../src/accounts/store/credentials.ts'
+import { ApiError, errorBody } from '../../src/producer/errors.ts'
+import type { RouteSpec } from '../../src/producer/route.ts'
+import { ROUTES } from '../../src/producer/routes/table.ts'
+import { type Asked, faultOfAnswer, faultOfHead } from '../support/answer-check.ts'
+import { changed, placesOf } from '../support/json-places.ts'
+
+const nameOf = ({ method, path }: RouteSpec): string => `${method.toUpperCase()} ${path}`
+const parametersOf = (path: string): string[] => Array.from(path.matchAll(/:(\w+)/g), ([, name = '']) => name)
+const jsonSchemaOf = (spec: RouteSpec, status: number): z.ZodType | undefined => {
+  const answer = spec.answers[status]
+  return answer instanceof z.ZodType ? answer : answer?.schema
+}
+
+test('no two routes have one address', () => {
+  const addresses = ROUTES.flatMap((spec) =>
+    [spec.path, spec.alsoAt].flatMap((path) => (path === undefined ? [] : [`${spec.method} ${path}`])),
+  )
+  expect(new Set(addresses).size).toBe(addresses.length)
+})
+
+test('reading the table loads neither Redis nor Express nor a queue', () => {
+  const packages = new Set<string>()
+  const seen = new Set<string>()
+  const visit = (file: string): void => {
+    if (seen.has(file)) return
+    seen.add(file)
+    // Types are not there when it runs.
+    const lines = readFileSync(file, 'utf8').matchAll(/^(?:import|export)(?! type)\b[^'"]*? from '([^']+)'/gm)
+    for (const [, name = ''] of lines) {
+      if (name.startsWith('.')) visit(join(dirname(file), name))
+      else packages.add(name)
+    }
+  }
+  visit('src/producer/routes/table.ts')
+  expect(seen.size).toBeGreaterThan(20)
+  expect(existsSync('src/producer/routes/table.ts')).toBe(true)
+  expect(
+    [...packages].filter((name) => !/^(zod|libphonenumber-js(\/\w+)?|fastest-levenshtein|node:crypto)$/.test(name)),
+  ).toEqual([])
+})
+
+describe.each(ROUTES.map((spec) => [nameOf(spec), spec] as const))('%s', (_name, spec) => {
+  test('has one sentence about it, and a permission that there is', () => {
+    expect(spec.summary).toMatch(/^[A-Z][^\n]{8,118}[^.]\.$/)
+    if (spec.access.in === 'open') expect(spec.access.why).not.toBe('')
+    else expect(PERMISSIONS).toContain(spec.access.permission)
+  })
+
+  test('has a schema for exactly the parameters of its path', () => {
+    expect(Object.keys(spec.params?.shape ?? {})).toEqual(parametersOf(spec.path))
+  })
+
+  test('can be taken by the fast path if it says so', () => {
+    if (!spec.isFast) return
+    expect(spec.method).toBe('post')
+    expect(spec.path).not.toContain(':')
+    expect(spec.query).toBeUndefined()
+    expect(['json', 'raw']).toContain(spec.body.as)
+    for (const answer of Object.values(spec.answers)) expect(answer).toBeInstanceOf(z.ZodType)
+  })
+
+  test('has examples that its schemas take, of every status in JSON', () => {
+    for (const { params, query, headers, body, status, answer } of spec.examples) {
+      if (params !== undefined) expect(spec.params?.safeParse(params).error).toBeUndefined()
+      if (query !== undefined) expect(spec.query?.safeParse(query).error).toBeUndefined()
+      if (headers !== undefined && spec.headers) expect(spec.headers.safeParse(headers).error).toBeUndefined()
+      if (body !== undefined && 'schema' in spec.body) expect(spec.body.schema.safeParse(body).error).toBeUndefined()
+      expect(Object.keys(spec.answers)).toContain(String(status))
+      if (answer !== undefined) expect(jsonSchemaOf(spec, status)?.safeParse(answer).error).toBeUndefined()
+    }
+    const shown = new Set(spec.examples.map(({ status }) => String(status)))
+    const inJson = Object.keys(spec.answers).filter((status) => jsonSchemaOf(spec, Number(status)))
+    expect(inJson.filter((status) => !shown.has(status))).toEqual([])
+    expect(spec.examples.length).toBeGreaterThan(0)
+  })
+
+  test('answers nothing beyond its schemas: not one more field, at any depth', () => {
+    for (const { status, answer } of spec.examples) {
+      const schema = jsonSchemaOf(spec, status)
+      if (schema === undefined || answer === undefined) continue
+      const objects = [{ path: [], value: answer }, ...placesOf(answer)].filter(
+        ({ path, value }) =>
+          typeof value === 'object' && value !== null && !Array.isArray(value) && !path.includes('components' as never),
+      )
+      expect(objects.length).toBeGreaterThan(0)
+      for (const { path, value } of objects) {
+        const more = changed(answer, path, { ...Object(value), unexpected: 1 })
+        expect(schema.safeParse(more).success, path.join('.')).toBe(false)
+      }
+    }
+  })
+})
+
+describe('an answer that a test sees is refused when', () => {
+  const asked = (path: string, status: number, method = 'GET'): Asked => ({
+    ...{ method, path, status },
+    type: 'application/json; charset=utf-8',
+  })
+  const error = (code: string): string => JSON.stringify(errorBody(new ApiError(404, code, 'A sentence.'), 'id'))
+
+  test('its address or its status is not in the table', () => {
+    expect(faultOfHead(asked('/nowhere', 200))).toContain('/nowhere')
+    expect(faultOfHead(asked('/healthz', 201))).toContain('201')
+    expect(faultOfHead(asked('/healthz', 409))).toContain('409')
+    expect(faultOfHead({ ...asked('/healthz', 200), type: 'text/html' })).toContain('text/html')
+    expect(faultOfHead(asked('/healthz', 200))).toBeUndefined()
+    expect(faultOfHead(asked('/nowhere', 404))).toBeUndefined()
+    expect(faultOfHead(asked('/dashboard/x', 200))).toBeUndefined()
+  })
+
+  test('its code is none of the route', () => {
+    expect(faultOfAnswer(asked('/jobs/x', 404), error('not_found'))).toBeUndefined()
+    expect(faultOfAnswer(asked('/healthz', 404), error('not_found'))).toContain('not_found')
+    expect(faultOfAnswer(asked('/jobs/x', 404), '{}')).toContain('no error')
+  })
+
+  test('its body is another one', () => {
+    expect(faultOfAnswer(asked('/healthz', 200), '{"status":true,"message":"alive"}')).toBeUndefined()
+    expect(faultOfAnswer(asked('/healthz', 200), '{"status":true,"message":"alive","x":1}')).toContain('x')
+    expect(faultOfAnswer(asked('/healthz', 200), 'alive')).toContain('another body')
+  })
+})
