@@ -57,7 +57,8 @@ export type Evidence = (typeof PROVEN_SENT)[number] | 'failed'
 /** Whether what may have gone out is sent once more. `safe`: the upstream keeps our idempotency key, so it cannot double. */
 export type Repeat = 'never' | 'once' | 'safe'
 
-interface Move {
+/** A line of the table. */
+export interface Move {
   /** In any other state the step changes nothing. */
   from: readonly State[]
   to: State

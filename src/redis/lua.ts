@@ -50,16 +50,15 @@ export function defineScript(module: string, name: string, constants?: string): 
   const sha = createHash('sha1').update(source).digest('hex')
   const head = headOf(name, source)
   return async (redis, keys, args = {}) => {
-    const given: (string | Buffer)[] = head.keys.map((key) => givenValue(name, 'key', keys, key))
-    refuseOthers(name, 'key', keys, head.keys)
-    for (const { argument, isOptional } of head.args) if (!isOptional) givenValue(name, 'argument', args, argument)
-    refuseOthers(name, 'argument', args, head.argumentNames)
-    if (head.args.length > 0) given.push(packr.pack(listOf(args, head.argumentNames)))
+    check(head.keys, keys)
+    check(head.args, args)
+    const given: (string | Buffer)[] = head.keys.names.map((key) => keys[key] ?? '')
+    if (head.args.names.length > 0) given.push(packr.pack(head.args.names.map((each) => args[each])))
     try {
-      return await redis.evalsha(sha, head.keys.length, ...given)
+      return await redis.evalsha(sha, head.keys.names.length, ...given)
     } catch (error) {
       if (!isUnknownScript(error)) throw error
-      return redis.eval(source, head.keys.length, ...given)
+      return redis.eval(source, head.keys.names.length, ...given)
     }
   }
 }
@@ -74,49 +73,43 @@ function readScript(url: URL): string {
   )
 }
 
+/** Names in the order of the head. */
+interface Names {
+  /** For errors. */
+  where: string
+  names: readonly string[]
+  required: readonly string[]
+  known: ReadonlySet<string>
+}
+
 /** The names at the head of a script. Throws when its code takes other ones, or never looks at one. */
-function headOf(script: string, source: string) {
-  const keys = namesUnder('Keys', source)
+function headOf(script: string, source: string): { keys: Names; args: Names } {
+  const [keys, args] = [namesUnder(script, 'Keys', source), namesUnder(script, 'Arguments', source)]
   const taken = /^local (.+) = unpack\(KEYS\)$/m.exec(source)?.[1] ?? ''
-  if (taken !== keys.join(', ')) throw new Error(`script ${script}: its code takes the keys "${taken}"`)
-  const args = namesUnder('Arguments', source).map((each) => ({
-    argument: each.replace('?', ''),
-    isOptional: each.endsWith('?'),
-  }))
-  const argumentNames = args.map(({ argument }) => argument)
+  if (taken !== keys.names.join(', ')) throw new Error(`script ${script}: its code takes the keys "${taken}"`)
   const unpacked = /^local ([\w,\s]+?)\s+=\s+unpack\(cmsgpack\.unpack\(ARGV\[1\]\), 1, (\d+)\)$/m.exec(source)
   const read = unpacked?.[1]?.split(/,\s+/) ?? []
-  if (read.join() !== argumentNames.join() || Number(unpacked?.[2] ?? 0) !== args.length) {
+  if (read.join() !== args.names.join() || Number(unpacked?.[2] ?? 0) !== read.length) {
     throw new Error(`script ${script}: its code takes the arguments "${read.join(', ')}"`)
   }
   const code = source.slice(unpacked === null ? 0 : unpacked.index + unpacked[0].length).replace(/--.*$/gm, '')
-  for (const each of argumentNames) {
+  for (const each of args.names) {
     if (!new RegExp(`\\b${each}\\b`).test(code)) throw new Error(`script ${script}: its code does not read ${each}`)
   }
-  return { keys, args, argumentNames }
+  return { keys, args }
 }
 
-/** `name` or `name?` of each line of a list in the head, in their order. */
-function namesUnder(title: string, source: string): string[] {
+/** `name` or `name?` of each line of a list in the head. */
+function namesUnder(script: string, title: string, source: string): Names {
   const list = new RegExp(`^-- ${title}:\\n((?:--   .*\\n)+)`, 'm').exec(source)?.[1] ?? ''
-  return [...list.matchAll(/^-- {3}(\w+\??)(?= |$)/gm)].map(([, name = '']) => name)
+  const lines = [...list.matchAll(/^-- {3}(\w+)(\??)(?= |$)/gm)]
+  const names = lines.map(([, name = '']) => name)
+  const required = names.filter((_name, i) => lines[i]?.[2] === '')
+  return { where: `script ${script}, ${title}`, names, required, known: new Set(names) }
 }
 
-/** The values in the order of the names; what is missing at the end is left out. */
-function listOf(args: Readonly<Record<string, Argument | undefined>>, names: readonly string[]) {
-  const list = names.map((name) => args[name])
-  while (list.length > 1 && list.at(-1) === undefined) list.pop()
-  return list
-}
-
-function givenValue<T>(script: string, what: string, given: Readonly<Record<string, T | undefined>>, name: string): T {
-  const value = given[name]
-  if (value === undefined) throw new Error(`script ${script} is not given its ${what} ${name}`)
-  return value
-}
-
-function refuseOthers(script: string, what: string, given: object, names: readonly string[]): void {
-  for (const name in given) {
-    if (!names.includes(name)) throw new Error(`script ${script} takes no ${what} ${name}`)
-  }
+/** Throws when one is missing that must be there, and when there is one that the script does not know. */
+function check({ where, required, known }: Names, given: Readonly<Record<string, unknown>>): void {
+  for (const name of required) if (given[name] === undefined) throw new Error(`${where}: ${name} is missing`)
+  for (const name in given) if (!known.has(name)) throw new Error(`${where}: ${name} is not known`)
 }
