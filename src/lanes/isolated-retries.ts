@@ -1,4 +1,4 @@
-// How often a worker ran a suspect job, see worker/crash-quarantine.ts, and did not live to tell the end.
+// How often a worker died while it ran a quarantined job, see worker/crash-quarantine.ts.
 import type { MessageId } from '../messages/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isolatedRetriesKey } from '../redis/keys.ts'

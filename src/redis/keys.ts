@@ -3,8 +3,8 @@
 // account 7, `{c7}` for its contacts.
 //
 // A key keeps the name that it was first given, so that every release reads what the one before wrote. Some names are
-// therefore older than our words: `open` is in doubt, `ended-badly` is requeueable, `rest` is a cooldown, `lone-runs` is
-// isolated retries, `campaigns-awake` is active campaigns.
+// therefore older than our words: `open` is in doubt, `ended-badly` is requeueable, `rest` is a cooldown, `lone-runs`
+// is isolated retries, `campaigns-awake` is active campaigns.
 import { createHash } from 'node:crypto'
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 27)
@@ -25,7 +25,7 @@ export const rootKeys = {
   sweeper: 'lw:sweeper',
   /** SET of lanes that have a campaign that moves by itself, and of some that had one. */
   campaignLanes: 'lw:campaign-lanes',
-  /** STRING: lock of whoever adds or removes a sender. */
+  /** STRING: held while a sender is added or removed. */
   sendersLock: 'lw:senders-lock',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
@@ -87,7 +87,10 @@ export const nextPollKey = (lane: number): string => `${lanePrefix(lane)}:poll-r
 
 /** STRING: when the cooldown of a lane ends (ms), see messages/store/scripts/message-cooldowns.lua. */
 export const laneCooldownKey = (lane: number): string => `${lanePrefix(lane)}:rest`
-/** STRING `code|sentence`: what began the cooldown of a lane; ends with it. message-cooldowns.lua appends `-reason` itself. */
+/**
+ * STRING `code|sentence`: what began the cooldown of a lane; ends with it. message-cooldowns.lua appends `-reason`
+ * itself.
+ */
 export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKey(lane)}-reason`
 /** STRING: the cooldown of one recipient of the lane, by its digits. */
 export const recipientCooldownKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`

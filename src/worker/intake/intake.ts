@@ -1,4 +1,4 @@
-// Takes in the jobs that other services write into the queue `laneway-intake`: readable, key, permission, then what it
+// Processes the jobs that other services write into the queue `laneway-intake`: readable, key, permission, then what it
 // asks for, with the same rules and refusals as over HTTP.
 //
 // A job that has ended keeps no key. So its data is replaced, key gone and end noted, before BullMQ hears of the end:
@@ -30,7 +30,10 @@ import { closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
 import type { VerbDeps } from './verb.ts'
 import { intakeVerbs } from './verbs.ts'
 
-/** Jobs in flight at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most of its time. */
+/**
+ * Jobs in flight at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most
+ * of its time.
+ */
 const CONCURRENCY = 50
 /**
  * Accepting takes milliseconds. A job whose worker died is taken up again after 5 to 7 s; measured with the start
@@ -59,7 +62,8 @@ export async function startIntake(given: AcceptDeps & { config: Pick<Config, 're
     concurrency: CONCURRENCY,
     lockDuration: LOCK_MS,
     stalledInterval: STALLED_CHECK_MS,
-    // Never reached: BullMQ would keep the job as a dead letter, with its key in it. `takeIn` counts the crashes itself.
+    // Never reached: BullMQ would keep the job as a dead letter, with its key in it. `takeIn` counts the crashes
+    // itself.
     maxStalledCount: 1_000_000,
     removeOnComplete: KEPT_ANSWERS,
     removeOnFail: KEPT_REFUSALS,
