@@ -24,7 +24,7 @@ export async function pageOf(
   after: Place,
   { untilMs, most }: { untilMs: number; most: number },
 ): Promise<Place[]> {
-  const reply = pageReply.parse(await pageScript(redis, { list: key }, { ...after, mostScore: untilMs, most }))
+  const reply = pageReply.parse(await pageScript(redis, { list: key }, { after: after.score, member: after.member, mostScore: untilMs, most }))
   const page: Place[] = []
   for (let i = 0; i < reply.length; i += 2) page.push({ member: reply[i] ?? '', score: Number(reply[i + 1]) })
   return page
