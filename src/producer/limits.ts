@@ -68,7 +68,7 @@ export function limit(server: Server, log: Log): void {
     lingerAfter(request, response)
   })
   server.on('checkExpectation', (request, response) => {
-    const error = new ApiError(417, 'expectation_failed', 'The only expectation that is met is 100-continue.')
+    const error = new ApiError(417, 'expectation_failed', 'The only expectation supported is 100-continue.')
     refuse(error, response, requestIdOf(request), log)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {

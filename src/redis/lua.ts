@@ -1,5 +1,5 @@
-// Loads and runs Lua scripts. A script is one atomic step on Redis; it lives in the folder scripts/ beside the file that
-// runs it. Its head names its keys and its arguments, and whoever runs it gives both by these names:
+// Loads and runs Lua scripts. A script is one atomic step on Redis; it lives in the folder scripts/ beside the file
+// that runs it. Its head names its keys and its arguments, and its caller gives both by these names:
 //
 //   -- Keys:
 //   --   record       HASH   the message                       (a name is indented by three spaces,
@@ -10,9 +10,9 @@
 //   local record, inDoubt = unpack(KEYS)
 //   local ulid, detail = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 //
-// Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one, in the order of the head.
-// The names of the head are compared with the code when a script is loaded, and with what is given at every run; in the
-// code Redis itself refuses a name that nobody declared.
+// Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one, in the order of the
+// head. The names of the head are compared with the code when a script is loaded, and with what is given at every run;
+// in the code Redis itself refuses a name that nobody declared.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Packr } from 'msgpackr'
@@ -38,9 +38,9 @@ export type Script = (
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
 
 /**
- * The caller of scripts/<name>.lua beside `module`, which is the import.meta.url of whoever defines it. Sends the
- * script's SHA-1, and its text only to a server that does not know it yet, as after a restart. `constants` is one line
- * of Lua in place of the line `-- constants`. Throws when the head of the script and its code disagree; the caller
+ * The caller of scripts/<name>.lua beside `module`, which is the import.meta.url of the module that defines it. Sends
+ * the script's SHA-1, and its text only to a server that does not know it yet, as after a restart. `constants` is one
+ * line of Lua in place of the line `-- constants`. Throws when the head of the script and its code disagree; the caller
  * rejects when it is given other names than the head has.
  */
 export function defineScript(module: string, name: string, constants?: string): Script {
@@ -53,7 +53,7 @@ export function defineScript(module: string, name: string, constants?: string): 
     check(head.keys, keys)
     check(head.args, args)
     const given: (string | Buffer)[] = head.keys.names.map((key) => keys[key] ?? '')
-    if (head.args.names.length > 0) given.push(packr.pack(head.args.names.map((each) => args[each])))
+    if (head.args.names.length > 0) given.push(packr.pack(listOf(head.args.names, args)))
     try {
       return await redis.evalsha(sha, head.keys.names.length, ...given)
     } catch (error) {
@@ -66,7 +66,9 @@ export function defineScript(module: string, name: string, constants?: string): 
 /** Stands where the constants of a script go. */
 const CONSTANTS = /^-- constants$/m
 
-/** The text of a script, with each line `-- include <path>` replaced by that script; the path is relative to its folder. */
+/**
+ * The text of a script, with each line `-- include <path>` replaced by that script; the path is relative to its folder.
+ */
 function readScript(url: URL): string {
   return readFileSync(url, 'utf8').replace(/^-- include ([\w./-]+)$/gm, (_line, path: string) =>
     readScript(new URL(`${path}.lua`, url)),
@@ -106,6 +108,13 @@ function namesUnder(script: string, title: string, source: string): Names {
   const names = lines.map(([, name = '']) => name)
   const required = names.filter((_name, i) => lines[i]?.[2] === '')
   return { where: `script ${script}, ${title}`, names, required, known: new Set(names) }
+}
+
+/** The values in the order of the names; what is not given at the end is left out, which reads as nil as well. */
+function listOf(names: readonly string[], args: Readonly<Record<string, Argument | undefined>>) {
+  const list = names.map((name) => args[name])
+  while (list.length > 1 && list.at(-1) === undefined) list.pop()
+  return list
 }
 
 /** Throws when one is missing that must be there, and when there is one that the script does not know. */

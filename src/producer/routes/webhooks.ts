@@ -17,9 +17,9 @@ export const webhooks = {
     access,
     // Whatever is wrong is a wrong token: it is refused by the handler.
     query: z.object({
-      'hub.mode': z.unknown(),
-      'hub.verify_token': z.unknown(),
-      'hub.challenge': z.unknown(),
+      'hub.mode': z.unknown().optional(),
+      'hub.verify_token': z.unknown().optional(),
+      'hub.challenge': z.unknown().optional(),
     }),
     body: { as: 'ignored' },
     answers: { 200: { contentTypes: ['text/plain'] } },

@@ -30,7 +30,7 @@
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
 -- {'gone', state letter, ''}: a message of a campaign that was claimed before, of which the record is gone. Nothing may
 -- be sent, nothing was written; message-conclude.lua ends it.
--- {'lane_rests', 'recipient_rests', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
+-- {'lane_cooldown', 'recipient_cooldown', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
 -- nothing was written. `too_early`: its slot would be too far ahead.
 -- include message-lifecycle
 -- include message-unsendable
@@ -70,7 +70,7 @@ if p.state == QUEUED then
   local waitMs = redis.call('PTTL', wait)
   if waitMs > 0 then return { 'message_waits', p.state, math.min(waitMs, validUntil - now) } end
   local found = redis.call('MGET', laneCooldown, recipientCooldown)
-  if found[1] and tonumber(found[1]) > now then return { 'lane_rests', p.state, tonumber(found[1]) - now } end
+  if found[1] and tonumber(found[1]) > now then return { 'lane_cooldown', p.state, tonumber(found[1]) - now } end
   if pace then
     slotUs = nextSlot(slots, nowUs, pace)
     local earlyUs = slotUs - nowUs - pace.aheadUs
@@ -80,7 +80,7 @@ if p.state == QUEUED then
   -- Last: a recipient's turn is used up by asking.
   local ms = found[2] and mustWait(recipientCooldown, found[2], now)
   -- What cannot go in time comes back when it is over, so that it is told then.
-  if ms then return { 'recipient_rests', p.state, math.min(ms, validUntil - now) } end
+  if ms then return { 'recipient_cooldown', p.state, math.min(ms, validUntil - now) } end
 end
 
 local verdict = step(p, { kind = 'claim', attempt = attempt })

@@ -1,4 +1,4 @@
--- No status poll of the lane leaves for so long: the provider has said that they are too many. A rest that ends later
+-- No status poll of the lane leaves for so long: the provider has said that they are too many. A cooldown that ends later
 -- stays.
 --
 -- Keys:
