@@ -116,7 +116,7 @@ async function seed(
       name: '',
       provider: 'cloud-api',
       baseUrl: `http://127.0.0.1:${sinkPort}`,
-      sealedToken: seal.close('token'),
+      sealedToken: seal.encrypt('token'),
       phoneNumberId: String(1_000 + i),
       rate: MAX_RATE,
       honoursIdempotency: false,

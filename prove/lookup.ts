@@ -1,7 +1,7 @@
 // What the service tells about messages: their state, over HTTP, as any customer asks for it, and the parts of the
 // record that only `messages show` prints.
 import { z } from 'zod'
-import { type Happening, readStory } from '../src/messages/history.ts'
+import { type HistoryEvent, readHistory } from '../src/messages/history.ts'
 import { acceptedAtMs, parseMessageId } from '../src/messages/message-id.ts'
 import { readMessage } from '../src/messages/store/records.ts'
 import type { Redis } from '../src/redis/connect.ts'
@@ -36,7 +36,7 @@ function stateIn(status: number, body: unknown): string {
 export interface Inside {
   /** The flag possible_duplicate: it was queued again although it may have gone out. */
   possibleDuplicate: boolean
-  story: Happening[]
+  story: HistoryEvent[]
 }
 
 /**
@@ -49,7 +49,10 @@ export async function lookInside(redis: Redis, ids: readonly string[]): Promise<
     const id = parseMessageId(name)
     const record = id && (await readMessage(redis, id))
     if (!id || !record) return
-    found.set(name, { possibleDuplicate: record.repeats > 0, story: readStory(record.history, acceptedAtMs(id.ulid)) })
+    found.set(name, {
+      possibleDuplicate: record.repeats > 0,
+      story: readHistory(record.history, acceptedAtMs(id.ulid)),
+    })
   })
   return found
 }

@@ -6,7 +6,7 @@
 //                  └──────────────────── front (a live producer) <── webhooks ────┘
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { connectPatient, type Redis } from '../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../src/redis/connect.ts'
 import { freePort } from '../testbed/free-port.ts'
 import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 import { type ChatProduct, createChatProduct } from './chat-product.ts'
@@ -108,7 +108,7 @@ export async function startRig(where: { build: string; folder: string; random: R
   })
   const redisLine = await startProxy(() => redis.port, random.fork('redis line'))
   const redisUrl = plan.redisProxy ? `redis://127.0.0.1:${redisLine.port}` : redis.url
-  const store = connectPatient(redis.url)
+  const store = connectWithRetry(redis.url)
   store.on('error', () => {})
 
   const env = { ...SETTINGS, LANEWAY_DATA_DIR: join(folder, 'data'), ...plan.env }

@@ -1,4 +1,4 @@
-// `npm run check`: types, then lint and format. Both run even if the first fails, so that one run shows everything.
+// `npm run check`: types, lint and format, docstrings. All run even if one fails, so that one run shows everything.
 // `npm run check -- --staged` lints only what is staged for a commit.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ const scope = process.argv[2] === '--staged' ? ['--staged', '--no-errors-on-unma
 const CHECKS = {
   types: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.test.json', '--noEmit'],
   'lint and format': ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', ...scope],
+  docstrings: ['scripts/docstrings.mjs'],
 }
 
 prepareDependencies()
@@ -18,5 +19,7 @@ const failed = Object.entries(CHECKS)
     return run.status !== 0
   })
   .map(([name]) => name)
-console.log(failed.length === 0 ? 'check passed: types, lint, format' : `check failed: ${failed.join('; ')}`)
+console.log(
+  failed.length === 0 ? 'check passed: types, lint, format, docstrings' : `check failed: ${failed.join('; ')}`,
+)
 process.exit(failed.length === 0 ? 0 : 1)

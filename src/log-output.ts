@@ -1,4 +1,4 @@
-// Where the log of a process goes: standard output, without ever waiting for whoever reads it. A reader that is slow, or
+// Where the log of a process goes: standard output, without ever waiting for its reader. A reader that is slow, or
 // stands still, would otherwise hold up the event loop, and with it the locks of all that is under way.
 import { writeSync } from 'node:fs'
 
@@ -8,6 +8,7 @@ const TRY_AGAIN_MS = 20
 /** How long the end of the process may wait for a reader that is slow. */
 const LAST_LINES_MS = 500
 
+/** Where pino writes its lines. Never blocks and never throws. */
 export interface LogOutput {
   write(line: string): void
 }

@@ -8,7 +8,7 @@ export function repeatedly(ms: number, work: () => Promise<unknown>, log: Log): 
     try {
       await work()
     } catch (error) {
-      if (!stopped) log.warn({ err: error }, 'repeated_work.failed')
+      if (!stopped) log.warn({ err: error }, 'background_task.failed')
     }
     if (!stopped) timer = setTimeout(run, ms)
   }

@@ -5,7 +5,7 @@ import { cpSync, readdirSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { messageExists } from '../../src/messages/store/records.ts'
-import { connectPatient } from '../../src/redis/connect.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { startRedisServer } from '../../testbed/redis-server.ts'
 import { judge } from '../checker.ts'
 import { acceptedId } from '../client.ts'
@@ -95,7 +95,7 @@ async function lostAt(run: Run, { appendfsync, accepted, synced, files }: Record
     const aof = readdirSync(join(copy, 'appendonlydir')).find((name) => name.endsWith('.incr.aof'))
     truncateSync(join(copy, 'appendonlydir', aof ?? ''), safe)
     const redis = await startRedisServer(copy)
-    const store = connectPatient(redis.url)
+    const store = connectWithRetry(redis.url)
     // The client's clock counts whole milliseconds: an answer in the one of the cut may have come after it.
     const before = accepted.filter(({ atMs }) => atMs < momentMs)
     const found = await Promise.all(

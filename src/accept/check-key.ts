@@ -1,5 +1,5 @@
 // May this key do that? The same answer over HTTP, through the intake queue and for the client library.
-import { type Credential, type Permission, recentCredential } from '../accounts/store/credentials.ts'
+import { type Credential, cachedCredential, type Permission } from '../accounts/store/credentials.ts'
 import { noteKeyUse } from '../accounts/store/key-uses.ts'
 import type { Redis } from '../redis/connect.ts'
 import { Refusal } from './refusal.ts'
@@ -14,7 +14,7 @@ export async function checkKey(
   permission: Permission,
   nowMs: number,
 ): Promise<Credential> {
-  const credential = await recentCredential(redis, secret)
+  const credential = await cachedCredential(redis, secret)
   if (credential === undefined) throw unauthorized('The key is not known.')
   if (credential.revoked) throw unauthorized('The key was revoked.')
   if (credential.expires_at !== 0 && credential.expires_at <= nowMs) throw unauthorized('The key has expired.')

@@ -1,9 +1,9 @@
 // The second half of accepting a message: what depends on the account and on the time. Which sender it leaves from,
 // whether the approved template agrees, its class, until when it is worth sending.
 
-import { recentAccount } from '../accounts/store/accounts.ts'
+import { cachedAccount } from '../accounts/store/accounts.ts'
 import { defaultSender, type Sender, senderNamed } from '../accounts/store/senders.ts'
-import { otherLanguages, recentTemplate } from '../accounts/store/templates.ts'
+import { cachedTemplate, otherLanguages } from '../accounts/store/templates.ts'
 import type { Config } from '../config.ts'
 import type { SendPayload } from '../jobs/send.ts'
 import { cloudApiFaults } from '../messages/cloud-support.ts'
@@ -18,7 +18,7 @@ import { matchTemplate } from '../messages/templates/match-template.ts'
 import type { Template } from '../messages/templates/template.ts'
 import type { TemplateMessage } from '../messages/templates/template-message.ts'
 import { wordingOf } from '../messages/text.ts'
-import { recently } from '../redis/cached.ts'
+import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { ReadSend, UnreadableSend } from './read-send.ts'
 import { invalidFields, Refusal } from './refusal.ts'
@@ -113,8 +113,8 @@ async function checkTemplate(
 ): Promise<CheckedTemplate> {
   const { name, language, components } = content.template
   const [settings, known] = await Promise.all([
-    recentAccount(deps.redis, account),
-    recentTemplate(deps.redis, account, name, language.code),
+    cachedAccount(deps.redis, account),
+    cachedTemplate(deps.redis, account, name, language.code),
   ])
   const template = known?.template
   const checked = { template, content: known ? withoutIdleNames(content, known.shape) : content }
@@ -140,8 +140,8 @@ const NO_SUCH_SENDER = 'sender: the account has no sender of this number or name
 export const senderFaults = (sender: Sender | undefined): Fault[] =>
   sender === undefined ? [{ path: 'sender', message: 'not a sender of the account' }] : []
 
-const recentDefaultSender = recently(1_000, defaultSender)
-const recentSenderOf = recently(1_000, async (redis, account: number, named: string) => {
+const recentDefaultSender = cached(1_000, defaultSender)
+const recentSenderOf = cached(1_000, async (redis, account: number, named: string) => {
   const phone = parsePhone(named)
   const byNumber = phone.ok ? await senderNamed(redis, account, { digits: phone.digits }) : undefined
   return byNumber ?? senderNamed(redis, account, { name: named })

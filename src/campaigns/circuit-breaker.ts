@@ -24,8 +24,6 @@ const LIMIT = 0.3
 /** Points kept; older ones are thinned out by leaving every second one. */
 const POINTS = 512
 
-export type FailureBrake = ReturnType<typeof createFailureBrake>
-
 /** Watches one campaign from now on; what failed before a person resumed it is theirs. */
 export function createFailureBrake() {
   let points: Ends[] = []

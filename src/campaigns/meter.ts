@@ -2,8 +2,6 @@
 
 const OVER_MS = 5_000
 
-export type Meter = ReturnType<typeof createMeter>
-
 export function createMeter() {
   let points: { atMs: number; figure: number }[] = []
   return {

@@ -2,7 +2,7 @@
 
 import { SealError } from '../accounts/seal.ts'
 import { ConfigError } from '../config.ts'
-import { BrokenRecordError } from '../redis/corrupt-record.ts'
+import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway, isReplyError } from '../redis/errors.ts'
 
 /** Exit codes: 1 for what could not be done, 2 for what was typed wrongly. */
@@ -24,8 +24,8 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
   if (error instanceof CliFailure) return { sentence: error.message, exitCode: error.exitCode }
   if (!(error instanceof Error)) return undefined
   if (error instanceof ConfigError || error instanceof SealError) return { sentence: error.message, exitCode: 1 }
-  if (error instanceof BrokenRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }
-  if (isReplyError(error)) return { sentence: `Redis refuses: ${reasonOf(error)}.`, exitCode: 1 }
+  if (error instanceof CorruptRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }
+  if (isReplyError(error)) return { sentence: `Redis error: ${reasonOf(error)}.`, exitCode: 1 }
   if (isRedisAway(error)) return { sentence: `Redis cannot be used: ${reasonOf(error)}.`, exitCode: 1 }
   return undefined
 }

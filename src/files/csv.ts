@@ -14,6 +14,7 @@ export class UnclosedQuoteError extends Error {
   }
 }
 
+/** One record of a CSV file. Quoted cells may hold line breaks, so a record may span lines. */
 export interface CsvRecord {
   /** Line of the file that the record begins on, from 1. */
   line: number

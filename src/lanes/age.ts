@@ -1,6 +1,6 @@
 // How old the backlog of a lane is: the first thing to look at when messages come late.
 
-import { readStory } from '../messages/history.ts'
+import { readHistory } from '../messages/history.ts'
 import { acceptedAtMs, type MessageId, parseMessageId } from '../messages/message-id.ts'
 import { laneBacklogKeys } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -23,5 +23,5 @@ async function waitsSince(redis: Redis, { lane, ulid }: MessageId): Promise<numb
   const acceptedAt = acceptedAtMs(ulid)
   // Only the history, which a record that cannot be read must not keep from anybody. Before the claim there is none.
   const history = await redis.hget(messageKey(lane, ulid), 'h')
-  return readStory(history ?? '', acceptedAt).findLast(({ code }) => code === 'q')?.atMs ?? acceptedAt
+  return readHistory(history ?? '', acceptedAt).findLast(({ code }) => code === 'q')?.atMs ?? acceptedAt
 }

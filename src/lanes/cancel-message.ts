@@ -58,9 +58,9 @@ export async function cancelStep(redis: Redis, id: MessageId, retentionMs: numbe
       },
       {
         ...{ ulid, acceptedAt: acceptedAtMs(ulid), retentionMs, campaigns: campaignPrefix(lane) },
-        run: payload?.run,
+        jobsRun: payload?.run,
         validUntil: payload?.until,
-        fields: payload === undefined ? [] : newRecordFields(newMessageOf(payload)),
+        newFields: payload === undefined ? [] : newRecordFields(newMessageOf(payload)),
       },
     ),
   )

@@ -27,12 +27,14 @@ export interface Clearing {
   by: string
 }
 
+/** What `siftPage` did: `moved` jobs went behind all others. */
 export interface SiftedPage {
   /** Jobs that were looked at; none when there are no more. */
   seen: number
   moved: number
 }
 
+/** What `clearPage` did: how many messages expired, and how many belong to a campaign that does not run. */
 export interface ClearedPage {
   /** Jobs that were looked at; fewer than a page when there are no more. */
   seen: number
@@ -40,6 +42,7 @@ export interface ClearedPage {
   stopped: number
 }
 
+/** Whether nothing of the class waits behind this page. */
 export const isLastPage = ({ seen }: ClearedPage): boolean => seen < PAGE
 
 /** Jobs of the class that wait. */
@@ -120,12 +123,12 @@ export async function clearPage(
   return total
 }
 
-/** What the script is given of a message; nothing of one that cannot be read: whoever fetches it sets it aside. */
+/** What the script is given of a message; nothing of one that cannot be read: the worker that fetches it makes a dead letter of it. */
 function waitingMessage(jobId: string, data: string | null | undefined) {
   const id = parseMessageId(jobId)
   const payload = storedPayload.safeParse(data)
   if (!id || !payload.success) return []
   const { until, run } = payload.data
-  const fields = newRecordFields(newMessageOf(payload.data))
-  return [{ jobId, ulid: id.ulid, acceptedAt: acceptedAtMs(id.ulid), validUntil: until, run, fields }]
+  const newFields = newRecordFields(newMessageOf(payload.data))
+  return [{ jobId, ulid: id.ulid, acceptedAt: acceptedAtMs(id.ulid), validUntil: until, run, newFields }]
 }

@@ -9,6 +9,7 @@ import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey, laneCooldownReasonKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
+/** When the cooldown of a lane ends, and what began it. */
 export interface LaneCooldown {
   /** Epoch ms. */
   until: number
@@ -18,14 +19,14 @@ export interface LaneCooldown {
   sentence: string
 }
 
-const restScript = defineScript(import.meta.url, 'lane-cooldown')
+const cooldownScript = defineScript(import.meta.url, 'lane-cooldown')
 
 const counted = z.coerce.number().nullable()
 
 /** The cooldown that the lane is in, or undefined. */
 export async function laneCooldown(redis: Redis, lane: number, nowMs: number): Promise<LaneCooldown | undefined> {
-  const [rest, reason] = await Promise.all([redis.get(laneCooldownKey(lane)), redis.get(laneCooldownReasonKey(lane))])
-  const until = Number(rest ?? 0)
+  const [end, reason] = await Promise.all([redis.get(laneCooldownKey(lane)), redis.get(laneCooldownReasonKey(lane))])
+  const until = Number(end ?? 0)
   if (until <= nowMs) return undefined
   const at = reason?.indexOf('|') ?? -1
   return reason === null || at < 0
@@ -35,7 +36,11 @@ export async function laneCooldown(redis: Redis, lane: number, nowMs: number): P
 
 /** Begins a cooldown of `ms` from now, unless the lane is in one that ends later. Works on a full Redis. */
 export async function coolLane(redis: Redis, lane: number, ms: number, problem: Problem): Promise<void> {
-  await restScript(redis, { cooldown: laneCooldownKey(lane) }, { ms, reason: `${problem.code}|${problem.sentence}` })
+  await cooldownScript(
+    redis,
+    { cooldown: laneCooldownKey(lane) },
+    { ms, reason: `${problem.code}|${problem.sentence}` },
+  )
 }
 
 /** Ends the lane's cooldown: the next claim may go. Workers that wait for it notice within seconds. */

@@ -1,4 +1,4 @@
-// What BullMQ holds under the ids of messages: whether there is a job, and whether it was set aside.
+// What BullMQ holds under the ids of messages: whether there is a job, and whether it is a dead letter.
 import { messageId } from '../messages/message-id.ts'
 import { jobKey } from '../messages/store/steps.ts'
 import { JOB } from '../redis/bullmq-layout.ts'
@@ -21,7 +21,7 @@ export async function jobStates(redis: Redis, lane: number, ulids: readonly stri
   })
 }
 
-/** A job that was set aside still holds the message's id and would keep a new one from being added. */
+/** A dead letter still holds the message's id and would keep a new one from being added. */
 export async function forgetDeadLetters(queues: LaneQueues, lane: number, ulids: readonly string[]): Promise<void> {
   for (const ulid of ulids) await queues.queueOf(lane).remove(messageId(lane, ulid))
 }

@@ -30,7 +30,7 @@ export const laneStatusSchema = z.strictObject({
   active: count,
   /** How often a worker reopened it because nothing left it, within a week of the last time. */
   reopened: count,
-  /** Jobs set aside that could not be processed. */
+  /** Dead letters: jobs that could not be processed. The interface keeps the name of the first version. */
   set_aside: count,
 })
 export type LaneStatus = z.infer<typeof laneStatusSchema>

@@ -30,6 +30,7 @@ const AT_ONCE = 100
 
 export type LaneQueues = ReturnType<typeof openLaneQueues>
 
+/** The queues of all lanes on one connection. A queue is opened when it is first used and stays open until `close`. */
 export function openLaneQueues(redis: Redis) {
   const open = new Map<number, Queue>()
   /** What waits for the end of this turn of the event loop, by lane: one broken lane must not harm the others. */
@@ -49,7 +50,7 @@ export function openLaneQueues(redis: Redis) {
     wake(lane)
   }
 
-  /** Tells the workers that a lane has work, and marks it for the sweep, which finds it when nobody heard that. */
+  /** Publishes that a lane has work, and marks it for the sweep, which finds it should the message be lost. */
   function wake(lane: number): void {
     redis.publish(rootKeys.wake, String(lane)).catch(() => {})
     // Refused or lost, the sweep's slow round over all lanes finds the work.
@@ -124,7 +125,10 @@ export function openLaneQueues(redis: Redis) {
       await queueOf(lane).removeRateLimitKey()
     },
 
-    /** Sets the pace of a lane that has none, as when a process died right after it had added the sender, or another one. */
+    /**
+     * Sets the pace of a lane that has none, as when a process died right after it had added the sender, or another
+     * one.
+     */
     async ensurePace(lane: number, ratePerSecond: number): Promise<void> {
       const { max, durationMs } = flowOf(ratePerSecond)
       const known = await queueOf(lane).getGlobalRateLimit()

@@ -1,11 +1,11 @@
-// A look at lanes: which have work, which messages need a decision, which polls are due.
+// A look at lanes: which have work, which messages the sweep must look at, which polls are due.
 import { z } from 'zod'
 import type { MessageId } from '../messages/message-id.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
 import { laneBacklogKeys, laneLimiterKey, laneMetaKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
-  awakeCampaignsKey,
+  activeCampaignsKey,
   inDoubtKey,
   laneCooldownKey,
   messageKey,
@@ -18,6 +18,7 @@ import { defineScript } from '../redis/lua.ts'
 /** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
 const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])
 
+/** The state of one lane, read in one atomic step. */
 export interface LaneSurvey {
   lane: number
   /** Jobs that wait for a worker. */
@@ -26,13 +27,13 @@ export interface LaneSurvey {
   /** Jobs that wait, are delayed or are being worked on. */
   backlog: number
   /** Campaigns that a worker has to look after. */
-  awakeCampaigns: number
+  activeCampaigns: number
   /** The lane is paused, in a cooldown, or within a window of its pace. Only known while jobs wait. */
   isHeld: boolean
   /** Job that goes next; undefined when none waits. */
   head: string | undefined
-  /** When the next message needs a decision (epoch ms); undefined when none does. */
-  nextDecisionAt: number | undefined
+  /** When the sweep must look at the next message (epoch ms); undefined when none is to be looked at. */
+  nextReviewAt: number | undefined
   /** When the next status poll is due (epoch ms); undefined when none is. */
   nextPollAt: number | undefined
 }
@@ -67,18 +68,18 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
     inDoubt: inDoubtKey(lane),
     queuedAgain: queuedAgainKey(lane),
     polls: pollKey(lane),
-    awakeCampaigns: awakeCampaignsKey(lane),
+    activeCampaigns: activeCampaignsKey(lane),
   })
-  const [waiting, delayed, active, awakeCampaigns, held, head, openAt, queuedAt, nextPollAt] = lookReply.parse(reply)
+  const [waiting, delayed, active, activeCampaigns, held, head, openAt, queuedAt, nextPollAt] = lookReply.parse(reply)
   return {
     lane,
     waiting,
     active,
     backlog: waiting + delayed + active,
-    awakeCampaigns,
+    activeCampaigns,
     isHeld: held === '1',
     head: head === '' ? undefined : head,
-    nextDecisionAt: earliest(openAt, queuedAt),
+    nextReviewAt: earliest(openAt, queuedAt),
     nextPollAt,
   }
 }
@@ -111,12 +112,17 @@ export async function overdueMessages(
   return redis.zrangebyscore(listKey(list, lane), '-inf', nowMs, 'LIMIT', 0, most)
 }
 
-/** How many messages of the lane a decision is still to be made about. */
-export const undecided = async (redis: Redis, lane: number): Promise<number> =>
+/** How many messages of the lane the sweep has still to look at: in doubt, or queued again. */
+export const awaitingReview = async (redis: Redis, lane: number): Promise<number> =>
   (await redis.zcard(inDoubtKey(lane))) + (await redis.zcard(queuedAgainKey(lane)))
 
 /** Messages that are queued again are looked at at this time (epoch ms), unless they were claimed meanwhile. */
-export async function lookAgain(redis: Redis, lane: number, ulids: readonly string[], atMs: number): Promise<void> {
+export async function rescheduleReview(
+  redis: Redis,
+  lane: number,
+  ulids: readonly string[],
+  atMs: number,
+): Promise<void> {
   if (ulids.length > 0) await redis.zadd(queuedAgainKey(lane), 'XX', ...ulids.flatMap((ulid) => [atMs, ulid]))
 }
 
@@ -131,8 +137,8 @@ export async function fileMessage(redis: Redis, { lane, ulid }: MessageId): Prom
   await fileScript(redis, keys, { ulid })
 }
 
-/** Nothing can be decided about a message: its sender is gone. */
-export async function dropMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
+/** Takes a message off both lists: its sender is gone, so that nobody can say what to do about it. */
+export async function removeFromReview(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
   await Promise.all([redis.zrem(inDoubtKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
 }
 

@@ -4,7 +4,7 @@ import type { Sender } from '../accounts/store/senders.ts'
 import { campaignId } from '../campaigns/campaign-id.ts'
 import { campaignText } from '../campaigns/store/text.ts'
 import { sendPayloadSchema, textOfPayload } from '../jobs/send.ts'
-import { readStory } from '../messages/history.ts'
+import { readHistory } from '../messages/history.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { shownState } from '../messages/shown-state.ts'
@@ -14,6 +14,7 @@ import { laneJobKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
 
+/** One message as lookups show it. Times are epoch ms; `state` is the shown one, see shown-state.ts. */
 export interface FoundMessage {
   id: MessageId
   state: State
@@ -52,7 +53,7 @@ export async function findMessage(redis: Redis, id: MessageId, nowMs: number): P
 
 async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowMs: number): Promise<FoundMessage> {
   const accepted = acceptedAtMs(id.ulid)
-  const story = readStory(record.history, accepted)
+  const history = readHistory(record.history, accepted)
   return {
     id,
     state: shownState({ ...record, state: nowOf(record.state, record.validUntil, nowMs) }),
@@ -63,7 +64,7 @@ async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowM
     groupedAs: record.campaign,
     campaign: campaignOf(id, record.run),
     acceptedAtMs: accepted,
-    sentAtMs: story.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
+    sentAtMs: history.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
     validUntil: record.validUntil,
     problem: record.problem,
     record,
@@ -89,7 +90,9 @@ async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundM
     acceptedAtMs: acceptedAtMs(id.ulid),
     sentAtMs: undefined,
     validUntil: payload.until,
-    problem: isDead ? { code: 'dead_letter', sentence: 'It could not be processed and was set aside.' } : undefined,
+    problem: isDead
+      ? { code: 'dead_letter', sentence: 'It could not be processed and is kept as a dead letter.' }
+      : undefined,
     record: undefined,
   }
 }

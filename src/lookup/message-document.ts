@@ -1,7 +1,8 @@
-// A message as a document, the same over HTTP and on the command line: where it stands, why it waits, all that happened.
+// A message as a document, the same over HTTP and on the command line: where it stands, why it waits, all that
+// happened.
 
 import type { Sender } from '../accounts/store/senders.ts'
-import { type Happening, readStory } from '../messages/history.ts'
+import { type HistoryEvent, readHistory } from '../messages/history.ts'
 import { messageId } from '../messages/message-id.ts'
 import type { InboundMessage } from '../messages/store/inbound.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -9,14 +10,15 @@ import type { FoundMessage } from './lookup.ts'
 import type { ReceivedMessage, SentMessage } from './message-schema.ts'
 import { type Waits, waitsOf } from './waits.ts'
 
-/** What happened, oldest first. Acceptance is told by the id; a record knows only what followed. */
+/** What happened, oldest first. The id holds when it was accepted; the record only what followed. */
 export function historyOf(
   message: FoundMessage,
-): (Pick<Happening, 'atMs' | 'detail'> & { what: string; code?: string })[] {
+): (Pick<HistoryEvent, 'atMs' | 'detail'> & { what: string; code?: string })[] {
   const accepted = { what: 'accepted', atMs: message.acceptedAtMs, detail: '' }
-  return [accepted, ...readStory(message.record?.history ?? '', message.acceptedAtMs)]
+  return [accepted, ...readHistory(message.record?.history ?? '', message.acceptedAtMs)]
 }
 
+/** Whether the message was sent again although an earlier attempt may have reached the recipient. */
 export const isPossibleDuplicate = (message: FoundMessage): boolean => (message.record?.repeats ?? 0) > 0
 
 /** Why a message that is queued does not leave; null for any other, and when nothing holds it back. */
@@ -49,7 +51,7 @@ export async function sentDocument(
     problem: message.problem ? { code: message.problem.code, sentence: message.problem.sentence } : null,
     waits: waits && { ...waits, until: waits.until === null ? null : iso(waits.until) },
     history: historyOf(message).map(({ atMs, what, detail, code }) => {
-      // The history notes the attempt where one begins; what is told of it later carries a code of the provider at most.
+      // Only the entry that begins an attempt names it; later ones carry a code of the provider at most.
       const isAttempt = code === 'c' || code === 'h'
       return {
         at: iso(atMs),
@@ -84,4 +86,5 @@ export const receivedDocument = (message: InboundMessage, sender: Sender | undef
   history: [{ at: iso(message.received_at), event: 'received', attempt: null, detail: null }],
 })
 
+/** Epoch ms as ISO 8601 in UTC, with milliseconds. */
 export const iso = (ms: number): string => new Date(ms).toISOString()

@@ -1,7 +1,7 @@
 // A message of an account by the id that its client has: one that was sent, by our id, or one that was received, by the
 // chat product's.
 
-import { recentSender, type Sender } from '../accounts/store/senders.ts'
+import { cachedSender, type Sender } from '../accounts/store/senders.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -22,7 +22,7 @@ export async function findOwnMessage(
     const inbound = await findInbound(redis, account, name)
     return inbound && { inbound }
   }
-  const sender = await recentSender(redis, id.lane)
+  const sender = await cachedSender(redis, id.lane)
   const message = owns(sender, account) ? await findMessage(redis, id, nowMs) : undefined
   return sender && message ? { message, sender } : undefined
 }

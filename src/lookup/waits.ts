@@ -1,6 +1,6 @@
 // Why a queued message does not leave: what a person asks first about one that is late.
 
-import { recentSender } from '../accounts/store/senders.ts'
+import { cachedSender } from '../accounts/store/senders.ts'
 import { laneCooldown } from '../lanes/cooldown.ts'
 import { masked } from '../messages/masked.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
@@ -10,6 +10,7 @@ import { redisNowMs } from '../redis/heartbeats.ts'
 import { recipientCooldownKey } from '../redis/keys.ts'
 import type { WAIT_REASONS } from './message-schema.ts'
 
+/** Why a queued message does not leave yet. */
 export interface Waits {
   why: (typeof WAIT_REASONS)[number]
   /** When that ends (epoch ms); null when it is not known. */
@@ -29,7 +30,7 @@ export async function waitsOf(redis: Redis, message: { id: MessageId; to: string
   const { lane } = message.id
   const now = await redisNowMs(redis)
   const [sender, isPaused, cooldown] = await Promise.all([
-    recentSender(redis, lane),
+    cachedSender(redis, lane),
     redis.hexists(laneMetaKey(lane), 'paused'),
     laneCooldown(redis, lane, now),
   ])
@@ -51,9 +52,9 @@ async function recipientCooldown(
   { id, to }: { id: MessageId; to: string },
   now: number,
 ): Promise<Waits | undefined> {
-  const rest = await redis.get(recipientCooldownKey(id.lane, to))
-  if (rest === null) return undefined
-  const [end = 0, next = 0] = rest.split(' ').map(Number)
+  const cooldown = await redis.get(recipientCooldownKey(id.lane, to))
+  if (cooldown === null) return undefined
+  const [end = 0, next = 0] = cooldown.split(' ').map(Number)
   const turn = await ownTurn(redis, id)
   const until = turn ?? Math.max(end, next)
   // What remains of a cooldown that is over says only how often there was one.

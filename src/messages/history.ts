@@ -2,8 +2,11 @@
 // letter for what happened, the milliseconds since acceptance in base 36 and, after a comma, a detail:
 // `c5|s2k|d1f4` is claimed after 5 ms, sent after 92 ms, delivered after 1.8 s.
 
-/** What can happen to a message, by the letter it is stored under. Lua writes the letters; see src/messages/store/scripts/message-step.lua. */
-export const HAPPENINGS = {
+/**
+ * What can happen to a message, by the letter it is stored under. Lua writes the letters; see
+ * src/messages/store/scripts/message-step.lua.
+ */
+export const HISTORY_EVENTS = {
   c: 'claimed',
   h: 'held by another attempt',
   u: 'proven unsent',
@@ -17,11 +20,12 @@ export const HAPPENINGS = {
   x: 'expired',
   k: 'cancelled',
 } as const
-export type HappeningCode = keyof typeof HAPPENINGS
+export type HistoryCode = keyof typeof HISTORY_EVENTS
 
-export interface Happening {
-  code: HappeningCode
-  what: (typeof HAPPENINGS)[HappeningCode]
+/** One entry of a message's history, unpacked. */
+export interface HistoryEvent {
+  code: HistoryCode
+  what: (typeof HISTORY_EVENTS)[HistoryCode]
   /** Epoch ms. */
   atMs: number
   /** Attempt id, provider code or reason; empty when there is none. */
@@ -29,19 +33,19 @@ export interface Happening {
 }
 
 const ENTRY = /^([a-z])(-?[0-9a-z]+)(?:,(.*))?$/s
-const isCode = (letter: string): letter is HappeningCode => Object.hasOwn(HAPPENINGS, letter)
+const isCode = (letter: string): letter is HistoryCode => Object.hasOwn(HISTORY_EVENTS, letter)
 
 /**
- * The history in order of time; an entry that cannot be read is left out. `acceptedAtMs` is in the message id. Records of
- * before this was seen to hold times that go back, as when a delivery was told in whole seconds: they are shown as late
- * as what led to them.
+ * The history in order of time; an entry that cannot be read is left out. `acceptedAtMs` is in the message id. Records
+ * of before this was seen to hold times that go back, as when a delivery was reported in whole seconds: they are shown
+ * as late as what led to them.
  */
-export function readStory(packed: string, acceptedAtMs: number): Happening[] {
+export function readHistory(packed: string, acceptedAtMs: number): HistoryEvent[] {
   let lastMs = Number.NEGATIVE_INFINITY
   return packed.split('|').flatMap((entry) => {
     const [, letter = '', delta = '', detail = ''] = ENTRY.exec(entry) ?? []
     if (!isCode(letter)) return []
     lastMs = Math.max(lastMs, Number.parseInt(delta, 36))
-    return [{ code: letter, what: HAPPENINGS[letter], atMs: acceptedAtMs + lastMs, detail }]
+    return [{ code: letter, what: HISTORY_EVENTS[letter], atMs: acceptedAtMs + lastMs, detail }]
   })
 }

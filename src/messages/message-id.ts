@@ -2,6 +2,7 @@
 // it was accepted; ids of one lane sort by that time, which keeps the order of campaign messages that are put back.
 import { randomFillSync } from 'node:crypto'
 
+/** The parts of a message id: the lane that sends it, and a ULID that holds when it was accepted. */
 export interface MessageId {
   lane: number
   /** 26 characters of Crockford's base 32: 48 bits of time in ms, 80 random bits. */
@@ -27,6 +28,7 @@ function drawn(count: number): Uint8Array {
 const TIME_CHARACTERS = 10
 const RANDOM_CHARACTERS = 16
 
+/** The id as users see it, `msg_<lane>_<ULID>`. */
 export const messageId = (lane: number, ulid: string): string => `msg_${lane}_${ulid}`
 
 /** The parts of a message id, or undefined for any other string. */

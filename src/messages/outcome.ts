@@ -26,6 +26,7 @@ export type CallEnd =
       retryAfterMs: number | undefined
     }
 
+/** Why a message is where it is, for a program and for a person. */
 export interface Problem {
   /** The chat product's code, or a word of ours such as `timeout`. */
   code: string
@@ -48,7 +49,7 @@ export const recordLost: Problem = {
 /** Its job was dead-lettered: no attempt was ever made. */
 export const deadLetter: Problem = {
   code: 'dead_letter',
-  sentence: 'It could not be processed and was set aside.',
+  sentence: 'It could not be processed and is kept as a dead letter.',
 }
 
 export type Outcome =
@@ -59,10 +60,10 @@ export type Outcome =
   | { kind: 'message_waits'; retryAfterMs: number | undefined; problem: Problem }
   /** Proven unsent: only this recipient waits, longer each time, and at least `leastMs`. */
   | { kind: 'recipient_waits'; leastMs: number; problem: Problem }
-  /** Proven unsent: the sender is paused for a person to mend. */
+  /** Proven unsent: the sender is paused until a person fixes it. */
   | { kind: 'sender_blocked'; problem: Problem }
   | { kind: 'failed'; problem: Problem }
-  /** Nothing is proven. `blocksSender`: besides, the answer says that this sender can send nothing. */
+  /** Nothing is proven. `blocksSender`: the answer also says that this sender can send nothing. */
   | { kind: 'unconfirmed'; blocksSender: boolean; problem: Problem }
 
 const SECOND = 1_000

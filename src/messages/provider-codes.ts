@@ -9,13 +9,14 @@ export type CodeRule =
   | { act: 'retry' }
   /** Proven unsent: this recipient waits 4^X seconds, X counting from 0; others go on. */
   | { act: 'delay_recipient' }
-  /** Proven unsent: nothing of this sender can go out until a person mends it. */
+  /** Proven unsent: nothing of this sender can go out until a person fixes it. */
   | { act: 'block_sender' }
   /** Refused for good. */
   | { act: 'fail' }
   /** Says nothing of whether the message was taken. */
   | { act: 'unconfirmed' }
 
+/** A code of the chat product: `means`, for a person, and what is done about it. */
 export interface CodeEntry {
   means: string
   rule: CodeRule

@@ -87,4 +87,6 @@ export const overloaded = (): ApiError =>
   })
 
 export const internal = (cause: unknown): ApiError =>
-  new ApiError(500, 'internal', 'Something went wrong on our side. Give support the request id.', { cause })
+  new ApiError(500, 'internal', 'Something went wrong on our side. Quote the request id when you ask for support.', {
+    cause,
+  })

@@ -1,4 +1,4 @@
-// The Cloud API wire: the chat product's own Graph API. Delivery is told by signed webhooks (see cloud-webhook.ts),
+// The Cloud API wire: the chat product's own Graph API. Delivery is reported by signed webhooks (see cloud-webhook.ts),
 // which bring back our id in the opaque field of the request, so that an unanswered send is settled by evidence.
 import type { Agent } from 'undici'
 import { z } from 'zod'
@@ -31,7 +31,7 @@ export function cloudApi(agent: Agent, opaqueIds: OpaqueIds, version: string): P
         // Without the plus the business number's own country code is put in front.
         to: `+${message.to}`,
         ...wireContent(message.content),
-        biz_opaque_callback_data: opaqueIds.write(message.id, message.attempt),
+        biz_opaque_callback_data: opaqueIds.sign(message.id, message.attempt),
       }
       const headers = { authorization: `Bearer ${sender.token}` }
       return readSend(await postJson(agent, url, headers, body, timeoutMs, leaveBy))

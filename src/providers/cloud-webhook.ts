@@ -7,6 +7,7 @@ import type { Evidence } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
 
+/** What a webhook says about a message that we sent. */
 export interface StatusUpdate {
   /** The chat product's id of the message. */
   providerId: string
@@ -18,10 +19,11 @@ export interface StatusUpdate {
   problem: Problem | undefined
 }
 
+/** A message that a person sent to one of our numbers. */
 export interface ReceivedMessage {
   phoneNumberId: string
   providerId: string
-  /** Digits; empty when the person's number is not told. */
+  /** Digits; empty when the chat product does not give the number. */
   from: string
   type: string
   text: string
@@ -29,6 +31,7 @@ export interface ReceivedMessage {
   atMs: number
 }
 
+/** What one webhook request holds, in the order of its items. */
 export interface WebhookContent {
   statuses: StatusUpdate[]
   received: ReceivedMessage[]
@@ -134,9 +137,9 @@ function* readersOf(entries: readonly unknown[], content: WebhookContent): Gener
 }
 
 function* readersOfChange(value: unknown, content: WebhookContent): Generator<() => void> {
-  const told = statusList.safeParse(value)
-  if (!told.success) content.unreadable += 1
-  for (const rawStatus of told.data?.statuses ?? []) {
+  const read = statusList.safeParse(value)
+  if (!read.success) content.unreadable += 1
+  for (const rawStatus of read.data?.statuses ?? []) {
     yield () => {
       const item = statusItem.safeParse(rawStatus)
       if (item.success) content.statuses.push(toUpdate(item.data))

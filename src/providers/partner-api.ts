@@ -21,6 +21,10 @@ const statusAnswer = z.object({
   message: z.object({ status: z.string(), error_message: z.string().nullish() }),
 })
 
+/**
+ * The provider of the partner wire: docs/interface.md, spoken to another service. Carries the message id as
+ * Idempotency-Key.
+ */
 export function partnerApi(agent: Agent): Provider {
   return {
     async send(sender, message, timeoutMs, leaveBy) {

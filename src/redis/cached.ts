@@ -1,5 +1,5 @@
 // Keeps what was read from Redis for a moment. Accepting a message needs its key, account, template and sender, which
-// seldom change: read anew for each message they cost three round trips and 250 of 430 µs of CPU time, and none of it anew.
+// seldom change: reading them for each message cost three round trips and 250 of 430 µs of CPU time.
 import { LRUCache } from 'lru-cache'
 import type { Redis } from './connect.ts'
 
@@ -13,7 +13,7 @@ type Key = string | number | boolean
  * time. What is not there is not kept, so that something new is found at once, and neither is a failure. Reads of the
  * same at the same time are one read. Answers are shared: they must not be changed.
  */
-export function recently<A extends readonly Key[], V extends NonNullable<unknown>>(
+export function cached<A extends readonly Key[], V extends NonNullable<unknown>>(
   keptMs: number,
   read: (redis: Redis, ...args: A) => Promise<V | undefined>,
 ): (redis: Redis, ...args: A) => Promise<V | undefined> {

@@ -52,7 +52,7 @@ export function connectFailFast(url: string): Redis {
  * idempotent. `socketTimeout` must stay above BullMQ's longest block of 10 s: at 8 s an idle worker saw false errors,
  * and without it a half-open socket was not noticed in 75 s.
  */
-export function connectPatient(url: string): Redis {
+export function connectWithRetry(url: string): Redis {
   return new GatheringRedis(url, {
     protocol: 2,
     maxRetriesPerRequest: null,

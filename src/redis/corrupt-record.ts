@@ -2,16 +2,16 @@
 import { z } from 'zod'
 
 /** A record in Redis that is not what Laneway wrote. Answered as 500; the message names the record, never its content. */
-export class BrokenRecordError extends Error {
-  override name = 'BrokenRecordError'
+export class CorruptRecordError extends Error {
+  override name = 'CorruptRecordError'
 }
 
-/** The record as its schema says, or a BrokenRecordError that names the fields at fault. */
+/** The record as its schema says, or a CorruptRecordError that names the fields at fault. */
 export function readRecord<S extends z.ZodType>(schema: S, what: string, raw: unknown): z.output<S> {
   const parsed = schema.safeParse(raw)
   if (parsed.success) return parsed.data
   const fields = parsed.error.issues.map((issue) => issue.path.join('.') || 'record').join(', ')
-  throw new BrokenRecordError(`${what} in Redis is broken: ${fields}`)
+  throw new CorruptRecordError(`${what} in Redis is broken: ${fields}`)
 }
 
 /** A field that holds JSON, parsed; what comes out is still to be checked by the next schema of the pipe. */

@@ -4,12 +4,16 @@ import type { Redis } from './connect.ts'
 import { rootKeys } from './keys.ts'
 import { execOrThrow } from './transaction.ts'
 
-/** How often a worker beats. */
-export const BEAT_MS = 3_000
-/** A worker that has not beaten for this long is taken for dead. */
+/** How often a worker says that it is alive. */
+export const HEARTBEAT_MS = 3_000
+/** A worker that has not done so for this long is taken for dead. */
 const ALIVE_FOR_MS = 10_000
 
-export async function beat(redis: Redis, worker: string): Promise<void> {
+/**
+ * Says that the worker is alive, and takes workers off the list that have not said so for ALIVE_FOR_MS. Rejects when
+ * Redis is away or full.
+ */
+export async function sendHeartbeat(redis: Redis, worker: string): Promise<void> {
   const now = await redisNowMs(redis)
   await execOrThrow(
     redis
@@ -20,10 +24,11 @@ export async function beat(redis: Redis, worker: string): Promise<void> {
 }
 
 /** Takes a worker that stops in order off the list at once. */
-export async function leave(redis: Redis, worker: string): Promise<void> {
+export async function removeHeartbeat(redis: Redis, worker: string): Promise<void> {
   await redis.zrem(rootKeys.workers, worker)
 }
 
+/** How many workers have said within the last 10 s that they are alive. */
 export async function workersAlive(redis: Redis): Promise<number> {
   return redis.zcount(rootKeys.workers, (await redisNowMs(redis)) - ALIVE_FOR_MS, '+inf')
 }

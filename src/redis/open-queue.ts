@@ -2,7 +2,7 @@
 import { Queue } from 'bullmq'
 import type { Redis } from './connect.ts'
 import { RedisUnavailableError } from './errors.ts'
-import { within } from './with-timeout.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
 const EVENTS_KEPT = 100
@@ -19,7 +19,8 @@ export function openQueue<Payload = unknown>(
     prefix,
     streams: { events: { maxLen: EVENTS_KEPT } },
     skipMetasUpdate: toLook,
-    // Otherwise a connection that breaks while the version is asked for leaves the queue unusable for good.
+    // Otherwise a connection that breaks while the version is asked for breaks the queue for as long as the process
+    // lives.
     skipVersionCheck: true,
   })
   // The connection reports its own errors once; each queue would report them again.
@@ -36,5 +37,5 @@ const LIMIT_MS = 2_500
  */
 export async function inTime<T>(redis: Redis, ask: () => Promise<T>): Promise<T> {
   if (redis.status !== 'ready') throw new RedisUnavailableError('Redis is not connected')
-  return within(LIMIT_MS, ask())
+  return withTimeout(LIMIT_MS, ask())
 }

@@ -2,7 +2,7 @@
 // when the power goes.
 import { z } from 'zod'
 import type { Log } from '../log.ts'
-import { connectPatient, type Redis } from './connect.ts'
+import { connectWithRetry, type Redis } from './connect.ts'
 import { isHiddenCommand } from './errors.ts'
 
 /** Scripts with flags, and SET with NX and GET together, came with 7.0. */
@@ -14,7 +14,7 @@ export class UnsafeRedisError extends Error {
 }
 
 /**
- * Sentences about settings that can lose messages, each with the setting that mends it; none when all is well. What a
+ * Sentences about settings that can lose messages, each with the setting that fixes it; none when all is well. What a
  * managed Redis does not let be asked is taken as wrong, since nobody can know it is right.
  */
 export async function redisProblems(redis: Redis): Promise<string[]> {
@@ -45,7 +45,7 @@ export function isFull(info: string): boolean {
  * work goes on once there is memory.
  */
 export async function checkRedis(redisUrl: string, production: boolean, log: Log): Promise<void> {
-  const redis = connectPatient(redisUrl)
+  const redis = connectWithRetry(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   try {
     const problems = await redisProblems(redis)

@@ -1,4 +1,4 @@
-// Jobs that were set aside before anybody could claim them: there is no record of them, so that the job is all there is.
+// Dead letters: jobs that failed before any worker could claim them. They have no record, so the job is all there is.
 import type { Job } from 'bullmq'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
@@ -8,9 +8,10 @@ import type { Redis } from '../redis/connect.ts'
 import { hasJobMovedOn } from '../redis/errors.ts'
 import { matchesRequeue, type RequeueFilter } from './filter.ts'
 
-/** The code that a lookup tells for such a message. */
+/** The code that a lookup shows for such a message. */
 const DEAD_LETTER = 'dead_letter'
 
+/** A failed job whose payload can still be sent. */
 export interface DeadLetter {
   job: Job
   payload: SendPayload
@@ -54,7 +55,7 @@ export async function matchingDeadLetters(
 
 /**
  * Puts the job back on its lane with a new validity. False when somebody else has done so. Dying between the two writes
- * is harmless: the job is still set aside, with another validity.
+ * is harmless: the job is still a dead letter, with another validity.
  */
 export async function retryDeadLetter({ job, payload }: DeadLetter, until: number): Promise<boolean> {
   await job.updateData({ ...payload, until })

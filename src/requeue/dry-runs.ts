@@ -10,6 +10,7 @@ const MOST_EACH = 2
 
 export type DryRuns = ReturnType<typeof createDryRuns>
 
+/** The counts of one process: at most MOST_EACH of an account under way, and one page at a time over all of them. */
 export function createDryRuns(deps: { redis: Redis; queues: LaneQueues }) {
   const underWay = new Map<number, number>()
   let last: Promise<unknown> = Promise.resolve()

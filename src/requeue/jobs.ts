@@ -42,11 +42,13 @@ export type RequeueJob = z.infer<typeof jobSchema>
 /** `failed`: their record or that of their campaign cannot be read, for a person to repair. `campaign_over`: their campaign sends nothing more. */
 export const COUNTS = ['requeued', 'without_content', 'campaign_over', 'failed'] as const
 export type RequeueCounts = Record<(typeof COUNTS)[number], number>
+/** Counts that all begin at 0. */
 export const noCounts = (): RequeueCounts => ({ requeued: 0, without_content: 0, campaign_over: 0, failed: 0 })
 
 /** All that matched, so far. */
 export const matchedOf = (counts: RequeueCounts): number => COUNTS.reduce((sum, each) => sum + counts[each], 0)
 
+/** A new job id, `rq_<ULID>`, for a job that is asked for at `nowMs` (epoch ms). */
 export const newRequeueJobId = (nowMs: number): string => `rq_${newUlid(nowMs)}`
 
 /** Writes the job down. Doing it again changes nothing. */
@@ -65,6 +67,10 @@ export async function createRequeueJob(
   await redis.pexpire(key, KEEP_MS)
 }
 
+/**
+ * The job by its id; undefined when there is none or it was asked for too long ago (KEEP_MS). Throws a
+ * CorruptRecordError.
+ */
 export async function findRequeueJob(redis: Redis, id: string): Promise<RequeueJob | undefined> {
   const raw = await redis.hgetall(requeueJobKey(id))
   return isThere(raw) ? readRecord(jobSchema, `job ${id}`, raw) : undefined

@@ -1,4 +1,4 @@
-// Sending again what ended badly: one message, or a page of them. The step that queues a message again is fenced in
+// Requeueing: one message, or a page of them. The step that queues a message again is fenced in
 // Redis, and its job is added after it.
 //
 // Where the process may die: before the step, nothing has changed; between the step and the job, the message stands on
@@ -10,19 +10,20 @@ import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { markLane } from '../lanes/due-lanes.ts'
 import { forgetDeadLetters, jobStates } from '../lanes/jobs.ts'
 import type { LaneMessage, LaneQueues } from '../lanes/queues.ts'
-import { lookAgain } from '../lanes/survey.ts'
+import { rescheduleReview } from '../lanes/survey.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
 import { type MessageRecord, stateSchema } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import type { Redis } from '../redis/connect.ts'
-import { BrokenRecordError, jsonText } from '../redis/corrupt-record.ts'
+import { CorruptRecordError, jsonText } from '../redis/corrupt-record.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
 import { campaignPrefix, messageKey, queuedAgainKey, requeueableKey, requeueProgressKey } from '../redis/keys.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
 
+/** What requeueing needs: `validityMs` is the new validity per class, `retentionMs` how long records live then. */
 export interface RequeueDeps {
   redis: Redis
   queues: LaneQueues
@@ -30,8 +31,8 @@ export interface RequeueDeps {
 }
 
 /**
- * Why a message cannot be sent again. `campaign_over`: its campaign is cancelled or not kept any more. `without_content`:
- * what it said is not stored. `unreadable`: the record of its campaign is not what Laneway wrote.
+ * Why a message cannot be sent again. `campaign_over`: its campaign is cancelled or not kept any more.
+ * `without_content`: what it said is not stored. `unreadable`: the record of its campaign is not what Laneway wrote.
  */
 export type Obstacle = 'campaign_over' | 'without_content' | 'unreadable'
 export type RequeueVerdict = 'done' | 'ignored' | 'missing' | Obstacle
@@ -101,21 +102,21 @@ export async function putBack(
     added.push({ id: messageId(lane, ulid), payload: { ...content, until } })
     if (jobs[i] === 'waits') late.push(ulid)
   }
-  // Only of those that are queued again: it still holds the id. Dying before this leaves them to the sweep, which finds the
-  // dead letter and fails them once more.
+  // Only of those that are queued again: it still holds the id. Dying before this leaves them to the sweep, which finds
+  // the dead letter and fails them once more.
   await forgetDeadLetters(
     queues,
     lane,
     ulids.filter((_ulid, i) => jobs[i] === 'dead_letter' && steps[i]?.[0] === 'done'),
   )
   if (added.length > 0) await queues.addMany(added)
-  await lookAgain(redis, lane, late, nowMs + OLD_JOB_GONE_MS)
+  await rescheduleReview(redis, lane, late, nowMs + OLD_JOB_GONE_MS)
   return steps.map(([verdict]) => verdict)
 }
 
 /**
  * Queues one message again, whenever it ended. `state` is what forbids it, when the verdict is `ignored`. Throws a
- * BrokenRecordError when its record or that of its campaign cannot be read.
+ * CorruptRecordError when its record or that of its campaign cannot be read.
  */
 export async function requeueMessage(
   deps: RequeueDeps,
@@ -130,7 +131,7 @@ export async function requeueMessage(
   }
   const [verdict = 'missing'] = await putBack(deps, id.lane, [{ ulid: id.ulid, record }])
   if (verdict === 'unreadable') {
-    throw new BrokenRecordError(`the campaign of message ${messageId(id.lane, id.ulid)} in Redis is broken`)
+    throw new CorruptRecordError(`the campaign of message ${messageId(id.lane, id.ulid)} in Redis is broken`)
   }
   return { verdict, state: record.state }
 }

@@ -1,4 +1,4 @@
-// The lists of messages that ended badly, one per lane in the order in which they ended: what requeue reads, page by
+// The lists of requeueable messages, one per lane in the order in which they ended: what requeue reads, page by
 // page, and how they are kept from growing for ever.
 import { z } from 'zod'
 import { acceptedAtMs } from '../messages/message-id.ts'
@@ -24,16 +24,19 @@ export async function pageOf(
   after: Place,
   { untilMs, most }: { untilMs: number; most: number },
 ): Promise<Place[]> {
-  const reply = pageReply.parse(await pageScript(redis, { list: key }, { ...after, mostScore: untilMs, most }))
+  const reply = pageReply.parse(
+    await pageScript(redis, { list: key }, { after: after.score, member: after.member, mostScore: untilMs, most }),
+  )
   const page: Place[] = []
   for (let i = 0; i < reply.length; i += 2) page.push({ member: reply[i] ?? '', score: Number(reply[i + 1]) })
   return page
 }
 
-/** The lists of a lane: messages with a record, and jobs that were set aside before anybody could claim them. */
+/** The lists of a lane: messages with a record, and dead letters, which have none. */
 export const LISTS = ['messages', 'dead_letters'] as const
 export type List = (typeof LISTS)[number]
 
+/** The Redis key of a list, a ZSET of members by the time (epoch ms) at which they ended. */
 export const listKey = (lane: number, list: List): string =>
   list === 'messages' ? requeueableKey(lane) : laneDeadLettersKey(lane)
 

@@ -85,7 +85,7 @@ async function seedSenders(deps: Deps, account: number, { senders }: DemoAccount
       ...sender,
       account,
       baseUrl: deps.simulatorUrl,
-      sealedToken: deps.seal.close(SIMULATOR_TOKEN),
+      sealedToken: deps.seal.encrypt(SIMULATOR_TOKEN),
       rate: DEFAULT_RATE,
       honoursIdempotency: false,
     })

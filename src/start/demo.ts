@@ -9,7 +9,7 @@ import { setSenderAccess } from '../accounts/store/senders.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
-import { connectPatient } from '../redis/connect.ts'
+import { connectWithRetry } from '../redis/connect.ts'
 import { demoAccounts, inboundMessage, SIMULATOR_TOKEN } from './demo-data.ts'
 import type { DemoRecord } from './demo-record.ts'
 import { readDemoRecord, writeDemoRecord } from './demo-record.ts'
@@ -30,7 +30,7 @@ export async function openDemo(
   log: Log,
 ): Promise<DemoRecord | undefined> {
   const { dataDir } = config
-  const redis = connectPatient(redisUrl)
+  const redis = connectWithRetry(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   const seal = createSeal(secretKeyOf(config))
   try {
@@ -54,7 +54,7 @@ export async function openDemo(
 /** The simulator may have got another port, LANEWAY_SECRET_KEY may have changed: the demo senders follow. */
 async function pointSenders(redis: Redis, seal: Seal, demo: DemoRecord, simulatorUrl: string): Promise<void> {
   for (const id of [...demo.main.sender_ids, ...demo.other.sender_ids]) {
-    await setSenderAccess(redis, id, { baseUrl: simulatorUrl, sealedToken: seal.close(SIMULATOR_TOKEN) })
+    await setSenderAccess(redis, id, { baseUrl: simulatorUrl, sealedToken: seal.encrypt(SIMULATOR_TOKEN) })
   }
 }
 

@@ -99,14 +99,16 @@ async function endLeftOver(dir: string, log: Log): Promise<void> {
   const pid = Number(textOf(join(dir, 'redis.pid')))
   const found = pid > 0 ? processAt(pid) : undefined
   if (found === undefined) return
-  const port = /^port (\d+)$/m.exec(textOf(join(dir, 'redis.conf')))?.[1]
+  const port = /^port "?(\d+)"?$/m.exec(textOf(join(dir, 'redis.conf')))?.[1]
   const ours = [join(dir, 'redis.conf'), `127.0.0.1:${port}`].some((mark) => found.command.includes(mark))
   if (!ours || !/redis|valkey/.test(found.command)) return
   log.warn({ pid }, 'redis.left_over')
   signal(pid, 'SIGTERM')
   if (await hasEnded(found, END_LIMIT_MS)) return
   signal(pid, 'SIGKILL')
-  await hasEnded(found, END_LIMIT_MS)
+  if (await hasEnded(found, END_LIMIT_MS)) return
+  // Two servers that append to the same files would destroy them.
+  throw new StartError(`The Redis of an earlier run (process ${pid}) does not end; end it by hand and start again.`)
 }
 
 function textOf(path: string): string {

@@ -25,9 +25,12 @@ import { createCampaignWake } from './wake-campaigns.ts'
 /** Campaigns that are fed at once in one worker, and preflights: those are long, keep the processor busy and never yield. */
 const FED = { most: 200 }
 const CHECKED = { most: 20, mostEach: 2 }
-/** Jobs beyond those in hand, so that one whose account has its share is sent back while all hands are full. */
+/** Jobs beyond those in flight, so that one whose account has its share is sent back while all hands are full. */
 const TURNED_AWAY = 20
 
+/**
+ * Starts to work on fan-outs and preflights, to watch over campaigns and to delete the files of those that are over.
+ */
 export function startCampaignJobs(deps: FanOutDeps) {
   const { redis, log, config } = deps
   const queue = openCampaignQueue(redis)
@@ -47,7 +50,7 @@ export function startCampaignJobs(deps: FanOutDeps) {
   async function work(kind: CampaignJob, shares: Shares, job: Job): Promise<OwnEnd> {
     const name = campaignJobSchema.safeParse(job.name)
     const payload = campaignPayloadSchema.safeParse(job.data)
-    if (!name.success || !payload.success) return { kind: 'unusable', reason: 'not a campaign job' }
+    if (!name.success || !payload.success) return { kind: 'dead_letter', reason: 'not a campaign job' }
     const { lane, number, epoch } = payload.data
     const id = { lane, number }
     if (name.data !== kind) {

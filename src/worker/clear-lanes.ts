@@ -13,6 +13,7 @@ const WORTH_ONE_IN = 10
 /** So many that stay where they are passed over; taking one off behind them takes Redis longer the more they are. */
 const MOST_KEPT = 1_000
 
+/** The clearing of this process: at most one of each lane and class under way. */
 export function createClearing(deps: { redis: Redis; config: Pick<Config, 'retentionMs'>; log: Log }) {
   const { redis, log } = deps
   const by = randomUUID()

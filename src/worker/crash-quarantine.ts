@@ -3,21 +3,22 @@
 // written down in Redis first: few at a time, over all lanes of this process, and the lanes in turn. When the process
 // dies once more, one of those few is to blame, and each of them runs alone from then on, until one has killed its worker
 // again. One at a time from the beginning would be simpler, but a thousand of them would wait hours for a provider that
-// does not answer. BullMQ's own count of stalls would set all of them aside.
+// does not answer. BullMQ's own count of stalls would make dead letters of all of them.
 import type { Job } from 'bullmq'
-import { beginLoneRun, endLoneRun, loneDeaths } from '../lanes/isolated-retries.ts'
+import { beginIsolatedRetry, endIsolatedRetry, isolatedCrashes } from '../lanes/isolated-retries.ts'
 import { type MessageId, parseMessageId } from '../messages/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { JobEnd } from './bullmq.ts'
 
-/** So many workers may die over a job, all but the first while they ran it alone; after that it is set aside. */
-const MOST_DEATHS = 3
-/** Suspects that nobody has died over yet are run so many at a time. */
+/** So many workers may die over a job, all but the first while they ran it alone; after that it is a dead letter. */
+const MAX_CRASHES = 3
+/** CrashQuarantine that nobody has died over yet are run so many at a time. */
 const TOGETHER = 20
 
-export type Suspects = ReturnType<typeof createSuspects>
+export type CrashQuarantine = ReturnType<typeof createCrashQuarantine>
 
-export function createSuspects(redis: Redis) {
+/** The quarantine of this process. Over all workers, a job that kills its worker costs at most MAX_CRASHES of them. */
+export function createCrashQuarantine(redis: Redis) {
   /** What waits for its turn, by lane; the lane that had its turn goes to the end. */
   const waiting = new Map<number, (() => void)[]>()
   /** What runs alone, one after the other, once nothing else runs. */
@@ -54,16 +55,19 @@ export function createSuspects(redis: Redis) {
   }
 
   async function runInTurn(id: MessageId, work: () => Promise<JobEnd>): Promise<JobEnd> {
-    const isAlone = (await loneDeaths(redis, id)) > 0
+    const isAlone = (await isolatedCrashes(redis, id)) > 0
     await turn(id.lane, isAlone)
     try {
-      const deaths = await beginLoneRun(redis, id)
+      const deaths = await beginIsolatedRetry(redis, id)
       try {
-        if (deaths < MOST_DEATHS) return await work()
-        return { kind: 'unusable', reason: `${deaths} workers died while they worked on it, the last ones on it alone` }
+        if (deaths < MAX_CRASHES) return await work()
+        return {
+          kind: 'dead_letter',
+          reason: `${deaths} workers died while they worked on it, the last ones on it alone`,
+        }
       } finally {
         // Dying here blames the job once too often, which it survives unless it happens three times.
-        await endLoneRun(redis, id)
+        await endIsolatedRetry(redis, id)
       }
     } finally {
       running -= 1

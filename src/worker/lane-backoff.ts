@@ -17,9 +17,10 @@ const OUTAGE_MS = 1_000
 /** A lane that waits as its provider asks is in the log at most this often. */
 const OBEYING_SAID_MS = 60_000
 
-export type LaneTrouble = ReturnType<typeof createLaneTrouble>
+export type LaneBackoff = ReturnType<typeof createLaneBackoff>
 
-export function createLaneTrouble(log: Log) {
+/** The backoff of all lanes of this process. Waits are in ms; the lane is held by its cooldown in Redis, not here. */
+export function createLaneBackoff(log: Log) {
   const failures = new Map<number, { inARow: number; countedAt: number }>()
   const unproven = new Map<number, number>()
   /** Until when a lane that obeys its provider is not logged again. */
@@ -38,7 +39,7 @@ export function createLaneTrouble(log: Log) {
     if (known && now - known.countedAt <= wait) return wait
     const inARow = (known?.inARow ?? 0) + 1
     failures.set(lane, { inARow, countedAt: now })
-    log.warn({ lane, code, sentence, failures: inARow, wait_ms: wait }, 'lane.waits')
+    log.warn({ lane, code, sentence, failures: inARow, wait_ms: wait }, 'lane.cooldown')
     return wait
   }
 
@@ -65,7 +66,7 @@ export function createLaneTrouble(log: Log) {
     /** The provider answered in order. */
     over(lane: number): void {
       unproven.delete(lane)
-      if (failures.delete(lane)) log.info({ lane }, 'lane.goes_on')
+      if (failures.delete(lane)) log.info({ lane }, 'lane.recovered')
     },
   }
 }

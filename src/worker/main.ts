@@ -12,17 +12,17 @@ import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-call.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { partnerApi } from '../providers/partner-api.ts'
-import { connectPatient } from '../redis/connect.ts'
-import { BEAT_MS, beat, leave } from '../redis/heartbeats.ts'
+import { connectWithRetry } from '../redis/connect.ts'
+import { HEARTBEAT_MS, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
 import { rootKeys } from '../redis/keys.ts'
-import { within } from '../redis/with-timeout.ts'
+import { withTimeout } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { trimRequeueable } from '../requeue/requeueable.ts'
 import { startCampaignJobs } from './campaign-jobs.ts'
 import { createClearing } from './clear-lanes.ts'
-import { createSuspects } from './crash-quarantine.ts'
+import { createCrashQuarantine } from './crash-quarantine.ts'
 import { startIntake } from './intake/intake.ts'
-import { createLaneTrouble } from './lane-backoff.ts'
+import { createLaneBackoff } from './lane-backoff.ts'
 import { createLanes } from './lanes.ts'
 import { startMoves } from './move-files.ts'
 import { createRedisClock } from './redis-clock.ts'
@@ -36,7 +36,7 @@ import { createSweep, SWEEP_MS } from './sweep.ts'
 const CLOSE_IDLE_MS = 2_000
 /** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
 const DRAIN_MS = 16_000
-/** The same when Redis does not answer and no message is in hand: all other work is taken up again by whoever comes. */
+/** The same when Redis does not answer and no message is in flight: other workers take all other work up again. */
 const DRAIN_WITHOUT_REDIS_MS = 1_000
 /** A Redis that does not answer within this is taken to be away. */
 const ANSWER_MS = 1_000
@@ -52,8 +52,8 @@ export async function startWorker(
   log: Log,
 ): Promise<{ name: string; close: () => Promise<void> }> {
   const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
-  const redis = connectPatient(redisUrl)
-  const listener = connectPatient(redisUrl)
+  const redis = connectWithRetry(redisUrl)
+  const listener = connectWithRetry(redisUrl)
   for (const connection of [redis, listener]) {
     connection.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   }
@@ -71,7 +71,7 @@ export async function startWorker(
   const clearing = createClearing({ redis, config, log })
   const sendDeps = {
     ...{ redis, config, log, lanes: queues, directory, followByPolling },
-    trouble: createLaneTrouble(log),
+    backoff: createLaneBackoff(log),
     clock: createRedisClock(),
     clearLane: clearing.begin,
   }
@@ -79,7 +79,7 @@ export async function startWorker(
     const ensured = directory.of(lane).then((entry) => entry && queues.ensurePace(lane, entry.sender.rate))
     ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
   }
-  const suspects = createSuspects(redis)
+  const quarantine = createCrashQuarantine(redis)
   const campaigns = startCampaignJobs({ redis, config, log, queues })
   const lanes = createLanes({
     redis,
@@ -87,7 +87,7 @@ export async function startWorker(
     log,
     queues,
     process: async (job) => {
-      const end = await suspects.run(job, () => sendMessage(sendDeps, job))
+      const end = await quarantine.run(job, () => sendMessage(sendDeps, job))
       campaigns.noteMoved(job)
       return end
     },
@@ -107,9 +107,9 @@ export async function startWorker(
     for (const lane of lanesToWake(text)) lanes.wake(lane)
   })
   await listener.subscribe(rootKeys.wake, rootKeys.wakeLanes, rootKeys.reopen)
-  // A full Redis refuses it. Nothing needs the first beat but whoever asks whether a worker is there.
-  await beat(redis, name).catch((error: unknown) => log.debug({ err: error }, 'beat.refused'))
-  const beating = repeatedly(BEAT_MS, () => beat(redis, name), log)
+  // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
+  await sendHeartbeat(redis, name).catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
+  const heartbeats = repeatedly(HEARTBEAT_MS, () => sendHeartbeat(redis, name), log)
   const sweep = createSweep({ redis, config, log, queues, directory, followByPolling: polls.pickUp })
   const sweeping = repeatedly(
     SWEEP_MS,
@@ -132,8 +132,8 @@ export async function startWorker(
       clearing.stop()
       closingIdle.stop()
       trimming.stop()
-      const answers = await within(ANSWER_MS, redis.ping()).catch(() => undefined)
-      const limitMs = answers === undefined && lanes.inHand() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS
+      const answers = await withTimeout(ANSWER_MS, redis.ping()).catch(() => undefined)
+      const limitMs = answers === undefined && lanes.inFlight() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS
       await Promise.all([
         lanes.stop(limitMs),
         polls.stop(limitMs),
@@ -142,11 +142,11 @@ export async function startWorker(
         requeues.stop(limitMs),
         intake.stop(limitMs),
       ])
-      beating.stop()
-      if (lanes.inHand() > 0) log.warn({ messages: lanes.inHand() }, 'stop.left_in_hand')
-      await within(
+      heartbeats.stop()
+      if (lanes.inFlight() > 0) log.warn({ messages: lanes.inFlight() }, 'stop.left_in_flight')
+      await withTimeout(
         LAST_WORDS_MS,
-        Promise.all([leave(redis, name), resignAsSweeper(redis, name), queues.close()]),
+        Promise.all([removeHeartbeat(redis, name), resignAsSweeper(redis, name), queues.close()]),
       ).catch(() => {})
       await agent.destroy()
       listener.disconnect()

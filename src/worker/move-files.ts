@@ -8,7 +8,7 @@ import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
-import { beyondRepair, closeWorker, openWorker } from './bullmq.ts'
+import { closeWorker, openWorker, unrecoverable } from './bullmq.ts'
 
 /** Moves of different accounts side by side; Redis does them one after the other anyway. */
 const CONCURRENCY = 4
@@ -39,7 +39,7 @@ export async function startMoves(deps: { redis: Redis; log: Log }) {
   worker.on('failed', (job, error) => log.error({ move: job?.id, err: error }, 'move.failed'))
   await worker.waitUntilReady()
   return {
-    /** Takes no more moves and finishes those in hand, at most for `limitMs`; others take up what is left then. */
+    /** Takes no more moves and finishes those in flight, at most for `limitMs`; others take up what is left then. */
     async stop(limitMs: number): Promise<void> {
       await closeWorker(worker, limitMs)
     },
@@ -50,7 +50,7 @@ async function moveJob(redis: Redis, log: Log, job: Pick<Job, 'id' | 'data'>): P
   const parsed = movePayloadSchema.safeParse(job.data)
   if (!parsed.success) {
     const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'payload'}: ${issue.message}`)
-    throw beyondRepair(`The payload is not a bulk move: ${faults.join('; ')}`)
+    throw unrecoverable(`The payload is not a bulk move: ${faults.join('; ')}`)
   }
   const move = parsed.data
   try {
@@ -60,6 +60,6 @@ async function moveJob(redis: Redis, log: Log, job: Pick<Job, 'id' | 'data'>): P
     if (isRedisAway(error)) throw error
     // A record that is not what Laneway wrote: no other try would end otherwise, and whoever waits must be told.
     await failMove(redis, move)
-    throw beyondRepair(`A record of the gallery is broken: ${String(error)}`)
+    throw unrecoverable(`A record of the gallery is broken: ${String(error)}`)
   }
 }

@@ -2,7 +2,7 @@
 // place up, so that none is kept waiting by those that always have something due. How many polls leave, and when, is the budget's to say (messages/store/status-polls.ts).
 import { laneBackoffMs } from '../messages/backoff.ts'
 import { MAX_RETRY_AFTER_MS } from '../messages/outcome.ts'
-import { restPolls, takePolls } from '../messages/store/status-polls.ts'
+import { coolPolls, takePolls } from '../messages/store/status-polls.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { type PollDeps, pollOrPutOff } from './poll-message.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
@@ -24,6 +24,7 @@ interface Throttling {
   until: number
 }
 
+/** The poller of this process, for up to LANES_AT_ONCE lanes. */
 export function createLanePoller(deps: PollDeps) {
   const { redis, log } = deps
   const leaseMs = GOOD_FOR_MS + deps.config.sendTimeoutMs + GOOD_FOR_MS
@@ -33,24 +34,24 @@ export function createLanePoller(deps: PollDeps) {
 
   async function pollOne(lane: number, entry: DirectoryEntry, ulid: string): Promise<void> {
     const end = await pollOrPutOff(deps, entry, { lane, ulid })
-    if (end?.kind === 'throttled') return rest(lane, end.retryAfterMs)
+    if (end?.kind === 'throttled') return coolDown(lane, end.retryAfterMs)
     const known = throttled.get(lane)
     if (known && known.until <= performance.now() && end?.kind !== 'no_answer') throttled.delete(lane)
   }
 
-  /** Only polls rest: whether messages are too many is for the answers to messages to say. */
-  async function rest(lane: number, askedMs: number | undefined): Promise<void> {
+  /** Only the polls wait: whether messages are too many is for the answers to messages to say. */
+  async function coolDown(lane: number, askedMs: number | undefined): Promise<void> {
     const now = performance.now()
     const known = throttled.get(lane)
     // Those that were under way together are thrown back together, which is one time.
     const inARow = known === undefined ? 1 : known.until > now ? known.inARow : known.inARow + 1
     const ms = askedMs ? Math.min(askedMs, MAX_RETRY_AFTER_MS) : laneBackoffMs(1_000, inARow - 1)
-    if (inARow !== known?.inARow) log.warn({ lane, ms }, 'polls.throttled')
+    if (inARow !== known?.inARow) log.warn({ lane, ms }, 'poll.throttled')
     throttled.set(lane, { inARow, until: Math.max(known?.until ?? 0, now + ms) })
-    await restPolls(redis, lane, ms)
+    await coolPolls(redis, lane, ms)
   }
 
-  /** The sender, or undefined when there is none that can be polled; then the lane's polls rest. */
+  /** The sender, or undefined when there is none that can be polled; then its polls wait for a while. */
   async function senderOf(lane: number): Promise<DirectoryEntry | undefined> {
     let trouble: unknown = 'the lane has no sender'
     try {
@@ -61,7 +62,7 @@ export function createLanePoller(deps: PollDeps) {
       trouble = error
     }
     log.error({ lane, err: trouble }, 'poll.failed')
-    await restPolls(redis, lane, PUT_OFF_MS)
+    await coolPolls(redis, lane, PUT_OFF_MS)
     return undefined
   }
 

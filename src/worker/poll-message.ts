@@ -3,7 +3,7 @@
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { nextPollMs, POLL_FOR_MS } from '../messages/backoff.ts'
-import { type HappeningCode, readStory } from '../messages/history.ts'
+import { type HistoryCode, readHistory } from '../messages/history.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
@@ -15,6 +15,7 @@ import { isRedisAway } from '../redis/errors.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 
+/** What polling needs, the same for all lanes. */
 export interface PollDeps {
   redis: Redis
   config: Config
@@ -77,5 +78,5 @@ async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId)
  * changed it. A message whose sending it lacks counts from its acceptance; counted from now it would be of age 0 for
  * ever and polled every second.
  */
-const lastAt = (record: MessageRecord, id: MessageId, code: HappeningCode): number | undefined =>
-  readStory(record.history, acceptedAtMs(id.ulid)).findLast((happening) => happening.code === code)?.atMs
+const lastAt = (record: MessageRecord, id: MessageId, code: HistoryCode): number | undefined =>
+  readHistory(record.history, acceptedAtMs(id.ulid)).findLast((event) => event.code === code)?.atMs

@@ -34,6 +34,7 @@ const CONCURRENCY = 2
 const REDIS_AWAY_MS = 1_000
 const DAY_SECONDS = 86_400
 
+/** What working on requeue jobs needs. */
 export interface RequeueDeps {
   redis: Redis
   config: Pick<Config, 'retentionMs' | 'validityMs'>
@@ -41,6 +42,10 @@ export interface RequeueDeps {
   queues: LaneQueues
 }
 
+/**
+ * Starts to work on requeue jobs, page by page. A job that is stopped, or whose worker dies, goes on after its last
+ * page.
+ */
 export function startRequeues(deps: RequeueDeps) {
   const stopping = new AbortController()
   const worker = openWorker(
@@ -72,7 +77,7 @@ export function startRequeues(deps: RequeueDeps) {
 
 async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promise<OwnEnd> {
   const payload = requeuePayloadSchema.safeParse(job.data)
-  if (!payload.success) return { kind: 'unusable', reason: 'not a requeue job' }
+  if (!payload.success) return { kind: 'dead_letter', reason: 'not a requeue job' }
   const id = payload.data.job
   try {
     const asked = await findRequeueJob(deps.redis, id)
@@ -87,7 +92,7 @@ async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promis
     if (isRedisAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
     deps.log.error({ job: id, err: error }, 'requeue.broken')
     await endJob(deps, id, await findRequeueJob(deps.redis, id).catch(() => undefined), 'failed')
-    return { kind: 'unusable', reason: 'it could not go on; the log of the worker has the cause' }
+    return { kind: 'dead_letter', reason: 'it could not go on; the log of the worker has the cause' }
   }
 }
 

@@ -24,11 +24,11 @@ import { newMessageOf } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { claim, markNotSent, markUnconfirmed, putOff, recordStatus } from '../messages/store/steps.ts'
 import type { Redis } from '../redis/connect.ts'
-import { BrokenRecordError } from '../redis/corrupt-record.ts'
+import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
 import type { JobEnd } from './bullmq.ts'
 import { departure } from './departure.ts'
-import type { LaneTrouble } from './lane-backoff.ts'
+import type { LaneBackoff } from './lane-backoff.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 
@@ -42,13 +42,14 @@ const CLAIM_GOOD_FOR_MS = 5_000
 export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
   CLAIM_GOOD_FOR_MS + config.sendTimeoutMs + 5_000
 
+/** What an attempt needs; one for the whole process. */
 export interface SendDeps {
   redis: Redis
   config: Config
   log: Log
   lanes: LaneQueues
   directory: SenderDirectory
-  trouble: LaneTrouble
+  backoff: LaneBackoff
   clock: RedisClock
   /** Called when a message was sent on a wire that must be polled. */
   followByPolling: (lane: number) => void
@@ -56,23 +57,27 @@ export interface SendDeps {
   clearLane: (lane: number, of: SendPayload['class']) => void
 }
 
+/**
+ * Makes one attempt for the message of a job and says what becomes of the job. Rejects only when Redis is away or full,
+ * or a record is not what Laneway wrote; then nothing was sent, or the sweep settles what was.
+ */
 export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   // Load.
   const id = parseMessageId(job.id ?? '')
   const payload = sendPayloadSchema.safeParse(job.data)
-  if (!id) return { kind: 'unusable', reason: 'the job id is not a message id' }
+  if (!id) return { kind: 'dead_letter', reason: 'the job id is not a message id' }
   if (!payload.success) {
     // The place and the rule, not the sentence: that quotes what a person was to read, and this reason is logged.
     const [issue] = payload.error.issues
-    return { kind: 'unusable', reason: `payload does not parse: ${issue?.path.join('.')} (${issue?.code})` }
+    return { kind: 'dead_letter', reason: `payload does not parse: ${issue?.path.join('.')} (${issue?.code})` }
   }
   const entry = await senderOf(deps, id.lane)
   if (entry === 'unreadable') {
-    const ms = deps.trouble.waitMs(id.lane, unreadableSender)
+    const ms = deps.backoff.waitMs(id.lane, unreadableSender)
     await coolLane(deps.redis, id.lane, ms, unreadableSender.problem)
     return { kind: 'lane_waits', ms }
   }
-  if (!entry) return { kind: 'unusable', reason: `lane ${id.lane} has no sender` }
+  if (!entry) return { kind: 'dead_letter', reason: `lane ${id.lane} has no sender` }
 
   // Claim.
   const attempt = newAttemptId()
@@ -83,16 +88,17 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   const pace = paceOf(entry.sender.rate)
   const claimAskedAt = performance.now()
   const claimed = await claim(deps.redis, id, attempt, message, times, pace)
-  if (claimed.verdict === 'lane_rests' || claimed.verdict === 'too_early') {
+  if (claimed.verdict === 'lane_cooldown' || claimed.verdict === 'too_early') {
     return { kind: 'lane_waits', ms: claimed.waitMs }
   }
   if (claimed.verdict === 'message_waits') return { kind: 'waits', ms: claimed.waitMs }
-  if (claimed.verdict === 'recipient_rests') return waits(deps, id, claimed.waitMs)
+  if (claimed.verdict === 'recipient_cooldown') return waits(deps, id, claimed.waitMs)
   if (claimed.verdict === 'gone') await conclude(deps.redis, id, 'gone', payload.data, deps.config.retentionMs)
   if (claimed.verdict !== 'done' || claimed.state !== 'sending') {
     deps.log.info({ message: job.id, verdict: claimed.verdict, state: claimed.state }, 'attempt.refused')
     // Where one must not leave there may be thousands.
-    if (claimed.verdict === 'stopped' || claimed.state === 'expired') deps.clearLane(id.lane, payload.data.class)
+    const mustNotLeave = claimed.state === 'expired' || claimed.state === 'cancelled'
+    if (claimed.verdict === 'stopped' || mustNotLeave) deps.clearLane(id.lane, payload.data.class)
     return { kind: 'done' }
   }
   const { slot } = claimed
@@ -121,13 +127,13 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
 
 /**
  * The lane's sender. `unreadable`: its token was sealed under another key, or its record is broken. That is a person's
- * to mend and no fault of the messages, so they wait; failing their jobs would set the whole lane aside for good.
+ * to mend and no fault of the messages, so they wait; failing their jobs would make dead letters of the whole lane.
  */
 async function senderOf(deps: SendDeps, lane: number): Promise<DirectoryEntry | 'unreadable' | undefined> {
   try {
     return await deps.directory.of(lane)
   } catch (error) {
-    if (!(error instanceof SealError || error instanceof BrokenRecordError)) throw error
+    if (!(error instanceof SealError || error instanceof CorruptRecordError)) throw error
     deps.log.debug({ lane, err: error }, 'sender.unreadable')
     return 'unreadable'
   }
@@ -157,7 +163,7 @@ async function settle(
   outcome: Outcome,
 ): Promise<JobEnd> {
   const { redis, config } = deps
-  if (outcome.kind !== 'lane_waits' && outcome.kind !== 'unconfirmed') deps.trouble.over(id.lane)
+  if (outcome.kind !== 'lane_waits' && outcome.kind !== 'unconfirmed') deps.backoff.over(id.lane)
   switch (outcome.kind) {
     case 'sent': {
       const firstPollMs = entry.provider.poll ? FIRST_POLL_MS : undefined
@@ -173,13 +179,13 @@ async function settle(
       return { kind: 'done' }
 
     case 'lane_waits': {
-      const ms = deps.trouble.waitMs(id.lane, outcome)
-      const rest = { of: 'lane', ms } as const
+      const ms = deps.backoff.waitMs(id.lane, outcome)
+      const cooldown = { of: 'lane', ms } as const
       await markNotSent(redis, id, attempt, {
         counts: false,
         maxTries: config.maxTries,
         problem: outcome.problem,
-        rest,
+        cooldown,
       })
       return { kind: 'lane_waits', ms }
     }
@@ -191,10 +197,10 @@ async function settle(
       return waits(deps, id, outcome.retryAfterMs ?? messageBackoffMs(tries, Math.random()))
     }
     case 'recipient_waits': {
-      const rest = { of: 'recipient', to, leastMs: outcome.leastMs } as const
-      const how = { counts: false, maxTries: config.maxTries, problem: outcome.problem, rest }
+      const cooldown = { of: 'recipient', to, leastMs: outcome.leastMs } as const
+      const how = { counts: false, maxTries: config.maxTries, problem: outcome.problem, cooldown }
       const result = await markNotSent(redis, id, attempt, how)
-      // Without an answer to that it was settled before, and the next claim finds the rest.
+      // Without an answer to that it was settled before, and the next claim finds the cooldown.
       return waits(deps, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
     }
     case 'sender_blocked':
@@ -211,7 +217,7 @@ async function settle(
       const waitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
       await markUnconfirmed(redis, id, attempt, { problem: outcome.problem, waitMs })
       if (outcome.blocksSender) await blockSender(deps, id.lane, outcome.problem)
-      const ms = deps.trouble.unprovenMs(id.lane, outcome.problem)
+      const ms = deps.backoff.unprovenMs(id.lane, outcome.problem)
       if (ms === 0) return { kind: 'done' }
       await coolLane(redis, id.lane, ms, outcome.problem)
       return { kind: 'done_lane_waits', ms }

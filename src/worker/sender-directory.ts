@@ -8,9 +8,10 @@ import { findSender, type Sender } from '../accounts/store/senders.ts'
 import type { Repeat } from '../messages/lifecycle.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import type { Provider, ProviderSender } from '../providers/provider.ts'
-import { recently } from '../redis/cached.ts'
+import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
 
+/** A sender with its token in clear, and how to send for it. */
 export interface DirectoryEntry {
   sender: Sender
   provider: Provider
@@ -26,12 +27,16 @@ export type SenderDirectory = ReturnType<typeof createSenderDirectory>
 /** A change of the rate is to hold within 2 s. */
 const KEPT_MS = 1_000
 
+/**
+ * The senders of all lanes as they were within the last second (KEPT_MS). `of` rejects with a SealError or a
+ * CorruptRecordError when the sender of the lane cannot be read.
+ */
 export function createSenderDirectory(deps: {
   redis: Redis
   seal: Seal
   providers: Readonly<Record<ProviderName, Provider>>
 }) {
-  const entryOf = recently(KEPT_MS, readEntry)
+  const entryOf = cached(KEPT_MS, readEntry)
 
   return {
     /** The sender of a lane; undefined when there is none. */
@@ -50,7 +55,7 @@ export function createSenderDirectory(deps: {
       providerSender: {
         number: sender.number,
         baseUrl: sender.base_url,
-        token: deps.seal.open(sender.token),
+        token: deps.seal.decrypt(sender.token),
         phoneNumberId: sender.phone_number_id,
       },
       repeat: {

@@ -7,7 +7,7 @@
 // - between the end of the job and adding it again: the sweep notices that polls are late.
 import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } from '../jobs/poll-status.ts'
 import { FIRST_POLL_MS } from '../messages/backoff.ts'
-import { pollsRestMs, untilNextPollMs } from '../messages/store/status-polls.ts'
+import { pollCooldownMs, untilNextPollMs } from '../messages/store/status-polls.ts'
 import { delayedUntil, sharedDelayedKey } from '../redis/bullmq-layout.ts'
 import { hasJobMovedOn } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
@@ -21,6 +21,9 @@ const LATE_MS = 500
 
 export type StatusPolls = ReturnType<typeof startStatusPolls>
 
+/**
+ * Starts to poll lanes whose provider sends no webhooks. There is one job for each lane that has messages to ask about.
+ */
 export function startStatusPolls(deps: PollDeps) {
   const { redis, log } = deps
   const prefix = sharedQueuePrefix(POLL_QUEUE)
@@ -32,7 +35,7 @@ export function startStatusPolls(deps: PollDeps) {
     async (job, token) => {
       const payload = pollPayloadSchema.safeParse(job.data)
       if (payload.success) await poller.poll(payload.data.lane)
-      return endJob(payload.success ? DONE : UNUSABLE, job, token, queue)
+      return endJob(payload.success ? DONE : DEAD_LETTER, job, token, queue)
     },
     {
       concurrency: LANES_AT_ONCE,
@@ -41,9 +44,9 @@ export function startStatusPolls(deps: PollDeps) {
       // A worker that dies again and again was more likely killed from outside; the sweep would add the job again.
       maxStalledCount: 5,
     },
-    (error) => log.debug({ err: error }, 'polls.error'),
+    (error) => log.debug({ err: error }, 'poll.error'),
   )
-  worker.on('failed', (job, error) => log.error({ job: job?.id, reason: error.message }, 'poll.set_aside'))
+  worker.on('failed', (job, error) => log.error({ job: job?.id, reason: error.message }, 'poll.dead_lettered'))
   // Only now that the job is gone can it be added again. What is sent meanwhile adds it as well.
   worker.on('completed', (job) => {
     const payload = pollPayloadSchema.safeParse(job.data)
@@ -76,7 +79,7 @@ export function startStatusPolls(deps: PollDeps) {
     await add(lane, inMs)
     const id = pollJobId(lane)
     const [restMs, heldBack] = await Promise.all([
-      pollsRestMs(redis, lane),
+      pollCooldownMs(redis, lane),
       redis.zscore(sharedDelayedKey(POLL_QUEUE), id),
     ])
     if (heldBack === null || delayedUntil(heldBack) <= Date.now() + Math.max(inMs, restMs) + LATE_MS) return
@@ -125,4 +128,4 @@ export function startStatusPolls(deps: PollDeps) {
 }
 
 const DONE = { kind: 'done' } as const
-const UNUSABLE = { kind: 'unusable', reason: 'payload does not parse' } as const
+const DEAD_LETTER = { kind: 'dead_letter', reason: 'payload does not parse' } as const

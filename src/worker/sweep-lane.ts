@@ -1,17 +1,17 @@
-// What the sweep decides about the messages of one lane: attempts whose worker died, unconfirmed messages whose wait is
-// over, messages queued again whose job is gone. Each decision is one fenced step, so that making it twice, or dying
-// between two of them, changes nothing.
+// The sweep of one lane, for messages that nobody else settles: attempts whose worker died, unconfirmed messages whose
+// wait is over, messages queued again whose job is gone. Each decision is one fenced step, so that making it twice, or
+// dying between two of them, changes nothing.
 
 import type { Config } from '../config.ts'
 import { sendPayloadSchema } from '../jobs/send.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import {
-  dropMessage,
   fileMessage,
   type LaneSurvey,
-  lookAgain,
   overdueMessages,
   putOff,
+  removeFromReview,
+  rescheduleReview,
   type SweepList,
 } from '../lanes/survey.ts'
 import type { Log } from '../log.ts'
@@ -33,7 +33,7 @@ import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 const LOOK_AGAIN_MS = 60_000
 /** One whose job waits is looked at after the lane's backlog and this; at the latest after the next. */
 const LOOK_AGAIN_AT_MOST_MS = 3_600_000
-/** A message that could not be looked at is left for this long: a person may have mended its record or its sender. */
+/** A message that could not be looked at is left for this long: a person may have repaired its record or its sender. */
 const PUT_OFF_MS = 60_000
 /** Messages read at a time, and how many of them are worked on at once: their commands share round trips. */
 const PAGE = 200
@@ -43,7 +43,8 @@ const TURN_MS = 1_000
 
 const storedPayload = jsonText.pipe(sendPayloadSchema)
 
-export interface DecideDeps {
+/** What the sweep needs to settle messages that nobody else does. */
+export interface SweepLaneDeps {
   redis: Redis
   config: Config
   log: Log
@@ -63,7 +64,7 @@ interface Look {
  * Decides all that is due on the lane, attempts in doubt first, within about two seconds; what is left then is still
  * due. Resolves also when a message cannot be decided: that one is logged and put off.
  */
-export async function decideOnLane(deps: DecideDeps, { lane, backlog }: LaneSurvey): Promise<void> {
+export async function sweepLane(deps: SweepLaneDeps, { lane, backlog }: LaneSurvey): Promise<void> {
   for (const list of ['in_doubt', 'queued_again'] as const) {
     const untilMs = performance.now() + TURN_MS
     for (;;) {
@@ -78,7 +79,7 @@ export async function decideOnLane(deps: DecideDeps, { lane, backlog }: LaneSurv
 }
 
 /** An unreadable sender puts its messages off one by one, as if each were unreadable itself. */
-const senderOf = async (deps: DecideDeps, lane: number): Promise<DirectoryEntry | 'unreadable' | undefined> => {
+const senderOf = async (deps: SweepLaneDeps, lane: number): Promise<DirectoryEntry | 'unreadable' | undefined> => {
   try {
     return await deps.directory.of(lane)
   } catch (error) {
@@ -89,7 +90,7 @@ const senderOf = async (deps: DecideDeps, lane: number): Promise<DirectoryEntry 
 }
 
 async function lookOrPutOff(
-  deps: DecideDeps,
+  deps: SweepLaneDeps,
   entry: DirectoryEntry | 'unreadable' | undefined,
   id: MessageId,
   look: Look,
@@ -106,15 +107,20 @@ async function lookOrPutOff(
   }
 }
 
-async function lookAt(deps: DecideDeps, entry: DirectoryEntry | undefined, id: MessageId, look: Look): Promise<void> {
-  if (!entry) return dropMessage(deps.redis, id)
+async function lookAt(
+  deps: SweepLaneDeps,
+  entry: DirectoryEntry | undefined,
+  id: MessageId,
+  look: Look,
+): Promise<void> {
+  if (!entry) return removeFromReview(deps.redis, id)
   const record = await readMessage(deps.redis, id)
   if (record?.state === 'queued' && look.list === 'queued_again') {
     // It may wait for long, as on a paused lane, and what was already tried of it must not be forgotten meanwhile.
     await keepRecord(deps.redis, id, deps.config.retentionMs)
     if (await isPaused(deps.redis, id.lane, record.run)) {
       // Every worker would only drop its job. A resume brings the look forward.
-      return lookAgain(deps.redis, id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
+      return rescheduleReview(deps.redis, id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
     }
     return ensureJob(deps, id, record, look)
   }
@@ -126,7 +132,7 @@ async function lookAt(deps: DecideDeps, entry: DirectoryEntry | undefined, id: M
   if (record?.state === 'unconfirmed' && look.list === 'in_doubt') {
     const result = await resolveUnconfirmed(deps.redis, id, entry.repeat[record.class], deps.config.maxTries)
     const state = 'state' in result ? result.state : result.verdict
-    deps.log.info({ message: messageId(id.lane, id.ulid), state }, 'unconfirmed.decided')
+    deps.log.info({ message: messageId(id.lane, id.ulid), state }, 'unconfirmed.resolved')
     if (state === 'queued') await ensureJob(deps, id, await readMessage(deps.redis, id), look)
     return
   }
@@ -138,9 +144,9 @@ async function lookAt(deps: DecideDeps, entry: DirectoryEntry | undefined, id: M
 const isPaused = async (redis: Redis, lane: number, campaign: number | undefined): Promise<boolean> =>
   campaign !== undefined && (await redis.hget(campaignKey(lane, campaign), 'state')) === 'paused'
 
-/** Makes sure that a message that is to be sent again has a job, and that a job set aside is not waited for. */
+/** Makes sure that a message that is to be sent again has a job, and that a dead letter is not waited for. */
 async function ensureJob(
-  deps: DecideDeps,
+  deps: SweepLaneDeps,
   id: MessageId,
   record: MessageRecord | undefined,
   { nowMs, backlogMs }: Look,
@@ -154,7 +160,7 @@ async function ensureJob(
   const backlogWaitMs = isThere && isLocked === 0 ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0
   const againAt = nowMs + LOOK_AGAIN_MS + backlogWaitMs
   if (isThere) {
-    if (reason === null || reason === undefined) return lookAgain(deps.redis, id.lane, [id.ulid], againAt)
+    if (reason === null || reason === undefined) return rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)
     await giveUp(deps.redis, id, 'dead', deadLetter)
     return
   }
@@ -166,5 +172,5 @@ async function ensureJob(
   }
   // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.
   await deps.queues.add(name, { ...payload.data, until: record?.validUntil ?? payload.data.until })
-  await lookAgain(deps.redis, id.lane, [id.ulid], againAt)
+  await rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)
 }

@@ -8,7 +8,7 @@ import { addCampaignLane } from '../campaigns/store/campaigns.ts'
 import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../lanes/due-lanes.ts'
 import { allLanes, earliest, type LaneSurvey, surveyLanes } from '../lanes/survey.ts'
 import { wakeLanes } from '../lanes/wake.ts'
-import { type DecideDeps, decideOnLane } from './sweep-lane.ts'
+import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 import { createWatchdog } from './watchdog.ts'
 
 export const SWEEP_MS = 1_000
@@ -16,8 +16,8 @@ export const SWEEP_MS = 1_000
 const RELOOK_MS = 2_000
 /** Lanes looked at in one round trip. */
 const LANES_AT_ONCE = 200
-/** Lanes whose messages are decided at the same time. */
-const DECIDED_AT_ONCE = 8
+/** Lanes swept at the same time. */
+const SWEPT_AT_ONCE = 8
 /** A poll that is this late has lost its job. */
 const POLL_LATE_MS = 5_000
 /**
@@ -28,16 +28,18 @@ const POLL_LATE_MS = 5_000
 const ROUND_LANES = 5
 const ROUND_MS = 120_000
 
-export interface SweepDeps extends DecideDeps {
+/** What a sweep needs; `followByPolling` has the polls of a lane taken up again. */
+export interface SweepDeps extends SweepLaneDeps {
   followByPolling: (lane: number) => void
 }
 
+/** The sweep of this process, which only works while it is the elected sweeper. `sweep` rejects when Redis is away. */
 export function createSweep(deps: SweepDeps) {
   const { redis, log } = deps
   const watchdog = createWatchdog(deps)
-  /** Lanes whose messages are being decided, and those that wait for that. */
-  const deciding = new Set<number>()
-  const undecided = new Map<number, LaneSurvey>()
+  /** Lanes being swept, and those that wait for that. */
+  const sweeping = new Set<number>()
+  const unswept = new Map<number, LaneSurvey>()
   /** What is left of the slow round, and when the next one begins. */
   let round: number[] = []
   let isFirstRound = true
@@ -53,9 +55,9 @@ export function createSweep(deps: SweepDeps) {
         surveys.filter(({ backlog }) => backlog > 0).map(({ lane }) => lane),
       )
       for (const survey of surveys) {
-        const { lane, nextDecisionAt, nextPollAt } = survey
+        const { lane, nextReviewAt, nextPollAt } = survey
         if (nextPollAt !== undefined && nextPollAt < nowMs - POLL_LATE_MS) deps.followByPolling(lane)
-        if (nextDecisionAt !== undefined && nextDecisionAt <= nowMs) undecided.set(lane, survey)
+        if (nextReviewAt !== undefined && nextReviewAt <= nowMs) unswept.set(lane, survey)
         await watchdog.see(survey).catch((error: unknown) => log.warn({ lane, err: error }, 'watchdog.failed'))
       }
       await settleDueLanes(
@@ -63,22 +65,22 @@ export function createSweep(deps: SweepDeps) {
         till,
         surveys.map((survey) => ({ lane: survey.lane, atMs: nextLookMs(survey, till) })),
       )
-      decideOn()
+      sweepOn()
     }
   }
 
   /** Begins with lanes whose messages wait for a decision, as many as may be at once. */
-  function decideOn(): void {
-    for (const [lane, survey] of undecided) {
-      if (deciding.size >= DECIDED_AT_ONCE) return
-      if (deciding.has(lane)) continue
-      undecided.delete(lane)
-      deciding.add(lane)
-      decideOnLane(deps, survey)
+  function sweepOn(): void {
+    for (const [lane, survey] of unswept) {
+      if (sweeping.size >= SWEPT_AT_ONCE) return
+      if (sweeping.has(lane)) continue
+      unswept.delete(lane)
+      sweeping.add(lane)
+      sweepLane(deps, survey)
         .catch((error: unknown) => log.warn({ lane, err: error }, 'sweep.failed'))
         .finally(() => {
-          deciding.delete(lane)
-          decideOn()
+          sweeping.delete(lane)
+          sweepOn()
         })
     }
   }
@@ -93,7 +95,7 @@ export function createSweep(deps: SweepDeps) {
     }
     for (const survey of await surveyLanes(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {
       if (nextLookMs(survey, 0) !== undefined) await markUnmarkedLane(redis, survey.lane)
-      if (survey.awakeCampaigns > 0) await addCampaignLane(redis, survey.lane)
+      if (survey.activeCampaigns > 0) await addCampaignLane(redis, survey.lane)
     }
     if (round.length === 0) isFirstRound = false
   }
@@ -107,7 +109,7 @@ export function createSweep(deps: SweepDeps) {
 
     /** Another worker sweeps now. */
     pass(): void {
-      undecided.clear()
+      unswept.clear()
       watchdog.forget()
       round = []
       isFirstRound = true
@@ -120,6 +122,6 @@ export function createSweep(deps: SweepDeps) {
 export function nextLookMs(survey: LaneSurvey, soonMs: number): number | undefined {
   if (survey.backlog > 0) return soonMs
   const pollAt = survey.nextPollAt === undefined ? undefined : survey.nextPollAt + POLL_LATE_MS
-  const next = earliest(survey.nextDecisionAt, pollAt)
+  const next = earliest(survey.nextReviewAt, pollAt)
   return next === undefined ? undefined : Math.max(next, soonMs)
 }

@@ -14,6 +14,7 @@ const TOGETHER_MS = 150
 /** Only its campaign is read of a job: the rest is checked by whoever sends it. */
 const ofCampaign = z.object({ run: z.int().positive() })
 
+/** Collects the campaigns whose messages moved and wakes those that are parked, every TOGETHER_MS. */
 export function createCampaignWake({ redis, queue, log }: { redis: Redis; queue: CampaignQueue; log: Log }) {
   /** Numbers of campaigns, by lane. */
   let moved = new Map<number, Set<number>>()

@@ -16,17 +16,17 @@ import {
   laneOfQueue,
   laneQueue,
 } from '../../src/redis/bullmq-layout.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix } from '../../src/redis/keys.ts'
 import { openQueue } from '../../src/redis/open-queue.ts'
-import { beyondRepair } from '../../src/worker/bullmq.ts'
+import { unrecoverable } from '../../src/worker/bullmq.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
 let redis: Redis
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
 })
 afterAll(async () => {
   redis?.disconnect()
@@ -107,7 +107,7 @@ test('only a job that failed for good has a reason, and stands among the dead le
     const before = Date.now()
     await queue.add('send', {}, { jobId: 'dead' })
     await queue.add('send', {}, { jobId: 'fine' })
-    await (await worker.getNextJob('token'))?.moveToFailed(beyondRepair('it cannot be read'), 'token', false)
+    await (await worker.getNextJob('token'))?.moveToFailed(unrecoverable('it cannot be read'), 'token', false)
     await (await worker.getNextJob('token'))?.moveToCompleted({ ok: true }, 'token', false)
     expect(await redis.hget(laneJobKey(lane, 'dead'), JOB.failedReason)).toBe('it cannot be read')
     expect(await redis.hget(laneJobKey(lane, 'fine'), JOB.failedReason)).toBeNull()
@@ -159,7 +159,7 @@ test('there are no other lists of a queue than those that Laneway looks at', () 
     await queue.pause()
     await queue.add('send', {}, { jobId: 'w2' })
     await queue.resume()
-    await (await worker.getNextJob('token'))?.moveToFailed(beyondRepair('no'), 'token', false)
+    await (await worker.getNextJob('token'))?.moveToFailed(unrecoverable('no'), 'token', false)
     await nextOf(worker)
     const own = laneJobKey(lane, '')
     const names = (await redis.keys(`${lanePrefix(lane)}*`)).map((key) => key.replace(own, '')).sort()

@@ -20,7 +20,7 @@ import {
   resolveUnconfirmed,
 } from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { campaignCountsKey, campaignKey, queuedAgainKey } from '../../src/redis/keys.ts'
 import { requeueStep } from '../../src/requeue/requeue.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -40,7 +40,7 @@ let queue: CampaignQueue
 
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
   await new Promise((resolve) => redis.once('ready', resolve))
   queue = openCampaignQueue(redis)
   const template = { name: 't', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }

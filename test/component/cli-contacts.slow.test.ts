@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { readMembers } from '../../src/contacts/store/contacts.ts'
 import { createTag, findTag, listTags } from '../../src/contacts/store/tags.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { contactKeys } from '../../src/redis/keys.ts'
 import { runCli, spawnCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -18,7 +18,7 @@ let folder: string
 
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
   // One test kills the server.
   redis.on('error', () => {})
 })

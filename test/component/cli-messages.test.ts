@@ -7,7 +7,7 @@ import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { claim, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { runCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
@@ -20,7 +20,7 @@ let lane: number
 
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
   account = await createAccount(redis, 'Shop')
   lane = await addSender(redis, {
     account,

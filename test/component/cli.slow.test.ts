@@ -10,7 +10,7 @@ import { secretKeyOf } from '../../src/accounts/secret-key.ts'
 import { findCredential } from '../../src/accounts/store/credentials.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { runCli, spawnCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
@@ -30,7 +30,7 @@ async function json(...args: string[]) {
 
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
 })
 
 afterAll(async () => {
@@ -142,7 +142,7 @@ describe('Redis', () => {
     const run = await runCli(['accounts', 'list'], { LANEWAY_DATA_DIR: '/nonexistent' })
     expect(run).toMatchObject({ code: 1, stdout: '' })
     expect(run.stderr).toBe(
-      'error: No Redis is known: set REDIS_URL, or run `npm start`, which writes its address to /nonexistent/demo.json.\n',
+      'error: No Redis configured: set REDIS_URL, or run `npm start`, which writes its address to /nonexistent/demo.json.\n',
     )
   })
 
@@ -326,9 +326,9 @@ describe('senders', () => {
     })
     const stored = await findSender(redis, sender.id)
     const key = secretKeyOf({ secretKey: undefined, dataDir })
-    expect(createSeal(key).open(stored?.token ?? '')).toBe('hush-hush')
+    expect(createSeal(key).decrypt(stored?.token ?? '')).toBe('hush-hush')
     const lanes = openLaneQueues(redis)
-    expect(await lanes.queueOf(sender.id).getGlobalRateLimit()).toEqual({ max: 1, duration: 31 })
+    expect(await lanes.queueOf(sender.id).getGlobalRateLimit()).toEqual({ max: 1, duration: 25 })
     await lanes.close()
     const list = await cli('senders', 'list', '--account', String(account), '--json')
     expect(JSON.parse(list.stdout)).toEqual([sender])
@@ -341,7 +341,7 @@ describe('senders', () => {
     const run = await spawnCli([...args, '--json'], env(), 'from-a-pipe\n')
     expect(run).toMatchObject({ code: 0, stderr: '' })
     const stored = await findSender(redis, JSON.parse(run.stdout).id)
-    expect(createSeal(secretKeyOf({ secretKey: undefined, dataDir })).open(stored?.token ?? '')).toBe('from-a-pipe')
+    expect(createSeal(secretKeyOf({ secretKey: undefined, dataDir })).decrypt(stored?.token ?? '')).toBe('from-a-pipe')
 
     const empty = await runCli(partner(account, '14155550125').with(-1, '-'), env(), '')
     expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('--token') })

@@ -45,7 +45,7 @@ async function claimed(attempt = 'AAAAAA', lane = tenant.cloudLane): Promise<Sen
   const rest = { validUntil: Date.now() + 60_000, campaign: undefined, run: undefined }
   await claim(service.redis, id, attempt, { ...about, ...rest }, times)
   const name = messageId(id.lane, id.ulid)
-  return { id, name, opaque: opaqueIds.write(name, attempt) }
+  return { id, name, opaque: opaqueIds.sign(name, attempt) }
 }
 
 const status = (sent: Pick<Sent, 'opaque'>, word: string, more: object = {}) => ({
@@ -257,7 +257,7 @@ describe('a report', () => {
     const sent = await claimed('AAAAAA')
     await post(
       webhook({
-        statuses: [{ ...status(sent, 'failed'), biz_opaque_callback_data: opaqueIds.write(sent.name, 'ZZZZZZ') }],
+        statuses: [{ ...status(sent, 'failed'), biz_opaque_callback_data: opaqueIds.sign(sent.name, 'ZZZZZZ') }],
       }),
     )
     expect(await stateOf(sent)).toBe('sending')
@@ -265,9 +265,9 @@ describe('a report', () => {
 
   test('with an opaque field that is forged, foreign, cut or missing moves nothing', async () => {
     const sent = await claimed()
-    const foreign = createOpaqueIds('the secret key of another installation').write(sent.name, 'AAAAAA')
+    const foreign = createOpaqueIds('the secret key of another installation').sign(sent.name, 'AAAAAA')
     const unsigned = sent.opaque.split('.').slice(0, 3).join('.')
-    const swapped = opaqueIds.write(messageId(other.cloudLane, sent.id.ulid), 'AAAAAA')
+    const swapped = opaqueIds.sign(messageId(other.cloudLane, sent.id.ulid), 'AAAAAA')
     const wrong = [foreign, unsigned, `${sent.opaque}x`, sent.opaque.slice(0, -1), sent.name, swapped, 'order-77', '']
     for (const biz_opaque_callback_data of wrong) {
       expect((await post(webhook({ statuses: [status(sent, 'read', { biz_opaque_callback_data })] }))).status).toBe(200)

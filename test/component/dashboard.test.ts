@@ -57,7 +57,7 @@ beforeAll(async () => {
   lanes.wake(tenant.partnerLane)
   await eventually(
     async () => (await lanes.queueOf(tenant.partnerLane).getFailedCount()) === 1,
-    'the message whose link is none is set aside',
+    'the message whose link is none is a dead letter',
   )
   await service.stopWorker()
   waiting = messageId(tenant.partnerLane, newUlid(Date.now()))

@@ -34,15 +34,15 @@ const good = {
   until: Date.now() + 3_600_000,
 }
 
-/** Puts a job on the lane as another program might, and waits until it is set aside. */
-async function setAside(payload: unknown, id = messageId(tenant.partnerLane, newUlid(Date.now()))) {
+/** Puts a job on the lane as another program might, and waits until it is a dead letter. */
+async function deadLetterOf(payload: unknown, id = messageId(tenant.partnerLane, newUlid(Date.now()))) {
   const queue = queues.queueOf(tenant.partnerLane)
   await queue.add(SEND_JOB, payload, { jobId: id })
   queues.wake(tenant.partnerLane)
   const job = await eventually(async () => {
     const found = await queue.getJob(id)
     return found?.failedReason ? found : undefined
-  }, `${id} is set aside`)
+  }, `${id} is a dead letter`)
   return { id, job }
 }
 
@@ -58,7 +58,7 @@ test.each<[string, unknown, string]>([
 ])(
   'a payload with %s fails at once, is kept, and names the field without quoting it',
   async (_name, payload, field) => {
-    const { job } = await setAside(payload)
+    const { job } = await deadLetterOf(payload)
     expect(job.failedReason).toContain(field)
     expect(job.failedReason).not.toContain(TEXT)
     expect(job.attemptsMade).toBeLessThanOrEqual(1)
@@ -67,14 +67,14 @@ test.each<[string, unknown, string]>([
   },
 )
 
-test('a job whose id is no message id is set aside', async () => {
-  const { job } = await setAside(good, 'not-a-message-id')
+test('a job whose id is no message id becomes a dead letter', async () => {
+  const { job } = await deadLetterOf(good, 'not-a-message-id')
   expect(job.failedReason).toContain('message id')
 })
 
 test('neighbours of a dead letter are sent, and it is not', async () => {
   const before = await sendTo(service, tenant, '+491700005101')
-  const { id } = await setAside({ ...good, to: '491700005102', class: 'urgent' })
+  const { id } = await deadLetterOf({ ...good, to: '491700005102', class: 'urgent' })
   const after = await sendTo(service, tenant, '+491700005103')
   for (const each of [before, after]) await reaches(service, tenant, each, 'read')
   const recipients = (await readLedger(service.simulator.url)).map(({ to }) => to)
@@ -84,7 +84,7 @@ test('neighbours of a dead letter are sent, and it is not', async () => {
   expect(id).toBeTruthy()
 })
 
-/** Sets the job of a message that nobody has claimed aside, as a worker that gives it up does. */
+/** Makes a dead letter of the job of a message that nobody has claimed, as a worker that gives it up does. */
 async function giveUp(id: string): Promise<void> {
   const queue = queues.queueOf(tenant.partnerLane)
   const token = 'a worker that gives up'
@@ -95,18 +95,18 @@ async function giveUp(id: string): Promise<void> {
   await worker.close()
 }
 
-test('a message that was set aside although it could be read is told as failed, with a sentence', async () => {
+test('a message whose job is a dead letter although it can be read is shown as failed, with a sentence', async () => {
   await service.stopWorker()
   const id = await sendTo(service, tenant, '+491700005201')
   await giveUp(id)
   const told = await deliveryOf(service, tenant, id)
   expect(told.status).toBe('failed')
-  expect(told.error_message).toContain('set aside')
+  expect(told.error_message).toContain('dead letter')
   expect(await infoOf(service, tenant, id)).toMatchObject({ status: 'failed' })
   await service.startWorker()
 })
 
-test('a message that failed, was requeued and whose new job is set aside is failed again, not queued for ever', async () => {
+test('a message that failed, was requeued and whose new job becomes a dead letter is failed again, not queued for ever', async () => {
   const id = await sendTo(service, tenant, '+15550100104')
   await reaches(service, tenant, id, 'failed')
   await service.stopWorker()
@@ -124,12 +124,12 @@ test('a message that failed, was requeued and whose new job is set aside is fail
     'it is failed',
     25_000,
   )
-  expect(told.error_message).toContain('set aside')
+  expect(told.error_message).toContain('dead letter')
 })
 
 test('such a message can be queued again by hand; what cannot be read stays where it is', async () => {
   const before = Date.now()
-  const unreadable = await setAside({ ...good, class: 'urgent' })
+  const unreadable = await deadLetterOf({ ...good, class: 'urgent' })
   await service.stopWorker()
   const id = await sendTo(service, tenant, '+491700005301', { campaign_id: 'spring' })
   await giveUp(id)

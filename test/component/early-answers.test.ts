@@ -82,7 +82,7 @@ test('a client with a body in chunks gets the answer and no reset', async () => 
 test('of a body without end no more than some MB are read, and its client has the answer', async () => {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {})
-  const closed = once(socket, 'close')
+  const closed = new Promise((resolve) => socket.once('close', resolve))
   const served = once(server, 'connection').then(([connection]) => connection as Socket)
   const piece = Buffer.alloc(MB, 'x')
   const send = (error?: Error | null): void => {

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { awakeCampaignsKey, parkedCampaignsKey } from '../../src/redis/keys.ts'
+import { activeCampaignsKey, parkedCampaignsKey } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { commandsOf, startManyOnPausedLane } from '../support/many-campaigns.ts'
 import type { Tenant } from '../support/service.ts'
@@ -98,7 +98,7 @@ describe('while one account has more running campaigns than a worker feeds at on
     const queues = openLaneQueues(service.redis)
     await queues.resume(service.lane)
     await queues.close()
-    const awake = () => service.redis.hlen(awakeCampaignsKey(service.lane))
+    const awake = () => service.redis.hlen(activeCampaignsKey(service.lane))
     await eventually(async () => (await awake()) === 0, 'all are done', 30_000)
     expect(await service.redis.exists(parkedCampaignsKey(service.lane))).toBe(0)
   })

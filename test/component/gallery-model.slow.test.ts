@@ -6,14 +6,14 @@ import { createFile, findFile, listFilesIn, listTrash, restoreFile, trashFile } 
 import { createFolder, findFolders } from '../../src/gallery/store/folders.ts'
 import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
 import { newMoveId } from '../../src/jobs/bulk-move.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
 let redis: Redis
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
 })
 afterAll(async () => {
   redis.disconnect()

@@ -6,7 +6,7 @@ import { createFolder, type Folder, findFolder } from '../../src/gallery/store/f
 import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
 import { MOVE_JOB, MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
 import { openMoves } from '../../src/producer/bulk-moves.ts'
-import { connectFailFast, connectPatient } from '../../src/redis/connect.ts'
+import { connectFailFast, connectWithRetry } from '../../src/redis/connect.ts'
 import { galleryKeys, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { startMoves } from '../../src/worker/move-files.ts'
 import { errorOf } from '../support/api-error.ts'
@@ -199,7 +199,7 @@ describe('without a worker', () => {
     redis.on('error', () => {})
     const moves = openMoves(redis)
     const move = { v: 1 as const, account: 1, move: newMoveId(Date.now()), file_ids: [1], folder_id: 1 }
-    await expect(moves.run(move, 1)).rejects.toThrow('closed')
+    await expect(moves.run(move, 1)).rejects.toThrow('Redis is not connected')
     await server.restart()
     await eventually(async () => redis.status === 'ready', 'Redis is there')
     expect(await moves.run(move, 1)).toBeUndefined()
@@ -226,10 +226,10 @@ describe('without a worker', () => {
 
   test('a Redis that refuses subscriptions is asked less and less, and moves are answered in time all the same', async () => {
     const server = await startRedis()
-    const admin = connectPatient(server.url)
+    const admin = connectWithRetry(server.url)
     await admin.call('ACL', 'SETUSER', 'limited', 'on', '>password', '~*', '+@all', '-subscribe')
     const url = `redis://limited:password@127.0.0.1:${server.port}`
-    const [redis, patient] = [connectFailFast(url), connectPatient(server.url)]
+    const [redis, patient] = [connectFailFast(url), connectWithRetry(server.url)]
     const moves = openMoves(redis)
     await eventually(async () => (await redis.ping()) === 'PONG', 'it is there')
     const opened = async () => Number(/total_connections_received:(\d+)/.exec(await admin.info('stats'))?.[1])

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { rootKeys } from '../../src/redis/keys.ts'
 import { createLanes, type Lanes } from '../../src/worker/lanes.ts'
 import { silentLog } from '../support/app.ts'
@@ -19,7 +19,7 @@ let redis: Redis
 let queues: LaneQueues
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
   queues = openLaneQueues(redis)
 })
 afterAll(async () => {
@@ -42,7 +42,7 @@ afterEach(async () => {
 
 /** A worker's lanes with nothing around them: wakes open, and idle ones are closed as fast as possible. */
 async function startManager(done: (id: string) => void): Promise<Manager> {
-  const [connection, listener] = [connectPatient(server.url), connectPatient(server.url)]
+  const [connection, listener] = [connectWithRetry(server.url), connectWithRetry(server.url)]
   const own = openLaneQueues(connection)
   const opened: number[] = []
   const lanes = createLanes({

@@ -6,7 +6,7 @@ import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeyOf } from '../../src/accounts/secret-key.ts'
 import { findSender, setSenderAccess } from '../../src/accounts/store/senders.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { type Happening, readStory } from '../../src/messages/history.ts'
+import { type HistoryEvent, readHistory } from '../../src/messages/history.ts'
 import { acceptedAtMs, parseMessageId } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { startWorker } from '../../src/worker/main.ts'
@@ -34,7 +34,7 @@ const control = async (body: object): Promise<void> => {
 async function readRecord(name: string) {
   const id = parseMessageId(name)
   const record = id && (await readMessage(service.redis, id))
-  return record && { ...record, story: readStory(record.history, acceptedAtMs(id.ulid)) }
+  return record && { ...record, story: readHistory(record.history, acceptedAtMs(id.ulid)) }
 }
 
 async function recordOf(name: string) {
@@ -181,7 +181,7 @@ test('a slow lane does not hold up another one', async () => {
 
 async function throttledTenant(url: string): Promise<Tenant> {
   const tenant = await service.addTenant({ rate: 50 })
-  const sealedToken = createSeal(secretKeyOf(service.config)).close('token')
+  const sealedToken = createSeal(secretKeyOf(service.config)).encrypt('token')
   await setSenderAccess(service.redis, tenant.partnerLane, { baseUrl: url, sealedToken })
   return tenant
 }
@@ -209,7 +209,7 @@ test('Retry-After is obeyed by all workers: nothing is claimed inside of it, and
   const taken = partner.sends.filter((each) => !each.refused).map(({ to }) => to)
   expect(taken).toHaveLength(120)
   expect(new Set(taken).size).toBe(120)
-  const stories: Happening[] = []
+  const stories: HistoryEvent[] = []
   for (const id of ids) {
     const record = await recordOf(id)
     expect(record).toMatchObject({ tries: 0 })

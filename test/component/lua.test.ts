@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { defineScript, type Script } from '../../src/redis/lua.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
@@ -12,7 +12,7 @@ let server: TestRedis
 let redis: Redis
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
   redis.on('error', () => {})
 })
 afterAll(async () => {
@@ -37,10 +37,10 @@ test('a script runs, and runs again on a server that was restarted and knows no 
 
 test('a key or an argument that is missing or that the script does not know is refused before anything is sent', async () => {
   const keys = keysOf('tag:9')
-  await expect(createTag(redis, { names: 'names' }, vip)).rejects.toThrow('is not given its key tag')
-  await expect(createTag(redis, { ...keys, tags: 'x' }, vip)).rejects.toThrow('takes no key tags')
-  await expect(createTag(redis, keys, { ...vip, name: undefined })).rejects.toThrow('is not given its argument name')
-  await expect(createTag(redis, keys, { ...vip, nmae: 'VIP' })).rejects.toThrow('takes no argument nmae')
+  await expect(createTag(redis, { names: 'names' }, vip)).rejects.toThrow('Keys: tag is missing')
+  await expect(createTag(redis, { ...keys, tags: 'x' }, vip)).rejects.toThrow('Keys: tags is not known')
+  await expect(createTag(redis, keys, { ...vip, name: undefined })).rejects.toThrow('Arguments: name is missing')
+  await expect(createTag(redis, keys, { ...vip, nmae: 'VIP' })).rejects.toThrow('Arguments: nmae is not known')
   expect(await redis.exists('tag:9')).toBe(0)
 })
 
@@ -56,29 +56,32 @@ test('a script that does not exist is noticed when it is named, not when it is r
 describe('a script of which the head and the code disagree is refused when it is loaded', () => {
   const head =
     '-- Keys:\n--   one  STRING\n--   two  STRING\n-- Arguments:\n--   ms\n--   why?  text\n--         goes on\n'
-  const code = 'local one, two = unpack(KEYS)\nlocal arg = cmsgpack.unpack(ARGV[1])\n'
+  const keys = 'local one, two = unpack(KEYS)\n'
+  const args = 'local ms, why = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)\n'
   const cases = [
+    ['keys in another order', `${head}local two, one = unpack(KEYS)\n${args}return { ms, why }`, 'the keys "two, one"'],
     [
-      'keys in another order',
-      `${head}${code.replace('one, two', 'two, one')}return { arg.ms, arg.why }\n`,
-      'the keys "two, one"',
+      'arguments in another order',
+      `${head}${keys}${args.replace('ms, why', 'why, ms')}return { ms, why }`,
+      '"why, ms"',
     ],
-    [
-      'an argument that it does not name',
-      `${head}${code}return { arg.ms, arg.why, arg.reason }\n`,
-      'no argument reason',
-    ],
-    ['an argument that nobody reads', `${head}${code}return arg.ms\n`, 'does not look at the argument why'],
-    ['constants that nobody gives it', `${head}-- constants\n${code}return { arg.ms, arg.why }\n`, 'do not fit'],
+    ['fewer arguments', `${head}${keys}${args.replace('1, 2', '1, 1')}return { ms, why }`, 'the arguments "ms, why"'],
+    ['an argument that nobody reads', `${head}${keys}${args}return ms -- not why`, 'does not read why'],
+    ['constants that nobody gives it', `${head}-- constants\n${keys}${args}return { ms, why }`, 'do not fit'],
   ] as const
   test.each(cases)('%s', async (_what, source, says) => {
     expect(() => load(source)).toThrow(says)
   })
 
   test('while one of which they agree gets what it is given, of every kind', async () => {
-    const echo = load(`${head}${code}return { one, two, arg.ms.a[2], tostring(arg.ms.b), arg.why or 'nothing' }\n`)
+    const echo = load(`${head}${keys}${args}return { one, two, ms.a[2], tostring(ms.b), why or 'nothing' }`)
     const ms = { a: ['x', 1_700_000_000_123], b: true }
     expect(await echo(redis, { two: '2', one: '1' }, { ms })).toEqual(['1', '2', 1_700_000_000_123, 'true', 'nothing'])
+  })
+
+  test('and a name in its code that nobody declared is refused by Redis', async () => {
+    const mistyped = load(`${head}${keys}${args}return { ms, why, mss }`)
+    await expect(mistyped(redis, { one: '1', two: '2' }, { ms: 1, why: 'x' })).rejects.toThrow("'mss'")
   })
 })
 

@@ -15,7 +15,7 @@ import {
   recordStatus,
   resolveUnconfirmed,
 } from '../../src/messages/store/steps.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { inDoubtKey, lanePrefix, messageKey, pollKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueStep } from '../../src/requeue/requeue.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
@@ -26,7 +26,7 @@ let server: TestRedis
 let redis: Redis
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
 })
 afterAll(async () => {
   redis?.disconnect()

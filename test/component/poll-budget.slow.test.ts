@@ -8,7 +8,7 @@ import { POLL_FOR_MS, POLLS_AT_ONCE } from '../../src/messages/backoff.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { takePolls } from '../../src/messages/store/status-polls.ts'
 import { sharedDelayedKey } from '../../src/redis/bullmq-layout.ts'
-import { connectPatient } from '../../src/redis/connect.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { nextPollKey, pollKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { type Partner, startPartner, statusAnswer } from '../support/partner.ts'
 import { sentOn, startPoller } from '../support/polls.ts'
@@ -23,7 +23,7 @@ const LANE = 1
 /** A Redis with the poll queue on it, an upstream, and workers that poll it. */
 async function newRig() {
   const server = await startRedis()
-  const redis = connectPatient(server.url)
+  const redis = connectWithRetry(server.url)
   const queue = new Queue(POLL_QUEUE, { connection: redis, prefix: sharedQueuePrefix(POLL_QUEUE) })
   const rates = new Map<number, number>()
   const workers: ReturnType<typeof startPoller>[] = []

@@ -9,7 +9,7 @@ import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { claim, recordStatus } from '../../src/messages/store/steps.ts'
 import type { PollEnd } from '../../src/providers/provider.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { messageKey, pollKey } from '../../src/redis/keys.ts'
 import { type StatusPolls, startStatusPolls } from '../../src/worker/status-polls.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -28,7 +28,7 @@ const asked: string[] = []
 
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
   const provider = {
     send: () => Promise.reject(new Error('nothing is sent here')),
     poll: async (_sender: unknown, providerId: string): Promise<PollEnd> => {
@@ -122,7 +122,7 @@ test.each(damages)('%s keeps none of its neighbours from being polled, and is pu
   const lines = logged.filter((line) => line.includes(messageId(bad.lane, bad.ulid)))
   expect(lines).toHaveLength(1)
   expect(lines[0]).toContain('"msg":"poll.failed"')
-  expect(logged.join()).not.toContain('poll.set_aside')
+  expect(logged.join()).not.toContain('poll.dead_lettered')
   expect(logged.join()).not.toContain(SECRET_TEXT)
 })
 

@@ -88,7 +88,7 @@ describe('on cloud-api', () => {
     expect(got?.headers).toMatchObject({ authorization: 'Bearer tok/en', 'content-type': 'application/json' })
     const { biz_opaque_callback_data: opaque, ...body } = got?.body ?? {}
     expect(body).toEqual({ messaging_product: 'whatsapp', recipient_type: 'individual', to: '+491700000001', ...image })
-    expect(opaqueIds.read(String(opaque))).toEqual({ id: ID, attempt: 'ABC123' })
+    expect(opaqueIds.verify(String(opaque))).toEqual({ id: ID, attempt: 'ABC123' })
     expect(String(opaque).length).toBeLessThanOrEqual(512)
   })
 
@@ -282,27 +282,27 @@ describe('on partner-api', () => {
 })
 
 describe('the opaque id', () => {
-  const written = opaqueIds.write(ID, 'ABC123')
+  const written = opaqueIds.sign(ID, 'ABC123')
 
   test('brings back the message and the attempt', () => {
-    expect(opaqueIds.read(written)).toEqual({ id: ID, attempt: 'ABC123' })
+    expect(opaqueIds.verify(written)).toEqual({ id: ID, attempt: 'ABC123' })
   })
 
   test('is refused when any character of it is another one', () => {
     for (let at = 0; at < written.length; at += 1) {
       const other = written[at] === 'A' ? 'B' : 'A'
-      expect(opaqueIds.read(`${written.slice(0, at)}${other}${written.slice(at + 1)}`), `at ${at}`).toBeUndefined()
+      expect(opaqueIds.verify(`${written.slice(0, at)}${other}${written.slice(at + 1)}`), `at ${at}`).toBeUndefined()
     }
   })
 
   test.each(['', 'v1', `${written}x`, ` ${written}`, `${written}\n`, ID, 'v1.msg_7_X.ABC123.0123456789abcdef'])(
     'is refused as %j',
     (text) => {
-      expect(opaqueIds.read(text)).toBeUndefined()
+      expect(opaqueIds.verify(text)).toBeUndefined()
     },
   )
 
   test('of another installation is refused', () => {
-    expect(createOpaqueIds('another secret key of 32 characters').read(written)).toBeUndefined()
+    expect(createOpaqueIds('another secret key of 32 characters').verify(written)).toBeUndefined()
   })
 })

@@ -4,17 +4,17 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connectFailFast, connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectFailFast, connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { hasJobMovedOn, isHiddenCommand, isRedisAway, isUnknownScript } from '../../src/redis/errors.ts'
 import { inTime } from '../../src/redis/open-queue.ts'
-import { within } from '../../src/redis/with-timeout.ts'
+import { withTimeout } from '../../src/redis/with-timeout.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
 let redis: Redis
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
 })
 afterAll(async () => {
   redis?.disconnect()
@@ -72,12 +72,12 @@ describe('Redis is away', () => {
   })
 
   test('when the connection was closed, when retries are used up, and when we waited ourselves', async () => {
-    const closed = connectPatient(server.url)
+    const closed = connectWithRetry(server.url)
     await closed.ping()
     closed.disconnect()
     const errors = [
       await failureOf(closed.ping()),
-      await failureOf(within(1, new Promise(() => {}))),
+      await failureOf(withTimeout(1, new Promise(() => {}))),
       await failureOf(inTime(closed, async () => 'not asked')),
     ]
     for (const error of errors) expect(isRedisAway(error), String(error)).toBe(true)

@@ -64,7 +64,7 @@ test('messages of a sender whose token was sealed under another key wait, and go
   tenant = await service.addTenant()
   const ids = await Promise.all(Array.from({ length: 20 }, send))
   await startLoggedWorker({ LANEWAY_SECRET_KEY: 'not the key that the token was sealed under' })
-  await logged('lane.waits', 'sender_unreadable')
+  await logged('lane.cooldown', 'sender_unreadable')
   await worker?.close()
   for (const id of ids) expect(await statusOf(id)).toBe('queued')
   await startLoggedWorker()
@@ -81,13 +81,13 @@ test('a provider that cannot be reached is told of in the log, and so is its ret
   await setSenderAccess(service.redis, tenant.partnerLane, { baseUrl: 'http://127.0.0.1:1', sealedToken })
   const id = await send()
   await startLoggedWorker()
-  await logged('lane.waits', 'refused')
+  await logged('lane.cooldown', 'refused')
   await setSenderAccess(service.redis, tenant.partnerLane, { baseUrl: service.simulator.url, sealedToken })
-  await logged('lane.goes_on')
+  await logged('lane.recovered')
   await eventually(async () => (await statusOf(id)) === 'read', 'it is read')
 })
 
-test('a message that cannot be read is set aside with the place and the rule, and nothing that it holds', async () => {
+test('a message that cannot be read becomes a dead letter with the place and the rule, and nothing that it holds', async () => {
   tenant = await service.addTenant()
   const lanes = openLaneQueues(service.redis)
   const payload = {
@@ -101,7 +101,7 @@ test('a message that cannot be read is set aside with the place and the rule, an
   await lanes.queueOf(tenant.partnerLane).add(SEND_JOB, payload, { jobId })
   await lanes.close()
   await startLoggedWorker()
-  await logged('message.set_aside')
+  await logged('message.dead_lettered')
   const text = JSON.stringify(lines)
   expect(text).toContain('content.image.link (custom)')
   expect(text).not.toContain('canary')

@@ -8,7 +8,7 @@ import { addSender, type NewSender, SenderTakenError } from '../../src/accounts/
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { defaultSender, listSenders, senderNamed, senderOfPhoneNumberId } from '../../src/accounts/store/senders.ts'
 import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { rootKeys, senderKey, senderNumberKey } from '../../src/redis/keys.ts'
 import { runCli } from '../support/cli.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
@@ -36,7 +36,7 @@ async function newSender(account: number, more: Partial<NewSender> = {}): Promis
     name: '',
     provider: 'partner-api',
     baseUrl: service.simulator.url,
-    sealedToken: createSeal(secretKeyOf(service.config)).close('token'),
+    sealedToken: createSeal(secretKeyOf(service.config)).encrypt('token'),
     phoneNumberId: '',
     rate: 1_000,
     honoursIdempotency: false,
@@ -68,7 +68,7 @@ test('a name belongs to its account only', async () => {
 
 test('of many who add one number at the same time one gets it', async () => {
   const accounts = await twoAccounts()
-  const connections = Array.from({ length: 8 }, () => connectPatient(service.server.url))
+  const connections = Array.from({ length: 8 }, () => connectWithRetry(service.server.url))
   const common = await newSender(0, { number: '447700999002', provider: 'cloud-api', phoneNumberId: '777002' })
   const ends = await Promise.allSettled(
     connections.map((own, i) => addSender(own, { ...common, account: accounts[i % 2] ?? 0 })),
@@ -82,7 +82,7 @@ test('of many who add one number at the same time one gets it', async () => {
 
 /** A connection that is lost for good after so many commands. */
 async function dyingAfter(commands: number): Promise<Redis> {
-  const own = connectPatient(service.server.url)
+  const own = connectWithRetry(service.server.url)
   await own.ping()
   const send = own.sendCommand.bind(own)
   let left = commands
@@ -120,7 +120,7 @@ test('adding a sender survives a crash at any command: it was added, or can be a
 test('whoever holds the lock for too long adds nothing', async () => {
   const [account] = await twoAccounts()
   const sender = await newSender(account)
-  const slow = connectPatient(service.server.url)
+  const slow = connectWithRetry(service.server.url)
   const hset = slow.hset.bind(slow)
   // Somebody else has got the lock in the meantime, as after this process was frozen.
   Reflect.set(slow, 'hset', async (...args: Parameters<typeof hset>) => {

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 const script = readFileSync(new URL('../../src/messages/store/scripts/message-pace.lua', import.meta.url), 'utf8')
@@ -49,7 +49,7 @@ let server: TestRedis
 let redis: Redis
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
 })
 afterAll(async () => {
   redis?.disconnect()

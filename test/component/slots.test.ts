@@ -84,7 +84,7 @@ describe('a claim', () => {
     await putOff(redis, waiting, HOUR)
     expect(await claimOn(lane, { id: waiting })).toMatchObject({ verdict: 'message_waits', state: 'queued' })
     await redis.set(laneCooldownKey(lane), (await redisNowMs(redis)) + HOUR)
-    expect(await claimOn(lane)).toMatchObject({ verdict: 'lane_rests' })
+    expect(await claimOn(lane)).toMatchObject({ verdict: 'lane_cooldown' })
     expect(await latest(lane)).toEqual(last)
   })
 

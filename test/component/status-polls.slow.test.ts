@@ -32,7 +32,7 @@ afterAll(async () => {
 
 async function newTenant(): Promise<Tenant> {
   const tenant = await service.addTenant()
-  const sealedToken = createSeal(secretKeyOf(service.config)).close('token')
+  const sealedToken = createSeal(secretKeyOf(service.config)).encrypt('token')
   await setSenderAccess(service.redis, tenant.partnerLane, { baseUrl: partner.url, sealedToken })
   return tenant
 }

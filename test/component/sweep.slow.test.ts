@@ -18,9 +18,9 @@ import { claim } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import { laneQueue } from '../../src/redis/bullmq-layout.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import {
-  awakeCampaignsKey,
+  activeCampaignsKey,
   inDoubtKey,
   lanePrefix,
   messageKey,
@@ -52,12 +52,12 @@ afterEach(async () => {
   await redis.del(rootKeys.dueLanes)
 })
 
-const newLane = (rate?: number): Promise<number> => lanes.addSender(rate, createSeal(KEY).close('t'))
+const newLane = (rate?: number): Promise<number> => lanes.addSender(rate, createSeal(KEY).encrypt('t'))
 
 /** A worker's sweep with nothing around it, and the lanes that it woke. */
 async function newSweep() {
   const woken: number[] = []
-  const listener = connectPatient(lanes.server.url)
+  const listener = connectWithRetry(lanes.server.url)
   listener.on('message', (_channel, text) => woken.push(...lanesToWake(text)))
   await listener.subscribe(rootKeys.wakeLanes)
   const providers = { 'partner-api': partnerApi(agent), 'cloud-api': partnerApi(agent) }
@@ -129,13 +129,13 @@ test('a lane whose look was never ended is due again', async () => {
 test('work that nobody marked, as after a process died in between, is found by the round over all lanes', async () => {
   const [lane, withCampaign] = [await newLane(), await newLane()]
   await addSilently(lane)
-  await redis.hset(awakeCampaignsKey(withCampaign), '1', 'running')
+  await redis.hset(activeCampaignsKey(withCampaign), '1', 'running')
   const sweep = await newSweep()
   await sweep.sweep()
   await sweep.sweep()
   await eventually(async () => sweep.woken.includes(lane), 'it is woken')
   expect(await awakeCampaigns(redis)).toContainEqual({ id: { lane: withCampaign, number: 1 }, state: 'running' })
-  await redis.del(awakeCampaignsKey(withCampaign))
+  await redis.del(activeCampaignsKey(withCampaign))
   expect(await awakeCampaigns(redis)).toEqual([])
   expect(await redis.sismember(rootKeys.campaignLanes, withCampaign)).toBe(0)
   sweep.stop()

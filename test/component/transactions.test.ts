@@ -6,8 +6,8 @@ import { createFile } from '../../src/gallery/store/files.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { failMove } from '../../src/gallery/store/moves.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
-import { beat } from '../../src/redis/heartbeats.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { sendHeartbeat } from '../../src/redis/heartbeats.ts'
 import { credentialsOfAccountKey, galleryKeys, inboundKey, rootKeys } from '../../src/redis/keys.ts'
 import { execOrThrow } from '../../src/redis/transaction.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -16,7 +16,7 @@ let server: TestRedis
 let redis: Redis
 beforeAll(async () => {
   server = await startRedis()
-  redis = connectPatient(server.url)
+  redis = connectWithRetry(server.url)
 })
 afterEach(() => redis.flushall())
 afterAll(async () => {
@@ -35,7 +35,7 @@ test.each<[string, string, () => Promise<unknown>]>([
   ['a file', gallery.filesIn(1), () => createFile(redis, 1, file)],
   ['the end of a move', gallery.move('mv_1'), () => failMove(redis, { account: 1, move: 'mv_1' })],
   ['a received message', inboundKey(1, 'w'), () => storeInbound(redis, 1, inbound, 1_000)],
-  ['a sign of life', rootKeys.workers, () => beat(redis, 'worker')],
+  ['a sign of life', rootKeys.workers, () => sendHeartbeat(redis, 'worker')],
 ])('%s whose key holds something else is not taken for written', async (_what, key, write) => {
   await redis.set(key, 'something else')
   await expect(write()).rejects.toThrow(/WRONGTYPE/)

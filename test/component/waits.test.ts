@@ -29,13 +29,17 @@ async function newLane(): Promise<number> {
   return lane
 }
 
-/** A message that was claimed and proven unsent, with a rest that this began. */
-async function refused(lane: number, rest: Parameters<typeof markNotSent>[3]['rest'], code: string): Promise<void> {
+/** A message that was claimed and proven unsent, with a cooldown that this began. */
+async function refused(
+  lane: number,
+  cooldown: Parameters<typeof markNotSent>[3]['cooldown'],
+  code: string,
+): Promise<void> {
   const [id, attempt] = [newId(lane), newAttemptId()]
   const message = { ...audioMessage, validUntil: Date.now() + HOUR }
   await claim(redis, id, attempt, message, LONG_TIMES)
   const problem = { code, sentence: 'Too much for +49 170 0000001, token EAAGm0PX4ZCpsBAKZCabcdef1234567890.' }
-  await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, ...(rest && { rest }) })
+  await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, ...(cooldown && { cooldown }) })
 }
 
 async function queued(lane: number) {

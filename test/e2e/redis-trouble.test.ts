@@ -1,7 +1,7 @@
 // A Redis that is away, hangs or is full when a process starts or is told to stop. Real processes, real Redis servers.
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { connectPatient } from '../../src/redis/connect.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { becomes, call, sendImage, statusOf } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
 import { newDataDir } from '../support/laneway.ts'
@@ -44,7 +44,7 @@ function testOnRig(title: string, act: (rig: Rig) => Promise<void>): void {
 async function newRig(): Promise<Rig> {
   const redis = await startRedis()
   const folder = newDataDir()
-  const admin = connectPatient(redis.url)
+  const admin = connectWithRetry(redis.url)
   admin.on('error', () => {})
   const env = { REDIS_URL: redis.url, LANEWAY_DATA_DIR: folder.dataDir, PORT: '0' }
   return {

@@ -10,7 +10,7 @@ import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../../src/jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
 import { INTAKE_PREFIX, laneQueue } from '../../src/redis/bullmq-layout.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
   const two = await service.addTenant()
   keyOfOne = await one.key('messages:send')
   adminOfTwo = await two.key('admin')
-  connection = connectPatient(service.server.url)
+  connection = connectWithRetry(service.server.url)
   const open = (name: string, prefix: string, isShared = true) => ({
     queue: new Queue(name, { connection, prefix, skipMetasUpdate: true }),
     isShared,

@@ -8,7 +8,7 @@ import { Worker } from 'bullmq'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeyOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
-import { addSender } from '../../src/accounts/store/add-sender.ts'
+import { addSender, type NewSender } from '../../src/accounts/store/add-sender.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import type { CampaignId } from '../../src/campaigns/campaign-id.ts'
 import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
@@ -45,11 +45,11 @@ import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import { laneQueue } from '../../src/redis/bullmq-layout.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { inDoubtKey, lanePrefix, messageKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
-import { decideOnLane } from '../../src/worker/sweep-lane.ts'
+import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
 import { startRedis } from './redis.ts'
 import { eventually } from './wait.ts'
@@ -74,7 +74,7 @@ export type Life = Awaited<ReturnType<Lives['begin']>>
 
 export async function startLives() {
   const server = await startRedis()
-  const redis = connectPatient(server.url)
+  const redis = connectWithRetry(server.url)
   redis.on('error', () => {})
   // Nobody crashes here but the fan-out, and thousands of syncs would be most of the time.
   await redis.config('SET', 'appendfsync', 'no')
@@ -98,6 +98,27 @@ export async function startLives() {
   }
   const directory = createSenderDirectory({ redis, seal, providers })
   let senders = 0
+  let last: Promise<unknown> = Promise.resolve()
+
+  /** The lane of a new sender. One after the other: a sender is added under a lock that nobody waits for long for. */
+  function newLane(): Promise<number> {
+    senders += 1
+    const sender: NewSender = {
+      account,
+      number: `49170${1_000_000 + senders}`,
+      name: '',
+      provider: 'partner-api',
+      phoneNumberId: '',
+      baseUrl: 'http://127.0.0.1:1',
+      sealedToken: seal.encrypt('token'),
+      rate: 1,
+      honoursIdempotency: false,
+      isDefault: false,
+    }
+    const added = last.then(() => addSender(redis, sender))
+    last = added.catch(() => {})
+    return added
+  }
 
   return {
     redis,
@@ -107,12 +128,7 @@ export async function startLives() {
 
     /** A campaign to so many people that has just been started, on a lane of its own. */
     async begin(total: number) {
-      senders += 1
-      const lane = await addSender(redis, {
-        ...{ account, number: `49170${1_000_000 + senders}`, name: '', provider: 'partner-api', phoneNumberId: '' },
-        ...{ baseUrl: 'http://127.0.0.1:1', sealedToken: seal.close('token'), rate: 1 },
-        ...{ honoursIdempotency: false, isDefault: false },
-      })
+      const lane = await newLane()
       return createLife({ redis, url: server.url, account, queues, queue, config, directory }, lane, total)
     },
 
@@ -253,7 +269,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** The fan-out loses its connection at its n-th command and is heard of no more. */
     async feedAndDie(commands: number): Promise<void> {
-      const connection = connectPatient(world.url)
+      const connection = connectWithRetry(world.url)
       connection.on('error', () => {})
       await new Promise((resolve) => connection.once('ready', resolve))
       const send = connection.sendCommand.bind(connection)
@@ -291,7 +307,7 @@ async function createLife(world: World, lane: number, total: number) {
         if (ulids.length > 0) await redis.zadd(key, 'XX', ...ulids.flatMap((ulid) => [0, ulid]))
       }
       const [survey] = await surveyLanes(redis, [lane])
-      if (survey) await decideOnLane({ ...world, log: silentLog }, survey)
+      if (survey) await sweepLane({ ...world, log: silentLog }, survey)
     },
 
     /** Fan-out, worker and sweep go on, and all is sent, until the campaign does not run any more. */

@@ -11,7 +11,7 @@ import { createFolder, type Folder } from '../../src/gallery/store/folders.ts'
 import { openMoves } from '../../src/producer/bulk-moves.ts'
 import { galleryRoutes } from '../../src/producer/handlers/gallery.ts'
 import { GALLERY } from '../../src/producer/routes/gallery-folders.ts'
-import { connectFailFast, connectPatient } from '../../src/redis/connect.ts'
+import { connectFailFast, connectWithRetry } from '../../src/redis/connect.ts'
 import { startMoves } from '../../src/worker/move-files.ts'
 import { silentLog, startApp } from './app.ts'
 import { startRedis } from './redis.ts'
@@ -35,7 +35,7 @@ export async function startGallery({ bulkMoveWaitMs = 120_000, log = silentLog }
   const redis = connectFailFast(server.url)
   redis.on('error', () => {})
   await new Promise((resolve) => redis.once('ready', resolve))
-  const patient = connectPatient(server.url)
+  const patient = connectWithRetry(server.url)
   patient.on('error', () => {})
   const moves = openMoves(redis)
   const config = { dataDir, publicUrl: undefined, uploadMaxBytes: UPLOAD_MAX_BYTES, bulkMoveWaitMs }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { credentialKey } from '../../src/redis/keys.ts'
 import { newDataDir } from './laneway.ts'
 import { startProcess, type TestProcess } from './processes.ts'
@@ -37,7 +37,7 @@ export interface HostileGround {
 export async function startHostileGround({ preload }: { preload?: string } = {}): Promise<HostileGround> {
   const server = await startRedis()
   const folder = newDataDir()
-  const redis = connectPatient(server.url)
+  const redis = connectWithRetry(server.url)
   redis.on('error', () => {})
   const account = await createAccount(redis, 'victim')
   const { secret: key } = await createCredential(redis, account, [...PERMISSIONS], Date.now())

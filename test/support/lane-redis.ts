@@ -5,7 +5,7 @@ import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { type MessageId, newUlid } from '../../src/messages/message-id.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { connectPatient, readyOrLate } from '../../src/redis/connect.ts'
+import { connectWithRetry, readyOrLate } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 
 export interface LaneRedis {
@@ -22,7 +22,7 @@ export interface LaneRedis {
 /** Starts it; a test file does so before all its tests and closes it after them. */
 export async function startLaneRedis(): Promise<LaneRedis> {
   const server = await startRedis()
-  const redis = connectPatient(server.url)
+  const redis = connectWithRetry(server.url)
   await readyOrLate(redis, 10_000)
   const queues = openLaneQueues(redis)
   let account: number | undefined

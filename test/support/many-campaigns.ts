@@ -6,7 +6,7 @@ import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { awakeCampaignsKey, campaignKey, rootKeys } from '../../src/redis/keys.ts'
+import { activeCampaignsKey, campaignKey, rootKeys } from '../../src/redis/keys.ts'
 import type { CampaignService } from './campaigns.ts'
 
 /** Starts so many campaigns of the service's own account to one person each, on its lane, which is paused before. */
@@ -39,7 +39,7 @@ export async function startManyOnPausedLane(service: CampaignService, count: num
     for (const number of some) {
       symlinkSync(folder, campaignFolder(config.dataDir, { lane, number }))
       writing.hset(campaignKey(lane, number), { ...record, ...running, number })
-      writing.hset(awakeCampaignsKey(lane), number, 'running')
+      writing.hset(activeCampaignsKey(lane), number, 'running')
     }
     await writing.exec()
     await Promise.all(some.map((number) => queue.add('fan-out', { lane, number }, 1)))

@@ -16,7 +16,7 @@ import { type Config, loadConfig } from '../../src/config.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { startProducer } from '../../src/producer/main.ts'
-import { connectPatient, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { silentLog } from './app.ts'
 import { startRedis, type TestRedis } from './redis.ts'
@@ -68,7 +68,7 @@ export async function startService(
     LANEWAY_CLOUD_API_VERIFY_TOKEN: 'verify-token',
     ...options.env,
   })
-  const redis = connectPatient(server.url)
+  const redis = connectWithRetry(server.url)
   const producer = await startProducer(config, server.url, silentLog)
   const simulator = await startSimulator({
     port: 0,
@@ -106,7 +106,7 @@ export async function startService(
       const common = {
         account,
         baseUrl: simulator.url,
-        sealedToken: seal.close('token'),
+        sealedToken: seal.encrypt('token'),
         rate,
         honoursIdempotency: false,
       }

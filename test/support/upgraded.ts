@@ -1,7 +1,7 @@
 // The present version on what the version before left behind: Redis, producer and simulator run and the fixture is
 // loaded; a worker is the test's to start. Short calls for what the upgrade test asks, whose answers name what is wrong.
 import { z } from 'zod'
-import { connectPatient } from '../../src/redis/connect.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { runCli } from './cli.ts'
 import { newDataDir } from './laneway.ts'
 import { startProcess, type TestProcess } from './processes.ts'
@@ -38,7 +38,7 @@ export type Upgraded = Awaited<ReturnType<typeof startUpgraded>>
 
 export async function startUpgraded() {
   const server = await startRedis()
-  const redis = connectPatient(server.url)
+  const redis = connectWithRetry(server.url)
   const folder = newDataDir()
   const parts: TestProcess[] = []
   const secrets = fixtureSecrets()

@@ -1,6 +1,6 @@
 // Accounts: the owners of everything else.
 import { z } from 'zod'
-import { recently } from '../../redis/cached.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
@@ -38,11 +38,12 @@ export type Account = z.infer<typeof accountSchema>
 export async function createAccount(redis: Redis, name: string): Promise<number> {
   const id = await nextId(redis, 'account')
   await redis.hset(accountKey(id), { id, name })
-  // Dies before this: nobody was told of it, and no list names it.
+  // Dies before this: nobody was given its id, and no list names it.
   await redis.sadd(rootKeys.accounts, id)
   return id
 }
 
+/** The account with its settings, defaults filled in; undefined when there is none. Throws a CorruptRecordError. */
 export async function findAccount(redis: Redis, id: number): Promise<Account | undefined> {
   const raw = await redis.hgetall(accountKey(id))
   if (Object.keys(raw).length === 0) return undefined
@@ -50,8 +51,9 @@ export async function findAccount(redis: Redis, id: number): Promise<Account | u
 }
 
 /** The same as it was within the last second, for every message. */
-export const recentAccount = recently(1_000, findAccount)
+export const cachedAccount = cached(1_000, findAccount)
 
+/** Every account, by id. Throws a CorruptRecordError when one cannot be read. */
 export async function listAccounts(redis: Redis): Promise<Account[]> {
   const ids = (await redis.smembers(rootKeys.accounts)).map(Number).sort((a, b) => a - b)
   const accounts = await Promise.all(ids.map((id) => findAccount(redis, id)))

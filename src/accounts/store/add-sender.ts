@@ -17,6 +17,10 @@ import { nextId } from '../../redis/sequence.ts'
 import type { ProviderName } from '../sender-settings.ts'
 import { defaultSender, findSender, type Sender, senderNamed, senderOfPhoneNumberId } from './senders.ts'
 
+/**
+ * A sender as `addSender` takes it, checked before: `number` in digits with country code, `rate` in messages per
+ * second, `sealedToken` from `Seal.encrypt`. An empty `name` or `phoneNumberId` means that it has none.
+ */
 export interface NewSender {
   account: number
   number: string

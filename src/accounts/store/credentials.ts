@@ -3,7 +3,7 @@
 import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
-import { recently } from '../../redis/cached.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { credentialKey, credentialsOfAccountKey } from '../../redis/keys.ts'
@@ -89,13 +89,14 @@ export async function findCredential(redis: Redis, secret: string): Promise<Cred
 }
 
 /** The same as it was within the last second, for every request that brings a key: a revocation takes that long. */
-export async function recentCredential(redis: Redis, secret: string): Promise<Credential | undefined> {
-  return isWellFormed(secret) ? recentlyRead(redis, hashOf(secret)) : undefined
+export async function cachedCredential(redis: Redis, secret: string): Promise<Credential | undefined> {
+  return isWellFormed(secret) ? cachedRead(redis, hashOf(secret)) : undefined
 }
 
 const isWellFormed = (secret: string): boolean =>
   SHAPE.test(secret) && checksum(secret.slice(3, 35)) === secret.slice(35)
 
+/** The keys of an account, revoked and expired ones too, the oldest first. Throws a CorruptRecordError. */
 export async function listCredentials(redis: Redis, account: number): Promise<Credential[]> {
   const hashes = await redis.hvals(credentialsOfAccountKey(account))
   const found = await Promise.all(hashes.map((hash) => readCredential(redis, hash)))
@@ -110,7 +111,7 @@ export async function revokeCredential(redis: Redis, account: number, id: string
   return true
 }
 
-const recentlyRead = recently(1_000, readCredential)
+const cachedRead = cached(1_000, readCredential)
 
 async function readCredential(redis: Redis, hash: string): Promise<Credential | undefined> {
   const raw = await redis.hgetall(credentialKey(hash))

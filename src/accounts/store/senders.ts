@@ -1,6 +1,6 @@
 // Senders: the business numbers of an account. A sender and its lane share one id.
 import { z } from 'zod'
-import { recently } from '../../redis/cached.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
@@ -40,6 +40,10 @@ const senderSchema = z.object({
 })
 export type Sender = z.infer<typeof senderSchema>
 
+/**
+ * The sender of a lane, also one that was removed and is still kept; undefined when there is none. Throws a
+ * CorruptRecordError.
+ */
 export async function findSender(redis: Redis, id: number): Promise<Sender | undefined> {
   const raw = await redis.hgetall(senderKey(id))
   if (Object.keys(raw).length === 0) return undefined
@@ -47,7 +51,7 @@ export async function findSender(redis: Redis, id: number): Promise<Sender | und
 }
 
 /** The same as it was within the last second, for every message and lookup. */
-export const recentSender = recently(1_000, findSender)
+export const cachedSender = cached(1_000, findSender)
 
 /** The account's default sender. */
 export async function defaultSender(redis: Redis, account: number): Promise<Sender | undefined> {
@@ -80,6 +84,10 @@ export async function listSenders(redis: Redis, account?: number): Promise<Sende
   return senders.filter((sender) => sender !== undefined)
 }
 
+/**
+ * Sets the rate, in messages per second from MIN_RATE to MAX_RATE. The pace of its queue is set by LaneQueues, see
+ * control.ts.
+ */
 export async function setSenderRate(redis: Redis, id: number, rate: number): Promise<void> {
   await redis.hset(senderKey(id), 'rate', rate)
 }

@@ -1,6 +1,6 @@
 // The registry of approved templates of an account, in the chat product's own definition format.
 import { shapeOf, type Template, templateSchema } from '../../messages/templates/template.ts'
-import { recently } from '../../redis/cached.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { templatesKey } from '../../redis/keys.ts'
@@ -14,6 +14,7 @@ export async function importTemplate(redis: Redis, account: number, template: Te
   await redis.hset(templatesKey(account), fieldOf(template.name, template.language), JSON.stringify(template))
 }
 
+/** The definition of a template in one language; undefined when it is not registered. Throws a CorruptRecordError. */
 export async function findTemplate(
   redis: Redis,
   account: number,
@@ -25,23 +26,24 @@ export async function findTemplate(
 }
 
 /** The same as it was within the last second, with the shape that messages are held against. */
-export const recentTemplate = recently(1_000, async (redis, account: number, name: string, language: string) => {
+export const cachedTemplate = cached(1_000, async (redis, account: number, name: string, language: string) => {
   const template = await findTemplate(redis, account, name, language)
   return template && { template, shape: shapeOf(template) }
 })
 
-const recentNames = recently(1_000, (redis, account: number) => redis.hkeys(templatesKey(account)))
+const cachedNames = cached(1_000, (redis, account: number) => redis.hkeys(templatesKey(account)))
 
 /** The end of a sentence that says that a template is not there in one language: in which others it is, if in any. */
 export async function otherLanguages(redis: Redis, account: number, name: string): Promise<string> {
   const begins = fieldOf(name, '')
-  const fields = (await recentNames(redis, account)) ?? []
+  const fields = (await cachedNames(redis, account)) ?? []
   const languages = fields.flatMap((field) => (field.startsWith(begins) ? [field.slice(begins.length)] : []))
   return languages.length === 0 ? '' : `, but in ${languages.sort().slice(0, LANGUAGES_NAMED_MAX).join(', ')}`
 }
 
 const LANGUAGES_NAMED_MAX = 10
 
+/** The templates of an account by name and language. Throws a CorruptRecordError when one cannot be read. */
 export async function listTemplates(redis: Redis, account: number): Promise<Template[]> {
   const raw = await redis.hgetall(templatesKey(account))
   return Object.entries(raw)

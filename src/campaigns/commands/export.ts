@@ -1,7 +1,7 @@
 // What became of every recipient of a campaign, streamed: the frozen list joined with the messages' records.
 
 import { csvLine } from '../../files/csv.ts'
-import { type Happening, readStory } from '../../messages/history.ts'
+import { type HistoryEvent, readHistory } from '../../messages/history.ts'
 import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import { readMessages } from '../../messages/store/records.ts'
@@ -75,8 +75,8 @@ function lineOf(
   record: MessageRecord | undefined,
   mark: Mark | undefined,
 ) {
-  const story = record ? readStory(record.history, acceptedAtMs(ulid)) : []
-  const at = (code: Happening['code']): string | null => {
+  const story = record ? readHistory(record.history, acceptedAtMs(ulid)) : []
+  const at = (code: HistoryEvent['code']): string | null => {
     const happening = story.findLast((each) => each.code === code)
     return happening === undefined ? null : new Date(happening.atMs).toISOString()
   }

@@ -6,7 +6,7 @@ import { findAccount } from '../../accounts/store/accounts.ts'
 import { findTemplate, otherLanguages } from '../../accounts/store/templates.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
 import { markLane } from '../../lanes/due-lanes.ts'
-import { lookAgain } from '../../lanes/survey.ts'
+import { rescheduleReview } from '../../lanes/survey.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign-id.ts'
@@ -82,7 +82,8 @@ export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promi
   if (epoch === undefined) return
   await deps.queue.add('fan-out', campaign, epoch)
   // Those that wait for another try lost their job to the pause: the sweep is told to give them one now.
-  for await (const ulids of queuedMessagesOf(deps.redis, campaign)) await lookAgain(deps.redis, campaign.lane, ulids, 0)
+  for await (const ulids of queuedMessagesOf(deps.redis, campaign))
+    await rescheduleReview(deps.redis, campaign.lane, ulids, 0)
   await markLane(deps.redis, campaign.lane)
 }
 

@@ -11,7 +11,7 @@ import type { Config } from '../../config.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Log } from '../../log.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { BrokenRecordError } from '../../redis/corrupt-record.ts'
+import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { repeatedly } from '../../repeatedly.ts'
 import type { CampaignId } from '../campaign-id.ts'
@@ -71,7 +71,7 @@ export async function fanOut(
   turn: Turn = { memories: createMemories(), isWanted: () => false },
 ): Promise<TurnEnd> {
   const campaign = await findCampaign(deps.redis, id).catch(async (error: unknown) => {
-    if (!(error instanceof BrokenRecordError)) throw error
+    if (!(error instanceof CorruptRecordError)) throw error
     deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
     await blockBroken({ redis: deps.redis, ...deps.config }, id)
     return undefined
@@ -102,7 +102,9 @@ export async function fanOut(
     // Without Redis nothing can be said about it; whoever takes over later goes on.
     if (isRedisAway(error)) throw error
     deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
-    return await stop(deps, campaign, 'pause', { reason: 'It could not go on; the log of the worker tells why.' })
+    return await stop(deps, campaign, 'pause', {
+      reason: 'The campaign stopped because of an internal error; see the worker log.',
+    })
   } finally {
     beating.stop()
     await snapshot.close()

@@ -4,7 +4,7 @@
 import { Refusal } from '../../accept/refusal.ts'
 import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'
-import { BrokenRecordError } from '../../redis/corrupt-record.ts'
+import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
 import { type SteerDeps, startCampaign } from '../commands/lifecycle.ts'
 import {
@@ -59,7 +59,7 @@ export function createWatch(deps: WatchDeps): () => Promise<void> {
       } catch (error) {
         putOff(memory)
         deps.log.error({ campaign: idOf(campaign.id), err: error }, 'campaign.watch_failed')
-        if (error instanceof BrokenRecordError) await blockBroken(deps, campaign.id).catch(() => {})
+        if (error instanceof CorruptRecordError) await blockBroken(deps, campaign.id).catch(() => {})
       }
     }
   }

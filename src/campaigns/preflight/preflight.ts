@@ -14,7 +14,7 @@ import { shapeOf, type Template, type TemplateShape } from '../../messages/templ
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
-import { within } from '../../redis/with-timeout.ts'
+import { withTimeout } from '../../redis/with-timeout.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { templateProblem } from '../commands/lifecycle.ts'
 import { offerOf } from '../definition.ts'
@@ -66,7 +66,7 @@ export async function preflight(
   } catch (error) {
     // Neither is the fault of the file. Should this not be written, it has one start less.
     const isStopped = error instanceof StoppedError
-    if (isStopped || isRedisAway(error)) await within(LAST_WORDS_MS, countPreflight(redis, id, -1)).catch(() => {})
+    if (isStopped || isRedisAway(error)) await withTimeout(LAST_WORDS_MS, countPreflight(redis, id, -1)).catch(() => {})
     if (isStopped) return 'again'
     if (isRedisAway(error)) throw error
     log.error({ campaign: idOf(id), err: error }, 'preflight.failed')
@@ -179,7 +179,7 @@ async function readAll(
         continue
       }
       if (!seen.add(Number(to))) {
-        await refuse(where, to, 'duplicate', 'the number stands further up')
+        await refuse(where, to, 'duplicate', 'the number appears earlier in the list')
         continue
       }
       if (seen.size() > MAX_RECIPIENTS) throw new SourceProblem('recipients', `more than ${MAX_RECIPIENTS} recipients`)
@@ -205,7 +205,7 @@ async function report(
   const [sender, checked_at] = await Promise.all([findSender(redis, campaign.lane), redisNowMs(redis)])
   const rate = sender?.rate ?? 1
   if (tally.recipients === 0 && !problems.some(({ path }) => path.startsWith('recipients'))) {
-    problems.push({ path: 'recipients', message: 'nobody is left to send to' })
+    problems.push({ path: 'recipients', message: 'no valid recipients' })
   }
   const { valid_until } = campaign.definition
   const validMs = valid_until === undefined ? config.validityMs.campaign : Date.parse(valid_until) - checked_at

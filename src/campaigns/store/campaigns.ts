@@ -6,7 +6,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { createHash, isThere } from '../../redis/hashes.ts'
 import {
-  awakeCampaignsKey,
+  activeCampaignsKey,
   campaignCountsKey,
   campaignKey,
   campaignMarksKey,
@@ -166,11 +166,11 @@ export async function moveCampaign(
       redis,
       {
         campaign: campaignKey(lane, number),
-        awake: awakeCampaignsKey(lane),
+        awake: activeCampaignsKey(lane),
         counts: campaignCountsKey(lane, number),
         marks: campaignMarksKey(lane, number),
       },
-      { number, from, to, epoch, begins, rewind, keepMs, fields },
+      { number, allowed: from, to, inEpoch: epoch, begins, rewind, keepMs, writes: fields },
     ),
   )
   const [kind, state, now] = reply
@@ -231,7 +231,7 @@ export const countPreflight = (redis: Redis, { lane, number }: CampaignId, by: 1
 
 /** How many campaigns run on the lane. */
 export async function runningOn(redis: Redis, lane: number): Promise<number> {
-  return (await redis.hvals(awakeCampaignsKey(lane))).filter((state) => state === 'running').length
+  return (await redis.hvals(activeCampaignsKey(lane))).filter((state) => state === 'running').length
 }
 
 /** A campaign that a worker has to look after. */
@@ -247,7 +247,7 @@ export async function awakeCampaigns(redis: Redis): Promise<AwakeCampaign[]> {
   const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
   const awake = await Promise.all(
     lanes.map(async (lane) => {
-      const states = Object.entries(await redis.hgetall(awakeCampaignsKey(lane)))
+      const states = Object.entries(await redis.hgetall(activeCampaignsKey(lane)))
       if (states.length === 0) await forgetCampaignLane(redis, lane)
       const running = new Set(states.flatMap(([number, state]) => (state === 'running' ? [Number(number)] : [])))
       const parked = await parkedOn(redis, lane, (number) => running.has(number))
@@ -272,5 +272,5 @@ export async function addCampaignLane(redis: Redis, lane: number): Promise<void>
  */
 async function forgetCampaignLane(redis: Redis, lane: number): Promise<void> {
   await redis.srem(rootKeys.campaignLanes, lane)
-  if ((await redis.hlen(awakeCampaignsKey(lane))) > 0) await addCampaignLane(redis, lane)
+  if ((await redis.hlen(activeCampaignsKey(lane))) > 0) await addCampaignLane(redis, lane)
 }

@@ -3,7 +3,7 @@
 import type { SendPayload } from '../../jobs/send.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { BrokenRecordError } from '../../redis/corrupt-record.ts'
+import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { offerOf } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { type Campaign, findCampaign } from './campaigns.ts'
@@ -28,7 +28,7 @@ export function createCampaignContent(redis: Redis, lane: number) {
         const campaign = await campaignOf(run)
         return campaign === undefined || campaign.state === 'cancelled' ? 'campaign_over' : undefined
       } catch (error) {
-        if (error instanceof BrokenRecordError) return 'unreadable'
+        if (error instanceof CorruptRecordError) return 'unreadable'
         throw error
       }
     },

@@ -34,5 +34,3 @@ export type Preflight = z.infer<typeof preflightSchema>
 /** How many come to their turn only when their message is not valid any more, of a campaign that begins `validMs` before. */
 export const lateOf = ({ recipients, rate }: Pick<Preflight, 'recipients' | 'rate'>, validMs: number): number =>
   Math.max(0, recipients - Math.floor((rate * Math.max(0, validMs)) / 1_000))
-
-export type RefusalReason = keyof Preflight['refused']

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { laneBacklogKeys } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { awakeCampaignsKey, campaignCountsKey, campaignKey, throttledKey } from '../../redis/keys.ts'
+import { activeCampaignsKey, campaignCountsKey, campaignKey, throttledKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { type Counts, countsOf } from './counts.ts'
@@ -44,11 +44,11 @@ export async function takeRound(
       {
         campaign: campaignKey(lane, number),
         counts: campaignCountsKey(lane, number),
-        awakeCampaigns: awakeCampaignsKey(lane),
+        awakeCampaigns: activeCampaignsKey(lane),
         ...{ waiting, prioritized, delayed, active },
         throttled: throttledKey(lane),
       },
-      { epoch, cursor: say.cursor, rate: say.rate.toFixed(2), pace: say.pace?.toFixed(2) ?? '' },
+      { epoch, moved: say.cursor, rate: say.rate.toFixed(2), pace: say.pace?.toFixed(2) ?? '' },
     ),
   )
   if (reply[0] === 'over') return undefined

@@ -8,9 +8,9 @@
 --   putOffTo  the time that they were put off to when they were taken (ms)
 --   looks     {{lane: , atMs?: not any more without it}, ...}
 local due = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
-for _, look in ipairs(arg.looks) do
-  if tonumber(redis.call('ZSCORE', due, look.lane) or '-1') == arg.putOffTo then
+local putOffTo, looks = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+for _, look in ipairs(looks) do
+  if tonumber(redis.call('ZSCORE', due, look.lane) or '-1') == putOffTo then
     if look.atMs then redis.call('ZADD', due, look.atMs, look.lane) else redis.call('ZREM', due, look.lane) end
   end
 end

@@ -8,11 +8,11 @@
 --   most     lanes
 -- Output: {now (ms), the time that they are put off to (ms), lane, lane, ...}
 local due = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local againMs, most = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local till = now + arg.againMs
-local taken = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, arg.most)
+local till = now + againMs
+local taken = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most)
 for _, lane in ipairs(taken) do
   redis.call('ZADD', due, till, lane)
 end

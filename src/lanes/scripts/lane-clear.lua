@@ -14,32 +14,29 @@
 --   campaigns    what the keys of the lane's campaigns begin with
 --   records      what the keys of records begin with
 --   jobs         what the keys of jobs begin with
---   messages     of each {jobId, ulid, acceptedAt: ms, validUntil: ms, run?, fields: {field, value, ...} of a new record}
+--   messages     of each {jobId, ulid, acceptedAt: ms, validUntil: ms, run?, newFields: {field, value, ...} of a new record}
 -- Output: {expired, stopped}; {-1, 0} when somebody else clears this list
 -- include ../../messages/store/scripts/message-lifecycle
 -- include ../../messages/store/scripts/message-unsendable
 local waiting, requeueable, clearedBy, queuedAgain = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local by, retentionMs, campaigns, records, jobs, messages = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 local SOLE_MS = 1000
 local sole = redis.call('GET', clearedBy)
-if sole and sole ~= arg.by then return { -1, 0 } end
-redis.call('SET', clearedBy, arg.by, 'PX', SOLE_MS)
+if sole and sole ~= by then return { -1, 0 } end
+redis.call('SET', clearedBy, by, 'PX', SOLE_MS)
 
 local now = redisNowMs()
 local isList = redis.call('TYPE', waiting).ok == 'list'
 local expired, stopped = 0, 0
-for _, m in ipairs(arg.messages) do
-  m.retentionMs, m.campaigns = arg.retentionMs, arg.campaigns
-  local key = {
-    record = arg.records .. m.ulid,
-    job = arg.jobs .. m.jobId,
-    queuedAgain = queuedAgain,
-    requeueable = requeueable,
-  }
-  local p, exists = load(key.record)
+for _, m in ipairs(messages) do
+  m.retentionMs, m.campaigns, m.queuedAgain, m.requeueable = retentionMs, campaigns, queuedAgain, requeueable
+  m.record, m.job = records .. m.ulid, jobs .. m.jobId
+  local p, exists = load(m.record)
   -- A claim ends what is gone.
   local ended = not isGone(m, exists)
-    and (isStopped(key, m, p, exists, now) and 'stopped' or isExpired(key, m, p, exists, now) and 'expired')
+    and (isStopped(m, p, exists, now) and 'stopped' or isExpired(m, p, exists, now) and 'expired'
+      -- Its campaign was cancelled, and the message with it; its job is all that is left.
+      or p.state == CANCELLED and 'stopped')
   if ended == 'stopped' then stopped = stopped + 1 end
   if ended == 'expired' then expired = expired + 1 end
   if ended then
@@ -50,7 +47,7 @@ for _, m in ipairs(arg.messages) do
     else
       taken = redis.call('ZREM', waiting, m.jobId)
     end
-    if taken == 1 then redis.call('DEL', key.job) end
+    if taken == 1 then redis.call('DEL', m.job) end
   end
 end
 return { expired, stopped }

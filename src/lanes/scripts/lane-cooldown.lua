@@ -8,7 +8,7 @@
 --   reason    `code|sentence`
 -- include ../../messages/store/scripts/message-cooldowns
 local cooldown = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local ms, reason = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local t = redis.call('TIME')
-coolLane(cooldown, arg.ms, t[1] * 1000 + math.floor(t[2] / 1000), arg.reason)
+coolLane(cooldown, ms, t[1] * 1000 + math.floor(t[2] / 1000), reason)
 return 'OK'

@@ -14,7 +14,7 @@
 --   jobs       what the keys of jobs begin with
 -- Output: {looked at, moved}; {-1, 0} when somebody else clears this list
 local waiting, clearedBy = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local by, kept, most, campaigns, jobs = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 local SOLE_MS = 1000
 -- Bytes of jobs that are read in one go: 500 common ones are 200 KB and take 4 ms.
 local MOST_BYTES = 400000
@@ -23,16 +23,15 @@ local MOST_BYTES = 400000
 local LAST = 2 * 0x100000000
 
 local sole = redis.call('GET', clearedBy)
-if sole and sole ~= arg.by then return { -1, 0 } end
-redis.call('SET', clearedBy, arg.by, 'PX', SOLE_MS)
-local kept, most = arg.kept, arg.most
+if sole and sole ~= by then return { -1, 0 } end
+redis.call('SET', clearedBy, by, 'PX', SOLE_MS)
 local isList = redis.call('TYPE', waiting).ok == 'list'
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 
 local states = {}
 local function isHeld(run)
-  if states[run] == nil then states[run] = redis.call('HGET', arg.campaigns .. run, 'state') or '' end
+  if states[run] == nil then states[run] = redis.call('HGET', campaigns .. run, 'state') or '' end
   return states[run] ~= 'running' and states[run] ~= 'done'
 end
 
@@ -53,7 +52,7 @@ local seen, moved, bytes = 0, 0, 0
 for i = 1, #names do
   if bytes > MOST_BYTES then break end
   local name = isList and names[#names + 1 - i] or names[i]
-  local data = redis.call('HGET', arg.jobs .. name, 'data') or ''
+  local data = redis.call('HGET', jobs .. name, 'data') or ''
   seen, bytes = seen + 1, bytes + #data
   if looksUnsendable(data) then
     moved = moved + 1

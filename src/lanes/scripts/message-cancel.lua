@@ -13,42 +13,42 @@
 --   acceptedAt   ms
 --   retentionMs
 --   campaigns    what the keys of the lane's campaigns begin with
---   run?         number of its campaign, as its job has it
+--   jobsRun?     number of its campaign, as its job has it
 --   validUntil?  ms, as its job has it
---   fields       {field, value, ...}: what its record holds, of a message without one
+--   newFields    {field, value, ...}: what its record holds, of a message without one
 -- Output: {verdict, state letter}: `done`, or `ignored` and the state that forbids it; {'missing'}
 -- include ../../messages/store/scripts/message-lifecycle
 local record, inDoubt, requeueable, job, queuedAgain = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local ulid, acceptedAt, retentionMs, campaigns, jobsRun, validUntil, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
 local now = redisNowMs()
 local p, exists = load(record)
 local before = exists and p.state or nil
-local run = arg.run or p.run
+local run = jobsRun or p.run
 local data
 if not exists then
   -- It was claimed before, and its record is gone.
-  local known = run and markOf(arg.campaigns, run, arg.ulid)
+  local known = run and markOf(campaigns, run, ulid)
   if known then return { 'ignored', known } end
   local found = redis.call('HMGET', job, 'data', 'failedReason')
   if not found[1] then return { 'missing' } end
   if found[2] then return { 'ignored', FAILED } end
-  data, p.validUntil = found[1], arg.validUntil or 0
+  data, p.validUntil = found[1], validUntil or 0
 end
 if p.state == QUEUED and now >= p.validUntil then return { 'ignored', EXPIRED } end
 if step(p, { kind = 'cancel' }) == 'ignored' then return { 'ignored', p.state } end
 
-local fields = { 's', p.state, 'h', appendHistory(p.history, p.state, now, arg.acceptedAt, 'by hand') }
+local fields = { 's', p.state, 'h', appendHistory(p.history, p.state, now, acceptedAt, 'by hand') }
 if not exists then
-  for i = 1, #arg.fields do fields[#fields + 1] = arg.fields[i] end
+  for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
   fields[#fields + 1] = 'p'
   fields[#fields + 1] = data
 end
 redis.call('HSET', record, unpack(fields))
-redis.call('PEXPIRE', record, arg.retentionMs)
-redis.call('ZREM', inDoubt, arg.ulid)
-redis.call('ZREM', queuedAgain, arg.ulid)
-redis.call('ZADD', requeueable, now, arg.ulid)
+redis.call('PEXPIRE', record, retentionMs)
+redis.call('ZREM', inDoubt, ulid)
+redis.call('ZREM', queuedAgain, ulid)
+redis.call('ZADD', requeueable, now, ulid)
 
-keepCampaign(arg.campaigns, run, arg.retentionMs)
-count(arg.campaigns, run, arg.ulid, before, p.state)
+keepCampaign(campaigns, run, retentionMs)
+count(campaigns, run, ulid, before, p.state)
 return { 'done', p.state }

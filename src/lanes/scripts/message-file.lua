@@ -9,10 +9,10 @@
 --   ulid
 -- include ../../messages/store/scripts/message-lifecycle
 local record, inDoubt, queuedAgain = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local ulid = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
 local state, now = redis.call('HGET', record, 's'), redisNowMs()
 local function file(list, isOnIt)
-  if isOnIt then redis.call('ZADD', list, 'NX', now, arg.ulid) else redis.call('ZREM', list, arg.ulid) end
+  if isOnIt then redis.call('ZADD', list, 'NX', now, ulid) else redis.call('ZREM', list, ulid) end
 end
 file(inDoubt, state == SENDING or state == UNCONFIRMED)
 file(queuedAgain, state == QUEUED)

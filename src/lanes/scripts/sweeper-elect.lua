@@ -8,8 +8,8 @@
 --   holdMs   how long it sweeps if nobody asks again
 -- Output: 1 when that worker sweeps now
 local sweeper = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local worker, holdMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local held = redis.call('GET', sweeper)
-if held and held ~= arg.worker then return 0 end
-redis.call('SET', sweeper, arg.worker, 'PX', arg.holdMs)
+if held and held ~= worker then return 0 end
+redis.call('SET', sweeper, worker, 'PX', holdMs)
 return 1

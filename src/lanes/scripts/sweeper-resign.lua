@@ -6,6 +6,6 @@
 -- Arguments:
 --   worker   name of the worker that stops
 local sweeper = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
-if redis.call('GET', sweeper) == arg.worker then redis.call('DEL', sweeper) end
+local worker = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
+if redis.call('GET', sweeper) == worker then redis.call('DEL', sweeper) end
 return 'OK'

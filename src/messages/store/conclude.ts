@@ -38,7 +38,7 @@ export async function conclude(
     {
       ...{ ulid, why: how, acceptedAt: acceptedAtMs(ulid), retentionMs, run, campaigns: campaignPrefix(lane) },
       problem: storedProblem(how === 'dead' ? deadLetter : recordLost),
-      fields: [
+      newFields: [
         ...[FIELDS.payload, JSON.stringify(payload)],
         ...newRecordFields({ ...message, run, filled, ...(again && { again }) }),
       ],

@@ -9,7 +9,7 @@ const inboundSchema = z.object({
   id: z.string(),
   /** The lane of the sender that received it. */
   lane: z.coerce.number().int().positive(),
-  /** Digits of who wrote; empty when the chat product does not tell the number. */
+  /** Digits of the person who wrote; empty when the chat product does not give the number. */
   from: z.string(),
   type: z.string(),
   text: z.string(),
@@ -29,6 +29,10 @@ export async function storeInbound(
   await execOrThrow(redis.multi().hset(key, message).pexpire(key, retentionMs, 'NX'))
 }
 
+/**
+ * A received message of the account by the chat product's id; undefined when there is none. Throws a
+ * CorruptRecordError.
+ */
 export async function findInbound(redis: Redis, account: number, id: string): Promise<InboundMessage | undefined> {
   const raw = await redis.hgetall(inboundKey(account, id))
   return Object.keys(raw).length === 0 ? undefined : readRecord(inboundSchema, 'received message', raw)

@@ -6,10 +6,11 @@ import { defineScript } from '../../redis/lua.ts'
 import { POLL_FOR_MS, POLLS_AT_ONCE, pollPace } from '../backoff.ts'
 
 const takeScript = defineScript(import.meta.url, 'poll-take')
-const restScript = defineScript(import.meta.url, 'poll-rest')
+const cooldownScript = defineScript(import.meta.url, 'poll-cooldown')
 
 const takeReply = z.tuple([z.number(), z.number()]).rest(z.string())
 
+/** What `takePolls` took, and when it is worth asking again. */
 export interface TakenPolls {
   /** ULIDs of the messages to ask about, the longest overdue first. */
   ulids: string[]
@@ -57,11 +58,11 @@ export async function endPoll(redis: Redis, lane: number, ulid: string, nextAt: 
 }
 
 /** Lets no poll of the lane leave for `ms`, whichever worker would make it. */
-export async function restPolls(redis: Redis, lane: number, ms: number): Promise<void> {
-  await restScript(redis, { nextPoll: nextPollKey(lane) }, { ms })
+export async function coolPolls(redis: Redis, lane: number, ms: number): Promise<void> {
+  await cooldownScript(redis, { nextPoll: nextPollKey(lane) }, { ms })
 }
 
 /** How long no poll of the lane may leave yet (ms). */
-export async function pollsRestMs(redis: Redis, lane: number): Promise<number> {
+export async function pollCooldownMs(redis: Redis, lane: number): Promise<number> {
   return Math.max(0, await redis.pttl(nextPollKey(lane)))
 }

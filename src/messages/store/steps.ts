@@ -30,7 +30,7 @@ const stepScript = defineMessageScript(import.meta.url, 'message-step')
 const claimReply = z.union([
   z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone']), stateSchema, z.string()]),
   z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()]),
-  z.tuple([z.enum(['lane_rests', 'recipient_rests', 'message_waits', 'too_early']), stateSchema, z.number()]),
+  z.tuple([z.enum(['lane_cooldown', 'recipient_cooldown', 'message_waits', 'too_early']), stateSchema, z.number()]),
 ])
 const slotReply = z.tuple([z.string(), z.coerce.number()])
 const stepReply = z.union([
@@ -39,7 +39,7 @@ const stepReply = z.union([
   z.tuple([z.literal('done'), stateSchema, z.number()]),
 ])
 
-/** What a step came to. `missing`: there is no such record. `waitMs`: of a message whose recipient rests from now on. */
+/** What a step came to. `missing`: there is no such record. `waitMs`: of a message whose recipient is in a cooldown from now on. */
 export type StepResult = { verdict: Verdict; state: State; waitMs?: number | undefined } | { verdict: 'missing' }
 
 /** When a request may leave, on Redis' clock. */
@@ -53,12 +53,12 @@ export interface Slot {
 
 /**
  * What a claim came to. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before, and
- * its record is gone; `conclude` ends it. The lane or the recipient may rest, the message may have been put off, or its
+ * its record is gone; `conclude` ends it. The lane or the recipient may be in a cooldown, the message may have been put off, or its
  * slot be too far ahead, for `waitMs`. With a pace, whoever may send waits for the slot.
  */
 export type ClaimResult =
   | { verdict: Verdict | 'stopped' | 'gone'; state: State; slot?: Slot }
-  | { verdict: 'lane_rests' | 'recipient_rests' | 'message_waits' | 'too_early'; state: State; waitMs: number }
+  | { verdict: 'lane_cooldown' | 'recipient_cooldown' | 'message_waits' | 'too_early'; state: State; waitMs: number }
 
 /**
  * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`. Rejects when
@@ -88,12 +88,12 @@ export async function claim(
     evidenceWaitMs: times.evidenceWaitMs,
     workerLost: storedProblem(workerLost),
     pace: pace && { ...numbersOf(pace), aheadUs: pace.aheadUs[message.class] },
-    fields: newRecordFields(message),
+    newFields: newRecordFields(message),
   })
   const [verdict, state, last, slot, nowUs] = claimReply.parse(reply)
   switch (verdict) {
-    case 'lane_rests':
-    case 'recipient_rests':
+    case 'lane_cooldown':
+    case 'recipient_cooldown':
     case 'message_waits':
     case 'too_early':
       return { verdict, state, waitMs: Number(last) }
@@ -142,18 +142,18 @@ const numbersOf = ({ gapUs, closestUs, window }: Pace) => ({ gapUs, closestUs, w
 const slotOf = (name: string, nowUs: number): Slot => ({ name, atMs: Number(name) / 1_000, nowMs: nowUs / 1_000 })
 
 /** Who takes no message for a while, from the very step that proves the attempt unsent. */
-export type Rest = { of: 'lane'; ms: number } | { of: 'recipient'; to: string; leastMs: number }
+export type Cooldown = { of: 'lane'; ms: number } | { of: 'recipient'; to: string; leastMs: number }
 
 /** The attempt is proven unsent: queued again, or failed when its tries are used up. */
 export const markNotSent = (
   redis: Redis,
   id: MessageId,
   attempt: string,
-  how: { counts: boolean; maxTries: number; problem: Problem; rest?: Rest },
+  how: { counts: boolean; maxTries: number; problem: Problem; cooldown?: Cooldown },
 ): Promise<StepResult> => {
-  const { counts, maxTries, problem, rest } = how
-  const coolDown = rest && { of: rest.of, ms: rest.of === 'lane' ? rest.ms : rest.leastMs }
-  return takeStep(redis, id, { kind: 'not_sent', attempt, counts, maxTries, problem, coolDown }, rest)
+  const { counts, maxTries, problem, cooldown } = how
+  const coolDown = cooldown && { of: cooldown.of, ms: cooldown.of === 'lane' ? cooldown.ms : cooldown.leastMs }
+  return takeStep(redis, id, { kind: 'not_sent', attempt, counts, maxTries, problem, coolDown }, cooldown)
 }
 
 /** The attempt brought no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
@@ -162,7 +162,8 @@ export const markUnconfirmed = (
   id: MessageId,
   attempt: string,
   how: { problem: Problem; waitMs: number },
-): Promise<StepResult> => takeStep(redis, id, { kind: 'unconfirmed', attempt, ...how })
+): Promise<StepResult> =>
+  takeStep(redis, id, { kind: 'unconfirmed', attempt, problem: how.problem, evidenceMs: how.waitMs })
 
 /** Proof of what became of an attempt, from whatever source, in any order, any number of times. */
 export const recordStatus = (
@@ -179,8 +180,9 @@ export const recordStatus = (
     firstPollMs?: number | undefined
   } = {},
 ): Promise<StepResult> => {
-  const { atMs: happenedAt, ...rest } = more
-  return takeStep(redis, id, { kind: 'status', attempt, status: LETTERS[status], happenedAt, ...rest })
+  const { atMs: happenedAt, providerId: sentAs, problem, firstPollMs } = more
+  const step = { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, problem, firstPollMs } as const
+  return takeStep(redis, id, step)
 }
 
 /** The wait for evidence is over: queued again or unknown, as `policy` says. */
@@ -210,39 +212,50 @@ interface StepArguments {
   problem?: Problem | undefined
   status?: string
   happenedAt?: number | undefined
-  providerId?: string | undefined
+  sentAs?: string | undefined
   firstPollMs?: number | undefined
   counts?: boolean
-  coolDown?: { of: Rest['of']; ms: number } | undefined
-  waitMs?: number
+  coolDown?: { of: Cooldown['of']; ms: number } | undefined
+  evidenceMs?: number
   policy?: Repeat
   maxTries?: number
   ifDead?: boolean
 }
 
-async function takeStep(redis: Redis, id: MessageId, step: StepArguments, rest?: Rest): Promise<StepResult> {
-  const { problem, ...given } = step
-  const reply = await stepScript(redis, stepKeys(id, rest), {
-    ...given,
+async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldown?: Cooldown): Promise<StepResult> {
+  const { problem } = step
+  const reply = await stepScript(redis, stepKeys(id, cooldown), {
     ulid: id.ulid,
+    kind: step.kind,
+    attempt: step.attempt,
     acceptedAt: acceptedAtMs(id.ulid),
     campaigns: campaignPrefix(id.lane),
-    problem: problem && storedProblem(problem),
     // Only a status that is a failure has its code in the history.
     detail: problem && (step.status ?? LETTERS.failed) === LETTERS.failed ? storable(problem.code) : undefined,
+    problem: problem && storedProblem(problem),
+    status: step.status,
+    happenedAt: step.happenedAt,
+    sentAs: step.sentAs,
+    firstPollMs: step.firstPollMs,
+    counts: step.counts,
+    coolDown: step.coolDown,
+    evidenceMs: step.evidenceMs,
+    policy: step.policy,
+    maxTries: step.maxTries,
+    ifDead: step.ifDead,
   })
   const [verdict, state, waitMs] = stepReply.parse(reply)
   return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state, waitMs }
 }
 
-const stepKeys = ({ lane, ulid }: MessageId, rest: Rest | undefined) => ({
+const stepKeys = ({ lane, ulid }: MessageId, cooldown: Cooldown | undefined) => ({
   record: messageKey(lane, ulid),
   inDoubt: inDoubtKey(lane),
   polls: pollKey(lane),
   requeueable: requeueableKey(lane),
   job: jobKey({ lane, ulid }),
   queuedAgain: queuedAgainKey(lane),
-  cooldown: rest?.of === 'recipient' ? recipientCooldownKey(lane, rest.to) : laneCooldownKey(lane),
+  cooldown: cooldown?.of === 'recipient' ? recipientCooldownKey(lane, cooldown.to) : laneCooldownKey(lane),
 })
 
 /** Where BullMQ keeps the job of a message. */

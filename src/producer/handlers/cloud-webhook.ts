@@ -87,7 +87,7 @@ async function receive(
 
 async function settleBy(deps: WebhookDeps, update: StatusUpdate): Promise<void> {
   // Not ours: another app on the same number, or a forgery. Nothing of ours may move because of it.
-  const ours = update.opaque === undefined ? undefined : deps.opaqueIds.read(update.opaque)
+  const ours = update.opaque === undefined ? undefined : deps.opaqueIds.verify(update.opaque)
   const id = ours && parseMessageId(ours.id)
   if (!ours || !id) return
   await recordStatus(deps.redis, id, ours.attempt, update.status, {

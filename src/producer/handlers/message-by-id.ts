@@ -1,5 +1,5 @@
 // One message by its id: looking at it, cancelling it while it waits, sending it again once it ended.
-import { findSender, recentSender } from '../../accounts/store/senders.ts'
+import { cachedSender, findSender } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
 import { cancelMessage } from '../../lanes/cancel-message.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
@@ -53,7 +53,7 @@ export function messageHandlers(deps: MessageDeps): Handlers<MessageRoutes> {
 /** The id of the path, when it is of one of the caller's senders; a received message can be neither cancelled nor sent. */
 async function ownId(redis: Redis, { params, caller }: Call): Promise<MessageId> {
   const id = parseMessageId(params.id)
-  if (!id || !owns(await recentSender(redis, id.lane), caller.account)) throw notFound('The message')
+  if (!id || !owns(await cachedSender(redis, id.lane), caller.account)) throw notFound('The message')
   return id
 }
 

@@ -6,7 +6,7 @@
 --   fields  {field, value, ...}
 -- Output: 1 when it was created, else 0
 local hash = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local fields = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
 if redis.call('EXISTS', hash) == 1 then return 0 end
-redis.call('HSET', hash, unpack(arg.fields))
+redis.call('HSET', hash, unpack(fields))
 return 1

@@ -5,5 +5,5 @@
 -- Arguments:
 --   holder  who frees it
 local lock = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
-if redis.call('GET', lock) == arg.holder then redis.call('DEL', lock) end
+local holder = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
+if redis.call('GET', lock) == holder then redis.call('DEL', lock) end

@@ -20,45 +20,46 @@
 -- cancelled or not kept any more, so that nothing of it is sent; `without_content`; {'missing'}
 -- include ../../messages/store/scripts/message-lifecycle
 local record, queuedAgain, requeueable, progress = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local ulid, acceptedAt, validUntil, retentionMs, campaigns, endedBy, content, forJob, jobWithinMs
+  = unpack(cmsgpack.unpack(ARGV[1]), 1, 9)
 local now = redisNowMs()
 local p, exists = load(record)
 if not exists then
-  redis.call('ZREM', requeueable, arg.ulid)
+  redis.call('ZREM', requeueable, ulid)
   return { 'missing' }
 end
 local before = p.state
 if step(p, { kind = 'requeue' }) == 'ignored' then return { 'ignored', before } end
-if arg.endedBy then
-  local endedAt = redis.call('ZSCORE', requeueable, arg.ulid)
-  if not endedAt or tonumber(endedAt) > arg.endedBy then return { 'ignored', before } end
+if endedBy then
+  local endedAt = redis.call('ZSCORE', requeueable, ulid)
+  if not endedAt or tonumber(endedAt) > endedBy then return { 'ignored', before } end
 end
 if p.run then
-  local state = redis.call('HGET', arg.campaigns .. p.run, 'state')
+  local state = redis.call('HGET', campaigns .. p.run, 'state')
   if not state or state == 'cancelled' then return { 'campaign_over', before } end
 end
-if not p.has.p and not arg.content then return { 'without_content', before } end
+if not p.has.p and not content then return { 'without_content', before } end
 
 local cause = before == UNKNOWN and string.sub(p.has.e or '', 1, 12)
 local isLost = cause == 'worker_lost|' or cause == 'record_lost|'
-local fields = { 's', p.state, 'u', arg.validUntil, 'h', appendHistory(p.history, p.state, now, arg.acceptedAt, 'by hand') }
+local fields = { 's', p.state, 'u', validUntil, 'h', appendHistory(p.history, p.state, now, acceptedAt, 'by hand') }
 local function write(field, value)
   fields[#fields + 1] = field
   fields[#fields + 1] = value
 end
 if p.repeats > 0 then write('o', p.repeats) end
 if p.others ~= '' then write('b', p.others) end
-if not p.has.p then write('p', arg.content) end
+if not p.has.p then write('p', content) end
 redis.call('HSET', record, unpack(fields))
 redis.call('HDEL', record, 'n', 'e')
 -- It lives as long from now on as a new one, or what becomes of it could not be written down.
-redis.call('PEXPIRE', record, arg.retentionMs)
-keepCampaign(arg.campaigns, p.run, arg.retentionMs)
-count(arg.campaigns, p.run, arg.ulid, before, p.state, isLost)
-redis.call('ZREM', requeueable, arg.ulid)
-redis.call('ZADD', queuedAgain, now + arg.jobWithinMs, arg.ulid)
+redis.call('PEXPIRE', record, retentionMs)
+keepCampaign(campaigns, p.run, retentionMs)
+count(campaigns, p.run, ulid, before, p.state, isLost)
+redis.call('ZREM', requeueable, ulid)
+redis.call('ZADD', queuedAgain, now + jobWithinMs, ulid)
 -- The first count gives the hash an end of its own, should the job never come to move its cursor.
-if arg.forJob and redis.call('HINCRBY', progress, 'requeued', 1) == 1 then
+if forJob and redis.call('HINCRBY', progress, 'requeued', 1) == 1 then
   redis.call('PEXPIRE', progress, 604800000)
 end
 return { 'done', p.state }

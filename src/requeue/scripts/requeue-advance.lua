@@ -10,11 +10,11 @@
 --   counts    {field: how many more}
 -- Output: 1, or 0 when the cursor stands elsewhere
 local progress = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
-if (redis.call('HGET', progress, 'cursor') or '') ~= arg.from then return 0 end
-redis.call('HSET', progress, 'cursor', arg.to)
-for field, more in pairs(arg.counts) do
+local from, to, keepMs, counts = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
+if (redis.call('HGET', progress, 'cursor') or '') ~= from then return 0 end
+redis.call('HSET', progress, 'cursor', to)
+for field, more in pairs(counts) do
   if more ~= 0 then redis.call('HINCRBY', progress, field, more) end
 end
-redis.call('PEXPIRE', progress, arg.keepMs)
+redis.call('PEXPIRE', progress, keepMs)
 return 1

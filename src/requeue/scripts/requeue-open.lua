@@ -9,10 +9,10 @@
 --   keepMs   how long a job is kept
 -- Output: 1 when it is among them now; 0 when there are too many
 local open = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
-redis.call('ZREMRANGEBYSCORE', open, '-inf', arg.nowMs - arg.keepMs)
-if redis.call('ZSCORE', open, arg.job) then return 1 end
-if redis.call('ZCARD', open) >= arg.mostOpen then return 0 end
-redis.call('ZADD', open, arg.nowMs, arg.job)
-redis.call('PEXPIRE', open, arg.keepMs)
+local job, nowMs, mostOpen, keepMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
+redis.call('ZREMRANGEBYSCORE', open, '-inf', nowMs - keepMs)
+if redis.call('ZSCORE', open, job) then return 1 end
+if redis.call('ZCARD', open) >= mostOpen then return 0 end
+redis.call('ZADD', open, nowMs, job)
+redis.call('PEXPIRE', open, keepMs)
 return 1

@@ -8,6 +8,7 @@ import type { SteerDeps } from '../../campaigns/commands/lifecycle.ts'
 import type { IntakeContract, IntakeJob, intakeAnswers } from '../../jobs/intake.ts'
 import { faultsOf } from '../../messages/fault.ts'
 
+/** What the functions behind intake jobs need, beside what accepting a message does. */
 export interface VerbDeps extends AcceptDeps {
   steer: SteerDeps
 }
@@ -22,6 +23,7 @@ export interface CheckedJob {
   contract: IntakeContract
 }
 
+/** What is done for one kind of intake job, and the permission that its key must have. */
 export interface IntakeVerb<J extends IntakeJob> {
   permission: Permission
   /** Does it and resolves to the answer, or throws a Refusal. Doing it twice does it once. */

@@ -13,12 +13,12 @@
 --   ulids    in the order of the list
 -- constants
 local marks, campaign = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
-if tonumber(redis.call('HGET', campaign, 'epoch')) ~= arg.epoch then return false end
-for i, ulid in ipairs(arg.ulids) do
-  local place = '#' .. (arg.from + i - 1)
-  local letter = redis.call('HGET', arg.records .. ulid, 's')
-  local mark = letter and string.find(MARKS, letter, 1, true) or arg.notKept
+local records, from, notKept, epoch, ulids = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+if tonumber(redis.call('HGET', campaign, 'epoch')) ~= epoch then return false end
+for i, ulid in ipairs(ulids) do
+  local place = '#' .. (from + i - 1)
+  local letter = redis.call('HGET', records .. ulid, 's')
+  local mark = letter and string.find(MARKS, letter, 1, true) or notKept
   if mark and redis.call('BITFIELD', marks, 'GET', 'u4', place)[1] == 0 then
     redis.call('BITFIELD', marks, 'SET', 'u4', place, mark)
   end

@@ -9,9 +9,9 @@
 --   uncounted how many are counted as unknown
 -- Output: 1, or 0 when it was done before or in another epoch
 local campaign, counts = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local epoch, uncounted = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local found = redis.call('HMGET', campaign, 'epoch', 'keeps_marks')
-if tonumber(found[1]) ~= arg.epoch or found[2] == '1' then return 0 end
+if tonumber(found[1]) ~= epoch or found[2] == '1' then return 0 end
 redis.call('HSET', campaign, 'keeps_marks', '1')
-if arg.uncounted > 0 then redis.call('HINCRBY', counts, 'n', arg.uncounted) end
+if uncounted > 0 then redis.call('HINCRBY', counts, 'n', uncounted) end
 return 1

@@ -7,11 +7,11 @@
 --   epoch     that it works for
 --   number    of the campaign
 local campaign, parked = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
-local mark = redis.call('HGET', parked, arg.number)
-if mark and tonumber(string.match(mark, '^%d+')) == arg.epoch then redis.call('HDEL', parked, arg.number) end
+local epoch, number = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local mark = redis.call('HGET', parked, number)
+if mark and tonumber(string.match(mark, '^%d+')) == epoch then redis.call('HDEL', parked, number) end
 local found = redis.call('HMGET', campaign, 'state', 'epoch')
-if found[1] ~= 'running' or tonumber(found[2]) ~= arg.epoch then return false end
+if found[1] ~= 'running' or tonumber(found[2]) ~= epoch then return false end
 local t = redis.call('TIME')
 redis.call('HSET', campaign, 'beat', string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000)))
 return 'OK'

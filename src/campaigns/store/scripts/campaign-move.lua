@@ -8,32 +8,32 @@
 --   marks     STRING  the states of its recipients
 -- Arguments:
 --   number
---   from      {state, ...}: it is allowed from these
+--   allowed   {state, ...}: it is allowed from these
 --   to        new state
---   epoch?    it must be in
+--   inEpoch?  it must be in
 --   begins    a new epoch begins, which ends whatever works for the old one
 --   rewind    how many recipients are fed once more
 --   keepMs    how long an ended campaign is kept
---   fields    {name: value}: what is written besides; the value '@now' is the time
+--   writes    {name: value}: what is written besides; the value '@now' is the time
 -- Output: {'moved' or 'refused', state, epoch}; {'missing'} when there is no campaign
 local campaign, awake, counts, marks = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local number, allowed, to, inEpoch, begins, rewind, keepMs, writes = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
-local state, epoch, to = found[1], tonumber(found[2] or '0'), arg.to
+local state, epoch = found[1], tonumber(found[2] or '0')
 if not state then return { 'missing' } end
 local isAllowed = false
-for _, from in ipairs(arg.from) do isAllowed = isAllowed or from == state end
-if not isAllowed or (arg.epoch and arg.epoch ~= epoch) then return { 'refused', state, epoch } end
+for _, each in ipairs(allowed) do isAllowed = isAllowed or each == state end
+if not isAllowed or (inEpoch and inEpoch ~= epoch) then return { 'refused', state, epoch } end
 
 local t = redis.call('TIME')
 local now = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
-if arg.begins then epoch = epoch + 1 end
+if begins then epoch = epoch + 1 end
 local fields = { 'state', to, 'epoch', epoch, 'beat', now }
-if arg.rewind > 0 then
+if rewind > 0 then
   fields[#fields + 1] = 'next'
-  fields[#fields + 1] = math.max(0, tonumber(found[3] or '0') - arg.rewind)
+  fields[#fields + 1] = math.max(0, tonumber(found[3] or '0') - rewind)
 end
-for name, value in pairs(arg.fields) do
+for name, value in pairs(writes) do
   fields[#fields + 1] = name
   fields[#fields + 1] = value == '@now' and now or value
 end
@@ -42,11 +42,11 @@ redis.call('HSET', campaign, unpack(fields))
 local isAwake = to == 'running' or to == 'scheduled' or to == 'checking'
   or (to == 'ready' and redis.call('HGET', campaign, 'starts_itself') == '1')
 if isAwake then
-  redis.call('HSET', awake, arg.number, to)
+  redis.call('HSET', awake, number, to)
 else
-  redis.call('HDEL', awake, arg.number)
+  redis.call('HDEL', awake, number)
 end
 if to == 'done' or to == 'cancelled' then
-  for _, key in ipairs({ campaign, counts, marks }) do redis.call('PEXPIRE', key, arg.keepMs) end
+  for _, key in ipairs({ campaign, counts, marks }) do redis.call('PEXPIRE', key, keepMs) end
 end
 return { 'moved', to, epoch }

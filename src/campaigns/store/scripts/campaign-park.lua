@@ -11,11 +11,11 @@
 --   rate?     messages per second measured, as text
 -- Output: 1; 0 when the campaign does not run in this epoch any more
 local campaign, parked = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local epoch, number, ms, reason, rate = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 local found = redis.call('HMGET', campaign, 'state', 'epoch')
-if found[1] ~= 'running' or tonumber(found[2]) ~= arg.epoch then return 0 end
+if found[1] ~= 'running' or tonumber(found[2]) ~= epoch then return 0 end
 local t = redis.call('TIME')
-local untilMs = t[1] * 1000 + math.floor(t[2] / 1000) + arg.ms
-redis.call('HSET', parked, arg.number, string.format('%.0f %.0f %s', arg.epoch, untilMs, arg.reason))
-if arg.rate then redis.call('HSET', campaign, 'rate', arg.rate) end
+local untilMs = t[1] * 1000 + math.floor(t[2] / 1000) + ms
+redis.call('HSET', parked, number, string.format('%.0f %.0f %s', epoch, untilMs, reason))
+if rate then redis.call('HSET', campaign, 'rate', rate) end
 return 1

@@ -12,28 +12,28 @@
 --   throttled      STRING  how often the lane was
 -- Arguments:
 --   epoch
---   cursor?        {from: , to: }: where it stood and stands now
+--   moved?         {from: , to: } of the cursor: where it stood and stands now
 --   rate           messages per second measured, as text
 --   pace           that it is held to, as text ('' = none)
 -- Output: {'over'} when the campaign does not run in this epoch any more; else
 --   {'on', time (ms), cursor, running campaigns of the lane, backlog of the lane, throttled, {letter, count, ...}}
 local campaign, counts, awakeCampaigns, waiting, prioritized, delayed, active, throttled = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local epoch, moved, rate, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
 if found[1] ~= 'running' then return { 'over' } end
 local cursor = tonumber(found[3] or '0')
 -- Somebody else may have moved it: two at work feed the same messages, which is harmless, but only one moves on.
-local isMine = arg.cursor and cursor == arg.cursor.from
-if tonumber(found[2]) ~= arg.epoch then
+local isMine = moved and cursor == moved.from
+if tonumber(found[2]) ~= epoch then
   -- Taken over while it fed: what it put on the lane is there all the same, and need not be fed once more.
-  if isMine and arg.cursor.to > cursor then redis.call('HSET', campaign, 'next', arg.cursor.to) end
+  if isMine and moved.to > cursor then redis.call('HSET', campaign, 'next', moved.to) end
   return { 'over' }
 end
 
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-if isMine then cursor = arg.cursor.to end
-redis.call('HSET', campaign, 'next', cursor, 'beat', string.format('%.0f', now), 'rate', arg.rate, 'pace', arg.pace)
+if isMine then cursor = moved.to end
+redis.call('HSET', campaign, 'next', cursor, 'beat', string.format('%.0f', now), 'rate', rate, 'pace', pace)
 
 local running = 0
 for _, state in ipairs(redis.call('HVALS', awakeCampaigns)) do

@@ -9,9 +9,9 @@
 --   name
 -- Output: id of the tag that has the name, as text; it is the new one's when the tag was created
 local names, tag = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
-if redis.call('HSETNX', names, arg.folded, arg.id) == 0 then
-  return redis.call('HGET', names, arg.folded)
+local folded, id, name = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
+if redis.call('HSETNX', names, folded, id) == 0 then
+  return redis.call('HGET', names, folded)
 end
-redis.call('HSET', tag, 'id', arg.id, 'name', arg.name)
-return arg.id
+redis.call('HSET', tag, 'id', id, 'name', name)
+return id

@@ -13,19 +13,19 @@
 --   contacts         {{phone: , name: , email: }, ...}
 -- Output: number of contacts created and of contacts that joined the tag; false when there is no such tag
 local tag, members, phones, prefix = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local tagId, firstContact, firstMembership, contacts = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 if redis.call('EXISTS', tag) == 0 then
   return false
 end
 local created, joined = 0, 0
-for _, contact in ipairs(arg.contacts) do
+for _, contact in ipairs(contacts) do
   local phone, name, email = contact.phone, contact.name, contact.email
   local id = redis.call('HGET', phones, phone)
   if not id then
-    id = string.format('%.0f', arg.firstContact + created)
-    redis.call('HSET', prefix .. ':contact:' .. id, 'phone', phone, 'name', name, 'email', email, 'tags', arg.tagId)
+    id = string.format('%.0f', firstContact + created)
+    redis.call('HSET', prefix .. ':contact:' .. id, 'phone', phone, 'name', name, 'email', email, 'tags', tagId)
     redis.call('HSET', phones, phone, id)
-    redis.call('ZADD', members, string.format('%.0f', arg.firstMembership + joined), id)
+    redis.call('ZADD', members, string.format('%.0f', firstMembership + joined), id)
     created = created + 1
     joined = joined + 1
   else
@@ -36,10 +36,10 @@ for _, contact in ipairs(arg.contacts) do
     if email ~= '' then
       redis.call('HSET', key, 'email', email)
     end
-    if redis.call('ZADD', members, 'NX', string.format('%.0f', arg.firstMembership + joined), id) == 1 then
+    if redis.call('ZADD', members, 'NX', string.format('%.0f', firstMembership + joined), id) == 1 then
       joined = joined + 1
       local tags = redis.call('HGET', key, 'tags')
-      redis.call('HSET', key, 'tags', tags and tags ~= '' and tags .. ',' .. arg.tagId or arg.tagId)
+      redis.call('HSET', key, 'tags', tags and tags ~= '' and tags .. ',' .. tagId or tagId)
     end
   end
 end

@@ -8,8 +8,8 @@
 --   most     members to read
 -- Output: one list per member: contact id, membership id, phone, name, email, tags
 local members, prefix = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
-local found = redis.call('ZRANGEBYSCORE', members, '(' .. arg.after, '+inf', 'WITHSCORES', 'LIMIT', 0, arg.most)
+local after, most = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local found = redis.call('ZRANGEBYSCORE', members, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, most)
 local read = {}
 for i = 1, #found, 2 do
   local contact = redis.call('HMGET', prefix .. ':contact:' .. found[i], 'phone', 'name', 'email', 'tags')

@@ -16,16 +16,16 @@
 -- Output: nothing; the outcome has `state` done or failed, `moved` (number of files), `reason` of a failure
 -- (no_folder, no_files) and `missing` (ids of the files that do not exist or are in the trash, with commas)
 local folder, filesIn, outcome, prefix = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local folderId, move, keepSeconds, channel, files = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 if redis.call('EXISTS', outcome) == 1 then
-  redis.call('PUBLISH', arg.channel, arg.move)
+  redis.call('PUBLISH', channel, move)
   return
 end
 
 local function finish(state, moved, reason, missing)
   redis.call('HSET', outcome, 'state', state, 'moved', moved, 'reason', reason, 'missing', missing)
-  redis.call('EXPIRE', outcome, arg.keepSeconds)
-  redis.call('PUBLISH', arg.channel, arg.move)
+  redis.call('EXPIRE', outcome, keepSeconds)
+  redis.call('PUBLISH', channel, move)
 end
 
 if redis.call('EXISTS', folder) == 0 then
@@ -34,7 +34,7 @@ end
 
 local missing = {}
 local source = {}
-for i, id in ipairs(arg.files) do
+for i, id in ipairs(files) do
   local file = redis.call('HMGET', prefix .. ':file:' .. id, 'folder_id', 'deleted_at')
   if not file[1] or file[2] ~= '' then
     missing[#missing + 1] = id
@@ -49,9 +49,9 @@ if #missing > 0 then
 end
 redis.call('ZCARD', filesIn)
 
-for i, id in ipairs(arg.files) do
+for i, id in ipairs(files) do
   redis.call('ZREM', source[i], id)
   redis.call('ZADD', filesIn, id, id)
-  redis.call('HSET', prefix .. ':file:' .. id, 'folder_id', arg.folderId)
+  redis.call('HSET', prefix .. ':file:' .. id, 'folder_id', folderId)
 end
-return finish('done', #arg.files, '', '')
+return finish('done', #files, '', '')

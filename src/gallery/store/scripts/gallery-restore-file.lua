@@ -8,13 +8,13 @@
 --   id      of the file, as text
 -- Output: 1, or 0 when there is no file of this id in the trash
 local file, trash, prefix = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local id = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
 local found = redis.call('HMGET', file, 'folder_id', 'deleted_at')
 local folder, deleted_at = found[1], found[2]
 if not folder or deleted_at == '' then
   return 0
 end
-redis.call('ZADD', prefix .. ':folder:' .. folder .. ':files', arg.id, arg.id)
-redis.call('ZREM', trash, arg.id)
+redis.call('ZADD', prefix .. ':folder:' .. folder .. ':files', id, id)
+redis.call('ZREM', trash, id)
 redis.call('HSET', file, 'deleted_at', '')
 return 1

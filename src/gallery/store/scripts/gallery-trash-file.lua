@@ -8,14 +8,14 @@
 --   id      of the file, as text
 -- Output: 1, or 0 when there is no active file of this id
 local file, trash, prefix = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local id = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
 local found = redis.call('HMGET', file, 'folder_id', 'deleted_at')
 local folder, deleted_at = found[1], found[2]
 if not folder or deleted_at ~= '' then
   return 0
 end
 local now = redis.call('TIME')
-redis.call('ZADD', trash, arg.id, arg.id)
-redis.call('ZREM', prefix .. ':folder:' .. folder .. ':files', arg.id)
+redis.call('ZADD', trash, id, id)
+redis.call('ZREM', prefix .. ':folder:' .. folder .. ':files', id)
 redis.call('HSET', file, 'deleted_at', now[1] .. string.format('%06d', now[2]))
 return 1

@@ -15,16 +15,16 @@
 --   run?         number of its campaign
 --   campaigns    what the keys of the lane's campaigns begin with
 --   problem      `code|sentence`
---   fields       {field, value, ...}: what the new record holds besides
+--   newFields    {field, value, ...}: what the new record holds besides
 -- Output: {'done' or 'ignored', state letter}
 -- include message-lifecycle
 local record, inDoubt, requeueable, job = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local ulid, why, acceptedAt, retentionMs, run, campaigns, problem, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local p, exists = load(record)
 if exists then return { 'ignored', p.state } end
-local before = arg.run and markOf(arg.campaigns, arg.run, arg.ulid)
+local before = run and markOf(campaigns, run, ulid)
 local state
-if arg.why == 'dead' then
+if why == 'dead' then
   -- Somebody may have queued it again meanwhile.
   if before or redis.call('HEXISTS', job, 'failedReason') == 0 then return { 'ignored', before or QUEUED } end
   state = FAILED
@@ -33,12 +33,12 @@ else
   state = UNKNOWN
 end
 local now = redisNowMs()
-local fields = { 's', state, 'h', appendHistory('', state, now, arg.acceptedAt), 'e', arg.problem }
-for i = 1, #arg.fields do fields[#fields + 1] = arg.fields[i] end
+local fields = { 's', state, 'h', appendHistory('', state, now, acceptedAt), 'e', problem }
+for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
 redis.call('HSET', record, unpack(fields))
-redis.call('PEXPIRE', record, arg.retentionMs)
-keepCampaign(arg.campaigns, arg.run, arg.retentionMs)
-redis.call('ZREM', inDoubt, arg.ulid)
-redis.call('ZADD', requeueable, now, arg.ulid)
-count(arg.campaigns, arg.run, arg.ulid, before, state, state == UNKNOWN)
+redis.call('PEXPIRE', record, retentionMs)
+keepCampaign(campaigns, run, retentionMs)
+redis.call('ZREM', inDoubt, ulid)
+redis.call('ZADD', requeueable, now, ulid)
+count(campaigns, run, ulid, before, state, state == UNKNOWN)
 return { 'done', state }

@@ -10,9 +10,9 @@
 -- Output: {slot, time (µs)}; {'', time} when the next one is further ahead than that: nothing was reserved
 -- include message-pace
 local slots = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local missed, mostAheadUs, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local nowUs = redisNowUs()
-redis.call('LREM', slots, 1, arg.missed)
-local slotUs = nextSlot(slots, nowUs, arg.pace)
-if slotUs - nowUs > arg.mostAheadUs then return { '', string.format('%.0f', nowUs) } end
-return { reserve(slots, slotUs, nowUs, arg.pace), string.format('%.0f', nowUs) }
+redis.call('LREM', slots, 1, missed)
+local slotUs = nextSlot(slots, nowUs, pace)
+if slotUs - nowUs > mostAheadUs then return { '', string.format('%.0f', nowUs) } end
+return { reserve(slots, slotUs, nowUs, pace), string.format('%.0f', nowUs) }

@@ -21,11 +21,11 @@
 --   problem?     `code|sentence`
 --   status?      of `status`: state letter
 --   happenedAt?  of `status`: when that was (ms), now if it is not given
---   providerId?  of `status`: the provider's id of the message
+--   sentAs?      of `status`: the provider's id of the message
 --   firstPollMs? of `status`: until the first status poll; none without it
 --   counts?      of `not_sent`: whether the try counts
 --   coolDown?    of `not_sent`: {of: 'lane' or 'recipient', ms: at least}
---   waitMs?      of `unconfirmed`: how long evidence is waited for
+--   evidenceMs?  of `unconfirmed`: how long evidence is waited for
 --   policy?      of `resolve`: never, once or safe
 --   maxTries?    of `not_sent` and `resolve`
 --   ifDead?      of `give_up`: only if its job is a dead letter
@@ -33,18 +33,20 @@
 -- include message-lifecycle
 -- include message-cooldowns
 local record, inDoubt, polls, requeueable, job, queuedAgain, cooldown = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local ulid, kind, attempt, acceptedAt, campaigns, detail, problem, status, happenedAt, sentAs, firstPollMs, counts,
+  coolDown, evidenceMs, policy, maxTries, ifDead = unpack(cmsgpack.unpack(ARGV[1]), 1, 17)
 local now = redisNowMs()
 local p, exists = load(record)
 if not exists then return { 'missing' } end
-local kind, attempt = arg.kind, arg.attempt
 -- Somebody may have given it another job meanwhile.
-if arg.ifDead and redis.call('HEXISTS', job, 'failedReason') == 0 then return { 'ignored', p.state } end
+if ifDead and redis.call('HEXISTS', job, 'failedReason') == 0 then return { 'ignored', p.state } end
 local before, counting = p.state, p.attempt
-local verdict = step(p, arg, now >= p.validUntil)
+local event =
+  { kind = kind, attempt = attempt, status = status, counts = counts, policy = policy, maxTries = maxTries }
+local verdict = step(p, event, now >= p.validUntil)
 -- The provider's id of the attempt that counts is worth keeping even when the state knew already, as when a webhook
 -- overtook the answer.
-local providerId = p.attempt == attempt and arg.providerId
+local providerId = p.attempt == attempt and sentAs
 if verdict == 'ignored' then
   if providerId then redis.call('HSET', record, 'w', providerId) end
   return { verdict, p.state }
@@ -56,11 +58,11 @@ local cause = (before == UNKNOWN or p.state == UNKNOWN) and string.sub(redis.cal
 local isLost = cause == 'worker_lost|' or cause == 'record_lost|'
 
 -- Nothing that we are told has happened later than now.
-local at = arg.happenedAt and math.min(arg.happenedAt, now) or now
+local at = happenedAt and math.min(happenedAt, now) or now
 -- Of another attempt than the one that counts, or of that one while another is known to be sent: the state stays, and
 -- with it all lists.
 if kind == 'status' and p.state == before then
-  local history = appendHistory(p.history, arg.status, at, arg.acceptedAt, arg.detail)
+  local history = appendHistory(p.history, status, at, acceptedAt, detail)
   redis.call('HSET', record, 'a', p.attempt, 'b', p.others, 'h', history)
   -- That was the provider's id of the attempt that has failed.
   if p.attempt ~= counting then redis.call('HDEL', record, 'w') end
@@ -80,13 +82,13 @@ local letter = p.state
 if kind == 'not_sent' then letter = p.state == FAILED and FAILED or 'u' end
 write('s', p.state)
 write('a', p.attempt)
-write('h', appendHistory(p.history, letter, at, arg.acceptedAt, arg.detail))
+write('h', appendHistory(p.history, letter, at, acceptedAt, detail))
 if providerId then write('w', providerId) end
 if p.tries > 0 then write('n', p.tries) else drop('n') end
 if p.repeats > 0 then write('o', p.repeats) end
 if p.others ~= '' then write('b', p.others) else drop('b') end
-if arg.problem then
-  write('e', arg.problem)
+if problem then
+  write('e', problem)
 elseif rankOf(p.state) or p.state == QUEUED then
   drop('e')
 end
@@ -109,37 +111,37 @@ if rankOf(p.state) and p.state ~= SENT and contentNow and #contentNow > 1024 the
   redis.call('HSET', record, unpack(all))
   if ttl > 0 then redis.call('PEXPIRE', record, ttl) end
 end
-count(arg.campaigns, p.run, arg.ulid, before, p.state, isLost)
+count(campaigns, p.run, ulid, before, p.state, isLost)
 
 -- Two lists, so that attempts in doubt never wait behind a hundred thousand messages that only need a job.
 if p.state == UNCONFIRMED then
-  redis.call('ZADD', inDoubt, now + (arg.waitMs or 0), arg.ulid)
+  redis.call('ZADD', inDoubt, now + (evidenceMs or 0), ulid)
 else
-  redis.call('ZREM', inDoubt, arg.ulid)
+  redis.call('ZREM', inDoubt, ulid)
 end
 if p.state == QUEUED then
   -- Its job may be gone: the sweep makes sure that there is one.
-  redis.call('ZADD', queuedAgain, kind == 'not_sent' and now + 60000 or now, arg.ulid)
+  redis.call('ZADD', queuedAgain, kind == 'not_sent' and now + 60000 or now, ulid)
 elseif before == QUEUED then
-  redis.call('ZREM', queuedAgain, arg.ulid)
+  redis.call('ZREM', queuedAgain, ulid)
 end
 
 -- Only what was sent is polled, and only what can be requeued is listed as such: nothing else need be taken off.
 if rankOf(p.state) and p.state ~= READ then
-  if arg.firstPollMs and not rankOf(before) then redis.call('ZADD', polls, now + arg.firstPollMs, arg.ulid) end
+  if firstPollMs and not rankOf(before) then redis.call('ZADD', polls, now + firstPollMs, ulid) end
 elseif rankOf(before) then
-  redis.call('ZREM', polls, arg.ulid)
+  redis.call('ZREM', polls, ulid)
 end
 if isRequeueable(p.state) then
-  redis.call('ZADD', requeueable, now, arg.ulid)
+  redis.call('ZADD', requeueable, now, ulid)
 elseif isRequeueable(before) then
-  redis.call('ZREM', requeueable, arg.ulid)
+  redis.call('ZREM', requeueable, ulid)
 end
 
 local waitMs
-if arg.coolDown and arg.coolDown.of == 'lane' then
-  coolLane(cooldown, arg.coolDown.ms, now, arg.problem)
-elseif arg.coolDown then
-  waitMs = coolRecipient(cooldown, arg.coolDown.ms, now)
+if coolDown and coolDown.of == 'lane' then
+  coolLane(cooldown, coolDown.ms, now, problem)
+elseif coolDown then
+  waitMs = coolRecipient(cooldown, coolDown.ms, now)
 end
 return { verdict, p.state, waitMs }

@@ -1,15 +1,15 @@
 -- Messages that wait but must not be sent: their campaign does not run, or their validity is over. Included after
 -- message-lifecycle.lua by message-claim.lua, which meets them one at a time, and lane-clear.lua, which clears a lane.
 --
--- key = its keys record, queuedAgain, requeueable and job. m = what its job says of it, and p its record: m has ulid,
--- acceptedAt (ms), validUntil (ms), run (nil: of no campaign) and fields, what a new record holds {field, value, ...};
--- and what is the same for all messages of a lane: retentionMs and campaigns, what the keys of its campaigns begin with.
+-- m = what a step knows of a message besides its record p: its keys record, queuedAgain, requeueable and job; what its job
+-- says of it, ulid, acceptedAt (ms), validUntil (ms), run (nil: of no campaign) and newFields {field, value, ...} of a
+-- record; and what is the same for all messages of a lane, retentionMs and campaigns, which the keys of those begin with.
 
 -- Writes what has become of a message that was queued, or had no record yet.
-local function settle(key, m, p, exists, now, before, happened, detail, problem)
+local function settle(m, p, exists, now, before, happened, detail, problem)
   local fields = { 's', p.state, 'a', p.attempt, 'h', appendHistory(p.history, happened, now, m.acceptedAt, detail) }
   if not exists then
-    for i = 1, #m.fields do fields[#fields + 1] = m.fields[i] end
+    for i = 1, #m.newFields do fields[#fields + 1] = m.newFields[i] end
   end
   if problem then
     fields[#fields + 1] = 'e'
@@ -17,16 +17,16 @@ local function settle(key, m, p, exists, now, before, happened, detail, problem)
   end
   if p.state ~= SENDING then
     -- The content is needed should it be sent again, and lives in the job, which goes away now.
-    local data = redis.call('HGET', key.job, 'data')
+    local data = redis.call('HGET', m.job, 'data')
     if data then
       fields[#fields + 1] = 'p'
       fields[#fields + 1] = data
     end
   end
-  redis.call('HSET', key.record, unpack(fields))
+  redis.call('HSET', m.record, unpack(fields))
   -- From the latest claim on: a record that expired while its message is tried again would take the marker of the attempt
   -- and the flag of a repeat with it.
-  redis.call('PEXPIRE', key.record, m.retentionMs)
+  redis.call('PEXPIRE', m.record, m.retentionMs)
   if exists then keepCampaign(m.campaigns, m.run, m.retentionMs) end
   count(m.campaigns, m.run, m.ulid, before, p.state)
 end
@@ -39,7 +39,7 @@ end
 
 -- Whether its campaign keeps it from being sent. What was never claimed leaves no trace, so that a resumed campaign can
 -- queue it again.
-local function isStopped(key, m, p, exists, now)
+local function isStopped(m, p, exists, now)
   if not m.run or p.state ~= QUEUED then return false end
   local campaign = redis.call('HGET', m.campaigns .. m.run, 'state')
   -- Of a campaign that is done, a person may have queued a message again.
@@ -47,20 +47,21 @@ local function isStopped(key, m, p, exists, now)
   -- A campaign that is not kept any more had ended: nothing of it that still waits is sent.
   if exists and (campaign == 'cancelled' or not campaign) then
     step(p, { kind = 'cancel' })
-    redis.call('HSET', key.record, 's', p.state, 'h', appendHistory(p.history, p.state, now, m.acceptedAt, ''))
-    redis.call('ZREM', key.queuedAgain, m.ulid)
+    redis.call('HSET', m.record, 's', p.state, 'h', appendHistory(p.history, p.state, now, m.acceptedAt, ''))
+    redis.call('ZREM', m.queuedAgain, m.ulid)
+    redis.call('ZADD', m.requeueable, now, m.ulid)
     count(m.campaigns, m.run, m.ulid, QUEUED, p.state)
   end
   return true
 end
 
 -- Ends it when its validity is over.
-local function isExpired(key, m, p, exists, now)
+local function isExpired(m, p, exists, now)
   if p.state ~= QUEUED or now < m.validUntil then return false end
   local before = exists and p.state or nil
   step(p, { kind = 'claim' }, true)
-  settle(key, m, p, exists, now, before, EXPIRED, '')
-  if before then redis.call('ZREM', key.queuedAgain, m.ulid) end
-  redis.call('ZADD', key.requeueable, now, m.ulid)
+  settle(m, p, exists, now, before, EXPIRED, '')
+  if before then redis.call('ZREM', m.queuedAgain, m.ulid) end
+  redis.call('ZADD', m.requeueable, now, m.ulid)
   return true
 end

@@ -14,25 +14,25 @@
 -- Output: {ms until more can be taken (-1: nothing is left to poll), 1 when all places are taken, ulid, ...}
 -- include message-cooldowns
 local polls, underWay, nextPoll = unpack(KEYS)
-local arg = cmsgpack.unpack(ARGV[1])
+local atOnce, spacingMs, inOneGo, leaseMs, giveUpMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 
 -- What could not be asked about within its day is given up here and costs no poll: this bounds the list.
-redis.call('ZREMRANGEBYSCORE', polls, '-inf', now - arg.giveUpMs)
+redis.call('ZREMRANGEBYSCORE', polls, '-inf', now - giveUpMs)
 redis.call('ZREMRANGEBYSCORE', underWay, '-inf', now)
-local free = arg.atOnce - redis.call('ZCARD', underWay)
+local free = atOnce - redis.call('ZCARD', underWay)
 local opens = tonumber(redis.call('GET', nextPoll) or '0')
 
 local taken = {}
 if now >= opens and free > 0 then
-  taken = redis.call('ZRANGEBYSCORE', polls, '-inf', now, 'LIMIT', 0, math.min(free, arg.inOneGo))
+  taken = redis.call('ZRANGEBYSCORE', polls, '-inf', now, 'LIMIT', 0, math.min(free, inOneGo))
   for _, ulid in ipairs(taken) do
-    redis.call('ZADD', polls, now + arg.leaseMs, ulid)
-    redis.call('ZADD', underWay, now + arg.leaseMs, ulid)
+    redis.call('ZADD', polls, now + leaseMs, ulid)
+    redis.call('ZADD', underWay, now + leaseMs, ulid)
   end
   if #taken > 0 then
-    opens = now + #taken * arg.spacingMs
+    opens = now + #taken * spacingMs
     coolLane(nextPoll, opens - now, now)
   end
 end

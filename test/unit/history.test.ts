@@ -1,10 +1,10 @@
 // Pins: the packed history of a message is unpacked as it was written, and what cannot be read drops nothing else.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { HAPPENINGS, readStory } from '../../src/messages/history.ts'
+import { HISTORY_EVENTS, readHistory } from '../../src/messages/history.ts'
 
 const entry = fc.record({
-  code: fc.constantFrom(...Object.keys(HAPPENINGS)),
+  code: fc.constantFrom(...Object.keys(HISTORY_EVENTS)),
   ms: fc.integer({ min: -10_000, max: 1e12 }),
   detail: fc.string({ maxLength: 20 }).filter((text) => !text.includes('|')),
 })
@@ -18,7 +18,7 @@ test('every happening is read back with its time and its detail, and no time is 
         const packed = told.map(
           ({ code, ms, detail }) => `${code}${ms.toString(36)}${detail === '' ? '' : `,${detail}`}`,
         )
-        const read = readStory(packed.join('|'), accepted)
+        const read = readHistory(packed.join('|'), accepted)
         const latest = told.map((_each, i) => Math.max(...told.slice(0, i + 1).map(({ ms }) => ms)))
         expect(read.map(({ code, atMs, detail }) => ({ code, ms: atMs - accepted, detail }))).toEqual(
           told.map((each, i) => ({ ...each, ms: latest[i] })),
@@ -29,7 +29,7 @@ test('every happening is read back with its time and its detail, and no time is 
 })
 
 test('an entry that cannot be read drops no neighbour', () => {
-  const codes = readStory('c5|?|s2k||zz9|d1f4,x,y|5', 0).map(({ code, detail }) => `${code} ${detail}`)
+  const codes = readHistory('c5|?|s2k||zz9|d1f4,x,y|5', 0).map(({ code, detail }) => `${code} ${detail}`)
   expect(codes).toEqual(['c ', 's ', 'd x,y'])
-  expect(readStory('', 0)).toEqual([])
+  expect(readHistory('', 0)).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { recently } from '../../src/redis/cached.ts'
+import { cached } from '../../src/redis/cached.ts'
 
 // Connections that never connect: what is kept belongs to one of them.
 const [here, there] = [new Redis({ lazyConnect: true }), new Redis({ lazyConnect: true })]
@@ -23,7 +23,7 @@ function counted(values: Record<string, string | undefined>) {
     if (value === 'broken') throw new Error('broken')
     return value === undefined ? undefined : value + suffix
   }
-  return { known: recently(1_000, read), reads: () => reads }
+  return { known: cached(1_000, read), reads: () => reads }
 }
 
 test('an answer is kept for its time and read anew after it', async () => {

@@ -39,21 +39,21 @@ async function underWay(lane: number, to: string) {
   expect(await claimOf(id, to, attempt)).toEqual({ verdict: 'done', state: 'sending' })
   const problem = { code: '131056', sentence: 'Too many.' }
   const refused = async (leastMs = 0) => {
-    const rest = { of: 'recipient', to, leastMs } as const
-    const result = await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, rest })
+    const cooldown = { of: 'recipient', to, leastMs } as const
+    const result = await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, cooldown })
     return 'waitMs' in result ? (result.waitMs ?? -1) : -1
   }
   const throttled = (ms: number) =>
-    markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, rest: { of: 'lane', ms } })
+    markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, cooldown: { of: 'lane', ms } })
   return { id, refused, throttled }
 }
 
 /** As if so much time had passed for a recipient. */
 async function later(lane: number, to: string, ms: number): Promise<void> {
-  const [rest = 0, next = 0, ...others] = ((await redis.get(recipientCooldownKey(lane, to))) ?? '')
+  const [end = 0, next = 0, ...others] = ((await redis.get(recipientCooldownKey(lane, to))) ?? '')
     .split(' ')
     .map(Number)
-  await redis.set(recipientCooldownKey(lane, to), [rest - ms, next - ms, ...others].join(' '), 'KEEPTTL')
+  await redis.set(recipientCooldownKey(lane, to), [end - ms, next - ms, ...others].join(' '), 'KEEPTTL')
 }
 
 describe('a recipient', () => {
@@ -75,10 +75,10 @@ describe('a recipient', () => {
     expect(await first.refused(30 * SECOND)).toBe(30 * SECOND)
     const id = newId(lane)
     const keys = (await redis.keys(`${lanePrefix(lane)}*`)).sort()
-    expect(await claimOf(id, ONE)).toMatchObject({ verdict: 'recipient_rests', state: 'queued' })
+    expect(await claimOf(id, ONE)).toMatchObject({ verdict: 'recipient_cooldown', state: 'queued' })
     expect((await redis.keys(`${lanePrefix(lane)}*`)).sort()).toEqual(keys)
     expect(await readMessage(redis, id)).toBeUndefined()
-    expect(await claimOf(first.id, ONE)).toMatchObject({ verdict: 'recipient_rests' })
+    expect(await claimOf(first.id, ONE)).toMatchObject({ verdict: 'recipient_cooldown' })
     expect(await readMessage(redis, first.id)).toMatchObject({ state: 'queued', tries: 0 })
     expect(await claimOf(newId(lane), ANOTHER)).toMatchObject({ verdict: 'done' })
     expect(await claimOf(newId(newLane()), ONE)).toMatchObject({ verdict: 'done' })
@@ -105,7 +105,7 @@ describe('a recipient', () => {
     expect(await claimOf(burst[0]?.id ?? newId(lane), ONE)).toMatchObject({ verdict: 'done' })
     // Two others have their turns already.
     const fresh = await claimOf(newId(lane), ONE)
-    expect(fresh).toMatchObject({ verdict: 'recipient_rests' })
+    expect(fresh).toMatchObject({ verdict: 'recipient_cooldown' })
     if ('waitMs' in fresh) expectLeft(fresh.waitMs, 18 * SECOND, since)
     await later(lane, ONE, 6 * SECOND)
     expect(await claimOf(burst[1]?.id ?? newId(lane), ONE)).toMatchObject({ verdict: 'done' })
@@ -116,7 +116,7 @@ describe('a recipient', () => {
   test('is told who comes a moment early, and who cannot be sent in time, without standing in line', async () => {
     const lane = newLane()
     await (await underWay(lane, ONE)).refused(30 * SECOND)
-    expect(await claimOf(newId(lane), ONE, undefined, 5 * SECOND)).toMatchObject({ verdict: 'recipient_rests' })
+    expect(await claimOf(newId(lane), ONE, undefined, 5 * SECOND)).toMatchObject({ verdict: 'recipient_cooldown' })
     await later(lane, ONE, 29_500)
     const before = await redis.get(recipientCooldownKey(lane, ONE))
     const early = await claimOf(newId(lane), ONE)
@@ -148,7 +148,7 @@ describe('a lane', () => {
     await (await underWay(lane, ONE)).throttled(30 * SECOND)
     const id = newId(lane)
     const refused = await claimOf(id, ANOTHER)
-    expect(refused).toMatchObject({ verdict: 'lane_rests', state: 'queued' })
+    expect(refused).toMatchObject({ verdict: 'lane_cooldown', state: 'queued' })
     if ('waitMs' in refused) expectLeft(refused.waitMs, 30 * SECOND, since)
     expect(await readMessage(redis, id)).toBeUndefined()
     expect(await claimOf(newId(newLane()), ONE)).toMatchObject({ verdict: 'done' })
@@ -160,7 +160,7 @@ describe('a lane', () => {
     const since = performance.now()
     for (const [i, seconds] of [5, 30, 1].entries()) await burst[i]?.throttled(seconds * SECOND)
     expectLeft(await redis.pttl(laneCooldownKey(lane)), 30 * SECOND, since)
-    expect(await claimOf(newId(lane), ONE)).toMatchObject({ verdict: 'lane_rests' })
+    expect(await claimOf(newId(lane), ONE)).toMatchObject({ verdict: 'lane_cooldown' })
   })
 
   test('a shortest rest of less than a millisecond harms nothing', async () => {
