@@ -19,5 +19,7 @@ const failed = Object.entries(CHECKS)
     return run.status !== 0
   })
   .map(([name]) => name)
-console.log(failed.length === 0 ? 'check passed: types, lint, format, docstrings' : `check failed: ${failed.join('; ')}`)
+console.log(
+  failed.length === 0 ? 'check passed: types, lint, format, docstrings' : `check failed: ${failed.join('; ')}`,
+)
 process.exit(failed.length === 0 ? 0 : 1)

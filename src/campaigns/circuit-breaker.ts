@@ -7,7 +7,7 @@ const TEMPLATE_CODES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Why a campaign must pause when one of its messages was refused with this code; undefined when it may go on. */
-export const templateBrake = (code: string): string | undefined => TEMPLATE_CODES.get(code)
+export const templatePauseReason = (code: string): string | undefined => TEMPLATE_CODES.get(code)
 
 /**
  * Messages that have come to an end so far, and how many of them badly: failed, or unproven because of what the provider
@@ -24,10 +24,10 @@ const LIMIT = 0.3
 /** Points kept; older ones are thinned out by leaving every second one. */
 const POINTS = 512
 
-export type FailureBrake = ReturnType<typeof createFailureBrake>
+export type FailureBreaker = ReturnType<typeof createFailureBreaker>
 
 /** Watches one campaign from now on; what failed before a person resumed it is theirs. */
-export function createFailureBrake() {
+export function createFailureBreaker() {
   let points: Ends[] = []
   return {
     /** Takes note of the figures; answers why the campaign must pause, if it must. */

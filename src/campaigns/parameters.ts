@@ -26,7 +26,7 @@ const SOURCE = /^(contact\.(name|phone|email)|row\..{1,255})$/s
 const isSource = (text: unknown): text is ValueSource => typeof text === 'string' && SOURCE.test(text)
 
 /** What the recipients of a campaign offer: contacts have fields, the rows of an uploaded file have columns. */
-export type Offer = 'contact' | 'row'
+export type ValueSourceKind = 'contact' | 'row'
 
 /** Components that were read. `stored` gives them with their placeholders, `unknown` the paths of fields nobody knows. */
 export interface ReadComponents {
@@ -37,7 +37,10 @@ export interface ReadComponents {
 }
 
 /** Reads components with placeholders, or tells every fault of them. */
-export function compileComponents(components: unknown, offer: Offer): ReadComponents | { ok: false; faults: Fault[] } {
+export function compileComponents(
+  components: unknown,
+  offer: ValueSourceKind,
+): ReadComponents | { ok: false; faults: Fault[] } {
   const faults: Fault[] = []
   const sources: ValueSource[] = []
   const marked = mark(components, 'template.components', (from, path) => {
@@ -70,7 +73,7 @@ function unmarked(components: readonly Component[], sources: readonly ValueSourc
   })
 }
 
-const EXPECTED: Readonly<Record<Offer, string>> = {
+const EXPECTED: Readonly<Record<ValueSourceKind, string>> = {
   contact: 'contact.name, contact.phone or contact.email, as the recipients are contacts',
   row: 'row.<column>, as the recipients are rows of a file',
 }

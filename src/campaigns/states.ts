@@ -30,7 +30,7 @@ export type CampaignMove =
   | 'block'
   | 'schedule'
   | 'start'
-  /** By a person or by a brake. */
+  /** By a person or by a breaker. */
   | 'pause'
   | 'resume'
   /** Nothing is left to be sent or to be decided. */

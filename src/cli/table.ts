@@ -29,7 +29,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
 }
 
 /** Names and what they are, one a line; those with nothing to tell are left out. */
-export function facts(lines: readonly (readonly [name: string, value: string])[]): string {
+export function keyValueTable(lines: readonly (readonly [name: string, value: string])[]): string {
   const told = lines.filter(([, value]) => value !== '')
   const width = Math.max(...told.map(([name]) => name.length))
   return told.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`).join('\n')

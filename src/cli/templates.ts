@@ -8,8 +8,8 @@ import { type Template, templateSchema } from '../messages/templates/template.ts
 import { existingAccount } from './accounts.ts'
 import { CliFailure, fileFailure, reasonOf } from './failure.ts'
 import { table } from './table.ts'
-import { templateFacts } from './template-facts.ts'
-import { accountId } from './typed.ts'
+import { templateSummary } from './template-summary.ts'
+import { accountId } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
 /** One definition, a list of them, or the answer of the chat product's own listing. */
@@ -67,7 +67,7 @@ export const templates: Noun = {
         await existingAccount(redis, account)
         const named = (await listTemplates(redis, account)).filter((template) => template.name === name)
         const found = named.filter((template) => language === undefined || template.language === language)
-        if (found.length > 0) return { json: found, text: found.map(templateFacts).join('\n\n') }
+        if (found.length > 0) return { json: found, text: found.map(templateSummary).join('\n\n') }
         const others = named.map((template) => template.language)
         const but = others.length === 0 ? '; see `templates list`' : ` in ${language}, but in ${others.join(', ')}`
         throw new CliFailure(`Account ${account} has no template ${name}${but}.`)

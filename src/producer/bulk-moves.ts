@@ -34,10 +34,10 @@ const tooMany = (): ApiError =>
     },
   )
 
-export type Moves = ReturnType<typeof openMoves>
+export type BulkMoves = ReturnType<typeof openBulkMoves>
 
 /** Opens the queue on a connection that fails fast, and the subscription on one of its own. */
-export function openMoves(redis: Redis) {
+export function openBulkMoves(redis: Redis) {
   const queue = openMoveQueue(redis)
   /** Move id → wakes whoever waits for it. */
   const waiting = new Map<string, () => void>()

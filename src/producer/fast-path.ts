@@ -10,14 +10,14 @@ import type { Route } from './bind.ts'
 import { type Edge, exchange } from './exchange.ts'
 
 /** Takes the request when it is one for the short way; false when Express must. */
-export type Direct = (request: IncomingMessage, response: ServerResponse) => boolean
+export type FastPath = (request: IncomingMessage, response: ServerResponse) => boolean
 
-interface DirectDeps {
+interface FastPathDeps {
   log: Log
   routes: readonly Route[]
 }
 
-export function createDirect(deps: DirectDeps, edge: Edge): Direct {
+export function createFastPath(deps: FastPathDeps, edge: Edge): FastPath {
   const routes = new Map(deps.routes.filter(({ isFast }) => isFast).map((route) => [route.path, route]))
 
   return (request, response) => {

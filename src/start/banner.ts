@@ -5,14 +5,14 @@ import type { DemoRecord } from './demo-record.ts'
 /** A recipient of the kind that the simulator delivers to; anything outside its reserved range is. */
 const RECIPIENT = '+447700900123'
 
-export type BannerFacts = { baseUrl: string } & (
+export type BannerContent = { baseUrl: string } & (
   | { demo: { record: DemoRecord; file: string; simulatorUrl: string } }
   /** One sentence. */
   | { whyNoDemo: string }
 )
 
 /** The whole banner, several lines. The commands can be copied as they stand. */
-export function banner(facts: BannerFacts, colour: boolean): string {
+export function banner(facts: BannerContent, colour: boolean): string {
   const strong = (text: string) => (colour ? styleText('bold', text) : text)
   const weak = (text: string) => (colour ? styleText('dim', text) : text)
   const { baseUrl } = facts

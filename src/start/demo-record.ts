@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { readSmallFile, writeSmallFile } from './small-file.ts'
+import { readJsonFile, writeJsonFile } from './json-file.ts'
 
 const ids = z.array(z.number().int().positive())
 
@@ -50,7 +50,7 @@ const pathOf = (dataDir: string, redisUrl: string | undefined): string => {
 
 /** The record of this Redis (undefined: the private one), `seeding`, or undefined when none was ever begun. */
 export function readDemoRecord(dataDir: string, redisUrl: string | undefined): DemoRecord | 'seeding' | undefined {
-  const content = readSmallFile(pathOf(dataDir, redisUrl), fileSchema)
+  const content = readJsonFile(pathOf(dataDir, redisUrl), fileSchema)
   return content !== undefined && 'state' in content ? 'seeding' : content
 }
 
@@ -59,5 +59,5 @@ export function writeDemoRecord(
   redisUrl: string | undefined,
   record: DemoRecord | { state: 'seeding' },
 ): void {
-  writeSmallFile(pathOf(dataDir, redisUrl), record)
+  writeJsonFile(pathOf(dataDir, redisUrl), record)
 }

@@ -4,7 +4,7 @@ import { createLog, type Log } from '../log.ts'
 import { checkRedis } from '../redis/safety.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
-import { sentenceOf } from './sentence.ts'
+import { startupErrorMessage } from './startup-error.ts'
 import { warnOfUnknownSettings } from './unknown-settings.ts'
 
 /** A start that is under way when a stop begins gets this long to finish, so that it can be stopped in order. */
@@ -35,7 +35,7 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     )
   } catch (error) {
     if (error instanceof StopRequested) return
-    const sentence = sentenceOf(error)
+    const sentence = startupErrorMessage(error)
     if (sentence === undefined) throw error
     process.stderr.write(`${sentence}\n`)
     process.exit(1)

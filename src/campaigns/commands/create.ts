@@ -10,7 +10,7 @@ import { validityFault } from '../../messages/instant.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
-import { DEFINITION_MOST, type Definition, definitionSchema, offerOf } from '../definition.ts'
+import { DEFINITION_MOST, type Definition, definitionSchema, valueSourceKind } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { createCampaign, findOwnCampaign, idOf, listCampaign, newCampaignId } from '../store/campaigns.ts'
 
@@ -83,7 +83,7 @@ function definitionOf(body: unknown, retentionMs: number): Definition {
 function componentsOf(body: unknown): { stored?: () => unknown[]; faults: readonly Fault[] } {
   const parts = partsSchema.safeParse(body)
   if (!parts.success) return { faults: [] }
-  const result = compileComponents(parts.data.template.components, offerOf(parts.data.recipients))
+  const result = compileComponents(parts.data.template.components, valueSourceKind(parts.data.recipients))
   if (!result.ok) return { faults: result.faults }
   return { stored: result.stored, faults: result.unknown.map(unknownFault) }
 }

@@ -15,18 +15,18 @@ import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { repeatedly } from '../../repeatedly.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { maySendAgain, offerOf } from '../definition.ts'
+import { maySendAgain, valueSourceKind } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { sharesOf, unsettled } from '../progress.ts'
-import { beatCampaign, type Campaign, findCampaign, idOf, moveCampaign, NOW } from '../store/campaigns.ts'
+import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeartbeat } from '../store/campaigns.ts'
 import { campaignFolder } from '../store/files.ts'
 import { firstUnclaimed } from '../store/marks.ts'
 import { type Parking, parkCampaign } from '../store/parking.ts'
-import { type RoundPicture, takeRound } from '../store/round.ts'
+import { advanceFanOut, type FanOutState } from '../store/round.ts'
 import { openSnapshot, type Snapshot } from '../store/snapshot.ts'
 import { adopt } from './adopt.ts'
 import { blockBroken } from './block.ts'
-import { feed, type Mould } from './feed.ts'
+import { feed, type MessageSpec } from './feed.ts'
 import { createMemories, type Memories, type Memory } from './memory.ts'
 import { unstick } from './unstick.ts'
 
@@ -77,7 +77,7 @@ export async function fanOut(
     return undefined
   })
   if (campaign?.state !== 'running' || campaign.epoch !== epoch) {
-    await beatCampaign(deps.redis, id, epoch)
+    await sendCampaignHeartbeat(deps.redis, id, epoch)
     return 'over'
   }
   const snapshot = await openSnapshot(campaignFolder(deps.config.dataDir, id), campaign.snapshot).catch(
@@ -89,7 +89,7 @@ export async function fanOut(
   if (snapshot === undefined) {
     return stop(deps, campaign, 'pause', { reason: 'The list of recipients cannot be read on the server.' })
   }
-  const beating = repeatedly(BEAT_MS, () => beatCampaign(deps.redis, id, epoch), deps.log)
+  const beating = repeatedly(BEAT_MS, () => sendCampaignHeartbeat(deps.redis, id, epoch), deps.log)
   try {
     const end = await supply(deps, campaign, snapshot, stopped, turn)
     if (end === 'over') turn.memories.forget(campaign)
@@ -116,10 +116,10 @@ async function supply(
   stopped: AbortSignal,
   turn: Turn,
 ): Promise<'over' | { nextMs: number; parked?: Parking }> {
-  const mould = mouldOf(campaign, deps.config.validityMs.campaign)
-  await adopt(deps, campaign, mould, snapshot)
+  const spec = messageSpecOf(campaign, deps.config.validityMs.campaign)
+  await adopt(deps, campaign, spec, snapshot)
   const memory = turn.memories.of(campaign)
-  const { feeding, brake, taking, ending, stuck, look } = memory
+  const { feeding, breaker, taking, ending, stuck, look } = memory
   feeding.begin()
   const begunAt = performance.now()
   // One that was parked and finds all as it was is parked again at once.
@@ -131,7 +131,7 @@ async function supply(
   while (!stopped.aborted) {
     const worked = performance.now() - begunAt
     if (worked >= TERM_MS || (worked >= SHORT_TERM_MS && turn.isWanted())) break
-    const picture = await takeRound(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
+    const picture = await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
     if (picture === undefined) return 'over'
     cursor = undefined
     const { nowMs, next } = picture
@@ -139,7 +139,7 @@ async function supply(
     rate = taking.measure(figures.taken, nowMs)
     if (next >= campaign.total && figures.unsettled === 0) return stop(deps, campaign, 'finish', { ended_at: NOW })
     const { laneRate, problem } = await look(deps.redis, campaign)
-    const reason = problem ?? brake.check(figures)
+    const reason = problem ?? breaker.check(figures)
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
     if (hasMoved(memory, { ...figures, next })) movedAt = performance.now()
@@ -148,14 +148,14 @@ async function supply(
     if (next >= campaign.total) {
       const { taken, unsettled } = figures
       if (stuck({ unclaimed: campaign.total - taken, unsettled, backlog: picture.backlog })) {
-        const from = await unstick(deps, mould, campaign.total, snapshot)
+        const from = await unstick(deps, spec, campaign.total, snapshot)
         if (from !== undefined) cursor = { from: next, to: from }
       }
     } else {
       // Whoever has a message already is passed over without a rest, as after a pause or a crash.
       const at = room > 0 ? await firstUnclaimed(deps.redis, campaign, next, campaign.total) : next
       const recipients = room > 0 ? await snapshot.read(at, Math.min(room, CHUNK)) : []
-      const fed = await feed(deps, mould, recipients, at)
+      const fed = await feed(deps, spec, recipients, at)
       feeding.fed(fed)
       cursor = { from: next, to: at + recipients.length }
       if (recipients.length === CHUNK || (fed === 0 && cursor.to !== next)) continue
@@ -165,7 +165,7 @@ async function supply(
     await rest(stopped)
   }
   if (cursor !== undefined && cursor.to !== cursor.from)
-    await takeRound(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
+    await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
   if (!isIdle) return { nextMs: 1 }
   memory.parkedMs = Math.min(MOST_PARK_MS, Math.max(FIRST_PARK_MS, 2 * memory.parkedMs))
   const ms = Math.min(memory.parkedMs, Math.max(REST_MS, feeding.heldForMs() ?? MOST_PARK_MS))
@@ -181,9 +181,9 @@ function hasMoved(memory: Memory, figures: Record<string, number>): boolean {
   return true
 }
 
-function mouldOf(campaign: Campaign, validityMs: number): Mould {
+function messageSpecOf(campaign: Campaign, validityMs: number): MessageSpec {
   const { template: wanted, recipients, valid_until } = campaign.definition
-  const result = compileComponents(wanted.components, offerOf(recipients))
+  const result = compileComponents(wanted.components, valueSourceKind(recipients))
   if (!result.ok) throw new Error(`the components of campaign ${idOf(campaign)} do not compile any more`)
   return {
     id: campaign,
@@ -196,7 +196,7 @@ function mouldOf(campaign: Campaign, validityMs: number): Mould {
   }
 }
 
-function figuresOf(campaign: Campaign, { counts, lost }: RoundPicture) {
+function figuresOf(campaign: Campaign, { counts, lost }: FanOutState) {
   const shares = sharesOf(counts, campaign.total, 'running')
   const { delivered, read, sent, failed, unknown } = shares
   // What a crash of ours left unproven tells nothing of the campaign: it counts neither as good nor as bad.

@@ -6,10 +6,10 @@ import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'
 import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
-import { type SteerDeps, startCampaign } from '../commands/lifecycle.ts'
+import { type LifecycleDeps, startCampaign } from '../commands/lifecycle.ts'
 import {
-  type AwakeCampaign,
-  awakeCampaigns,
+  type ActiveCampaign,
+  activeCampaigns,
   findCampaign,
   heartbeatOf,
   idOf,
@@ -28,7 +28,7 @@ const LATER_MS = 2_000
 /** A campaign that could not be looked after is left alone for as long as it has been failing, this at most. */
 const MOST_PATIENCE_MS = 60_000
 
-type WatchDeps = SteerDeps & { log: Log }
+type WatchDeps = LifecycleDeps & { log: Log }
 
 /** What the watch remembers of a campaign from one look to the next. */
 interface Memory {
@@ -43,7 +43,7 @@ interface Memory {
 export function createWatch(deps: WatchDeps): () => Promise<void> {
   let memories = new Map<string, Memory>()
   return async () => {
-    const awake = await awakeCampaigns(deps.redis)
+    const awake = await activeCampaigns(deps.redis)
     if (awake.length === 0) return void memories.clear()
     const nowMs = await redisNowMs(deps.redis)
     const remembered = memories
@@ -77,7 +77,7 @@ function lookAgainIn(memory: Memory, ms: number): void {
 /** Takes a running campaign over whose fan-out has died; one that is parked, or whose job waits in line, is left alone. */
 async function lookAfterRunning(
   deps: WatchDeps,
-  { id, parked }: AwakeCampaign,
+  { id, parked }: ActiveCampaign,
   memory: Memory,
   nowMs: number,
 ): Promise<void> {
@@ -97,7 +97,7 @@ async function lookAfterRunning(
   await deps.queue.add('fan-out', id, found.epoch)
 }
 
-async function lookAfter(deps: WatchDeps, awake: AwakeCampaign, memory: Memory, nowMs: number): Promise<void> {
+async function lookAfter(deps: WatchDeps, awake: ActiveCampaign, memory: Memory, nowMs: number): Promise<void> {
   const { id, state } = awake
   if (state === 'running') return lookAfterRunning(deps, awake, memory, nowMs)
   const campaign = await findCampaign(deps.redis, id)

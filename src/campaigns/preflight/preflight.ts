@@ -17,7 +17,7 @@ import { redisNowMs } from '../../redis/heartbeats.ts'
 import { withTimeout } from '../../redis/with-timeout.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { templateProblem } from '../commands/lifecycle.ts'
-import { offerOf } from '../definition.ts'
+import { valueSourceKind } from '../definition.ts'
 import { blockChecked } from '../fan-out/block.ts'
 import { MAX_RECIPIENTS } from '../message-ids.ts'
 import { createNumberSet } from '../number-set.ts'
@@ -133,7 +133,7 @@ async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTem
     findTemplate(redis, campaign.account, wanted.name, wanted.language.code),
     templateProblem(redis, campaign),
   ])
-  const result = compileComponents(wanted.components, offerOf(recipients))
+  const result = compileComponents(wanted.components, valueSourceKind(recipients))
   const compiled = result.ok ? result.compiled : { sources: [], fill: () => [] }
   const problems = [...(problem === undefined ? [] : [{ path: 'template.name', message: problem }])]
   if (!result.ok) problems.push(...result.faults)

@@ -195,12 +195,17 @@ const takeoverReply = z.union([
 ])
 
 /**
- * Begins a new epoch of a running campaign that nobody has worked on for `silentMs`. `seenBeat` is the heartbeat that the
+ * Begins a new epoch of a running campaign that nobody has worked on for `silentMs`. `seenHeartbeat` is the heartbeat that the
  * caller saw when it looked before: unless it is still the same, somebody is at work and was only slow to write it.
  */
-export async function takeOver(redis: Redis, id: CampaignId, silentMs: number, seenBeat?: string): Promise<TakeOver> {
+export async function takeOver(
+  redis: Redis,
+  id: CampaignId,
+  silentMs: number,
+  seenHeartbeat?: string,
+): Promise<TakeOver> {
   const keys = { campaign: campaignKey(id.lane, id.number) }
-  const reply = takeoverReply.parse(await takeoverScript(redis, keys, { silentMs, seenBeat }))
+  const reply = takeoverReply.parse(await takeoverScript(redis, keys, { silentMs, seenHeartbeat }))
   if (reply[0] === 'taken') return { kind: 'taken', epoch: reply[1] }
   return reply[0] === 'on' ? { kind: 'on', beat: reply[1] } : { kind: 'over' }
 }
@@ -217,7 +222,7 @@ export async function heartbeatOf(
 const beatScript = defineScript(import.meta.url, 'campaign-heartbeat')
 
 /** Whoever works on the campaign in this epoch is there, although its round takes long; it is not parked any more. */
-export async function beatCampaign(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
+export async function sendCampaignHeartbeat(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
   const keys = { campaign: campaignKey(lane, number), parked: parkedCampaignsKey(lane) }
   await beatScript(redis, keys, { epoch, number })
 }
@@ -235,7 +240,7 @@ export async function runningOn(redis: Redis, lane: number): Promise<number> {
 }
 
 /** A campaign that a worker has to look after. */
-export interface AwakeCampaign {
+export interface ActiveCampaign {
   id: CampaignId
   state: string
   /** Nobody works on it until then, and nobody has died. */
@@ -243,12 +248,12 @@ export interface AwakeCampaign {
 }
 
 /** Campaigns of all lanes that move by themselves, with their states. */
-export async function awakeCampaigns(redis: Redis): Promise<AwakeCampaign[]> {
+export async function activeCampaigns(redis: Redis): Promise<ActiveCampaign[]> {
   const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
   const awake = await Promise.all(
     lanes.map(async (lane) => {
       const states = Object.entries(await redis.hgetall(activeCampaignsKey(lane)))
-      if (states.length === 0) await forgetCampaignLane(redis, lane)
+      if (states.length === 0) await removeCampaignLane(redis, lane)
       const running = new Set(states.flatMap(([number, state]) => (state === 'running' ? [Number(number)] : [])))
       const parked = await parkedOn(redis, lane, (number) => running.has(number))
       return states.map(([number, state]) => ({
@@ -270,7 +275,7 @@ export async function addCampaignLane(redis: Redis, lane: number): Promise<void>
  * Takes a lane off the list of those with campaigns, and puts it back when one has come meanwhile. Should this process
  * die in between, the sweep's slow round over all lanes finds the campaign.
  */
-async function forgetCampaignLane(redis: Redis, lane: number): Promise<void> {
+async function removeCampaignLane(redis: Redis, lane: number): Promise<void> {
   await redis.srem(rootKeys.campaignLanes, lane)
   if ((await redis.hlen(activeCampaignsKey(lane))) > 0) await addCampaignLane(redis, lane)
 }

@@ -19,7 +19,7 @@ export const campaignFolder = (dataDir: string, id: CampaignId): string => join(
 const INCOMING = 'incoming'
 
 /** Receives rows and returns the name of their file. When the source fails, nothing is left of it. */
-export async function receiveRows(
+export async function saveUpload(
   folder: string,
   format: RowFormat,
   source: AsyncIterable<Uint8Array>,
@@ -47,7 +47,7 @@ export async function receiveRows(
   return name
 }
 
-/** The format of a file that receiveRows has named. */
+/** The format of a file that saveUpload has named. */
 export const formatOf = (rowsFile: string): RowFormat => (rowsFile.endsWith('.csv') ? 'csv' : 'ndjson')
 
 export const readRowsFile = (folder: string, rowsFile: string): AsyncIterable<Buffer> =>

@@ -8,7 +8,7 @@ import type { CampaignId } from '../campaign-id.ts'
 import { type Counts, countsOf } from './counts.ts'
 
 /** How a running campaign and its lane stand. */
-export interface RoundPicture {
+export interface FanOutState {
   /** Clock of Redis, epoch ms. */
   nowMs: number
   /** Place of the recipient that is fed next. */
@@ -31,12 +31,12 @@ const roundReply = z.union([
 ])
 
 /** Moves the cursor if asked to; undefined when the campaign does not run in this epoch any more. */
-export async function takeRound(
+export async function advanceFanOut(
   redis: Redis,
   { lane, number }: CampaignId,
   epoch: number,
   say: { cursor?: { from: number; to: number } | undefined; rate: number; pace: number | undefined },
-): Promise<RoundPicture | undefined> {
+): Promise<FanOutState | undefined> {
   const { waiting, prioritized, delayed, active } = laneBacklogKeys(lane)
   const reply = roundReply.parse(
     await roundScript(
@@ -44,7 +44,7 @@ export async function takeRound(
       {
         campaign: campaignKey(lane, number),
         counts: campaignCountsKey(lane, number),
-        awakeCampaigns: activeCampaignsKey(lane),
+        activeCampaigns: activeCampaignsKey(lane),
         ...{ waiting, prioritized, delayed, active },
         throttled: throttledKey(lane),
       },

@@ -5,8 +5,8 @@ import { z } from 'zod'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { describeCampaign } from '../../campaigns/commands/describe.ts'
 import { verb } from '../verb.ts'
-import { campaignArgument, existing, shown } from './campaign-desk.ts'
-import { spoken } from './campaign-facts.ts'
+import { campaignArgument, existing, shown } from './campaign-context.ts'
+import { formatDuration } from './campaign-summary.ts'
 
 const ASK_EVERY_MS = 200
 /** Between two lines in a log, unless the state changes. */
@@ -69,7 +69,7 @@ function show(bar: SingleBar, { state, progress }: CampaignDescription): void {
   bar.update(progress.total - progress.queued, {
     state,
     rate: Math.round(progress.rate_per_second),
-    left: progress.seconds_left === null ? '-' : spoken(progress.seconds_left),
+    left: progress.seconds_left === null ? '-' : formatDuration(progress.seconds_left),
     badly: badly(progress),
   })
 }

@@ -2,11 +2,11 @@
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { counted } from '../../messages/fault.ts'
 import { STATES } from '../../messages/lifecycle.ts'
-import { facts } from '../table.ts'
+import { keyValueTable } from '../table.ts'
 
-export function campaignFacts(campaign: CampaignDescription): string {
+export function campaignSummary(campaign: CampaignDescription): string {
   const { template, preflight, progress } = campaign
-  return facts([
+  return keyValueTable([
     ['Campaign', campaign.id],
     ['Name', campaign.name ?? ''],
     ['State', campaign.state + (campaign.reason === null ? '' : `: ${campaign.reason}`)],
@@ -23,7 +23,10 @@ export function campaignFacts(campaign: CampaignDescription): string {
     ...STATES.map((state) => [`  ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const),
     ['Pace', progress.rate_per_second > 0 ? `${Math.round(progress.rate_per_second)} messages a second` : ''],
     ['Held to', progress.held_to === null ? '' : `${Math.round(progress.held_to)} a second, throttled by the provider`],
-    ['To go', campaign.state === 'running' && progress.seconds_left !== null ? spoken(progress.seconds_left) : ''],
+    [
+      'To go',
+      campaign.state === 'running' && progress.seconds_left !== null ? formatDuration(progress.seconds_left) : '',
+    ],
   ])
 }
 
@@ -41,7 +44,7 @@ function preflightFacts(
     [
       'Estimated',
       begun === null
-        ? `${spoken(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`
+        ? `${formatDuration(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`
         : '',
     ],
     ['Would expire', preflight.would_expire === 0 ? '' : `${preflight.would_expire} before their turn`],
@@ -66,7 +69,7 @@ function recipientsOf({ recipients, has_rows }: CampaignDescription): string {
 }
 
 /** `75` is `1 min 15 s`. */
-export function spoken(seconds: number): string {
+export function formatDuration(seconds: number): string {
   const parts = [
     [Math.floor(seconds / 3_600), 'h'],
     [Math.floor((seconds % 3_600) / 60), 'min'],

@@ -6,7 +6,7 @@ import { waitUntil } from './wait-until.ts'
 const LIMIT_MS = 30_000
 
 /** Resolves when GET /readyz answers 200; a StartError with its last words otherwise. */
-export async function becomeReady(baseUrl: string): Promise<void> {
+export async function waitUntilReady(baseUrl: string): Promise<void> {
   let lastWords = ''
   const ready = await waitUntil(async () => {
     const answer = await fetch(`${baseUrl}/readyz`)

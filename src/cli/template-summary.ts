@@ -1,10 +1,10 @@
 // A template as lines for a terminal: what people read, and what a message must fill in.
 import { type BlockShape, shapeOf, type Template } from '../messages/templates/template.ts'
-import { facts } from './table.ts'
+import { keyValueTable } from './table.ts'
 
-export function templateFacts(template: Template): string {
+export function templateSummary(template: Template): string {
   const shape = shapeOf(template)
-  return facts([
+  return keyValueTable([
     ['Template', template.name],
     ['Language', template.language],
     ['Category', template.category],
