@@ -1,4 +1,4 @@
-// When a campaign must stop by itself: what hits one recipient in three will hit the rest.
+// The circuit breaker: when a campaign must pause without being asked. What hits one recipient in three will hit the rest.
 
 /** Codes of the chat product that concern the template, so every message that is still to be sent. */
 const TEMPLATE_CODES: ReadonlyMap<string, string> = new Map([
@@ -24,9 +24,7 @@ const LIMIT = 0.3
 /** Points kept; older ones are thinned out by leaving every second one. */
 const POINTS = 512
 
-export type FailureBreaker = ReturnType<typeof createFailureBreaker>
-
-/** Watches one campaign from now on; what failed before a person resumed it is theirs. */
+/** Watches one campaign from now on; what failed before a person resumed it no longer counts. */
 export function createFailureBreaker() {
   let points: Ends[] = []
   return {

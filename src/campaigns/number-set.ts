@@ -5,8 +5,6 @@
 /** More than half full, the search for a free place gets long. */
 const FILL = 0.5
 
-export type NumberSet = ReturnType<typeof createNumberSet>
-
 /** A set of positive safe integers, empty at first. */
 export function createNumberSet() {
   // Open addressing: a number stands in the place its hash says, or in the next one that was free. 0 is free.

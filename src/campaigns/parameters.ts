@@ -9,6 +9,7 @@ import { unknownFields } from '../messages/unknown-fields.ts'
 /** Where a value comes from: a field of the contact, or `row.` and the name of a column. */
 export type ValueSource = `contact.${'name' | 'phone' | 'email'}` | `row.${string}`
 
+/** Components with their placeholders resolved to places in a list of values. */
 export interface CompiledComponents {
   /** What is taken from each recipient, each source once: the order of a recipient's values. */
   sources: ValueSource[]
@@ -36,7 +37,7 @@ export interface ReadComponents {
   unknown: readonly string[]
 }
 
-/** Reads components with placeholders, or tells every fault of them. */
+/** Reads components with placeholders, or returns every fault in them. */
 export function compileComponents(
   components: unknown,
   offer: ValueSourceKind,
@@ -83,7 +84,7 @@ const EXPECTED: Readonly<Record<ValueSourceKind, string>> = {
  * recipient by recipient, with matchTemplate.
  */
 export function structuralFaults(shape: TemplateShape, { sources, fill }: CompiledComponents): Fault[] {
-  // A sample that is good as a text is no link, and the other way round: a fault that one of them mends is no structural one.
+  // A sample that is good as a text is no link, and the other way round: a fault that disappears with one of them is not structural.
   const [asText = [], asLink = []] = ['1', 'https://example.com/1'].map((sample) =>
     matchTemplate(shape, fill(sources.map(() => sample))),
   )

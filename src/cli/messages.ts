@@ -66,7 +66,7 @@ async function showSent(redis: Redis, id: MessageId): Promise<Answer | undefined
   }
 }
 
-/** Received messages are filed under their account, which the chat product's id does not tell. */
+/** Received messages are filed under their account, which the chat product's id does not contain. */
 async function showReceived(redis: Redis, id: string): Promise<Answer | undefined> {
   for (const account of await listAccounts(redis)) {
     const message = await findInbound(redis, account.id, id)

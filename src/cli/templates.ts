@@ -19,8 +19,8 @@ const templateFile = z.union([
   z.looseObject({ name: z.unknown() }).transform((one) => [one]),
 ])
 
-/** So many faults are told at once; a file that is no template at all would fill the screen. */
-const FAULTS_TOLD = 5
+/** Most faults shown at once: a file that is not a template at all would fill the screen. */
+const FAULTS_SHOWN = 5
 
 export const templates: Noun = {
   name: 'templates',
@@ -87,7 +87,7 @@ function readTemplates(file: string): Template[] {
     return result.success ? result.data : faultsOf(result.error, definition, `[${i}]`)
   })
   const faults = parsed.flatMap((each) => (Array.isArray(each) ? each : []))
-  if (faults.length > 0) throw new CliFailure(`Nothing was imported. In ${file}: ${tell(faults)}.`)
+  if (faults.length > 0) throw new CliFailure(`Nothing was imported. In ${file}: ${sentenceFor(faults)}.`)
   return parsed.flatMap((each) => (Array.isArray(each) ? [] : [each]))
 }
 
@@ -105,10 +105,10 @@ function readJson(file: string): unknown {
   }
 }
 
-function tell(faults: readonly Fault[]): string {
-  const told = faults.slice(0, FAULTS_TOLD).map((fault) => `${fault.path}: ${fault.message}`)
-  const more = faults.length - told.length
-  return told.join('; ') + (more > 0 ? `; and ${more} more` : '')
+function sentenceFor(faults: readonly Fault[]): string {
+  const shown = faults.slice(0, FAULTS_SHOWN).map((fault) => `${fault.path}: ${fault.message}`)
+  const more = faults.length - shown.length
+  return shown.join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 
 const documentOf = ({ name, language, category, status }: Template) => ({ name, language, category, status })

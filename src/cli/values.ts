@@ -6,7 +6,7 @@ import { quoted } from '../messages/fault.ts'
 import { parsePhone } from '../messages/phone.ts'
 import { parseDuration } from './duration.ts'
 
-/** A typed value: `expected` in words, and how to read it; whoever reads undefined refuses it. */
+/** A typed value: `expected` in words, and how to read it; undefined is refused. */
 export function parser<T>(expected: string, read: (text: string) => T | undefined) {
   return z.string().transform((text, context): T => {
     const value = read(text)

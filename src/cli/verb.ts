@@ -31,6 +31,7 @@ interface Usage {
   options: Readonly<Record<string, string>>
 }
 
+/** A command of a noun. */
 export interface Verb extends Usage {
   /**
    * Checks arguments and options, each under its camel-cased name, and returns the work to do. Throws a CliFailure that

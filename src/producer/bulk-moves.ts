@@ -140,7 +140,7 @@ export function openBulkMoves(redis: Redis) {
       return { state: job === 'failed' ? 'given_up' : 'pending' }
     },
 
-    /** Ends the subscription; those who still wait are told that there is no outcome yet. */
+    /** Ends the subscription; those who still wait learn that there is no outcome yet. */
     async close(): Promise<void> {
       closed = true
       clearTimeout(timer)

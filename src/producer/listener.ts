@@ -20,11 +20,11 @@ export function createListener(
 ): RequestListener & { router: unknown } {
   const edge = createEdge(deps.redis)
   const app = buildApp(deps, edge)
-  const direct = createFastPath(deps, edge)
+  const fastPath = createFastPath(deps, edge)
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     // Names and values in turn.
     if (request.rawHeaders.length > 2 * HEADERS_MAX) refuse(tooManyHeaders(), response, requestIdOf(request), deps.log)
-    else if (!direct(request, response)) app(request, response)
+    else if (!fastPath(request, response)) app(request, response)
   }
   return Object.assign(createDispatch(answer, edge.held), { router: app.router })
 }

@@ -12,16 +12,16 @@ export type BannerContent = { baseUrl: string } & (
 )
 
 /** The whole banner, several lines. The commands can be copied as they stand. */
-export function banner(facts: BannerContent, colour: boolean): string {
+export function banner(content: BannerContent, colour: boolean): string {
   const strong = (text: string) => (colour ? styleText('bold', text) : text)
   const weak = (text: string) => (colour ? styleText('dim', text) : text)
-  const { baseUrl } = facts
+  const { baseUrl } = content
   const head = ['', strong(`Laneway is ready at ${baseUrl}`), '']
   const tools = [`  dashboard      ${baseUrl}/dashboard`, '  command line   npm run cli -- --help']
   const foot = ['', weak('Ctrl-C stops everything; the next start finds the same data.'), '', '']
-  if ('whyNoDemo' in facts) return [...head, ...tools, '', facts.whyNoDemo, ...foot].join('\n')
+  if ('whyNoDemo' in content) return [...head, ...tools, '', content.whyNoDemo, ...foot].join('\n')
 
-  const { record, file, simulatorUrl } = facts.demo
+  const { record, file, simulatorUrl } = content.demo
   const { api_key, access_token, auth_token, admin_key, inbound_message_id } = record.main
   const send = {
     to: RECIPIENT,

@@ -13,7 +13,7 @@ import { StartError, systemCode } from './start-error.ts'
 
 const holderSchema = z.object({
   pid: z.number().int().positive(),
-  /** With `command`, tells the process from a later one with the same id. */
+  /** With `command`, distinguishes the process from a later one with the same id. */
   started: z.string(),
   command: z.string(),
   /** The npm that started it; 0 when it was started without npm. */

@@ -14,6 +14,7 @@ export interface Urls {
 
 const pathOf = (dataDir: string): string => join(dataDir, 'demo.json')
 
+/** Removes demo.json; does nothing when there is none. */
 export function removeDemoFile(dataDir: string): void {
   rmSync(pathOf(dataDir), { force: true })
 }

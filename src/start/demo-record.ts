@@ -1,5 +1,5 @@
 // What was seeded, kept in the data folder: keys are stored in Redis as hashes only, so this file is the one place that
-// can tell them again after a restart. One file per Redis, because switching REDIS_URL back and forth must lose none.
+// can show them again after a restart. One file per Redis, because switching REDIS_URL back and forth must lose none.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -54,6 +54,7 @@ export function readDemoRecord(dataDir: string, redisUrl: string | undefined): D
   return content !== undefined && 'state' in content ? 'seeding' : content
 }
 
+/** Replaces the record of this Redis (undefined: the private one), whole or not at all. */
 export function writeDemoRecord(
   dataDir: string,
   redisUrl: string | undefined,

@@ -24,7 +24,7 @@ export async function assertCanListen(host: string, port: number): Promise<void>
 }
 
 /** The sentence for a failed listen; undefined for an error that is none. */
-export function listenError(error: unknown, host: string, port: number): StartError | undefined {
+function listenError(error: unknown, host: string, port: number): StartError | undefined {
   switch (systemCode(error)) {
     case 'EADDRINUSE':
       return new StartError(`Port ${port} on ${host} is taken by another program; set PORT to a free one, or to 0.`)

@@ -42,7 +42,7 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
   }
 }
 
-/** A part waits for a Redis that is away as long as it takes, but not when it is told to stop. */
+/** A part waits for a Redis that is away as long as it takes, but not when it is asked to stop. */
 function unlessStopped<T>(life: Lifecycle, begun: Promise<T>): Promise<T> {
   const givenUp = new Promise<never>((_resolve, reject) => {
     life.onStop(() => setTimeout(() => reject(new StopRequested()), START_GRACE_MS))

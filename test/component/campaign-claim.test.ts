@@ -295,7 +295,7 @@ describe('a round', () => {
   test('of somebody whose heartbeat has moved since it was last seen is not taken over, however old it is', async () => {
     const id = await campaignIn('check', 'pass', 'start')
     await redis.hset(campaignKey(LANE, id.number), 'beat', 7)
-    expect(await takeOver(redis, id, 1_000, '6')).toEqual({ kind: 'on', beat: '7' })
+    expect(await takeOver(redis, id, 1_000, '6')).toEqual({ kind: 'on', heartbeat: '7' })
     expect(await takeOver(redis, id, 1_000, '7')).toEqual({ kind: 'taken', epoch: 1 })
   })
 

@@ -1,5 +1,4 @@
-// Creating a campaign: what a person says is held against itself and against the account; whether it can be sent, the
-// preflight tells later, all at once.
+// // preflight tells later, all at once.
 import { z } from 'zod'
 import { once } from '../../accept/once.ts'
 import { senderOf } from '../../accept/prepare-message.ts'
@@ -14,6 +13,7 @@ import { DEFINITION_MOST, type Definition, definitionSchema, valueSourceKind } f
 import { compileComponents } from '../parameters.ts'
 import { createCampaign, findOwnCampaign, idOf, listCampaign, newCampaignId } from '../store/campaigns.ts'
 
+/** A campaign to be created for an account whose key has been checked. `body` is parsed JSON. */
 export interface CreateRequest {
   account: number
   body: Record<string, unknown>

@@ -1,4 +1,4 @@
-// Steering a campaign: what the routes, the command line and the client do alike. Each move is one step in Redis; the
+// Moving a campaign through its life: what the routes, the command line and the client do alike. Each move is one step in Redis; the
 // job that it calls for is added after it. Should the process die in between, the workers' watch adds the job.
 import { once } from '../../accept/once.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
@@ -30,6 +30,7 @@ import type { CampaignQueue } from '../store/queue.ts'
 import { queuedMessagesOf } from '../store/queued.ts'
 import { existingId } from './create.ts'
 
+/** What the commands on campaigns need. */
 export interface LifecycleDeps {
   redis: Redis
   queue: CampaignQueue
@@ -43,7 +44,7 @@ export interface LifecycleDeps {
  */
 const REWIND = 2 * WIDEST_WINDOW
 
-/** Reads the recipients and freezes them, in the background; `preflight` of the campaign tells what came of it. */
+/** Reads the recipients and freezes them, in the background; the result is in the campaign's `preflight`. */
 export async function checkCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   if ('rows' in campaign.definition.recipients && campaign.rows_file === '') {
     throw new Refusal('invalid', 'no_rows', 'Upload the rows before the preflight.')
@@ -62,6 +63,10 @@ export async function scheduleCampaign(deps: LifecycleDeps, campaign: Campaign, 
   await move(deps, campaign, 'schedule', { fields: { scheduled_at: atMs } })
 }
 
+/**
+ * Starts a campaign that is ready or scheduled. Throws a Refusal: `template_not_approved`, or `wrong_state` in another state;
+ * one that runs or is done already stays as it is.
+ */
 export async function startCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   await requireTemplate(deps, campaign, 'start')
   const fields = { started_at: NOW, resumed_at: NOW, keeps_marks: 1 }
@@ -81,7 +86,7 @@ export async function resumeCampaign(deps: LifecycleDeps, campaign: Campaign): P
   const epoch = await move(deps, campaign, 'resume', { begins: true, rewind: REWIND, fields })
   if (epoch === undefined) return
   await deps.queue.add('fan-out', campaign, epoch)
-  // Those that wait for another try lost their job to the pause: the sweep is told to give them one now.
+  // Those that wait for another try lost their job to the pause: have the sweep give them one now.
   for await (const ulids of queuedMessagesOf(deps.redis, campaign))
     await rescheduleReview(deps.redis, campaign.lane, ulids, 0)
   await markLane(deps.redis, campaign.lane)
@@ -98,7 +103,7 @@ export async function cancelCampaign(deps: LifecycleDeps, campaign: Campaign): P
 
 /**
  * A new campaign for those recipients of this one whose message is in the class, with the parameters frozen then. It
- * starts by itself once they are counted. The campaign itself stays as it is. The same key creates no second one.
+ * starts on its own once they are counted. The campaign itself stays as it is. The same key creates no second one.
  */
 export async function resumeClass(
   deps: LifecycleDeps,

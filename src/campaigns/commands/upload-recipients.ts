@@ -1,5 +1,5 @@
 // Takes a file of rows for a campaign. It counts once the campaign's record names it; a crash before that leaves a file
-// that the workers remove after a day. Of two uploads at once the one that is whole first wins, and the other is told so.
+// that the workers remove after a day. Of two uploads at once the first to finish wins, and the other is refused.
 import { Refusal } from '../../accept/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { RowFormat } from '../file-formats.ts'

@@ -30,6 +30,7 @@ import { feed, type MessageSpec } from './feed.ts'
 import { createMemories, type Memories, type Memory } from './memory.ts'
 import { unstick } from './unstick.ts'
 
+/** What a turn of a fan-out needs. */
 export interface FanOutDeps {
   redis: Redis
   config: Pick<Config, 'dataDir' | 'retentionMs' | 'validityMs'>
@@ -58,9 +59,9 @@ const MOST_PARK_MS = 60_000
 /** Recipients fed in one step: adding 250 jobs keeps Redis busy for some 5 ms, in which it serves nobody else. */
 const CHUNK = 250
 /** A lane's window is seconds long: looking this often keeps it full. */
-const REST_MS = 100
+const ROUND_PAUSE_MS = 100
 /** Much shorter than the silence after which another worker takes over. */
-const BEAT_MS = 250
+const HEARTBEAT_MS = 250
 
 /** One turn of a campaign, if it runs in this epoch. Rejects only while Redis is away. */
 export async function fanOut(
@@ -89,13 +90,13 @@ export async function fanOut(
   if (snapshot === undefined) {
     return stop(deps, campaign, 'pause', { reason: 'The list of recipients cannot be read on the server.' })
   }
-  const beating = repeatedly(BEAT_MS, () => sendCampaignHeartbeat(deps.redis, id, epoch), deps.log)
+  const heartbeat = repeatedly(HEARTBEAT_MS, () => sendCampaignHeartbeat(deps.redis, id, epoch), deps.log)
   try {
     const end = await supply(deps, campaign, snapshot, stopped, turn)
     if (end === 'over') turn.memories.forget(campaign)
     if (end === 'over' || end.parked === undefined) return end
-    // No beat comes after this: it would take the mark off.
-    beating.stop()
+    // No heartbeat comes after this: it would take the mark off.
+    heartbeat.stop()
     await parkCampaign(deps.redis, campaign, epoch, end.parked)
     return { nextMs: end.parked.ms }
   } catch (error) {
@@ -104,7 +105,7 @@ export async function fanOut(
     deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
     return await stop(deps, campaign, 'pause', { reason: 'It could not go on; the log of the worker tells why.' })
   } finally {
-    beating.stop()
+    heartbeat.stop()
     await snapshot.close()
   }
 }
@@ -119,7 +120,7 @@ async function supply(
   const spec = messageSpecOf(campaign, deps.config.validityMs.campaign)
   await adopt(deps, campaign, spec, snapshot)
   const memory = turn.memories.of(campaign)
-  const { feeding, breaker, taking, ending, stuck, look } = memory
+  const { feeding, breaker, taking, ending, stuck, laneInfo } = memory
   feeding.begin()
   const begunAt = performance.now()
   // One that was parked and finds all as it was is parked again at once.
@@ -131,28 +132,28 @@ async function supply(
   while (!stopped.aborted) {
     const worked = performance.now() - begunAt
     if (worked >= TERM_MS || (worked >= SHORT_TERM_MS && turn.isWanted())) break
-    const picture = await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
-    if (picture === undefined) return 'over'
+    const state = await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
+    if (state === undefined) return 'over'
     cursor = undefined
-    const { nowMs, next } = picture
-    const figures = figuresOf(campaign, picture)
+    const { nowMs, next } = state
+    const figures = figuresOf(campaign, state)
     rate = taking.measure(figures.taken, nowMs)
     if (next >= campaign.total && figures.unsettled === 0) return stop(deps, campaign, 'finish', { ended_at: NOW })
-    const { laneRate, problem } = await look(deps.redis, campaign)
+    const { laneRate, problem } = await laneInfo(deps.redis, campaign)
     const reason = problem ?? breaker.check(figures)
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
     if (hasMoved(memory, { ...figures, next })) movedAt = performance.now()
     const measured = ending.measure(figures.finished, nowMs)
-    const room = feeding.room({ ...picture, taken: figures.taken, measured, laneRate })
+    const room = feeding.room({ ...state, taken: figures.taken, measured, laneRate })
     if (next >= campaign.total) {
       const { taken, unsettled } = figures
-      if (stuck({ unclaimed: campaign.total - taken, unsettled, backlog: picture.backlog })) {
+      if (stuck({ unclaimed: campaign.total - taken, unsettled, backlog: state.backlog })) {
         const from = await unstick(deps, spec, campaign.total, snapshot)
         if (from !== undefined) cursor = { from: next, to: from }
       }
     } else {
-      // Whoever has a message already is passed over without a rest, as after a pause or a crash.
+      // Recipients that have a message already are skipped at once, as after a pause or a crash.
       const at = room > 0 ? await firstUnclaimed(deps.redis, campaign, next, campaign.total) : next
       const recipients = room > 0 ? await snapshot.read(at, Math.min(room, CHUNK)) : []
       const fed = await feed(deps, spec, recipients, at)
@@ -162,13 +163,13 @@ async function supply(
     }
     isIdle = (cursor === undefined || cursor.to === next) && performance.now() - movedAt >= IDLE_MS
     if (isIdle) break
-    await rest(stopped)
+    await pauseUnless(stopped)
   }
   if (cursor !== undefined && cursor.to !== cursor.from)
     await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
   if (!isIdle) return { nextMs: 1 }
   memory.parkedMs = Math.min(MOST_PARK_MS, Math.max(FIRST_PARK_MS, 2 * memory.parkedMs))
-  const ms = Math.min(memory.parkedMs, Math.max(REST_MS, feeding.heldForMs() ?? MOST_PARK_MS))
+  const ms = Math.min(memory.parkedMs, Math.max(ROUND_PAUSE_MS, feeding.heldForMs() ?? MOST_PARK_MS))
   return { nextMs: ms, parked: { ms, reason: 'idle', rate } }
 }
 
@@ -199,7 +200,7 @@ function messageSpecOf(campaign: Campaign, validityMs: number): MessageSpec {
 function figuresOf(campaign: Campaign, { counts, lost }: FanOutState) {
   const shares = sharesOf(counts, campaign.total, 'running')
   const { delivered, read, sent, failed, unknown } = shares
-  // What a crash of ours left unproven tells nothing of the campaign: it counts neither as good nor as bad.
+  // What a crash of ours left unproven says nothing about the campaign: it counts neither as good nor as bad.
   const unproven = unknown - lost
   return {
     taken: campaign.total - (shares.queued - (counts.queued ?? 0)),
@@ -221,9 +222,9 @@ async function stop(
   return 'over'
 }
 
-function rest(stopped: AbortSignal): Promise<void> {
+function pauseUnless(stopped: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(done, REST_MS)
+    const timer = setTimeout(done, ROUND_PAUSE_MS)
     function done(): void {
       clearTimeout(timer)
       stopped.removeEventListener('abort', done)

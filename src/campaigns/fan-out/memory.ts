@@ -1,5 +1,5 @@
 // What a worker remembers of a campaign from one turn of its fan-out to the next. Nothing depends on it: another worker,
-// or the same after a restart, begins with the figures in Redis and measures anew.
+// or the same after a restart, begins with the figures in Redis and measures again.
 import { findSender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { createFailureBreaker } from '../circuit-breaker.ts'
@@ -21,7 +21,7 @@ function createMemory(campaign: Campaign) {
     taking: createMeter(),
     ending: createMeter(),
     stuck: createStuckCheck(),
-    look: createLaneInfoCache(),
+    laneInfo: createLaneInfoCache(),
     /** The figures of the latest round, to see whether anything has moved. */
     figures: '',
     /** How long it was parked when nothing had moved; 0 when something had. */

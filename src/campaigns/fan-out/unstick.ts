@@ -17,6 +17,7 @@ const MOST_APART_MS = 30_000
 /** Records asked for in one round trip. */
 const AT_ONCE = 500
 
+/** The figures that show whether a campaign that was fed to its end still moves. */
 export interface Stillness {
   /** Recipients whose message was never claimed. */
   unclaimed: number

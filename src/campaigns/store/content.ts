@@ -21,7 +21,7 @@ export function createCampaignContent(redis: Redis, lane: number) {
   return {
     /**
      * Why no message of the campaign can be sent; undefined when they can. `campaign_over`: it is cancelled, or not kept
-     * any more. `unreadable`: its record is not what Laneway wrote, which a person must mend.
+     * any more. `unreadable`: its record is not what Laneway wrote, which a person must fix.
      */
     async obstacle(run: number): Promise<'campaign_over' | 'unreadable' | undefined> {
       try {

@@ -13,6 +13,7 @@ export class TooLargeError extends Error {
   override name = 'TooLargeError'
 }
 
+/** The folder of a campaign's files, whether it exists or not. */
 export const campaignFolder = (dataDir: string, id: CampaignId): string => join(dataDir, 'campaigns', campaignId(id))
 
 /** Where uploads are written until they are whole, so that nobody takes half a file for a file. */
@@ -50,6 +51,7 @@ export async function saveUpload(
 /** The format of a file that saveUpload has named. */
 export const formatOf = (rowsFile: string): RowFormat => (rowsFile.endsWith('.csv') ? 'csv' : 'ndjson')
 
+/** The bytes of an uploaded file. Fails while it is read when the file is gone. */
 export const readRowsFile = (folder: string, rowsFile: string): AsyncIterable<Buffer> =>
   createReadStream(join(folder, rowsFile))
 
@@ -86,7 +88,7 @@ const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() 
 
 /** When a file, or the latest one in a folder, was last written, epoch ms; infinity when it is gone. */
 async function writtenAt(path: string): Promise<number> {
-  const within = (await namesIn(path)).map((name) => join(path, name))
-  const times = await Promise.all([path, ...within].map((each) => stat(each).catch(() => undefined)))
+  const inside = (await namesIn(path)).map((name) => join(path, name))
+  const times = await Promise.all([path, ...inside].map((each) => stat(each).catch(() => undefined)))
   return times[0] === undefined ? Number.POSITIVE_INFINITY : Math.max(...times.map((time) => time?.mtimeMs ?? 0))
 }

@@ -20,7 +20,7 @@ export const preflightSchema = z.object({
   }),
   /** Contacts that carry an excluded tag. */
   excluded: count,
-  /** What must be mended before it can start; empty when it is ready. */
+  /** What must be fixed before it can start; empty when it is ready. */
   problems: z.array(z.object({ path: z.string(), message: z.string() })),
   /** Messages per second of the lane. */
   rate: z.number(),
@@ -34,5 +34,3 @@ export type Preflight = z.infer<typeof preflightSchema>
 /** How many come to their turn only when their message is not valid any more, of a campaign that begins `validMs` before. */
 export const lateOf = ({ recipients, rate }: Pick<Preflight, 'recipients' | 'rate'>, validMs: number): number =>
   Math.max(0, recipients - Math.floor((rate * Math.max(0, validMs)) / 1_000))
-
-export type RefusalReason = keyof Preflight['refused']

@@ -15,6 +15,7 @@ import { campaignSummary } from './campaign-summary.ts'
 
 export const campaignArgument = parser('the id of a campaign such as cmp_1_7, see `campaigns list`', parseCampaignId)
 
+/** The campaign's record, or a CliFailure when there is none. */
 export async function existing(redis: Redis, id: CampaignId): Promise<Campaign> {
   const campaign = await findCampaign(redis, id)
   if (campaign === undefined) throw new CliFailure(`There is no campaign ${idOf(id)}; see \`campaigns list\`.`)

@@ -2,8 +2,10 @@
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { counted } from '../../messages/fault.ts'
 import { STATES } from '../../messages/lifecycle.ts'
+import { formatDuration } from '../duration.ts'
 import { keyValueTable } from '../table.ts'
 
+/** All that people want to know of a campaign, a line for each name and value; those without a value are left out. */
 export function campaignSummary(campaign: CampaignDescription): string {
   const { template, preflight, progress } = campaign
   return keyValueTable([
@@ -66,15 +68,4 @@ function recipientsOf({ recipients, has_rows }: CampaignDescription): string {
   if ('class' in recipients) return `those of ${recipients.campaign} that are ${recipients.class}`
   const except = recipients.except.length === 0 ? '' : ` but not ${recipients.except.join(', ')}`
   return `tags ${recipients.tags.join(', ')}${except}`
-}
-
-/** `75` is `1 min 15 s`. */
-export function formatDuration(seconds: number): string {
-  const parts = [
-    [Math.floor(seconds / 3_600), 'h'],
-    [Math.floor((seconds % 3_600) / 60), 'min'],
-    [Math.round(seconds % 60), 's'],
-  ] as const
-  const told = parts.filter(([count]) => count > 0).slice(0, 2)
-  return told.length === 0 ? '0 s' : told.map(([count, unit]) => `${count} ${unit}`).join(' ')
 }

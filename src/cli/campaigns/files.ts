@@ -18,7 +18,7 @@ import { parser } from '../values.ts'
 import { type Verb, verb } from '../verb.ts'
 import { campaignArgument, existing, shown, withLifecycle } from './campaign-context.ts'
 
-/** A path whose ending tells the format. */
+/** A path whose extension says the format. */
 const rowsPath = parser('a file that ends in .csv or .ndjson', (text) =>
   /\.(csv|ndjson)$/i.test(text) ? resolve(text) : undefined,
 )

@@ -23,6 +23,7 @@ import type { CallOf } from '../route.ts'
 import { campaigns as specs } from '../routes/campaigns.ts'
 import { campaignFileHandlers, ownCampaign } from './campaign-files.ts'
 
+/** What the handlers of campaigns need. */
 export interface CampaignDeps {
   redis: Redis
   config: Pick<Config, 'dataDir' | 'retentionMs'>
