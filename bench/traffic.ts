@@ -36,7 +36,7 @@ export const SOME_KEY = 'x'.repeat(41)
 /** Recipients repeat after this many messages. */
 const RECIPIENTS = 100_000
 /** Length of the text that a person reads; the parameter of the template is this less the approved words around it. */
-export const TEXT_LENGTH = 200
+const TEXT_LENGTH = 200
 /** A longer text would go out as two messages. */
 const KANNEL_TEXT_LENGTH = 160
 export const TEMPLATE = {

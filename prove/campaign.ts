@@ -41,7 +41,7 @@ const authorization = (rig: Rig) => ({ authorization: `Bearer ${rig.tenant.apiKe
 const addressOf = (rig: Rig, path: string) => `${rig.liveProducer()}/campaigns${path}`
 
 /** Creates (an empty path and a body) or moves a campaign; returns its id. */
-export async function steerCampaign(rig: Rig, path: string, body: object = {}): Promise<string> {
+export async function postCampaign(rig: Rig, path: string, body: object = {}): Promise<string> {
   const answer = await postJson(addressOf(rig, path), body, authorization(rig))
   if (answer.status !== 200 && answer.status !== 201) throw new Error(`/campaigns${path}: ${JSON.stringify(answer)}`)
   return described.parse(answer.body).data.id
@@ -70,24 +70,24 @@ export async function startCampaign(rig: Rig, people: readonly string[]): Promis
     await importContacts(rig.store, account, tag.id, chunk)
   }
   const template = { name: TEMPLATE, language: { code: 'en_US' }, components: [] }
-  const id = await steerCampaign(rig, '', { sender: 'main', template, recipients: { tags: [tag.id] } })
-  await steerCampaign(rig, `/${id}/preflight`)
+  const id = await postCampaign(rig, '', { sender: 'main', template, recipients: { tags: [tag.id] } })
+  await postCampaign(rig, `/${id}/preflight`)
   const isReady = async () => (await describeCampaign(rig, id)).state === 'ready'
   if (!(await eventually(isReady, 60_000))) throw new Error('the campaign does not get ready')
-  await steerCampaign(rig, `/${id}/start`)
+  await postCampaign(rig, `/${id}/start`)
   return id
 }
 
 /** Waits until all is said about a campaign, and judges it by its export and the ledger; adds what it finds to `violations`. */
 export async function judgeCampaign(
   rig: Rig,
-  run: Pick<Run, 'restLimitMs'>,
+  run: Pick<Run, 'quiescenceLimitMs'>,
   id: string,
   people: readonly string[],
   { flagsEarned, violations }: { flagsEarned: number; violations: string[] },
 ): Promise<Judgement> {
   // Updates that are still under way would change records between one reading and the next.
-  await eventually(async () => (await rig.chatProduct.updatesWaiting()) === 0, run.restLimitMs, 250)
+  await eventually(async () => (await rig.chatProduct.updatesWaiting()) === 0, run.quiescenceLimitMs, 250)
   const { shares, sum } = await describeCampaign(rig, id)
   if (sum !== people.length) violations.push(`the figures add up to ${sum} instead of ${people.length}`)
   const lines = await exportCampaign(rig, id)

@@ -39,7 +39,7 @@ export function writeCaseFiles(
         ...sent.map(({ atMs, id }) => `  ${time(atMs)} in the ledger as ${id}`),
         ...[...ids].flatMap((id) => [
           `  ${id} is ${known.states.get(id)}`,
-          ...(known.inside.get(id)?.story ?? []).map(({ atMs, what, detail }) => `  ${time(atMs)} ${what} ${detail}`),
+          ...(known.inside.get(id)?.history ?? []).map(({ atMs, what, detail }) => `  ${time(atMs)} ${what} ${detail}`),
         ]),
       ]
     })

@@ -70,7 +70,7 @@ export function busiest(times: readonly number[], spanMs: number): number {
 /** What a lane may hold of its rate in any second, and how many more may arrive together than leave together. */
 export const STEADY = 1.05
 export const AFTER_STALL = 1.1
-export const JITTER = 0.05
+const JITTER = 0.05
 
 /** The figures of a lane: leaving and arriving, in any second and in any ten. */
 export function paceFigures(

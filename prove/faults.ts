@@ -15,7 +15,7 @@ interface Fault {
 }
 
 /** 8 % in all: the mix that a plain retry turned into 9.9 % of messages sent twice. */
-export const LYING_PROVIDER: readonly Fault[] = [
+const LYING_PROVIDER: readonly Fault[] = [
   { behaviour: 'reset-after-accepting', share: 0.015, taken: true, proves: false },
   { behaviour: 'hang', share: 0.01, taken: true, proves: false },
   { behaviour: 'error-after-accepting', share: 0.01, taken: true, proves: false },
@@ -26,7 +26,7 @@ export const LYING_PROVIDER: readonly Fault[] = [
 ]
 
 /** Trouble with status updates, drawn besides: it can meet the same message. */
-export const LYING_UPDATES: readonly Fault[] = [
+const LYING_UPDATES: readonly Fault[] = [
   { behaviour: 'duplicate-webhooks', share: 0.05, taken: true, proves: true },
   { behaviour: 'no-webhooks', share: 0.005, taken: true, proves: true },
 ]

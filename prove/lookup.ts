@@ -36,7 +36,7 @@ function stateIn(status: number, body: unknown): string {
 export interface Inside {
   /** The flag possible_duplicate: it was queued again although it may have gone out. */
   possibleDuplicate: boolean
-  story: HistoryEvent[]
+  history: HistoryEvent[]
 }
 
 /**
@@ -51,7 +51,7 @@ export async function lookInside(redis: Redis, ids: readonly string[]): Promise<
     if (!id || !record) return
     found.set(name, {
       possibleDuplicate: record.repeats > 0,
-      story: readHistory(record.history, acceptedAtMs(id.ulid)),
+      history: readHistory(record.history, acceptedAtMs(id.ulid)),
     })
   })
   return found
@@ -61,12 +61,15 @@ const laneAnswer = z.object({
   data: z.array(z.object({ waiting: z.number(), delayed: z.number(), active: z.number(), set_aside: z.number() })),
 })
 
-/** Messages of a tenant that still stand on its lane, and those set aside; undefined when nobody answers. */
-export async function laneOf(url: string, tenant: Tenant): Promise<{ backlog: number; setAside: number } | undefined> {
+/** Messages of a tenant that still stand on its lane, and those dead-lettered; undefined when nobody answers. */
+export async function laneOf(
+  url: string,
+  tenant: Tenant,
+): Promise<{ backlog: number; deadLetters: number } | undefined> {
   const answer = await getJson(`${url}/admin/lanes`, { authorization: `Bearer ${tenant.adminKey}` })
   if (answer.status !== 200 || !('body' in answer)) return undefined
   const [lane] = laneAnswer.parse(answer.body).data
-  return lane && { backlog: lane.waiting + lane.delayed + lane.active, setAside: lane.set_aside }
+  return lane && { backlog: lane.waiting + lane.delayed + lane.active, deadLetters: lane.set_aside }
 }
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -35,7 +35,7 @@ export interface Plan {
 const AT_ONCE = 4
 
 /** Waits that were lost with a killed process are over after half a minute; a throttled lane takes longer to empty. */
-const REST_LIMIT_MS = { full: 300_000, small: 120_000, harmed: 45_000 }
+const QUIESCENCE_LIMIT_MS = { full: 300_000, small: 120_000, harmed: 45_000 }
 
 /** The result is in the order of `scenarios`. */
 export async function playAll(scenarios: readonly Scenario[], plan: Plan): Promise<Played[]> {
@@ -68,9 +68,9 @@ async function play(scenario: Scenario, plan: Plan): Promise<Played> {
     folder,
   }
   try {
-    const restLimitMs = REST_LIMIT_MS[scenario.safeguard ? 'harmed' : full ? 'full' : 'small']
+    const quiescenceLimitMs = QUIESCENCE_LIMIT_MS[scenario.safeguard ? 'harmed' : full ? 'full' : 'small']
     const random = createRandom(seed, scenario.name)
-    const end = await scenario.run({ random, build, folder, full, restLimitMs, say })
+    const end = await scenario.run({ random, build, folder, full, quiescenceLimitMs, say })
     if ('skipped' in end) played.skipped = end.skipped
     else {
       played.finding = end

@@ -35,7 +35,7 @@ export interface Run {
   /** Whether to run at the size of the published figures instead of about 500 messages. */
   full: boolean
   /** How long a service may take to come to rest after the last trouble. */
-  restLimitMs: number
+  quiescenceLimitMs: number
   /** Prints a line about how far it is. */
   say(line: string): void
 }

@@ -8,8 +8,6 @@ import { parse } from '@babel/parser'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const FOLDERS = ['src', 'packages/client/src', 'simulator']
-/** Folders whose docstrings are being written: take each off when it is done. */
-const NOT_YET = /^(packages|simulator|src\/(accept|campaigns|cli|contacts|gallery|producer|start))\//
 const FUNCTIONS = ['ArrowFunctionExpression', 'FunctionExpression']
 const DECLARATIONS = ['FunctionDeclaration', 'TSDeclareFunction', 'ClassDeclaration', 'TSInterfaceDeclaration']
 
@@ -60,7 +58,6 @@ const sourcesIn = (folder) =>
   readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
-    .filter((path) => !NOT_YET.test(path))
 
 // Named files are looked at instead of all.
 const [, , ...named] = process.argv

@@ -11,6 +11,7 @@ export type Answer =
   /** The acknowledgement is null when the message was not taken. */
   | { spoilt: SpoiltAnswer; acknowledgement: Acknowledgement | null }
 
+/** The body that a send is acknowledged with. `input` is the recipient as it came, `wa_id` its digits. */
 export interface Acknowledgement {
   messaging_product: string
   contacts: { input: string; wa_id: string }[]
@@ -36,6 +37,7 @@ export function answerTo(
   return verdict.answer === null ? { http: 200, body: acknowledgement } : { spoilt: verdict.answer, acknowledgement }
 }
 
+/** The HTTP status and headers that belong to the refusal's code, with the body in the wire's own envelope. */
 export function refusalAnswer(refusal: Refusal, refusalBody: RefusalBody): Answer {
   return { ...refusalHead(refusal), body: refusalBody(refusal) }
 }
@@ -47,6 +49,10 @@ const HUGE_BYTES = 32 * 1024 * 1024
 const HUGE_PIECE = ' '.repeat(1 << 16)
 const JSON_TYPE = { 'content-type': 'application/json' }
 
+/**
+ * Sends the answer, or spoils it in the way that it names: hangs, resets, cuts, drips and so on. Does not wait for the
+ * end.
+ */
 export function writeAnswer(response: ServerResponse, answer: Answer): void {
   if ('http' in answer) {
     const bytes = JSON.stringify(answer.body)

@@ -37,6 +37,7 @@ export interface MessageInfo {
   atMs: number
 }
 
+/** The chat product behind both wires: judges sends, keeps the ledger, schedules status webhooks. */
 export class ChatProduct {
   readonly config: SimulatorConfig
   readonly ledger: Ledger

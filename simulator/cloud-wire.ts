@@ -12,6 +12,7 @@ import { checkMessage } from './request-check.ts'
 
 const MESSAGES_PATH = /^\/v\d+\.\d+\/(\d+)\/messages$/
 
+/** Whether a path begins with a version of the Cloud API, such as `/v21.0/`. */
 export function isCloudPath(path: string): boolean {
   return /^\/v\d+\.\d+\//.test(path)
 }

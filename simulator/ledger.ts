@@ -5,6 +5,7 @@ import { closeSync, createReadStream, fstatSync, ftruncateSync, openSync, readSy
 import { Readable } from 'node:stream'
 import { StartError } from './config.ts'
 
+/** One accepted request, as a line of `GET /_ledger`. */
 export interface LedgerEntry {
   /** Epoch ms of acceptance. */
   at_ms: number
@@ -19,6 +20,7 @@ export interface LedgerEntry {
   sender: string | null
 }
 
+/** Where accepted requests are recorded, in the order of acceptance. */
 export interface Ledger {
   /** Returns once a reader would see the line. */
   append(entry: LedgerEntry): void

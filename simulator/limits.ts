@@ -12,6 +12,7 @@ const WINDOW_MS = 24 * 60 * 60 * 1000
 /** Pairs and conversations remembered. */
 const REMEMBERED = 100_000
 
+/** The chat product's limits, with what must be remembered of earlier messages to hold them. */
 export class Limits {
   /** Messages per second and sender, or null for no limit. */
   throughput: number | null = null

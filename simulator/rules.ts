@@ -18,6 +18,7 @@ export interface Match {
   probability?: number | undefined
 }
 
+/** One order of `POST /_control`: which requests it is for, what happens to them, and how many. */
 export interface Rule {
   match: Match
   behaviour: Behaviour
@@ -42,6 +43,7 @@ interface ActiveRule {
   random: () => number
 }
 
+/** All rules that were ordered, with the table of reserved numbers behind them. */
 export class Rules {
   #active: ActiveRule[] = []
   /** Requests that an every-other behaviour applied to, by wire and name. */

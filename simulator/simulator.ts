@@ -14,6 +14,7 @@ import { inboundSchema, receive } from './inbound.ts'
 import { readJsonBody } from './json-body.ts'
 import { PartnerWire } from './partner-wire.ts'
 
+/** A simulator that listens. */
 export interface Simulator {
   /** Address without a trailing slash. */
   url: string

@@ -1,5 +1,6 @@
 // One send request that passed authentication and every check of its wire: what the rest of the simulator needs of it.
 
+/** A send request that its wire found valid. */
 export interface Submission {
   wire: 'partner' | 'cloud'
   /** Whose limits it counts against: the phone number id, or the api_key, behind which stands one number. */

@@ -24,6 +24,7 @@ interface Step {
   code?: ChatErrorCode
 }
 
+/** The status updates that follow a message's acceptance. */
 export interface Timeline {
   /** In the order in which updates that are due together leave. */
   steps: readonly Step[]

@@ -26,6 +26,9 @@ interface Batch {
   failures: number
 }
 
+/**
+ * Posts changes to one address, signed with the app secret, each until it is answered 200 or was repeated 12 times.
+ */
 export class Webhooks {
   /** Where to post; null: none are sent. */
   url: string | null

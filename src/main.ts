@@ -11,23 +11,23 @@ import type { Log } from './log.ts'
 import { createLog } from './log.ts'
 import { startProducer } from './producer/main.ts'
 import { checkRedis } from './redis/safety.ts'
-import { startAgain } from './start/again.ts'
-import type { BannerFacts } from './start/banner.ts'
+import type { BannerContent } from './start/banner.ts'
 import { banner } from './start/banner.ts'
 import { cloudApiSecrets } from './start/cloud-api-secrets.ts'
+import { lockDataDir } from './start/data-dir-lock.ts'
 import { openDataFolder } from './start/data-folder.ts'
 import { openDemo, receiveDemoMessage } from './start/demo.ts'
 import { removeDemoFile, writeDemoFile } from './start/demo-file.ts'
+import { startEmbeddedRedis } from './start/embedded-redis.ts'
 import type { Lifecycle } from './start/lifecycle.ts'
 import { createLifecycle, StopRequested } from './start/lifecycle.ts'
+import { pingRedis } from './start/ping-redis.ts'
 import { assertCanListen } from './start/ports.ts'
-import { startPrivateRedis } from './start/private-redis.ts'
-import { reachRedis } from './start/reach-redis.ts'
-import { becomeReady } from './start/ready.ts'
-import { sentenceOf } from './start/sentence.ts'
+import { restartProcess } from './start/restart.ts'
 import { startSimulatorChild } from './start/simulator-child.ts'
-import { takeFolder } from './start/takeover.ts'
+import { startupErrorMessage } from './start/startup-error.ts'
 import { warnOfUnknownSettings } from './start/unknown-settings.ts'
+import { waitUntilReady } from './start/wait-until-ready.ts'
 import { startWorker } from './worker/main.ts'
 
 const CLOUD_WEBHOOK_PATH = '/webhooks/cloud-api'
@@ -45,11 +45,11 @@ async function main(): Promise<void> {
     const log = createLog(config, 'laneway')
     warnOfUnknownSettings(log)
     const parent = startedByNpm() ? process.ppid : 0
-    life = createLifecycle(log, parent, () => startAgain(parent, say))
+    life = createLifecycle(log, parent, () => restartProcess(parent, say))
     await startAll(config, parent, life, log)
   } catch (error) {
     if (error instanceof StopRequested) return
-    const sentence = sentenceOf(error)
+    const sentence = startupErrorMessage(error)
     say(sentence ?? `Laneway could not start: ${error instanceof Error ? error.stack : String(error)}`)
     if (life === undefined) process.exit(1)
     await life.stop('the start failed', 1)
@@ -59,7 +59,7 @@ async function main(): Promise<void> {
 async function startAll(config: Config, parent: number, life: Lifecycle, log: Log): Promise<void> {
   await life.start(
     'data folder',
-    () => takeFolder(config.dataDir, parent, say),
+    () => lockDataDir(config.dataDir, parent, say),
     (lock) => ({ announce: lock.markStopping, stop: lock.release, abandon: lock.release }),
   )
   removeDemoFile(config.dataDir)
@@ -71,26 +71,26 @@ async function startAll(config: Config, parent: number, life: Lifecycle, log: Lo
 
 async function openRedis(config: Config, life: Lifecycle, log: Log): Promise<string> {
   if (config.redisUrl !== undefined) {
-    await reachRedis(config.redisUrl)
+    await pingRedis(config.redisUrl)
     await checkRedis(config.redisUrl, config.production, log)
     return config.redisUrl
   }
   const redis = await life.start(
     'redis',
-    () => startPrivateRedis(config.dataDir, log),
+    () => startEmbeddedRedis(config.dataDir, log),
     (server) => ({ stop: server.stop, abandon: server.abandon }),
   )
   return redis.url
 }
 
-async function startAlone(config: Config, redisUrl: string, life: Lifecycle, log: Log): Promise<BannerFacts> {
+async function startAlone(config: Config, redisUrl: string, life: Lifecycle, log: Log): Promise<BannerContent> {
   const baseUrl = await startService(config, redisUrl, life, log)
-  await becomeReady(baseUrl)
+  await waitUntilReady(baseUrl)
   return { baseUrl, whyNoDemo: 'LANEWAY_ENV is production: no simulator, no demo data.' }
 }
 
 /** The demo data comes before the service, so that nobody ever meets half of it, and its received message after. */
-async function startWithSimulator(loaded: Config, redisUrl: string, life: Lifecycle, log: Log): Promise<BannerFacts> {
+async function startWithSimulator(loaded: Config, redisUrl: string, life: Lifecycle, log: Log): Promise<BannerContent> {
   const config = { ...loaded, cloudApi: cloudApiSecrets(loaded) }
   const simulator = await life.start(
     'simulator',
@@ -100,7 +100,7 @@ async function startWithSimulator(loaded: Config, redisUrl: string, life: Lifecy
   const demo = await openDemo(config, redisUrl, simulator.url, log)
   const baseUrl = await startService(config, redisUrl, life, log)
   await simulator.sendWebhooksTo(`${baseUrl}${CLOUD_WEBHOOK_PATH}`)
-  await becomeReady(baseUrl)
+  await waitUntilReady(baseUrl)
   if (demo === undefined) return { baseUrl, whyNoDemo: FOREIGN_REDIS }
   const urls = { base: baseUrl, redis: redisUrl, simulator: simulator.url }
   const record = await receiveDemoMessage(config, demo, urls)

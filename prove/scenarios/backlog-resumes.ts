@@ -1,7 +1,8 @@
 // The only worker dies with a backlog on the lane, and another one starts. Nothing new is posted, so nobody tells the
 // new one that there is work. Webhooks are late, so that what was in flight is still open when its turn comes again.
+
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario, timeLimit } from '../scenario.ts'
 
@@ -25,19 +26,19 @@ export const backlogResumes: Scenario = {
         rig.providerLine.delayReplies(50, 150)
         const killedAt: number[] = []
         const rounds = run.full ? 5 : 1
-        let judged = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+        let judged = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
         for (let round = 0; round < rounds; round += 1) {
           await rig.client.post(tenant, recipientsOf(round, 500), 400)
           await worker.kill9()
           killedAt.push(Date.now())
           await worker.start()
           const flagsEarned = (round + 1) * CONCURRENCY
-          judged = await testimonyAtRest(rig, run, { flagsEarned })
+          judged = await testimonyAtQuiescence(rig, run, { flagsEarned })
         }
         const { judgement, ledger, messages } = judged
         const sentAt = ledger.map(({ atMs }) => atMs)
         const resumed = killedAt.map((killed) => Math.min(...sentAt.filter((atMs) => atMs > killed + 50)) - killed)
-        const held = messages.flatMap(({ inside }) => inside?.story.filter(({ code }) => code === 'h') ?? [])
+        const held = messages.flatMap(({ inside }) => inside?.history.filter(({ code }) => code === 'h') ?? [])
         const takenUp = held.map(({ atMs }) => atMs - Math.max(...killedAt.filter((killed) => killed < atMs)))
         const recoveryMs = Math.max(...resumed)
         const atMost = timeLimit(run, 15_000)

@@ -49,7 +49,7 @@ async function play(rig: Rig, run: Run, nemesis: Nemesis): Promise<Finding> {
   const id = await startCampaign(rig, people)
   const { kills, leaps, readings, violations } = await killUntilFed(rig, id, people.length, run, nemesis)
   const isDone = async () => (await describeCampaign(rig, id)).state === 'done'
-  if (!(await eventually(isDone, run.restLimitMs, 250))) violations.push('the campaign is not done in time')
+  if (!(await eventually(isDone, run.quiescenceLimitMs, 250))) violations.push('the campaign is not done in time')
 
   const judgement = await judgeCampaign(rig, run, id, people, { flagsEarned: kills * CONCURRENCY, violations })
   return {

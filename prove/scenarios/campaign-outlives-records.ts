@@ -3,7 +3,7 @@
 // for, so the records are deleted; nothing but the campaign itself knows of those messages then.
 import { laneBacklogKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { messageKey } from '../../src/redis/keys.ts'
-import { describeCampaign, judgeCampaign, startCampaign, steerCampaign } from '../campaign.ts'
+import { describeCampaign, judgeCampaign, postCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'
 import { type Finding, onRig, type Run, type Scenario } from '../scenario.ts'
@@ -18,11 +18,11 @@ export const campaignsOutliveRecords: readonly Scenario[] = [
     'campaign-outlives-records',
     'A campaign that was paused until the records of its messages were gone goes on: nobody twice, nobody forgotten.',
     async (rig, run, id) => {
-      await steerCampaign(rig, `/${id}/pause`)
+      await postCampaign(rig, `/${id}/pause`)
       const isCalm = async () => (await describeCampaign(rig, id)).shares.get('sending') === 0
-      if (!(await eventually(isCalm, run.restLimitMs))) throw new Error('messages stay in flight')
+      if (!(await eventually(isCalm, run.quiescenceLimitMs))) throw new Error('messages stay in flight')
       const gone = await dropRecords(rig)
-      await steerCampaign(rig, `/${id}/resume`)
+      await postCampaign(rig, `/${id}/resume`)
       return gone
     },
   ),
@@ -62,10 +62,10 @@ async function play(
   const people = recipientsOf(0, run.full ? 20_000 : 600)
   const id = await startCampaign(rig, people)
   const wentOut = async () => (await rig.chatProduct.ledger()).length
-  await eventually(async () => (await wentOut()) >= people.length * 0.4, run.restLimitMs, 50)
+  await eventually(async () => (await wentOut()) >= people.length * 0.4, run.quiescenceLimitMs, 50)
   const gone = await trouble(rig, run, id)
   const isDone = async () => (await describeCampaign(rig, id)).state === 'done'
-  if (!(await eventually(isDone, run.restLimitMs, 250))) violations.push('the campaign is not done in time')
+  if (!(await eventually(isDone, run.quiescenceLimitMs, 250))) violations.push('the campaign is not done in time')
   const judgement = await judgeCampaign(rig, run, id, people, { flagsEarned: 0, violations })
   return {
     judgement,

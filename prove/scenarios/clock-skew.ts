@@ -1,8 +1,8 @@
 // Three workers on three machines, one of which is five minutes ahead and one five minutes behind. The provider refuses
 // some messages at first, so that they wait for another try.
 import { AFTER_STALL, busiest, departuresOf, noted, preloading } from '../departures.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 
 const SKEW_MS = 300_000
@@ -36,14 +36,14 @@ export const clockSkew: Scenario = {
           return rig.client.post(tenant, recipients, 200)
         }),
       )
-      const { judgement, messages, ledger } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+      const { judgement, messages, ledger } = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
       const expired = messages.filter(({ state }) => state === 'expired').length
       const unsent = messages.filter(({ taken }) => taken === 0).length
       const waits = messages
         .filter(({ to }) => REFUSED_AT_FIRST.includes(to))
         .map(({ inside }) => {
-          const refusedAt = inside?.story.find(({ code }) => code === 'u')?.atMs ?? 0
-          const again = inside?.story.find(({ code, atMs }) => code === 'c' && atMs > refusedAt)?.atMs ?? 0
+          const refusedAt = inside?.history.find(({ code }) => code === 'u')?.atMs ?? 0
+          const again = inside?.history.find(({ code, atMs }) => code === 'c' && atMs > refusedAt)?.atMs ?? 0
           return again - refusedAt
         })
       return {

@@ -29,10 +29,10 @@ async function play(rig: Rig, run: Run): Promise<Finding> {
   const id = await startCampaign(rig, people)
   const broken = await breakJobs(rig, run)
   const wentOut = async () => (await rig.chatProduct.ledger()).length
-  await eventually(async () => (await wentOut()) >= people.length - broken, run.restLimitMs, 50)
+  await eventually(async () => (await wentOut()) >= people.length - broken, run.quiescenceLimitMs, 50)
   const sentAt = performance.now()
   const isDone = async () => (await describeCampaign(rig, id)).state === 'done'
-  if (!(await eventually(isDone, run.restLimitMs, 50))) violations.push('the campaign is not done in time')
+  if (!(await eventually(isDone, run.quiescenceLimitMs, 50))) violations.push('the campaign is not done in time')
   const seconds = (performance.now() - sentAt) / 1_000
   const judgement = await judgeCampaign(rig, run, id, people, { flagsEarned: 0, violations })
   const failed = (await describeCampaign(rig, id)).shares.get('failed') ?? 0
@@ -51,7 +51,7 @@ async function play(rig: Rig, run: Run): Promise<Finding> {
 async function breakJobs({ store, tenant }: Rig, run: Run): Promise<number> {
   const { prioritized } = laneBacklogKeys(tenant.lane)
   const areWaiting = async () => (await store.zcard(prioritized)) > 10 * BROKEN
-  if (!(await eventually(areWaiting, run.restLimitMs, 10))) throw new Error('no jobs wait on the lane')
+  if (!(await eventually(areWaiting, run.quiescenceLimitMs, 10))) throw new Error('no jobs wait on the lane')
   const jobs = await store.zrevrange(prioritized, 0, BROKEN - 1)
   for (const job of jobs) await store.hset(laneJobKey(tenant.lane, job), 'data', '{}')
   return jobs.length

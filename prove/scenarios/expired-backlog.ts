@@ -8,8 +8,8 @@ import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
 import { requeueableKey } from '../../src/redis/keys.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import type { Rig } from '../rig.ts'
 import { type Figure, onRig, type Scenario, timeLimit } from '../scenario.ts'
 import type { Tenant } from '../tenant.ts'
@@ -69,7 +69,7 @@ export const expiredBacklog: Scenario = {
         if (untold.length > 0) violations.push(`${untold.length} expired messages have no record that says so`)
       }
       await queues.close()
-      const { judgement, ledger } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+      const { judgement, ledger } = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
       const wrong = ledger.length - rig.tenants.length
       if (wrong > 0) violations.push(`${wrong} messages left that must not`)
       return { judgement, figures, violations }

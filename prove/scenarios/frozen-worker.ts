@@ -1,7 +1,8 @@
 // A worker is stopped in mid-step, as a pause of its virtual machine does, for so long that others have taken up and
 // decided its messages; then it wakes up and goes on as if nothing had happened.
+
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 import { pause } from '../wait.ts'
@@ -32,10 +33,10 @@ export const frozenWorker: Scenario = {
       }
       await Promise.all(posting)
       const flagsEarned = freezes * CONCURRENCY * rig.tenants.length
-      const { judgement, posted, messages } = await testimonyAtRest(rig, run, { flagsEarned })
+      const { judgement, posted, messages } = await testimonyAtQuiescence(rig, run, { flagsEarned })
       const twice = new Set(judgement.sentTwice)
       const repeated = posted.filter(({ to, tenant }) => tenant.policy === 'at_most_once' && twice.has(to)).length
-      const doubted = messages.filter(({ inside }) => inside?.story.some(({ code }) => code === 'h' || code === 'l'))
+      const doubted = messages.filter(({ inside }) => inside?.history.some(({ code }) => code === 'h' || code === 'l'))
       return {
         judgement,
         figures: [

@@ -1,8 +1,8 @@
 // The connections to Redis go half open, as behind a firewall that forgot them: not a byte comes any more and nobody
 // says so. New connections work.
 import { answers500 } from '../client.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario, timeLimit } from '../scenario.ts'
 import { pause } from '../wait.ts'
@@ -27,7 +27,7 @@ export const halfOpenRedis: Scenario = {
       const frozenAt = Date.now()
       await Promise.all(posting)
       const flagsEarned = rig.workers.length * CONCURRENCY * rig.tenants.length
-      const { judgement, ledger } = await testimonyAtRest(rig, run, { flagsEarned })
+      const { judgement, ledger } = await testimonyAtQuiescence(rig, run, { flagsEarned })
       const acceptingMs = firstAcceptedAfter(rig.client.log, frozenAt + UNDER_WAY_MS) - frozenAt
       const sentLater = ledger.map(({ atMs }) => atMs).filter((atMs) => atMs > frozenAt + UNDER_WAY_MS)
       const recoveryMs = Math.min(...sentLater) - frozenAt

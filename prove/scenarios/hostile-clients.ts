@@ -7,8 +7,8 @@ import { sendAtOnce } from '../hostile/raw-client.ts'
 import { hostileRequests } from '../hostile/requests.ts'
 import { createTurnReader, turnsFile } from '../hostile/turns.ts'
 import { watchProcess } from '../hostile/watch.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { APP_SECRET, type RigPlan } from '../rig.ts'
 import { onRig, type Scenario, timeLimit } from '../scenario.ts'
 import { eventually } from '../wait.ts'
@@ -78,7 +78,7 @@ export const hostileClients: Scenario = {
       if (!isBack && run.full) run.say(`${nowMb.toFixed(0)} MB after a minute`)
       watch.stop()
       await rig.client.post(tenant, recipientsOf(100, 100), 10)
-      const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+      const { judgement } = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
       return {
         judgement,
         figures: [

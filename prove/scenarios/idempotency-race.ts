@@ -1,7 +1,7 @@
 // Two hundred requests at the same moment, all with one Idempotency-Key, spread over two producers.
 import { acceptedId } from '../client.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 
 const AT_ONCE = 200
@@ -17,7 +17,7 @@ export const idempotencyRace: Scenario = {
         await rig.client.race(tenant, to, AT_ONCE)
         if (round % 50 === 49) run.say(`${round + 1} rounds`)
       }
-      const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+      const { judgement } = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
       const answers = rig.client.log.flatMap((posted) => posted.answers)
       const acknowledged = answers.filter(({ id }) => id !== undefined).length
       const ids = new Set(rig.client.log.map(acceptedId)).size

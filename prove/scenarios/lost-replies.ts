@@ -1,8 +1,8 @@
 // Redis does what it is told, but now and then its reply is lost with the connection: the caller cannot know. Workers
 // send such commands again, producers answer 503 and are asked again.
 import { answers500 } from '../client.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 import { bothPolicies } from './worker-kill.ts'
 
@@ -19,7 +19,7 @@ export const lostReplies: Scenario = {
       )
       run.say(`${rig.client.acknowledged()} accepted, ${rig.redisLine.swallowed()} replies lost`)
       rig.redisLine.swallowReplies(0)
-      const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+      const { judgement } = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
       const lost = { what: 'replies of Redis lost', value: rig.redisLine.swallowed(), unit: 'replies', atLeast: 1 }
       return { judgement, figures: [lost, answers500(rig.client.log)] }
     }),

@@ -1,6 +1,7 @@
 // Five hundred senders, of which twenty are busy: the others must cost nothing once they are idle.
+
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 import { eventually } from '../wait.ts'
 
@@ -50,7 +51,7 @@ export const manyLanes: Scenario = {
         await Promise.all(busy.map((tenant, n) => rig.client.post(tenant, recipientsOf(LANES + n, each), 10)))
         posting = false
         await watching
-        const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+        const { judgement } = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
         return {
           judgement,
           figures: [

@@ -1,8 +1,8 @@
 // Three worker processes share lanes that are full: the pace is the lane's, not the worker's.
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { AFTER_STALL, departuresOf, freeSpans, noted, paceFigures, STEADY } from '../departures.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { type Figure, onRig, type Run, type Scenario } from '../scenario.ts'
 
 const WARM_UP_MS = 1_000
@@ -41,7 +41,7 @@ export const pace: Scenario = {
           await rig.chatProduct.hasTaken(taken + recipients.length, (seconds + 2) * LONGEST * 1_000)
         }
         await queues.close()
-        const found = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+        const found = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
         const figures = rig.tenants.flatMap(({ rate, phoneNumberId }, n): Figure[] => {
           const mine = new Set(recipientsOf(n, rate * (seconds + 2)))
           const left = departuresOf(run.folder, phoneNumberId)

@@ -1,12 +1,12 @@
 // Some messages crash every worker that takes them up, before it can claim them: a bug, put into a copy of the build.
-// They must be set aside after a bounded number of crashes, and no other message with them.
+// They must be dead-lettered after a bounded number of crashes, and no other message with them.
 import { join } from 'node:path'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { alteredBuild } from '../altered-build.ts'
 import { laneOf } from '../lookup.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 import { eventually } from '../wait.ts'
@@ -16,7 +16,7 @@ const CRASHES = 4
 
 export const poisonJobs: Scenario = {
   name: 'poison-jobs',
-  promise: 'Messages that crash every worker are set aside with a reason, and all others are sent.',
+  promise: 'Messages that crash every worker are dead-lettered with a reason, and all others are sent.',
   run: async (run) => {
     const recipients = recipientsOf(0, run.full ? 5_000 : 250)
     const poison = new Set(recipients.filter((_to, n) => n % (run.full ? 1_000 : 125) === 50))
@@ -35,11 +35,11 @@ export const poisonJobs: Scenario = {
         const begunAt = performance.now()
         await addUnreadableJob(rig.store, tenant.lane)
         await rig.client.post(tenant, recipients, run.full ? 200 : 100)
-        const setAside = async () => (await laneOf(rig.liveProducer(), tenant))?.setAside ?? 0
-        await eventually(async () => (await setAside()) > poison.size, 300_000)
+        const deadLetters = async () => (await laneOf(rig.liveProducer(), tenant))?.deadLetters ?? 0
+        await eventually(async () => (await deadLetters()) > poison.size, 300_000)
         const recoveryMs = performance.now() - begunAt
         const flagsEarned = rig.crashes() * CONCURRENCY
-        const { judgement, messages } = await testimonyAtRest(rig, run, { flagsEarned })
+        const { judgement, messages } = await testimonyAtQuiescence(rig, run, { flagsEarned })
         const aside = messages.filter(({ state }) => state === 'failed')
         const others = aside.filter(({ to }) => !poison.has(to)).length
         const spared = poison.size + others - aside.length
@@ -48,8 +48,8 @@ export const poisonJobs: Scenario = {
           recoveryMs,
           figures: [
             { what: 'crashes of workers', value: rig.crashes(), unit: 'crashes', atMost: CRASHES * poison.size },
-            { what: 'poisonous messages not set aside', value: spared, unit: 'messages', atMost: 0 },
-            { what: 'other messages set aside', value: others, unit: 'messages', atMost: 0 },
+            { what: 'poisonous messages not dead-lettered', value: spared, unit: 'messages', atMost: 0 },
+            { what: 'other messages dead-lettered', value: others, unit: 'messages', atMost: 0 },
           ],
         }
       },
@@ -57,7 +57,7 @@ export const poisonJobs: Scenario = {
   },
 }
 
-/** A job that no version can read: it must be set aside at once and take no worker with it. */
+/** A job that no version can read: it must be dead-lettered at once and take no worker with it. */
 async function addUnreadableJob(redis: Parameters<typeof openLaneQueues>[0], lane: number): Promise<void> {
   const queues = openLaneQueues(redis)
   const jobId = `msg_${lane}_${newUlid(Date.now())}`

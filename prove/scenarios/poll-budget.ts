@@ -3,8 +3,8 @@
 
 import { pollKey } from '../../src/redis/keys.ts'
 import { busiest } from '../departures.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { type Figure, onRig, type Scenario } from '../scenario.ts'
 import type { TcpProxy } from '../tcp-proxy.ts'
 import { eventually, pause } from '../wait.ts'
@@ -65,7 +65,7 @@ export const pollBudget: Scenario = {
         await rig.store.del(pollKey(tenant.lane))
         await pause(2 * UPSTREAM_MS)
       }
-      const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+      const { judgement } = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
       return { judgement, figures }
     })
   },

@@ -1,8 +1,8 @@
 // One of two producers is killed again and again. The client repeats at the other one with its Idempotency-Key; the chat
 // product repeats its webhooks.
 import { killEvery } from '../nemesis.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 
 export const producerKill: Scenario = {
@@ -19,7 +19,7 @@ export const producerKill: Scenario = {
       const repeated = rig.client.log.filter(({ answers }) => answers.length > 1).length
       run.say(`${rig.client.acknowledged()} accepted, ${kills.strikes()} producers killed, ${repeated} repeated`)
       // Workers live and the chat product tells the truth: nothing can earn a flag.
-      const found = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+      const found = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
       const behind = found.messages.filter(({ state }) => state !== 'read').length
       return {
         judgement: found.judgement,

@@ -1,7 +1,7 @@
 // The line to the chat product is cut again and again, goes half open, and swallows answers to requests that passed.
 import { strikeEvery } from '../nemesis.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 import { bothPolicies, IMPATIENT } from './worker-kill.ts'
@@ -27,7 +27,7 @@ export const providerLine: Scenario = {
       const inFlight = rig.workers.length * CONCURRENCY * rig.tenants.length
       const flagsEarned = strikes.strikes() * inFlight + rig.providerLine.swallowed()
       run.say(`${strikes.strikes()} strikes, ${rig.providerLine.swallowed()} answers lost`)
-      const { judgement } = await testimonyAtRest(rig, run, { flagsEarned })
+      const { judgement } = await testimonyAtQuiescence(rig, run, { flagsEarned })
       const lost = { what: 'answers of the chat product lost', value: rig.providerLine.swallowed(), unit: 'answers' }
       return { judgement, figures: [lost] }
     }),

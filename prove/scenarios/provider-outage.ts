@@ -1,7 +1,8 @@
 // The chat product is down: every request is answered with a plain 500, which proves nothing. What leaves then is
 // flagged, so a lane must not go on at its pace until its backlog is gone; it asks now and then whether it is back.
+
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 import { pause } from '../wait.ts'
 
@@ -25,7 +26,7 @@ export const providerOutage: Scenario = {
       await posting
       const accepted = rig.client.acknowledged()
       run.say(`${accepted} accepted while it was down`)
-      const { judgement } = await testimonyAtRest(rig, run, { flagsEarned: (accepted * mostGiven) / 100 })
+      const { judgement } = await testimonyAtQuiescence(rig, run, { flagsEarned: (accepted * mostGiven) / 100 })
       const unsent = judgement.accepted - judgement.inLedger
       return {
         judgement,

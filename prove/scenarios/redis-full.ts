@@ -1,8 +1,8 @@
 // Redis is full for some seconds: it refuses every write that takes memory. Nothing may be sent that could not be
 // written down before, what is in flight must be settled all the same, and what waits must go on waiting.
 import { answers500 } from '../client.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario, timeLimit } from '../scenario.ts'
 import { pause } from '../wait.ts'
 
@@ -41,7 +41,7 @@ export const redisFull: Scenario = {
         await Promise.all(posting)
         const refused = rig.client.log.flatMap(({ answers }) => answers).filter(({ status }) => status === 503).length
         run.say(`${rig.client.acknowledged()} accepted, ${refused} requests refused while full`)
-        const { judgement, ledger } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+        const { judgement, ledger } = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
         const recoveryMs = Math.min(...ledger.map(({ atMs }) => atMs).filter((atMs) => atMs > roomAt)) - roomAt
         return {
           judgement,

@@ -3,8 +3,8 @@
 import { answers500, type Posted } from '../client.ts'
 import { planFaults } from '../faults.ts'
 import { killEvery, strikeEvery } from '../nemesis.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario, timeLimit } from '../scenario.ts'
 import { pause } from '../wait.ts'
@@ -33,7 +33,7 @@ export const redisKill: Scenario = {
       run.say(`${rig.client.acknowledged()} accepted, Redis killed ${redisKills.strikes()} times`)
       // What is in flight when Redis dies is settled when it is back: only killed workers leave attempts in the dark.
       const flagsEarned = workerKills.strikes() * CONCURRENCY * rig.tenants.length + faults.withoutProof
-      const found = await testimonyAtRest(rig, run, { flagsEarned })
+      const found = await testimonyAtQuiescence(rig, run, { flagsEarned })
       const recoveryMs = Math.max(...backAtMs.map((backAt) => firstAcceptedAfter(rig.client.log, backAt) - backAt))
       const again = { what: 'accepting again after', value: recoveryMs, unit: 'ms', atMost: timeLimit(run, 3_000) }
       const figures = [again, answers500(rig.client.log), ...policyFigures(found, faults, 'cloud-api', run.full)]

@@ -1,7 +1,8 @@
 // The answer to a message is lost, and no webhook tells that it went out. Its policy repeats it, and the repeat is
 // refused for good: that says nothing about the first one, so nobody may be told that the message failed.
+
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 
 const DOUBTFUL = 40
@@ -24,7 +25,7 @@ export const refusedRepeat: Scenario = {
       await rig.chatProduct.hasTaken(first.length)
       for (const to of doubtful) await draw(to, 'recipient-not-allowed')
       await rig.client.post(rig.tenant, recipients.slice(first.length), 200)
-      const { judgement, messages } = await testimonyAtRest(rig, run, { flagsEarned: DOUBTFUL })
+      const { judgement, messages } = await testimonyAtQuiescence(rig, run, { flagsEarned: DOUBTFUL })
       const inDoubt = new Set(doubtful)
       const unknown = messages.filter(({ to, state }) => inDoubt.has(to) && state === 'unknown').length
       return {

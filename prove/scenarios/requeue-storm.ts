@@ -4,8 +4,8 @@
 import { z } from 'zod'
 import { requeueableKey } from '../../src/redis/keys.ts'
 import { getJson, postJson } from '../http.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { CONCURRENCY, type Rig } from '../rig.ts'
 import { onRig, type Run, type Scenario, timeLimit } from '../scenario.ts'
 import { eventually, pause } from '../wait.ts'
@@ -49,12 +49,12 @@ export const requeueStorm: Scenario = {
       const answeredMs = performance.now() - askedAt
       const { job_id } = started.parse(answer).data
       const killedAt = await killWhile(rig, run, job_id, recipients.length)
-      const done = await jobDone(rig, job_id, run.restLimitMs)
+      const done = await jobDone(rig, job_id, run.quiescenceLimitMs)
       const tookMs = Date.parse(done.ended_at ?? '') - Date.parse(done.created_at)
 
       const flagsEarned = killedAt.length * CONCURRENCY
-      const { judgement, messages } = await testimonyAtRest(rig, run, { flagsEarned })
-      const held = messages.flatMap(({ inside }) => inside?.story.filter(({ code }) => code === 'h') ?? [])
+      const { judgement, messages } = await testimonyAtQuiescence(rig, run, { flagsEarned })
+      const held = messages.flatMap(({ inside }) => inside?.history.filter(({ code }) => code === 'h') ?? [])
       const recovered = held.map(({ atMs }) => atMs - Math.max(...killedAt.filter((killed) => killed < atMs)))
       const recoveryMs = Math.max(0, ...recovered)
       const missed = recipients.length - messages.filter(({ taken }) => taken > 0).length
@@ -93,7 +93,7 @@ async function ask(rig: Rig, body: object): Promise<unknown> {
 
 async function allFailed(rig: Rig, run: Run, count: number): Promise<void> {
   const failed = async () => (await rig.store.zcard(requeueableKey(rig.tenant.lane))) >= count
-  if (!(await eventually(failed, run.restLimitMs, 500))) throw new Error('not all messages were refused in time')
+  if (!(await eventually(failed, run.quiescenceLimitMs, 500))) throw new Error('not all messages were refused in time')
 }
 
 async function jobOf(rig: Rig, id: string) {
@@ -108,7 +108,7 @@ async function killWhile(rig: Rig, run: Run, id: string, count: number): Promise
   const random = run.random.fork('kills')
   for (let kill = 1; kill <= KILLS; kill += 1) {
     const isThere = async () => (await jobOf(rig, id)).requeued >= (kill * count) / (2 * KILLS)
-    await eventually(isThere, run.restLimitMs, 5)
+    await eventually(isThere, run.quiescenceLimitMs, 5)
     const victim = random.pick(rig.workers.filter((worker) => worker.isReady()))
     await victim.kill9()
     killedAt.push(Date.now())

@@ -1,6 +1,7 @@
 // Every worker and both producers are restarted in turn, as at a deployment, while messages come in all the time.
+
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 
 export const rollingRestarts: Scenario = {
@@ -29,10 +30,10 @@ export const rollingRestarts: Scenario = {
       }
       await deployment
       run.say(`${rig.client.acknowledged()} accepted, ${restarts} restarts`)
-      const found = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+      const found = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
       const answers = found.posted.flatMap((posted) => posted.answers)
       const doubted = found.messages.filter(({ inside }) =>
-        inside?.story.some(({ code }) => code === 'l' || code === 'h'),
+        inside?.history.some(({ code }) => code === 'l' || code === 'h'),
       )
       return {
         judgement: found.judgement,

@@ -2,8 +2,8 @@
 // that is moved or a disk that does not get to syncing. Nobody may make up for it.
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { AFTER_STALL, departuresOf, noted, paceFigures } from '../departures.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import { type Figure, onRig, type Scenario } from '../scenario.ts'
 import { pause } from '../wait.ts'
 
@@ -51,7 +51,7 @@ export const stall: Scenario = {
           await rig.chatProduct.hasTaken(taken + recipients.length, seconds * LONGEST * 1_000)
         }
         await queues.close()
-        const found = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+        const found = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
         const figures = rig.tenants.flatMap(({ rate, phoneNumberId }, n): Figure[] => {
           const mine = new Set(recipientsOf(n, rate * seconds))
           const left = departuresOf(run.folder, phoneNumberId)

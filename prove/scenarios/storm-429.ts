@@ -3,8 +3,9 @@
 // Two things are looked at. A claim after a refusal was written down is our fault on any machine, and told exactly by
 // one clock, that of Redis. What a request on the line is depends on the machine as well: those that had been claimed
 // cannot be called back, and a worker that gets no processor is late to write them, and to read the refusal.
+
+import { type KnownMessage, testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { type KnownMessage, testimonyAtRest } from '../rest.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 
 /** The simulator's Retry-After. */
@@ -28,7 +29,7 @@ export const storm429: Scenario = {
         reply: (head) => head.startsWith('HTTP/1.1 429') && refusalsAt.push(performance.now()),
       })
       await rig.client.post(tenant, recipientsOf(0, run.full ? 10_000 : 500), run.full ? 1_000 : 400)
-      const { judgement, messages } = await testimonyAtRest(rig, run, { flagsEarned: 0 })
+      const { judgement, messages } = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
       const inside = requestsAt.filter((at) =>
         refusalsAt.some((refusedAt) => at > refusedAt + SPREADS_WITHIN_MS && at < refusedAt + RETRY_AFTER_MS),
       )
@@ -53,7 +54,7 @@ export const storm429: Scenario = {
 
 /** Claims between a refusal that was written down and the end of its Retry-After, by the clock of Redis. */
 function claimsInside(messages: readonly KnownMessage[]): number {
-  const happened = messages.flatMap(({ inside }) => inside?.story ?? [])
+  const happened = messages.flatMap(({ inside }) => inside?.history ?? [])
   const refusals = happened.filter(({ code }) => code === 'u').map(({ atMs }) => atMs)
   const claims = happened.filter(({ code }) => code === 'c').map(({ atMs }) => atMs)
   // In the millisecond of the refusal either may have been first.

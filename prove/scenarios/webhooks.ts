@@ -2,9 +2,9 @@
 // failed after all. Somebody else forges updates, and a flood of repeated ones comes in.
 import type { Sent } from '../chat-product.ts'
 import { lookUp } from '../lookup.ts'
+import { testimonyAtQuiescence } from '../quiescence.ts'
 import type { Random } from '../random.ts'
 import { recipientsOf } from '../recipients.ts'
-import { testimonyAtRest } from '../rest.ts'
 import type { Rig } from '../rig.ts'
 import { onRig, type Run, type Scenario, timeLimit } from '../scenario.ts'
 import type { Tenant } from '../tenant.ts'
@@ -32,7 +32,7 @@ export const webhooks: Scenario = {
       const endOf = await drawBehaviours(rig, run.random.fork('behaviours'), recipients)
       await rig.client.post(tenant, recipients, run.full ? 200 : 100)
       const refusedLater = new Set([...endOf].flatMap(([to, end]) => (end === 'failed' ? [to] : [])))
-      const found = await testimonyAtRest(rig, run, { flagsEarned: 0, refusedLater })
+      const found = await testimonyAtQuiescence(rig, run, { flagsEarned: 0, refusedLater })
       const wrong = found.messages.filter(({ to, state }) => state !== (endOf.get(to) ?? 'read'))
       const forgery = await forge(rig, tenant, found.ledger)
       const medianMs = await flood(run, rig, tenant, found.ledger)

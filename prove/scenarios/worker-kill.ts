@@ -2,8 +2,8 @@
 // messages must arrive, half must never be repeated.
 import { type PlannedFaults, planFaults } from '../faults.ts'
 import { killEvery } from '../nemesis.ts'
+import { type KnownMessage, type Testimony, testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { type KnownMessage, type Testimony, testimonyAtRest } from '../rest.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { type Figure, onRig, type Scenario } from '../scenario.ts'
 import type { Policy, Wire } from '../tenant.ts'
@@ -27,7 +27,7 @@ const workerKill = (wire: Wire): Scenario => ({
       await kills.stop()
       run.say(`${rig.client.acknowledged()} accepted, ${kills.strikes()} workers killed`)
       const flagsEarned = kills.strikes() * CONCURRENCY * rig.tenants.length + faults.withoutProof
-      const found = await testimonyAtRest(rig, run, { flagsEarned })
+      const found = await testimonyAtQuiescence(rig, run, { flagsEarned })
       return { judgement: found.judgement, figures: policyFigures(found, faults, wire, run.full) }
     }),
 })
@@ -76,13 +76,13 @@ export function policyFigures(found: Testimony, faults: PlannedFaults, wire: Wir
 /** Whether the chat product took an attempt of which the worker never learnt, by a lie or because it was killed. */
 function wasTakenUnanswered({ to, attempts, inside }: KnownMessage, faults: PlannedFaults): boolean {
   const fault = faults.met.get(to)
-  const story = inside?.story ?? []
-  const first = story.findIndex(({ code }) => code === 'c')
+  const history = inside?.history ?? []
+  const first = history.findIndex(({ code }) => code === 'c')
   return attempts.some((attempt) => {
-    const claimed = story.findIndex(({ code, detail }) => code === 'c' && detail === attempt)
+    const claimed = history.findIndex(({ code, detail }) => code === 'c' && detail === attempt)
     if (claimed < 0) return false
     if (claimed === first && fault?.taken === true && !fault.proves) return true
-    const later = story.slice(claimed + 1)
+    const later = history.slice(claimed + 1)
     const next = later.findIndex(({ code }) => code === 'c')
     return later.slice(0, next < 0 ? undefined : next).some(({ code }) => code === 'h' || code === 'l')
   })

@@ -19,11 +19,13 @@ import { type PreparedMessage, prepareMessage, refusalOf } from './prepare-messa
 import { readSend } from './read-send.ts'
 import { invalidFields, ownFault, Refusal } from './refusal.ts'
 
+/** What accepting a batch needs. */
 export interface BatchDeps extends AcceptDeps {
   /** Hears of an item that could not be judged by our own fault; it is refused. */
   onFault: (error: unknown, index: number) => void
 }
 
+/** A batch from an account whose key has been checked. `body` is parsed JSON within the limits of a large body. */
 export interface BatchRequest {
   account: number
   body: Record<string, unknown>
@@ -115,7 +117,7 @@ function repeat(deps: BatchDeps, account: number, items: readonly unknown[], pla
   })
 }
 
-/** The repeat of a batch makes no message that the first one did not make, whatever has been mended since. */
+/** The repeat of a batch makes no message that the first one did not make, whatever has been fixed since. */
 const refusedBefore = (): Refusal =>
   new Refusal(
     'invalid',
@@ -123,7 +125,7 @@ const refusedBefore = (): Refusal =>
     'This message was rejected in the original request; send it again under a new Idempotency-Key.',
   )
 
-/** Most faults told of one item: with those of a whole request, 4 MB of nonsense would be answered with 11 MB. */
+/** Most faults listed for one item: with those of a whole request, 4 MB of nonsense would be answered with 11 MB. */
 const ITEM_FAULTS_MAX = 20
 
 const errorOf = ({ code, message, faults }: Refusal): ItemError => ({

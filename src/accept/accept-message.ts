@@ -14,10 +14,12 @@ import { once } from './once.ts'
 import { type PrepareDeps, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend, type SendKind, type UnknownFieldsRule } from './read-send.ts'
 
+/** What accepting a message needs. */
 export interface AcceptDeps extends PrepareDeps {
   queues: LaneQueues
 }
 
+/** A send from an account whose key has been checked. `body` is parsed JSON within the limits of a body. */
 export interface SendRequest {
   account: number
   kind: SendKind
@@ -27,6 +29,7 @@ export interface SendRequest {
   idempotencyKey: string | undefined
 }
 
+/** A message whose job is durable in Redis. `id` is valid for lookups from now on. */
 export interface Accepted {
   id: string
   acknowledgement: Acknowledgement

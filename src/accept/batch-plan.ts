@@ -1,6 +1,7 @@
 // The plan of a batch as it is kept under an Idempotency-Key: one word of a few characters where all items go to one
 // lane, `01KAGQ….12*1000`, and at most some 8 KB where every item goes to another. A refused item has the lane 0.
 
+/** What a batch became when it first came: enough to derive the id of each message again. */
 export interface BatchPlan {
   /** All ids of the batch are derived from it. */
   ulid: string
@@ -8,6 +9,7 @@ export interface BatchPlan {
   lanes: readonly (number | undefined)[]
 }
 
+/** The plan as text without spaces; equal neighbouring lanes are written once with their count. */
 export function writePlan({ ulid, lanes }: BatchPlan): string {
   const runs: { lane: number; length: number }[] = []
   for (const lane of lanes) {

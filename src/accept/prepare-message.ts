@@ -23,6 +23,7 @@ import type { Redis } from '../redis/connect.ts'
 import type { ReadSend, UnreadableSend } from './read-send.ts'
 import { invalidFields, Refusal } from './refusal.ts'
 
+/** What judging a message needs. Times of `config` are in ms. */
 export interface PrepareDeps {
   redis: Redis
   config: Pick<Config, 'validityMs' | 'retentionMs'>
@@ -137,7 +138,8 @@ export async function senderOf(deps: Pick<PrepareDeps, 'redis'>, account: number
 
 const NO_SUCH_SENDER = 'sender: the account has no sender of this number or name.'
 
-export const senderFaults = (sender: Sender | undefined): Fault[] =>
+/** The fault of a request that names no sender of the account; none when there is a sender. */
+const senderFaults = (sender: Sender | undefined): Fault[] =>
   sender === undefined ? [{ path: 'sender', message: 'not a sender of the account' }] : []
 
 const recentDefaultSender = cached(1_000, defaultSender)

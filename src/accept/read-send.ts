@@ -34,6 +34,10 @@ const BESIDE = {
   template: { ignored: new Set([...TEMPLATE_FIELDS, 'api_key']), refused: new Set(TEMPLATE_FIELDS) },
 }
 
+/**
+ * Reads the body of a send. It is unreadable with every fault of its shape; with `refused`, unknown fields are faults
+ * too.
+ */
 export function readSend(kind: SendKind, body: unknown, unknown: UnknownFieldsRule): ReadSend | UnreadableSend {
   const read = kind === 'service' ? readService(body) : readTemplate(body)
   if (read.kind === 'unreadable') return read

@@ -7,6 +7,9 @@ import type { Fault } from '../messages/fault.ts'
  */
 export type RefusalKind = 'invalid' | 'unauthorized' | 'forbidden' | 'not_found' | 'conflict' | 'overtaken'
 
+/**
+ * The refusal of a request. `message` is one sentence for a person; `faults` name the fields at fault, at most 100.
+ */
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly kind: RefusalKind
@@ -22,14 +25,14 @@ export class Refusal extends Error {
   }
 }
 
-/** Most faults told of one request: 60,000 wrong buttons in 256 KB were answered with 8 MB. */
+/** Most faults listed for one request: 60,000 wrong buttons in 256 KB were answered with 8 MB. */
 export const FAULTS_MAX = 100
 
 /** A refusal that lists the faults; its sentence names the first and how many there are. */
 export const invalidFields = (faults: readonly Fault[], code = 'invalid_request'): Refusal =>
   new Refusal('invalid', code, sentenceOf(faults), faults.slice(0, FAULTS_MAX))
 
-/** What does not exist, or belongs to another account: the two must not be told apart. */
+/** What does not exist, or belongs to another account: the answer must be the same for both. */
 export const doesNotExist = (what: string): Refusal => new Refusal('not_found', 'not_found', `${what} does not exist.`)
 
 /** Something went wrong on our side with one thing of several: the others are done all the same, and the log has the cause. */

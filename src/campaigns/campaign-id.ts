@@ -1,5 +1,6 @@
 // Campaign ids: `cmp_<lane>_<number>`. The number is short because every message record of the campaign holds it.
 
+/** The parts of a campaign's id. `lane` is the number of its sender; `number` is unique in the installation. */
 export interface CampaignId {
   lane: number
   number: number
@@ -7,6 +8,7 @@ export interface CampaignId {
 
 const SHAPE = /^cmp_([1-9]\d{0,14})_([1-9]\d{0,14})$/
 
+/** `cmp_<lane>_<number>`. */
 export const campaignId = (id: CampaignId): string => `cmp_${id.lane}_${id.number}`
 
 /** The parts of a campaign id, or undefined for any other string. */

@@ -1,4 +1,4 @@
-// When a campaign must stop by itself: what hits one recipient in three will hit the rest.
+// The circuit breaker: when a campaign must pause without being asked. What hits one recipient in three will hit the rest.
 
 /** Codes of the chat product that concern the template, so every message that is still to be sent. */
 const TEMPLATE_CODES: ReadonlyMap<string, string> = new Map([
@@ -7,7 +7,7 @@ const TEMPLATE_CODES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Why a campaign must pause when one of its messages was refused with this code; undefined when it may go on. */
-export const templateBrake = (code: string): string | undefined => TEMPLATE_CODES.get(code)
+export const templatePauseReason = (code: string): string | undefined => TEMPLATE_CODES.get(code)
 
 /**
  * Messages that have come to an end so far, and how many of them badly: failed, or unproven because of what the provider
@@ -24,8 +24,8 @@ const LIMIT = 0.3
 /** Points kept; older ones are thinned out by leaving every second one. */
 const POINTS = 512
 
-/** Watches one campaign from now on; what failed before a person resumed it is theirs. */
-export function createFailureBrake() {
+/** Watches one campaign from now on; what failed before a person resumed it no longer counts. */
+export function createFailureBreaker() {
   let points: Ends[] = []
   return {
     /** Takes note of the figures; answers why the campaign must pause, if it must. */

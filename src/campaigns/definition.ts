@@ -5,7 +5,7 @@ import { filledTextUpTo, textUpTo } from '../messages/bounded-text.ts'
 import { instantSchema } from '../messages/instant.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { LIMITS } from '../messages/limits.ts'
-import type { Offer } from './parameters.ts'
+import type { ValueSourceKind } from './parameters.ts'
 
 const TAGS_MAX = 100
 const tagId = z.int().min(1)
@@ -97,7 +97,7 @@ export const maySendAgain = (recipients: Definition['recipients']): boolean =>
   'class' in recipients && !NOBODY_GOT_IT.includes(recipients.class)
 
 /** What values can be filled in for each recipient. */
-export function offerOf(recipients: Definition['recipients']): Offer {
+export function valueSourceKind(recipients: Definition['recipients']): ValueSourceKind {
   if ('offer' in recipients) return recipients.offer
   return 'tags' in recipients ? 'contact' : 'row'
 }

@@ -36,7 +36,7 @@ export function createFeeding(pace: number | undefined) {
   return {
     pace: (): number | undefined => pace,
 
-    /** A new turn begins: somebody else may have fed meanwhile, so that what waits is counted anew. */
+    /** A new turn begins: somebody else may have fed meanwhile, so what waits is counted again. */
     begin(): void {
       waiting = undefined
     },

@@ -2,6 +2,7 @@
 
 const OVER_MS = 5_000
 
+/** A meter that has not seen a figure. Feed it a counter that only grows, with times in ms. */
 export function createMeter() {
   let points: { atMs: number; figure: number }[] = []
   return {

@@ -47,4 +47,5 @@ export function nextPace(
 /** Codes of answers that say: too fast. */
 const THROTTLING: ReadonlySet<string> = new Set(['4', '80007', '130429', '131048', 'http_429'])
 
+/** Whether an error code of the provider says that messages are sent too fast. */
 export const isThrottling = (code: string): boolean => THROTTLING.has(code)

@@ -9,6 +9,7 @@ import { unknownFields } from '../messages/unknown-fields.ts'
 /** Where a value comes from: a field of the contact, or `row.` and the name of a column. */
 export type ValueSource = `contact.${'name' | 'phone' | 'email'}` | `row.${string}`
 
+/** Components with their placeholders resolved to places in a list of values. */
 export interface CompiledComponents {
   /** What is taken from each recipient, each source once: the order of a recipient's values. */
   sources: ValueSource[]
@@ -26,7 +27,7 @@ const SOURCE = /^(contact\.(name|phone|email)|row\..{1,255})$/s
 const isSource = (text: unknown): text is ValueSource => typeof text === 'string' && SOURCE.test(text)
 
 /** What the recipients of a campaign offer: contacts have fields, the rows of an uploaded file have columns. */
-export type Offer = 'contact' | 'row'
+export type ValueSourceKind = 'contact' | 'row'
 
 /** Components that were read. `stored` gives them with their placeholders, `unknown` the paths of fields nobody knows. */
 export interface ReadComponents {
@@ -36,8 +37,11 @@ export interface ReadComponents {
   unknown: readonly string[]
 }
 
-/** Reads components with placeholders, or tells every fault of them. */
-export function compileComponents(components: unknown, offer: Offer): ReadComponents | { ok: false; faults: Fault[] } {
+/** Reads components with placeholders, or returns every fault in them. */
+export function compileComponents(
+  components: unknown,
+  offer: ValueSourceKind,
+): ReadComponents | { ok: false; faults: Fault[] } {
   const faults: Fault[] = []
   const sources: ValueSource[] = []
   const marked = mark(components, 'template.components', (from, path) => {
@@ -70,7 +74,7 @@ function unmarked(components: readonly Component[], sources: readonly ValueSourc
   })
 }
 
-const EXPECTED: Readonly<Record<Offer, string>> = {
+const EXPECTED: Readonly<Record<ValueSourceKind, string>> = {
   contact: 'contact.name, contact.phone or contact.email, as the recipients are contacts',
   row: 'row.<column>, as the recipients are rows of a file',
 }
@@ -80,7 +84,7 @@ const EXPECTED: Readonly<Record<Offer, string>> = {
  * recipient by recipient, with matchTemplate.
  */
 export function structuralFaults(shape: TemplateShape, { sources, fill }: CompiledComponents): Fault[] {
-  // A sample that is good as a text is no link, and the other way round: a fault that one of them mends is no structural one.
+  // A sample that is good as a text is no link, and the other way round: a fault that disappears with one of them is not structural.
   const [asText = [], asLink = []] = ['1', 'https://example.com/1'].map((sample) =>
     matchTemplate(shape, fill(sources.map(() => sample))),
   )

@@ -1,5 +1,5 @@
-// The life of a campaign as a table. Redis carries a move out (campaigns/store/scripts/campaign-move.lua) and is told from which
-// states it is allowed, so that this table is the only place that knows.
+// The life of a campaign as a table. campaigns/store/scripts/campaign-move.lua carries a move out in Redis and gets the
+// states from which it is allowed as an argument, so this table is the only place that knows.
 //
 //   draft ─> checking ─> ready ─> scheduled ─> running ⇄ paused
 //              │ ▲         └───────────────────>│ │
@@ -30,7 +30,7 @@ export type CampaignMove =
   | 'block'
   | 'schedule'
   | 'start'
-  /** By a person or by a brake. */
+  /** By a person or by the circuit breaker. */
   | 'pause'
   | 'resume'
   /** Nothing is left to be sent or to be decided. */

@@ -13,7 +13,7 @@ import {
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
-import { accountId, nameUpTo, typed } from './typed.ts'
+import { accountId, nameUpTo, parser } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
 const settingNames = Object.keys(accountSettings)
@@ -58,7 +58,7 @@ export const accounts: Noun = {
       values: z
         .strictObject({
           id: accountId,
-          setting: typed(`one of ${settingNames.join(', ')}`, (word) => (isSetting(word) ? word : undefined)),
+          setting: parser(`one of ${settingNames.join(', ')}`, (word) => (isSetting(word) ? word : undefined)),
           value: z.string(),
         })
         .superRefine(({ setting, value }, context) => {

@@ -30,6 +30,7 @@ export function columnsOf(header: readonly string[]): ContactColumns {
   return { at, count: header.length }
 }
 
+/** The cells of the three known columns, trimmed and otherwise as they stand in the file. */
 export function cellsOf(cells: readonly string[], columns: ContactColumns): ContactCells {
   const cell = (column: Column): string => cells[columns.at[column]]?.trim() ?? ''
   return { name: cell('name'), phone: cell('phone'), email: cell('email') }

@@ -13,8 +13,8 @@ import { readCsv } from './csv-file.ts'
 import { CliFailure, fileFailure } from './failure.ts'
 import { importContactRows } from './import-contacts.ts'
 import { openReport } from './refused-report.ts'
-import { facts } from './table.ts'
-import { accountId, nameUpTo } from './typed.ts'
+import { keyValueTable } from './table.ts'
+import { accountId, nameUpTo } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
 export const contacts: Noun = {
@@ -60,7 +60,7 @@ export const contacts: Noun = {
           const refusedRows = await report.close()
           return {
             json: { account, tag, ...counts, report: refusedRows ?? null },
-            text: facts([
+            text: keyValueTable([
               ['Tag', `${tag.name} (${tag.id})`],
               ['Rows imported', String(counts.imported)],
               [

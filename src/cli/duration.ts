@@ -1,4 +1,4 @@
-// Durations as people type them: one number and one unit.
+// Durations as people type them, one number and one unit, and as they are shown.
 
 const UNIT_MS = new Map([
   ['s', 1_000],
@@ -15,4 +15,15 @@ export function parseDuration(text: string): number | undefined {
   const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   const ms = Number(count) * (UNIT_MS.get(unit) ?? 0)
   return ms > 0 && ms <= LONGEST_MS ? ms : undefined
+}
+
+/** `75` is `1 min 15 s`. */
+export function formatDuration(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 3_600), 'h'],
+    [Math.floor((seconds % 3_600) / 60), 'min'],
+    [Math.round(seconds % 60), 's'],
+  ] as const
+  const shown = parts.filter(([count]) => count > 0).slice(0, 2)
+  return shown.length === 0 ? '0 s' : shown.map(([count, unit]) => `${count} ${unit}`).join(' ')
 }

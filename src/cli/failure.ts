@@ -8,7 +8,7 @@ import { isRedisAway, isReplyError } from '../redis/errors.ts'
 /** Exit codes: 1 for what could not be done, 2 for what was typed wrongly. */
 export type ExitCode = 1 | 2
 
-/** An end that the person is told about. The message is one sentence. */
+/** An end with a message for the person. The message is one sentence. */
 export class CliFailure extends Error {
   override name = 'CliFailure'
   readonly exitCode: ExitCode
@@ -37,7 +37,7 @@ export function reasonOf(error: unknown): string {
   return message.replace(/\.+$/, '')
 }
 
-/** A file of the person's that cannot be read or written; told with its whole path, because npm changes the folder. */
+/** A file of the person's that cannot be read or written; named with its whole path, because npm changes the folder. */
 export function fileFailure(path: string, error: unknown): CliFailure {
   const reason = error instanceof Error && 'code' in error ? REASONS.get(String(error.code)) : undefined
   return new CliFailure(`The file ${path} cannot be used: ${reason ?? reasonOf(error)}.`)

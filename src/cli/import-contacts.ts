@@ -9,6 +9,7 @@ import type { RefusedReport } from './refused-report.ts'
 /** Most rows that the store takes in one call. */
 const BATCH = 1_000
 
+/** What became of the rows of an imported file. */
 export interface ImportCounts {
   /** Rows that are contacts of the tag now. */
   imported: number
@@ -52,7 +53,7 @@ export async function importContactRows(
       counts.imported += rows.length
       work.onBatch(counts, upTo)
     })
-    // Whoever waits for it next is told of its failure; until then it must not end the process.
+    // The next await gets its failure; until then it must not end the process.
     storing.catch(() => {})
   }
 

@@ -12,7 +12,7 @@ import { readKeyUses } from '../accounts/store/key-uses.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { clockTime, table } from './table.ts'
-import { accountId, duration, nameUpTo, permissionList } from './typed.ts'
+import { accountId, duration, nameUpTo, permissionList } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
 const KEY_ID = /^key_[0-9a-f]{12}$/

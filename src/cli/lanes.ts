@@ -6,10 +6,10 @@ import { type LaneQueues, openLaneQueues } from '../lanes/queues.ts'
 import { counted } from '../messages/fault.ts'
 import type { Redis } from '../redis/connect.ts'
 import { existingAccount } from './accounts.ts'
-import { spoken } from './campaigns/campaign-facts.ts'
+import { formatDuration } from './duration.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
-import { accountId, laneId, nameUpTo, rate } from './typed.ts'
+import { accountId, laneId, nameUpTo, rate } from './values.ts'
 import { type Noun, type Verb, verb } from './verb.ts'
 
 export const lanes: Noun = {
@@ -126,4 +126,4 @@ const tableOf = (all: readonly LaneStatus[]): string =>
 const cooldownOf = ({ cooldown_until, cooldown_code }: LaneStatus): string =>
   cooldown_until === null ? 'none' : [cooldown_until, cooldown_code].filter(Boolean).join(' ')
 
-const ageOf = (time: string): string => spoken(Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1_000)))
+const ageOf = (time: string): string => formatDuration(Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1_000)))

@@ -10,7 +10,7 @@ import type { Redis } from '../redis/connect.ts'
 import { cancelVerb } from './cancel.ts'
 import { CliFailure } from './failure.ts'
 import { requeueVerb } from './requeue.ts'
-import { facts, table } from './table.ts'
+import { keyValueTable, table } from './table.ts'
 import { type Answer, type Noun, verb } from './verb.ts'
 
 export const messages: Noun = {
@@ -43,7 +43,7 @@ async function showSent(redis: Redis, id: MessageId): Promise<Answer | undefined
   const group = message.campaign ?? message.groupedAs
   return {
     json: { ...document, account: sender?.account ?? null },
-    text: `${facts([
+    text: `${keyValueTable([
       ['Message', document.id],
       ['From', sender === undefined ? `sender ${id.lane}, which is gone` : nameOf(sender)],
       ['To', message.to],
@@ -66,7 +66,7 @@ async function showSent(redis: Redis, id: MessageId): Promise<Answer | undefined
   }
 }
 
-/** Received messages are filed under their account, which the chat product's id does not tell. */
+/** Received messages are filed under their account, which the chat product's id does not contain. */
 async function showReceived(redis: Redis, id: string): Promise<Answer | undefined> {
   for (const account of await listAccounts(redis)) {
     const message = await findInbound(redis, account.id, id)
@@ -77,7 +77,7 @@ async function showReceived(redis: Redis, id: string): Promise<Answer | undefine
 
 const received = (message: InboundMessage, account: number, sender: Sender | undefined): Answer => ({
   json: { ...receivedDocument(message, sender), account },
-  text: facts([
+  text: keyValueTable([
     ['Message', message.id],
     ['From', message.from],
     ['To', sender === undefined ? `sender ${message.lane}, which is gone` : nameOf(sender)],

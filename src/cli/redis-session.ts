@@ -11,7 +11,7 @@ import { CliFailure, reasonOf } from './failure.ts'
 export async function withRedis<T>(config: Config, work: (redis: Redis) => Promise<T>): Promise<T> {
   const url = redisUrlOf(config)
   const redis = connectFailFast(url)
-  // Trouble after the start is told by the command that it hits; without a listener it would end the process.
+  // Trouble after the start is reported by the command that it hits; without a listener it would end the process.
   redis.on('error', () => {})
   try {
     // The connection queues nothing, so the first command has to wait for it. `once` throws on an error event.
@@ -26,7 +26,7 @@ export async function withRedis<T>(config: Config, work: (redis: Redis) => Promi
 
 const demoFile = z.object({ redis_url: z.string().regex(/^rediss?:\/\//) })
 
-/** REDIS_URL, else the private Redis that a running `npm start` tells of in its data folder. */
+/** REDIS_URL, else the private Redis that a running `npm start` names in its data folder. */
 function redisUrlOf(config: Config): string {
   if (config.redisUrl !== undefined) return config.redisUrl
   const path = join(config.dataDir, 'demo.json')

@@ -1,4 +1,4 @@
-// The report of an import: the rows that were refused, each with its line and reason, as a CSV file that can be mended
+// The report of an import: the rows that were refused, each with its line and reason, as a CSV file that can be corrected
 // and imported again.
 import { once } from 'node:events'
 import { createWriteStream, rmSync, type WriteStream } from 'node:fs'

@@ -17,12 +17,12 @@ import { openRequeueQueue } from '../requeue/queue.ts'
 import { requeueMessage } from '../requeue/requeue.ts'
 import { countMatching } from '../requeue/search.ts'
 import { existingAccount } from './accounts.ts'
-import { existing } from './campaigns/campaign-desk.ts'
+import { existing } from './campaigns/campaign-context.ts'
 import { CliFailure } from './failure.ts'
 import { followRequeue } from './follow-requeue.ts'
 import { withQueues } from './lanes.ts'
-import { accountId, instant, nameUpTo, oneOf, phoneNumber } from './typed.ts'
-import { type Answer, type Desk, verb } from './verb.ts'
+import { accountId, instant, nameUpTo, oneOf, phoneNumber } from './values.ts'
+import { type Answer, type CommandContext, verb } from './verb.ts'
 
 const CLASSES = ['transactional', 'campaign'] as const
 
@@ -62,7 +62,7 @@ export const requeueVerb = verb({
     detach: z.boolean().default(false),
     yes: z.boolean().default(false),
   }),
-  run({ id, account, all, dryRun, detach, yes, campaign, since, until, ...rest }, desk) {
+  run({ id, account, all, dryRun, detach, yes, campaign, since, until, ...rest }, context) {
     const isOurs = campaign !== undefined && parseCampaignId(campaign) !== undefined
     const request = {
       ...rest,
@@ -71,23 +71,23 @@ export const requeueVerb = verb({
       untilMs: until,
     }
     const filters = hasFilter(request)
-    return withQueues(desk.redis, async (queues) => {
+    return withQueues(context.redis, async (queues) => {
       if (id !== undefined) {
         if (filters || all || dryRun || account !== undefined)
           throw new CliFailure('Give either a message id or filters, not both.', 2)
-        return requeueOne(desk, queues, id)
+        return requeueOne(context, queues, id)
       }
       if (!filters && !all) {
         const whose = account === undefined ? 'all accounts' : `account ${account}`
         const what = `every message of ${whose} that ended failed, unknown, expired or cancelled`
         throw new CliFailure(`Name a message or at least one filter; --all requeues ${what}.`, 2)
       }
-      await refuseUnknown(desk.redis, account, campaign)
-      const nowMs = await redisNowMs(desk.redis)
-      const order = await orderOf(desk, account, request, nowMs)
-      if (dryRun) return dryAnswer(await countMatching({ redis: desk.redis, queues }, order))
-      if (account === undefined && !yes) await confirm(desk, request)
-      return start(desk, { order, account, nowMs, detach })
+      await refuseUnknown(context.redis, account, campaign)
+      const nowMs = await redisNowMs(context.redis)
+      const order = await orderOf(context, account, request, nowMs)
+      if (dryRun) return dryAnswer(await countMatching({ redis: context.redis, queues }, order))
+      if (account === undefined && !yes) await confirm(context, request)
+      return start(context, { order, account, nowMs, detach })
     })
   },
 })
@@ -99,7 +99,7 @@ async function refuseUnknown(redis: Redis, account: number | undefined, campaign
   if (id !== undefined) await existing(redis, id)
 }
 
-async function requeueOne({ redis, config }: Desk, queues: LaneQueues, text: string): Promise<Answer> {
+async function requeueOne({ redis, config }: CommandContext, queues: LaneQueues, text: string): Promise<Answer> {
   const id = parseMessageId(text)
   const { verdict, state } = id
     ? await requeueMessage({ redis, queues, config }, id)
@@ -119,7 +119,7 @@ async function requeueOne({ redis, config }: Desk, queues: LaneQueues, text: str
 }
 
 async function orderOf(
-  { redis }: Desk,
+  { redis }: CommandContext,
   account: number | undefined,
   request: RequeueRequest,
   nowMs: number,
@@ -133,7 +133,7 @@ async function orderOf(
 }
 
 /** Messages of several accounts are sent again only when a person says so. A sender or a campaign is of one account. */
-async function confirm({ redis, stdin, stderr }: Desk, request: RequeueRequest): Promise<void> {
+async function confirm({ redis, stdin, stderr }: CommandContext, request: RequeueRequest): Promise<void> {
   if (request.sender !== undefined || request.campaign !== undefined) return
   const accounts = await listAccounts(redis)
   if (accounts.length < 2) return
@@ -148,7 +148,7 @@ async function confirm({ redis, stdin, stderr }: Desk, request: RequeueRequest):
 }
 
 async function start(
-  { redis, stderr }: Desk,
+  { redis, stderr }: CommandContext,
   asked: { order: RequeueOrder; account: number | undefined; nowMs: number; detach: boolean },
 ): Promise<Answer> {
   const { order, nowMs, detach } = asked

@@ -23,7 +23,7 @@ import type { Redis } from '../redis/connect.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
-import { accountId, httpAddress, nameUpTo, oneOf, phoneNumber, rate, senderId, typed } from './typed.ts'
+import { accountId, httpAddress, nameUpTo, oneOf, parser, phoneNumber, rate, senderId } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
 /** A letter keeps a name apart from a number: templates name their sender by either. */
@@ -36,7 +36,7 @@ const newSender = z
     provider: oneOf(providerNameSchema.options),
     baseUrl: httpAddress,
     token: z.string(),
-    phoneNumberId: typed('digits, as the chat product shows them', (id) =>
+    phoneNumberId: parser('digits, as the chat product shows them', (id) =>
       /^\d{1,30}$/.test(id) ? id : undefined,
     ).default(''),
     name: senderName.default(''),

@@ -28,11 +28,11 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return lines.map((line) => line.trimEnd()).join('\n')
 }
 
-/** Names and what they are, one a line; those with nothing to tell are left out. */
-export function facts(lines: readonly (readonly [name: string, value: string])[]): string {
-  const told = lines.filter(([, value]) => value !== '')
-  const width = Math.max(...told.map(([name]) => name.length))
-  return told.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`).join('\n')
+/** Names and what they are, one a line; those without a value are left out. */
+export function keyValueTable(lines: readonly (readonly [name: string, value: string])[]): string {
+  const shown = lines.filter(([, value]) => value !== '')
+  const width = Math.max(...shown.map(([name]) => name.length))
+  return shown.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`).join('\n')
 }
 
 /** A time to the second, `2026-03-01T12:00:00Z`. */

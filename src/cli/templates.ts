@@ -8,8 +8,8 @@ import { type Template, templateSchema } from '../messages/templates/template.ts
 import { existingAccount } from './accounts.ts'
 import { CliFailure, fileFailure, reasonOf } from './failure.ts'
 import { table } from './table.ts'
-import { templateFacts } from './template-facts.ts'
-import { accountId } from './typed.ts'
+import { templateSummary } from './template-summary.ts'
+import { accountId } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
 /** One definition, a list of them, or the answer of the chat product's own listing. */
@@ -19,8 +19,8 @@ const templateFile = z.union([
   z.looseObject({ name: z.unknown() }).transform((one) => [one]),
 ])
 
-/** So many faults are told at once; a file that is no template at all would fill the screen. */
-const FAULTS_TOLD = 5
+/** Most faults shown at once: a file that is not a template at all would fill the screen. */
+const FAULTS_SHOWN = 5
 
 export const templates: Noun = {
   name: 'templates',
@@ -69,7 +69,7 @@ export const templates: Noun = {
         await existingAccount(redis, account)
         const named = (await listTemplates(redis, account)).filter((template) => template.name === name)
         const found = named.filter((template) => language === undefined || template.language === language)
-        if (found.length > 0) return { json: found, text: found.map(templateFacts).join('\n\n') }
+        if (found.length > 0) return { json: found, text: found.map(templateSummary).join('\n\n') }
         const others = named.map((template) => template.language)
         const but = others.length === 0 ? '; see `templates list`' : ` in ${language}, but in ${others.join(', ')}`
         throw new CliFailure(`Account ${account} has no template ${name}${but}.`)
@@ -89,7 +89,7 @@ function readTemplates(file: string): Template[] {
     return result.success ? result.data : faultsOf(result.error, definition, `[${i}]`)
   })
   const faults = parsed.flatMap((each) => (Array.isArray(each) ? each : []))
-  if (faults.length > 0) throw new CliFailure(`Nothing was imported. In ${file}: ${tell(faults)}.`)
+  if (faults.length > 0) throw new CliFailure(`Nothing was imported. In ${file}: ${sentenceFor(faults)}.`)
   return parsed.flatMap((each) => (Array.isArray(each) ? [] : [each]))
 }
 
@@ -107,10 +107,10 @@ function readJson(file: string): unknown {
   }
 }
 
-function tell(faults: readonly Fault[]): string {
-  const told = faults.slice(0, FAULTS_TOLD).map((fault) => `${fault.path}: ${fault.message}`)
-  const more = faults.length - told.length
-  return told.join('; ') + (more > 0 ? `; and ${more} more` : '')
+function sentenceFor(faults: readonly Fault[]): string {
+  const shown = faults.slice(0, FAULTS_SHOWN).map((fault) => `${fault.path}: ${fault.message}`)
+  const more = faults.length - shown.length
+  return shown.join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 
 const documentOf = ({ name, language, category, status }: Template) => ({ name, language, category, status })

@@ -13,7 +13,7 @@ export interface Answer {
 }
 
 /** What a verb works with. Answers are returned, never written: `stderr` is for progress only. */
-export interface Desk {
+export interface CommandContext {
   redis: Redis
   config: Config
   stdin: Readable
@@ -31,12 +31,16 @@ interface Usage {
   options: Readonly<Record<string, string>>
 }
 
+/** A command of a noun. */
 export interface Verb extends Usage {
   /**
    * Checks arguments and options, each under its camel-cased name, and returns the work to do. Throws a CliFailure that
    * names all that was typed wrongly; `spelling` turns a name back into what is typed, `--expires-in` or `<id>`.
    */
-  prepare(typed: Record<string, unknown>, spelling: (name: string) => string): (desk: Desk) => Promise<Answer>
+  prepare(
+    typed: Record<string, unknown>,
+    spelling: (name: string) => string,
+  ): (context: CommandContext) => Promise<Answer>
 }
 
 /** A group of verbs. */
@@ -48,14 +52,14 @@ export interface Noun {
 
 /** Declares a verb: `values` is the schema of its arguments and options together, `run` gets what it makes of them. */
 export function verb<S extends z.ZodType>(
-  declared: Usage & { values: S; run: (values: z.output<S>, desk: Desk) => Promise<Answer> },
+  declared: Usage & { values: S; run: (values: z.output<S>, context: CommandContext) => Promise<Answer> },
 ): Verb {
   const { values, run, ...usage } = declared
   return {
     ...usage,
     prepare(typed, spelling) {
       const parsed = values.safeParse(typed)
-      if (parsed.success) return (desk) => run(parsed.data, desk)
+      if (parsed.success) return (context) => run(parsed.data, context)
       const sentences = faultsOf(parsed.error, typed).map(({ path, message }) => `${spelling(path)}: ${message}.`)
       throw new CliFailure(sentences.join(' '), 2)
     },

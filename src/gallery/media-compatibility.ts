@@ -5,7 +5,7 @@ const KB = 1024
 /** Binary megabytes: the 16 MB of videos were seen enforced as 16,777,216 bytes. */
 const MB = 1024 * KB
 
-/** Sizes in bytes. What a MIME type does not tell (codecs, pixels, pages) the chat product alone can judge. */
+/** Sizes in bytes. What a MIME type does not show (codecs, pixels, pages) the chat product alone can judge. */
 const table = [
   { kind: 'audio', limit: 16 * MB, types: ['audio/aac', 'audio/amr', 'audio/mpeg', 'audio/mp4', 'audio/ogg'] },
   {
@@ -23,7 +23,7 @@ const table = [
     ],
   },
   { kind: 'image', limit: 5 * MB, types: ['image/jpeg', 'image/png'] },
-  // Animated stickers may have 500 KB, but neither type nor size tells that a file moves.
+  // Animated stickers may have 500 KB, but neither type nor size shows that a file moves.
   { kind: 'sticker', limit: 100 * KB, types: ['image/webp'] },
   { kind: 'video', limit: 16 * MB, types: ['video/mp4', 'video/3gpp'] },
 ]

@@ -2,6 +2,7 @@
 import { open } from 'node:fs/promises'
 import { fileTypeFromFile } from 'file-type'
 
+/** What a file is, found from its bytes. */
 export interface MediaType {
   /** MIME type without parameters. */
   mimeType: string
@@ -9,10 +10,10 @@ export interface MediaType {
   extension: string
 }
 
-/** How much of a file without a signature is looked at to tell whether it is text. */
+/** How much of a file without a signature is looked at to decide whether it is text. */
 const TEXT_PROBE_BYTES = 64 * 1024
 
-/** Old Office documents share one signature; only the name tells them apart. */
+/** Old Office documents share one signature; only the name distinguishes them. */
 const OLD_OFFICE = new Map([
   ['doc', 'application/msword'],
   ['xls', 'application/vnd.ms-excel'],

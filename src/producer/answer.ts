@@ -46,7 +46,7 @@ export function answerJson(
 
 /**
  * Whether the client has gone. Its socket knows first: the response hears of it only once the socket is closed, and the
- * error of a reset is told in between.
+ * error of a reset is reported in between.
  */
 export const hasHungUp = (response: ServerResponse): boolean => response.destroyed || response.req.socket.destroyed
 

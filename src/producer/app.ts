@@ -55,7 +55,7 @@ const nameRequest: RequestHandler = (request, response, next) => {
 }
 
 /** Every path that a route is at. */
-export const pathsOf = ({ path, alsoAt }: Pick<Route, 'path' | 'alsoAt'>): string[] =>
+const pathsOf = ({ path, alsoAt }: Pick<Route, 'path' | 'alsoAt'>): string[] =>
   alsoAt === undefined ? [path] : [path, alsoAt]
 
 function handlerOf(route: Route, edge: Edge): RequestHandler {

@@ -20,7 +20,7 @@ export class LaneBoard extends BullMQAdapter {
   override getFlowProducer = async (): Promise<null> => null
 }
 
-/** A queue that all accounts share: how many jobs stand where, and no job. Whose a job is cannot be told from outside. */
+/** A queue that all accounts share: how many jobs stand where, and no job. Whose a job is cannot be seen from outside. */
 export class CountsBoard extends LaneBoard {
   constructor(queue: Queue) {
     super(queue, { readOnlyMode: true, description: 'all accounts, counts only' })

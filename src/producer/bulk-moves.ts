@@ -34,10 +34,10 @@ const tooMany = (): ApiError =>
     },
   )
 
-export type Moves = ReturnType<typeof openMoves>
+export type BulkMoves = ReturnType<typeof openBulkMoves>
 
 /** Opens the queue on a connection that fails fast, and the subscription on one of its own. */
-export function openMoves(redis: Redis) {
+export function openBulkMoves(redis: Redis) {
   const queue = openMoveQueue(redis)
   /** Move id → wakes whoever waits for it. */
   const waiting = new Map<string, () => void>()
@@ -140,7 +140,7 @@ export function openMoves(redis: Redis) {
       return { state: job === 'failed' ? 'given_up' : 'pending' }
     },
 
-    /** Ends the subscription; those who still wait are told that there is no outcome yet. */
+    /** Ends the subscription; those who still wait learn that there is no outcome yet. */
     async close(): Promise<void> {
       closed = true
       clearTimeout(timer)

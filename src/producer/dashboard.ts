@@ -42,6 +42,9 @@ const SHOWN = new RegExp(
   ].join('|'),
 )
 
+/**
+ * The handler to mount at DASHBOARD_PATH. It signs people in itself (401, 403) and refuses all but GET and HEAD (405).
+ */
 export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): RequestHandler {
   const adapter = new ExpressAdapter().setBasePath(DASHBOARD_PATH)
   const board = createBullBoard({

@@ -7,7 +7,7 @@ import type { Fault } from '../messages/fault.ts'
 const detailSchema = z.strictObject({ path: z.string(), message: z.string(), tag_id: z.int().optional() })
 type Detail = z.infer<typeof detailSchema>
 
-/** A refusal that the caller is told about. `message` is one sentence that a person can act on. */
+/** A refusal that the caller gets to see. `message` is one sentence that a person can act on. */
 export class ApiError extends Error {
   override name = 'ApiError'
   readonly status: number
@@ -42,6 +42,7 @@ export const errorBodySchema = z.strictObject({
   }),
 })
 
+/** The body to answer the error with. */
 export function errorBody(error: ApiError, requestId: string): z.infer<typeof errorBodySchema> {
   return {
     status: false,
@@ -74,6 +75,7 @@ export const refused = ({ kind, code, message, faults }: Refusal): ApiError =>
 /** 404 for what does not exist, or belongs to another account. */
 export const notFound = (what: string): ApiError => refused(doesNotExist(what))
 
+/** 503 `unavailable` with Retry-After: 2 s, for a Redis that is away or refuses for now. */
 export const redisAway = (cause: unknown): ApiError =>
   new ApiError(503, 'unavailable', 'The service cannot reach its storage right now. Try again in a few seconds.', {
     headers: { 'Retry-After': '2' },
@@ -86,6 +88,7 @@ export const overloaded = (): ApiError =>
     headers: { 'Retry-After': '2' },
   })
 
+/** 500 `internal`, for what is our own fault. The cause is for the log and never leaves the process. */
 export const internal = (cause: unknown): ApiError =>
   new ApiError(500, 'internal', 'Something went wrong on our side. Quote the request id when you ask for support.', {
     cause,

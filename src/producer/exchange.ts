@@ -24,6 +24,7 @@ export interface Edge {
   turns: { large: Turns; huge: Turns }
 }
 
+/** What requests share, with nothing held and nobody in line yet. One for each process. */
 export const createEdge = (redis: Redis): Edge => ({
   redis,
   held: createHeldBytes(HELD_MAX_BYTES),

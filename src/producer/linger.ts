@@ -1,5 +1,5 @@
 // What happens to a body whose answer is out before it is there, a refusal mostly. A connection that is cut while its
-// client sends loses the answer: the system tells the client that the connection was reset, and drops what it has not
+// client sends loses the answer: the system reports a reset connection to the client, and drops what it has not
 // read. So the rest is read and dropped within bounds. Of a short rest the connection goes on being used; otherwise the
 // answer says `Connection: close`, our side is closed after it, and the client's when it has come to its end.
 import type { IncomingMessage, ServerResponse } from 'node:http'

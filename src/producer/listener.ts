@@ -6,7 +6,7 @@ import { buildApp } from './app.ts'
 import { createDispatch } from './dispatch.ts'
 import { ApiError } from './errors.ts'
 import { createEdge } from './exchange.ts'
-import { createDirect } from './fast-path.ts'
+import { createFastPath } from './fast-path.ts'
 
 /**
  * Most headers of a request. Node drops what is beyond its own limit without a word, an Idempotency-Key among them, so
@@ -20,11 +20,11 @@ export function createListener(
 ): RequestListener & { router: unknown } {
   const edge = createEdge(deps.redis)
   const app = buildApp(deps, edge)
-  const direct = createDirect(deps, edge)
+  const fastPath = createFastPath(deps, edge)
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     // Names and values in turn.
     if (request.rawHeaders.length > 2 * HEADERS_MAX) refuse(tooManyHeaders(), response, requestIdOf(request), deps.log)
-    else if (!direct(request, response)) app(request, response)
+    else if (!fastPath(request, response)) app(request, response)
   }
   return Object.assign(createDispatch(answer, edge.held), { router: app.router })
 }

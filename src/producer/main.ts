@@ -10,7 +10,7 @@ import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
 import type { Route } from './bind.ts'
-import { openMoves } from './bulk-moves.ts'
+import { openBulkMoves } from './bulk-moves.ts'
 import { createDashboard } from './dashboard.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { adminRoutes } from './handlers/admin.ts'
@@ -46,7 +46,7 @@ export async function startProducer(
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   const queues = openLaneQueues(redis)
-  const moves = openMoves(redis)
+  const moves = openBulkMoves(redis)
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
   const opaqueIds = createOpaqueIds(secretKeyOf(config))

@@ -6,6 +6,7 @@ import { counted } from '../messages/fault.ts'
 import { ApiError, invalid } from './errors.ts'
 import { watchFlow } from './flowing.ts'
 
+/** A form that was read whole. The draft is on disk and not in place yet. */
 export interface Upload {
   draft: Draft
   /** Name of the file as the client gave it, without folders. */

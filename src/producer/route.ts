@@ -64,6 +64,7 @@ export interface Example {
   answer?: unknown
 }
 
+/** A route as data: all that is needed to serve, check and document it, except its handler. */
 export interface RouteSpec {
   method: 'get' | 'post' | 'put' | 'delete'
   /** Express path. */
@@ -75,7 +76,7 @@ export interface RouteSpec {
   access: Access
   /**
    * Answered without Express where the request is in order (fast-path.ts): a POST with a body, to a path without
-   * parameters. The handler is not told the query.
+   * parameters. The handler does not get the query.
    */
   isFast?: true
   params?: z.ZodObject
@@ -113,7 +114,7 @@ export interface Call<Params, Query, Headers, Body, Incoming> {
   query: Query
   headers: Headers
   body: Body
-  /** The JSON object as it came, to tell a repeat from another request; `{}` where the route takes none. */
+  /** The JSON object as it came, to distinguish a repeat from another request; `{}` where the route takes none. */
   sent: Record<string, unknown>
   /** The unparsed bytes of a `raw` route. */
   raw: Buffer
@@ -146,6 +147,7 @@ export interface StreamAnswer {
   stream: Readable
 }
 
+/** Plain text, answered with 200. */
 export interface TextAnswer {
   text: string
 }

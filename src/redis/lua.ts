@@ -53,7 +53,7 @@ export function defineScript(module: string, name: string, constants?: string): 
     check(head.keys, keys)
     check(head.args, args)
     const given: (string | Buffer)[] = head.keys.names.map((key) => keys[key] ?? '')
-    if (head.args.names.length > 0) given.push(packr.pack(head.args.names.map((each) => args[each])))
+    if (head.args.names.length > 0) given.push(packr.pack(listOf(head.args.names, args)))
     try {
       return await redis.evalsha(sha, head.keys.names.length, ...given)
     } catch (error) {
@@ -108,6 +108,13 @@ function namesUnder(script: string, title: string, source: string): Names {
   const names = lines.map(([, name = '']) => name)
   const required = names.filter((_name, i) => lines[i]?.[2] === '')
   return { where: `script ${script}, ${title}`, names, required, known: new Set(names) }
+}
+
+/** The values in the order of the names; what is not given at the end is left out, which reads as nil as well. */
+function listOf(names: readonly string[], args: Readonly<Record<string, Argument | undefined>>) {
+  const list = names.map((name) => args[name])
+  while (list.length > 1 && list.at(-1) === undefined) list.pop()
+  return list
 }
 
 /** Throws when one is missing that must be there, and when there is one that the script does not know. */

@@ -5,23 +5,23 @@ import type { DemoRecord } from './demo-record.ts'
 /** A recipient of the kind that the simulator delivers to; anything outside its reserved range is. */
 const RECIPIENT = '+447700900123'
 
-export type BannerFacts = { baseUrl: string } & (
+export type BannerContent = { baseUrl: string } & (
   | { demo: { record: DemoRecord; file: string; simulatorUrl: string } }
   /** One sentence. */
   | { whyNoDemo: string }
 )
 
 /** The whole banner, several lines. The commands can be copied as they stand. */
-export function banner(facts: BannerFacts, colour: boolean): string {
+export function banner(content: BannerContent, colour: boolean): string {
   const strong = (text: string) => (colour ? styleText('bold', text) : text)
   const weak = (text: string) => (colour ? styleText('dim', text) : text)
-  const { baseUrl } = facts
+  const { baseUrl } = content
   const head = ['', strong(`Laneway is ready at ${baseUrl}`), '']
   const tools = [`  dashboard      ${baseUrl}/dashboard`, '  command line   npm run cli -- --help']
   const foot = ['', weak('Ctrl-C stops everything; the next start finds the same data.'), '', '']
-  if ('whyNoDemo' in facts) return [...head, ...tools, '', facts.whyNoDemo, ...foot].join('\n')
+  if ('whyNoDemo' in content) return [...head, ...tools, '', content.whyNoDemo, ...foot].join('\n')
 
-  const { record, file, simulatorUrl } = facts.demo
+  const { record, file, simulatorUrl } = content.demo
   const { api_key, access_token, auth_token, admin_key, inbound_message_id } = record.main
   const send = {
     to: RECIPIENT,

@@ -10,14 +10,16 @@ import { templateSchema } from '../messages/templates/template.ts'
 /** Folder of the gallery files and templates that stand beside this file. */
 export const demoFilesDir = fileURLToPath(new URL('demo-files', import.meta.url))
 
-/** What the simulator is told as token or api_key; it takes any. */
+/** What the simulator is given as token or api_key; it takes any. */
 export const SIMULATOR_TOKEN = 'simulator-token'
 
 /** Who writes the message that the demo account has received, and what. */
 export const inboundMessage = { from: '447700900150', text: 'Hello, are you open on Sunday?' }
 
+/** A sender of a demo account; its token and base URL are the simulator's. */
 export interface DemoSender extends Pick<NewSender, 'number' | 'name' | 'provider' | 'phoneNumberId' | 'isDefault'> {}
 
+/** An account that a newcomer finds, with all that belongs to it. Files are names in `demo-files`. */
 export interface DemoAccount {
   name: string
   contactsShape: 'records' | 'contacts'

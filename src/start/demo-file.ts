@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DemoRecord } from './demo-record.ts'
-import { writeSmallFile } from './small-file.ts'
+import { writeJsonFile } from './json-file.ts'
 
 /** Addresses of a running service. */
 export interface Urls {
@@ -14,6 +14,7 @@ export interface Urls {
 
 const pathOf = (dataDir: string): string => join(dataDir, 'demo.json')
 
+/** Removes demo.json; does nothing when there is none. */
 export function removeDemoFile(dataDir: string): void {
   rmSync(pathOf(dataDir), { force: true })
 }
@@ -24,6 +25,6 @@ export function writeDemoFile(dataDir: string, urls: Urls, demo: DemoRecord): st
   const { sender_ids: _otherLanes, ...other } = demo.other
   const path = pathOf(dataDir)
   const addresses = { base_url: urls.base, redis_url: urls.redis, simulator_url: urls.simulator }
-  writeSmallFile(path, { ...addresses, ...main, other_account: other })
+  writeJsonFile(path, { ...addresses, ...main, other_account: other })
   return path
 }

@@ -1,9 +1,9 @@
 // What was seeded, kept in the data folder: keys are stored in Redis as hashes only, so this file is the one place that
-// can tell them again after a restart. One file per Redis, because switching REDIS_URL back and forth must lose none.
+// can show them again after a restart. One file per Redis, because switching REDIS_URL back and forth must lose none.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { readSmallFile, writeSmallFile } from './small-file.ts'
+import { readJsonFile, writeJsonFile } from './json-file.ts'
 
 const ids = z.array(z.number().int().positive())
 
@@ -50,14 +50,15 @@ const pathOf = (dataDir: string, redisUrl: string | undefined): string => {
 
 /** The record of this Redis (undefined: the private one), `seeding`, or undefined when none was ever begun. */
 export function readDemoRecord(dataDir: string, redisUrl: string | undefined): DemoRecord | 'seeding' | undefined {
-  const content = readSmallFile(pathOf(dataDir, redisUrl), fileSchema)
+  const content = readJsonFile(pathOf(dataDir, redisUrl), fileSchema)
   return content !== undefined && 'state' in content ? 'seeding' : content
 }
 
+/** Replaces the record of this Redis (undefined: the private one), whole or not at all. */
 export function writeDemoRecord(
   dataDir: string,
   redisUrl: string | undefined,
   record: DemoRecord | { state: 'seeding' },
 ): void {
-  writeSmallFile(pathOf(dataDir, redisUrl), record)
+  writeJsonFile(pathOf(dataDir, redisUrl), record)
 }

@@ -31,14 +31,14 @@ interface Deps {
 type SeededGallery = Pick<DemoRecord['main'], 'folder_ids' | 'file_ids'> &
   Partial<Pick<DemoRecord['main'], 'system_folder_id' | 'trashed_file_id' | 'trashed_file_folder_id'>>
 
-/** Creates both demo accounts and tells everything that demo.json says of them. */
+/** Creates both demo accounts and returns everything that demo.json says about them. */
 export async function seedDemo(deps: Deps): Promise<DemoRecord> {
   const main = await seedAccount(deps, demoAccounts.main)
   const record = {
     main: { ...main, ...(await mainKeys(deps, main.account_id)) },
     other: await seedAccount(deps, demoAccounts.other),
   }
-  // Drops what is told of the main account only, so that the first start tells exactly what later ones will.
+  // Drops what is recorded for the main account only, so that the first start shows exactly what later ones will.
   return recordSchema.parse(record)
 }
 

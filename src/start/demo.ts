@@ -21,7 +21,7 @@ const INBOUND_LIMIT_MS = 10_000
 
 /**
  * The demo accounts on this Redis, seeded if need be; undefined when it holds accounts that this data folder knows
- * nothing of. `config.redisUrl` tells which Redis was asked for, `redisUrl` where it is.
+ * nothing of. `config.redisUrl` says which Redis was asked for, `redisUrl` where it is.
  */
 export async function openDemo(
   config: Config,

@@ -16,7 +16,7 @@ const FAULTS_LOGGED = 5
 /** Exit code of a process that a person interrupted: 128 + SIGINT. */
 const INTERRUPTED = 130
 
-/** Thrown out of `start` when a stop came in between; nobody needs to be told. */
+/** Thrown out of `start` when a stop came in between; nobody needs to know. */
 export class StopRequested extends Error {
   override name = 'StopRequested'
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { readSmallFile, writeSmallFile } from './small-file.ts'
+import { readJsonFile, writeJsonFile } from './json-file.ts'
 import { StartError, systemCode } from './start-error.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -24,7 +24,7 @@ export async function assertCanListen(host: string, port: number): Promise<void>
 }
 
 /** The sentence for a failed listen; undefined for an error that is none. */
-export function listenError(error: unknown, host: string, port: number): StartError | undefined {
+function listenError(error: unknown, host: string, port: number): StartError | undefined {
   switch (systemCode(error)) {
     case 'EADDRINUSE':
       return new StartError(`Port ${port} on ${host} is taken by another program; set PORT to a free one, or to 0.`)
@@ -43,11 +43,11 @@ export function listenError(error: unknown, host: string, port: number): StartEr
 /** The port that `part` had before, when it is free; else another free one, which is remembered from now on. */
 export async function keptPort(dataDir: string, part: 'redis' | 'simulator'): Promise<number> {
   const path = join(dataDir, 'ports.json')
-  const ports = readSmallFile(path, portsSchema) ?? {}
+  const ports = readJsonFile(path, portsSchema) ?? {}
   const kept = ports[part]
   if (kept !== undefined && (await waitUntil(() => isFree(kept), PATIENCE_MS))) return kept
   const port = await tryListen(LOOPBACK, 0)
-  writeSmallFile(path, { ...ports, [part]: port })
+  writeJsonFile(path, { ...ports, [part]: port })
   return port
 }
 

@@ -4,7 +4,7 @@ import { createLog, type Log } from '../log.ts'
 import { checkRedis } from '../redis/safety.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
-import { sentenceOf } from './sentence.ts'
+import { startupErrorMessage } from './startup-error.ts'
 import { warnOfUnknownSettings } from './unknown-settings.ts'
 
 /** A start that is under way when a stop begins gets this long to finish, so that it can be stopped in order. */
@@ -35,14 +35,14 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     )
   } catch (error) {
     if (error instanceof StopRequested) return
-    const sentence = sentenceOf(error)
+    const sentence = startupErrorMessage(error)
     if (sentence === undefined) throw error
     process.stderr.write(`${sentence}\n`)
     process.exit(1)
   }
 }
 
-/** A part waits for a Redis that is away as long as it takes, but not when it is told to stop. */
+/** A part waits for a Redis that is away as long as it takes, but not when it is asked to stop. */
 function unlessStopped<T>(life: Lifecycle, begun: Promise<T>): Promise<T> {
   const givenUp = new Promise<never>((_resolve, reject) => {
     life.onStop(() => setTimeout(() => reject(new StopRequested()), START_GRACE_MS))

@@ -91,7 +91,7 @@ function launchSimulator(
   }
 }
 
-/** The address it listens on, told over the channel; a StartError with its own words when it ends instead. */
+/** The address it listens on, sent over the channel; a StartError with its own words when it ends instead. */
 function listening(child: ChildProcess, dataDir: string): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(listeningSchema.parse(message).listening))

@@ -1,10 +1,10 @@
 // The worker's part in campaigns: works on their queues and watches over them. Fan-outs and preflights have workers of
 // their own, and in each an account has a share only, so that no account's campaigns can hold up those of another.
 import type { Job, Worker } from 'bullmq'
-import type { SteerDeps } from '../campaigns/commands/lifecycle.ts'
+import type { LifecycleDeps } from '../campaigns/commands/lifecycle.ts'
 import { type FanOutDeps, fanOut } from '../campaigns/fan-out/fan-out.ts'
 import { createMemories } from '../campaigns/fan-out/memory.ts'
-import { FORGET_EVERY_MS, forgetCampaigns } from '../campaigns/fan-out/purge-files.ts'
+import { PURGE_EVERY_MS, purgeCampaignFiles } from '../campaigns/fan-out/purge-files.ts'
 import { createWatch, WATCH_MS } from '../campaigns/fan-out/watch.ts'
 import { preflight } from '../campaigns/preflight/preflight.ts'
 import { parkCampaign } from '../campaigns/store/parking.ts'
@@ -102,9 +102,9 @@ export function startCampaignJobs(deps: FanOutDeps) {
 
   const workers = [startWorker('fan-out', CAMPAIGN_QUEUE, FED), startWorker('preflight', PREFLIGHT_QUEUE, CHECKED)]
   const wake = createCampaignWake({ redis, queue, log })
-  const steer: SteerDeps = { redis, queue, retentionMs: config.retentionMs }
-  const watching = repeatedly(WATCH_MS, createWatch({ ...steer, log }), log)
-  const forgetting = repeatedly(FORGET_EVERY_MS, () => forgetCampaigns(deps, Date.now()), log)
+  const lifecycle: LifecycleDeps = { redis, queue, retentionMs: config.retentionMs }
+  const watching = repeatedly(WATCH_MS, createWatch({ ...lifecycle, log }), log)
+  const forgetting = repeatedly(PURGE_EVERY_MS, () => purgeCampaignFiles(deps, Date.now()), log)
 
   return {
     /** A job of a lane was worked on; its campaign may have room now, or be at its end. */

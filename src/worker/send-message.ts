@@ -9,7 +9,7 @@
 import type { Job } from 'bullmq'
 import { SealError } from '../accounts/seal.ts'
 import { setSentAfterBlock } from '../accounts/store/senders.ts'
-import { tellCampaign } from '../campaigns/fan-out/notify-campaign.ts'
+import { notifyCampaign } from '../campaigns/fan-out/notify-campaign.ts'
 import type { Config } from '../config.ts'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { coolLane } from '../lanes/cooldown.ts'
@@ -116,7 +116,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
 
   // Settle, then say what becomes of the job.
   const end = await settle(deps, id, { attempt, to }, entry, outcome)
-  if ('problem' in outcome) await tellCampaign(deps, id.lane, run, outcome)
+  if ('problem' in outcome) await notifyCampaign(deps, id.lane, run, outcome)
 
   // Report.
   const code = 'problem' in outcome ? outcome.problem.code : undefined

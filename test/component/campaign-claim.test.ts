@@ -7,7 +7,7 @@ import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../src/campaig
 import { createCampaign, findCampaign, moveCampaign, takeOver } from '../../src/campaigns/store/campaigns.ts'
 import { readCounts } from '../../src/campaigns/store/counts.ts'
 import { type CampaignQueue, openCampaignQueue } from '../../src/campaigns/store/queue.ts'
-import { takeRound } from '../../src/campaigns/store/round.ts'
+import { advanceFanOut } from '../../src/campaigns/store/round.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { workerLost } from '../../src/messages/outcome.ts'
@@ -144,19 +144,19 @@ describe('messages that wait for another try', () => {
     if (!found) throw new Error('no campaign')
     return { campaign: found, id }
   }
-  const steering = () => ({ redis, queue, retentionMs: KEEP_MS })
+  const lifecycle = () => ({ redis, queue, retentionMs: KEEP_MS })
 
   test('are looked at at once when their campaign is resumed', async () => {
     const { campaign, id } = await waiting()
-    await pauseCampaign(steering(), campaign, 'lunch')
+    await pauseCampaign(lifecycle(), campaign, 'lunch')
     expect(Number(await redis.zscore(queuedAgainKey(LANE), id.ulid))).toBeGreaterThan(Date.now())
-    await resumeCampaign(steering(), campaign)
+    await resumeCampaign(lifecycle(), campaign)
     expect(await redis.zscore(queuedAgainKey(LANE), id.ulid)).toBe('0')
   })
 
   test('are cancelled with their campaign, and those of others are not', async () => {
     const [mine, other] = [await waiting(), await waiting()]
-    await cancelCampaign(steering(), mine.campaign)
+    await cancelCampaign(lifecycle(), mine.campaign)
     expect((await readMessage(redis, mine.id))?.state).toBe('cancelled')
     expect((await readMessage(redis, other.id))?.state).toBe('queued')
   })
@@ -203,7 +203,7 @@ test('the counts are what the records say, also of those lost with a worker, wha
       }
       const counted = Object.entries(await readCounts(redis, campaign)).filter(([, count]) => count !== 0)
       expect(Object.fromEntries(counted)).toEqual(tally)
-      expect((await takeRound(redis, campaign, 1, { rate: 1, pace: undefined }))?.lost).toBe(lost)
+      expect((await advanceFanOut(redis, campaign, 1, { rate: 1, pace: undefined }))?.lost).toBe(lost)
     }),
     { numRuns: 60 },
   )
@@ -215,7 +215,7 @@ describe('of the unknown ones, those that a worker died with', () => {
     await moveCampaign(redis, campaign, 'start', KEEP_MS, { begins: true })
     const id = newId()
     await claim(redis, id, 'A1', message(campaign.number), times)
-    const lost = async () => (await takeRound(redis, campaign, 1, { rate: 1, pace: undefined }))?.lost
+    const lost = async () => (await advanceFanOut(redis, campaign, 1, { rate: 1, pace: undefined }))?.lost
     return { campaign, id, lost }
   }
 
@@ -273,15 +273,15 @@ describe('a round', () => {
     const id = await campaignIn('check', 'pass')
     const started = await moveCampaign(redis, id, 'start', KEEP_MS, { begins: true })
     const epoch = started.kind === 'missing' ? 0 : started.epoch
-    expect(await takeRound(redis, id, epoch, { ...say, cursor: { from: 0, to: 250 } })).toMatchObject({ next: 250 })
-    expect(await takeRound(redis, id, epoch, { ...say, cursor: { from: 0, to: 300 } })).toMatchObject({ next: 250 })
-    expect(await takeRound(redis, id, epoch - 1, say)).toBeUndefined()
+    expect(await advanceFanOut(redis, id, epoch, { ...say, cursor: { from: 0, to: 250 } })).toMatchObject({ next: 250 })
+    expect(await advanceFanOut(redis, id, epoch, { ...say, cursor: { from: 0, to: 300 } })).toMatchObject({ next: 250 })
+    expect(await advanceFanOut(redis, id, epoch - 1, say)).toBeUndefined()
     expect((await findCampaign(redis, id))?.next).toBe(250)
   })
 
   test('is over once the campaign is paused', async () => {
     const id = await campaignIn('check', 'pass', 'start', 'pause')
-    expect(await takeRound(redis, id, 0, say)).toBeUndefined()
+    expect(await advanceFanOut(redis, id, 0, say)).toBeUndefined()
   })
 
   test('keeps others from taking over, and silence lets exactly one', async () => {
@@ -295,7 +295,7 @@ describe('a round', () => {
   test('of somebody whose heartbeat has moved since it was last seen is not taken over, however old it is', async () => {
     const id = await campaignIn('check', 'pass', 'start')
     await redis.hset(campaignKey(LANE, id.number), 'beat', 7)
-    expect(await takeOver(redis, id, 1_000, '6')).toEqual({ kind: 'on', beat: '7' })
+    expect(await takeOver(redis, id, 1_000, '6')).toEqual({ kind: 'on', heartbeat: '7' })
     expect(await takeOver(redis, id, 1_000, '7')).toEqual({ kind: 'taken', epoch: 1 })
   })
 
@@ -304,9 +304,9 @@ describe('a round', () => {
     await moveCampaign(redis, id, 'start', KEEP_MS, { begins: true })
     await redis.hset(campaignKey(LANE, id.number), 'beat', 0)
     expect(await takeOver(redis, id, 1_000)).toEqual({ kind: 'taken', epoch: 2 })
-    expect(await takeRound(redis, id, 1, { ...say, cursor: { from: 0, to: 250 } })).toBeUndefined()
+    expect(await advanceFanOut(redis, id, 1, { ...say, cursor: { from: 0, to: 250 } })).toBeUndefined()
     expect((await findCampaign(redis, id))?.next).toBe(250)
-    expect(await takeRound(redis, id, 1, { ...say, cursor: { from: 250, to: 0 } })).toBeUndefined()
+    expect(await advanceFanOut(redis, id, 1, { ...say, cursor: { from: 250, to: 0 } })).toBeUndefined()
     expect((await findCampaign(redis, id))?.next).toBe(250)
   })
 })

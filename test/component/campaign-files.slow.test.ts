@@ -5,10 +5,10 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'n
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
-import { takeRows } from '../../src/campaigns/commands/upload-recipients.ts'
-import { forgetCampaigns } from '../../src/campaigns/fan-out/purge-files.ts'
+import { uploadRecipients } from '../../src/campaigns/commands/upload-recipients.ts'
+import { purgeCampaignFiles } from '../../src/campaigns/fan-out/purge-files.ts'
 import { preflight } from '../../src/campaigns/preflight/preflight.ts'
-import { awakeCampaigns, countPreflight, findCampaign } from '../../src/campaigns/store/campaigns.ts'
+import { activeCampaigns, countPreflight, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { readRows } from '../../src/campaigns/store/rows.ts'
 import { flowing } from '../../src/producer/flowing.ts'
@@ -81,10 +81,10 @@ describe('of two uploads at once', () => {
       await waits
       yield Buffer.from('4915201000002,Bob\n')
     }
-    const late = takeRows({ redis: service.redis, ...service.config }, campaign, 'csv', rows(), 1_000)
+    const late = uploadRecipients({ redis: service.redis, ...service.config }, campaign, 'csv', rows(), 1_000)
     late.catch(() => {})
     await service.startWorker()
-    await service.steer(id, 'preflight')
+    await service.move(id, 'preflight')
     expect((await checked(id)).preflight?.recipients).toBe(1)
     expect(readdirSync(`${folderOf(id)}/incoming`)).toHaveLength(1)
     goOn()
@@ -108,7 +108,7 @@ test('what a crash has left in a folder is removed after a day, and what is name
   const old = new Date(Date.now() - 25 * 3_600_000)
   const { rows_file = '' } = (await service.record(id)) ?? {}
   for (const path of [half, list, `${folder}/rows-whole.csv`, `${folder}/${rows_file}`]) utimesSync(path, old, old)
-  await forgetCampaigns({ ...service, log: silentLog }, Date.now())
+  await purgeCampaignFiles({ ...service, log: silentLog }, Date.now())
   expect(filesOf(id)).toEqual([rows_file])
   expect(readdirSync(`${folder}/incoming`)).toEqual(['rows-young.csv'])
 })
@@ -162,7 +162,7 @@ describe('a file of rows', () => {
   const check = async (rows: string, type = 'text/csv') => {
     const id = await service.create({ rows: {} })
     expect((await service.upload(id, rows, type)).status).toBe(200)
-    await service.steer(id, 'preflight')
+    await service.move(id, 'preflight')
     return checked(id)
   }
 
@@ -211,7 +211,7 @@ describe('a preflight', () => {
   const inChecking = async () => {
     const id = await service.create({ rows: {} })
     await service.upload(id, `phone,name\n${'4915201000001,Ann\n'.repeat(5_000)}`)
-    await service.steer(id, 'preflight')
+    await service.move(id, 'preflight')
     const { epoch = 0 } = (await service.record(id)) ?? {}
     return { id, epoch }
   }
@@ -226,7 +226,7 @@ describe('a preflight', () => {
     expect(state).toBe('blocked')
     expect(found?.problems[0]?.message).toMatch(/^the preflight was started 3 times and never came to its end/)
     await service.startWorker()
-    await service.steer(id, 'preflight')
+    await service.move(id, 'preflight')
     expect((await checked(id)).state).toBe('ready')
   })
 
@@ -247,7 +247,7 @@ describe('a preflight', () => {
     await service.redis.hset(campaignKey(idOf(id).lane, idOf(id).number), 'definition', '{}')
     await service.startWorker()
     await eventually(
-      async () => (await awakeCampaigns(service.redis)).every((each) => each.id.number !== idOf(id).number),
+      async () => (await activeCampaigns(service.redis)).every((each) => each.id.number !== idOf(id).number),
       'nobody looks after it any more',
     )
     await expect(findCampaign(service.redis, idOf(id))).rejects.toThrow('is broken')

@@ -140,7 +140,7 @@ describe('uploaded rows', () => {
     const id = await service.create({ rows: {} })
     await service.upload(id, 'phone,name\n4915201000021,Ann\n')
     await service.checked(id)
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     const late = await service.upload(id, 'phone,name\n4915201000022,Bob\n')
     expect({ status: late.status, code: late.body.error.code }).toEqual({ status: 422, code: 'wrong_state' })
     await service.reaches(id, 'done')
@@ -212,7 +212,7 @@ test('a time is taken for the start only while its messages are valid', async ()
   expect(past.json().error.details).toEqual([{ path: 'at', message: 'must be in the future' }])
   expect((await service.show(id)).preflight?.would_expire).toBe(0)
   // Two seconds of ten a second are left then.
-  const scheduled = await service.steer(id, 'schedule', { at: inMs(3_598_000) })
+  const scheduled = await service.move(id, 'schedule', { at: inMs(3_598_000) })
   expect(scheduled.preflight?.would_expire).toBeGreaterThanOrEqual(40)
 })
 

@@ -53,7 +53,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     const { tag, phones } = await service.addPeople(600)
     const before = (await service.ledger()).length
     const id = await service.ready({ tags: [tag] })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     for (const at of [100, 250, 400]) {
       await eventually(
         async () => ((await service.show(id)).progress.queued as number) <= 600 - at,
@@ -70,7 +70,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     const { tag, phones } = await service.addPeople(600)
     const before = (await service.ledger()).length
     const id = await service.ready({ tags: [tag] })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     // Each of them is taken for dead although it is at work.
     const queue = openCampaignQueue(service.redis)
     await eventually(async () => {
@@ -88,7 +88,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     const { tag, phones } = await service.addPeople(400)
     const before = (await service.ledger()).length
     const id = await service.ready({ tags: [tag] })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     await eventually(async () => (await sentSince(before)).length > 50, 'some are sent')
     const { prioritized } = laneBacklogKeys(service.lane)
     const lost = await service.redis.zrange(prioritized, 0, '-1')
@@ -111,9 +111,9 @@ describe('on a shared lane', () => {
     const [a, b] = [await service.addPeople(700), await service.addPeople(500)]
     const [first, second] = [await service.ready({ tags: [a.tag] }), await service.ready({ tags: [b.tag] })]
     const before = (await service.ledger()).length
-    await service.steer(first, 'start')
+    await service.move(first, 'start')
     await eventually(async () => (await sentSince(before)).length > 20, 'the first one is under way')
-    await service.steer(second, 'start')
+    await service.move(second, 'start')
     const ofB = new Set(b.phones)
     // They take turns of a window, which is a second: so four of them are looked at.
     const together = await eventually(
@@ -137,7 +137,7 @@ describe('on a shared lane', () => {
     await rate(80)
     const { tag } = await service.addPeople(400)
     const id = await service.ready({ tags: [tag] })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     const { prioritized } = laneBacklogKeys(service.lane)
     await eventually(async () => (await service.redis.zcard(prioritized)) > 100, 'the lane is full')
     const before = (await service.ledger()).length
@@ -157,7 +157,7 @@ describe('on a shared lane', () => {
     }, 'it is sent')
     // Those in flight, and a window or two of the lane's pace: 8 messages each.
     expect(overtaken).toBeLessThan(60)
-    await service.steer(id, 'cancel')
+    await service.move(id, 'cancel')
   })
 })
 
@@ -167,14 +167,14 @@ describe('a campaign brakes by itself', () => {
     const { tag } = await service.addPeople(600)
     const id = await service.ready({ tags: [tag] })
     await service.misbehave({ match: { wire: 'cloud' }, behaviour: 'template-paused', count: 3 })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     const { reason, progress } = await service.reaches(id, 'paused')
     expect(reason).toBe('The chat product has paused the template for low quality.')
     expect(progress.queued).toBeGreaterThan(100)
     // The chat product lets the template go again; an answer that is still on its way would pause the campaign anew.
     await service.misbehave({ clear: true })
     await eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
-    await service.steer(id, 'resume')
+    await service.move(id, 'resume')
     const done = await service.reaches(id, 'done')
     expect(done.progress.failed).toBeGreaterThan(0)
   })
@@ -184,12 +184,12 @@ describe('a campaign brakes by itself', () => {
     const { tag } = await service.addPeople(600)
     const id = await service.ready({ tags: [tag] })
     await service.misbehave({ match: { every: 2 }, behaviour: 'invalid-parameter' })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     const { reason, progress } = await service.reaches(id, 'paused')
     expect(reason).toMatch(/^\d+ of the last 1\d\d messages failed or are unproven, more than 30 %\.$/)
     expect(progress.queued).toBeGreaterThan(100)
     await service.misbehave({ clear: true })
-    await service.steer(id, 'resume')
+    await service.move(id, 'resume')
     await rate(100_000)
     const done = await service.reaches(id, 'done')
     expect(done.progress.queued).toBe(0)
@@ -203,7 +203,7 @@ describe('a campaign brakes by itself', () => {
       importTemplate(redis, tenant.account, templateSchema.parse({ ...SPRING, status }))
     const { tag } = await service.addPeople(600)
     const id = await service.ready({ tags: [tag] })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     await eventually(async () => Number((await service.show(id)).progress.queued) < 590, 'it is under way')
     await importAs('PAUSED')
     const { reason } = await service.reaches(id, 'paused')
@@ -211,7 +211,7 @@ describe('a campaign brakes by itself', () => {
     const refused = await service.request('POST', `/campaigns/${id}/resume`)
     expect([refused.status, refused.json().error.code]).toEqual([400, 'template_not_approved'])
     await importAs('APPROVED')
-    await service.steer(id, 'resume')
+    await service.move(id, 'resume')
     await rate(100_000)
     expect(sumOf(await service.reaches(id, 'done'))).toBe(600)
   })
@@ -221,11 +221,11 @@ describe('a campaign brakes by itself', () => {
     const { tag } = await service.addPeople(2_000)
     const id = await service.ready({ tags: [tag] })
     await service.misbehave({ match: { every: 2 }, behaviour: 'plain-500' })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     const { reason, progress } = await service.reaches(id, 'paused')
     expect(reason).toMatch(/^\d+ of the last \d+ messages failed or are unproven, more than 30 %\.$/)
     expect(progress).toMatchObject({ failed: 0 })
-    await service.steer(id, 'cancel')
+    await service.move(id, 'cancel')
   })
 
   test('to the pace that the chat product takes, and nobody is lost by that', async () => {
@@ -234,7 +234,7 @@ describe('a campaign brakes by itself', () => {
     const before = (await service.ledger()).length
     const id = await service.ready({ tags: [tag] })
     await service.misbehave({ throughput: 150 })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     await eventually(async () => Number((await service.show(id)).progress.held_to) > 0, 'it is held back')
     await service.misbehave({ throughput: null })
     await service.reaches(id, 'done')
@@ -244,7 +244,7 @@ describe('a campaign brakes by itself', () => {
 
 describe('a class of recipients is resumed as a new run', () => {
   const run = async (id: string, resumed: 'failed' | 'unknown' | 'not_delivered') => {
-    const { id: second } = await service.steer(id, 'resume', { class: resumed })
+    const { id: second } = await service.move(id, 'resume', { class: resumed })
     expect(second).not.toBe(id)
     return service.reaches(second, 'done')
   }
@@ -255,7 +255,7 @@ describe('a class of recipients is resumed as a new run', () => {
       await service.misbehave({ match: { to }, behaviour: 'invalid-parameter', count: 1 })
     }
     const id = await service.ready({ tags: [tag] })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 2 })
     const before = (await service.ledger()).length
     const second = await run(id, 'failed')
@@ -274,7 +274,7 @@ describe('a class of recipients is resumed as a new run', () => {
     await service.misbehave({ match: { to: phones[1] }, behaviour: 'reset-before-accepting', count: 1 })
     await service.misbehave({ match: { to: phones[2] }, behaviour: 'no-webhooks', count: 1 })
     const id = await service.ready({ tags: [tag] })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     await service.reaches(id, 'done')
     await eventually(async () => (await service.show(id)).progress.read === 8, 'eight are read')
     expect((await service.show(id)).progress).toMatchObject({ unknown: 1, sent: 1 })
@@ -293,7 +293,7 @@ describe('a class of recipients is resumed as a new run', () => {
     await service.misbehave({ match: { to: phones[1] }, behaviour: 'reset-before-accepting', count: 1 })
     await service.misbehave({ match: { to: phones[2] }, behaviour: 'invalid-parameter', count: 1 })
     const id = await service.ready({ tags: [tag] })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     expect((await service.reaches(id, 'done')).progress).toMatchObject({ unknown: 1, failed: 1 })
     await service.misbehave({ match: { to: phones[1] }, behaviour: 'invalid-parameter', count: 1 })
     expect(await requeueAll(service, service.tenant, { campaign: id, state: 'unknown' })).toMatchObject({ requeued: 1 })
@@ -307,10 +307,10 @@ describe('a class of recipients is resumed as a new run', () => {
     await rate(50)
     const { tag } = await service.addPeople(200)
     const id = await service.ready({ tags: [tag] })
-    await service.steer(id, 'start')
+    await service.move(id, 'start')
     const answer = await service.request('POST', `/campaigns/${id}/resume`, { class: 'failed' })
     expect({ status: answer.status, code: answer.json().error.code }).toEqual({ status: 422, code: 'wrong_state' })
-    await service.steer(id, 'cancel')
+    await service.move(id, 'cancel')
   })
 })
 
@@ -320,7 +320,7 @@ test('a scheduled campaign starts at its time, also when workers were away then'
   const id = await service.ready({ tags: [tag] })
   await service.stopWorker()
   const at = Date.now() + 300
-  await service.steer(id, 'schedule', { at: new Date(at).toISOString() })
+  await service.move(id, 'schedule', { at: new Date(at).toISOString() })
   await eventually(async () => Date.now() > at, 'its time has come')
   expect(await service.show(id)).toMatchObject({ state: 'scheduled' })
   expect(await sentSince(before)).toEqual([])
@@ -334,7 +334,7 @@ test('recipients whose time is over count as expired, and are not sent to', asyn
   const { tag } = await service.addPeople(300)
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] }, { valid_until: new Date(Date.now() + 1_500).toISOString() })
-  await service.steer(id, 'start')
+  await service.move(id, 'start')
   await eventually(async () => Number((await service.show(id)).progress.expired) > 0, 'the first one expires')
   await rate(100_000)
   const done = await service.reaches(id, 'done')
@@ -345,7 +345,7 @@ test('a message that failed can be queued again by hand after the campaign is do
   const { tag, phones } = await service.addPeople(5)
   await service.misbehave({ match: { to: phones[3] }, behaviour: 'invalid-parameter', count: 1 })
   const id = await service.ready({ tags: [tag] })
-  await service.steer(id, 'start')
+  await service.move(id, 'start')
   expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 1 })
   await requeueAll(service, service.tenant, { campaign: id, state: 'failed' })
   await eventually(async () => (await service.show(id)).progress.read === 5, 'all are read')
@@ -357,7 +357,7 @@ test('a message that failed after it was sent is sent again with what was filled
   await service.misbehave({ match: { to: phones[1] }, behaviour: 'media-failed', count: 1 })
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] })
-  await service.steer(id, 'start')
+  await service.move(id, 'start')
   await service.reaches(id, 'done')
   await eventually(async () => (await service.show(id)).progress.failed === 1, 'one has failed')
   const done = await requeueAll(service, service.tenant, { campaign: id })
@@ -372,9 +372,9 @@ test('those whom a cancelled campaign had not come to get one message, unflagged
   await rate(5)
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] })
-  await service.steer(id, 'start')
+  await service.move(id, 'start')
   await eventually(async () => (await service.ledger()).length > before, 'some are sent')
-  await service.steer(id, 'cancel')
+  await service.move(id, 'cancel')
   await eventually(async () => {
     expect((await service.show(id)).progress).toMatchObject({ sending: 0, unconfirmed: 0 })
     return true
@@ -382,7 +382,7 @@ test('those whom a cancelled campaign had not come to get one message, unflagged
   const first = (await service.ledger()).slice(before)
   expect((await service.show(id)).progress).toMatchObject({ cancelled: phones.length - first.length })
   await rate(100_000)
-  const { id: second } = await service.steer(id, 'resume', { class: 'cancelled' })
+  const { id: second } = await service.move(id, 'resume', { class: 'cancelled' })
   await service.reaches(second, 'done')
   const { progress } = await service.show(second)
   expect(progress.total).toBe(phones.length - first.length)
@@ -394,9 +394,9 @@ test('nothing of a cancelled campaign is requeued, and that is counted', async (
   await rate(5)
   await service.misbehave({ match: { to: phones[0] }, behaviour: 'invalid-parameter', count: 1 })
   const id = await service.ready({ tags: [tag] })
-  await service.steer(id, 'start')
+  await service.move(id, 'start')
   await eventually(async () => (await service.show(id)).progress.failed === 1, 'one has failed')
-  await service.steer(id, 'cancel')
+  await service.move(id, 'cancel')
   await rate(100_000)
   const done = await requeueAll(service, service.tenant, { campaign: id, state: 'failed' })
   expect(done).toMatchObject({ matched: 1, requeued: 0, campaign_over: 1 })

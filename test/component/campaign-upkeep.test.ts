@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, utimesSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
-import { forgetCampaigns } from '../../src/campaigns/fan-out/purge-files.ts'
+import { purgeCampaignFiles } from '../../src/campaigns/fan-out/purge-files.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { campaignKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
@@ -46,7 +46,7 @@ test('the list may be narrowed to states, page by page', async () => {
   const ids: string[] = []
   for (let i = 0; i < 6; i += 1) ids.unshift(await service.create({ tags: [tag] }))
   const cancelled = ids.filter((_id, i) => i % 2 === 1)
-  for (const id of cancelled) await service.steer(id, 'cancel')
+  for (const id of cancelled) await service.move(id, 'cancel')
   expect(await listed('?state=cancelled')).toEqual(cancelled)
   expect(await listed('?state=cancelled&offset=1&limit=1')).toEqual([cancelled[1]])
   expect((await listed('?state=draft,cancelled')).slice(0, 6)).toEqual(ids)
@@ -67,7 +67,7 @@ test('files of a campaign whose record is gone are removed once they are old, an
   for (const folder of [goneAndOld, goneAndYoung]) mkdirSync(folder, { recursive: true })
   const keptFolder = campaignFolder(config.dataDir, idOf(kept))
   for (const folder of [goneAndOld, keptFolder]) utimesSync(folder, old, old)
-  await forgetCampaigns({ redis, config, log: silentLog }, Date.now())
+  await purgeCampaignFiles({ redis, config, log: silentLog }, Date.now())
   expect([goneAndOld, goneAndYoung, keptFolder].map((folder) => existsSync(folder))).toEqual([false, true, true])
 })
 

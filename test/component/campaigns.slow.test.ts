@@ -19,7 +19,7 @@ afterAll(() => service?.close())
 test('everybody in a tag gets the message once, with their own values, and the figures add up all the while', async () => {
   const { tag, phones } = await service.addPeople(800)
   const id = await service.ready({ tags: [tag] })
-  await service.steer(id, 'start')
+  await service.move(id, 'start')
   let readings = 0
   for (;;) {
     const now = await service.show(id)
@@ -42,16 +42,16 @@ test('a pause holds within a second, what stays put stays put, and a resumed cam
   const { tag, phones } = await service.addPeople(1_000)
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] })
-  await service.steer(id, 'start')
+  await service.move(id, 'start')
   await eventually(async () => (await service.ledger()).length > before + 50, 'some are sent')
-  const paused = await service.steer(id, 'pause', { reason: 'lunch' })
+  const paused = await service.move(id, 'pause', { reason: 'lunch' })
   expect(paused).toMatchObject({ state: 'paused', reason: 'lunch' })
   await inFlightIsOver(id)
   const held = (await service.ledger()).length
   expect(held).toBeLessThan(before + 1_000)
   await laneIsEmpty()
   expect((await service.ledger()).length).toBe(held)
-  await service.steer(id, 'resume')
+  await service.move(id, 'resume')
   const done = await service.reaches(id, 'done')
   expect(done.progress).toMatchObject({ total: 1_000, queued: 0 })
   expect((await service.ledger()).slice(before).sort()).toEqual([...phones].sort())
@@ -61,9 +61,9 @@ test('a cancelled campaign sends nothing more, and whoever was not reached count
   const { tag } = await service.addPeople(1_000)
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] })
-  await service.steer(id, 'start')
+  await service.move(id, 'start')
   await eventually(async () => (await service.ledger()).length > before + 50, 'some are sent')
-  await service.steer(id, 'cancel')
+  await service.move(id, 'cancel')
   await inFlightIsOver(id)
   const held = (await service.ledger()).length
   await laneIsEmpty()

@@ -5,7 +5,7 @@ import { createFile, findFile, type GalleryFile, trashFile } from '../../src/gal
 import { createFolder, type Folder, findFolder } from '../../src/gallery/store/folders.ts'
 import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
 import { MOVE_JOB, MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
-import { openMoves } from '../../src/producer/bulk-moves.ts'
+import { openBulkMoves } from '../../src/producer/bulk-moves.ts'
 import { connectFailFast, connectWithRetry } from '../../src/redis/connect.ts'
 import { galleryKeys, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { startMoves } from '../../src/worker/move-files.ts'
@@ -178,7 +178,7 @@ describe('without a worker', () => {
   test('an account has at most 50 moves under way, and another one is not refused for it', async () => {
     const server = await startRedis()
     const redis = connectFailFast(server.url)
-    const moves = openMoves(redis)
+    const moves = openBulkMoves(redis)
     await eventually(async () => redis.status === 'ready', 'Redis is there')
     const move = (account: number, waitMs: number) =>
       moves.run({ v: 1, account, move: newMoveId(Date.now()), file_ids: [1], folder_id: 1 }, waitMs)
@@ -197,7 +197,7 @@ describe('without a worker', () => {
     await server.kill9()
     const redis = connectFailFast(server.url)
     redis.on('error', () => {})
-    const moves = openMoves(redis)
+    const moves = openBulkMoves(redis)
     const move = { v: 1 as const, account: 1, move: newMoveId(Date.now()), file_ids: [1], folder_id: 1 }
     await expect(moves.run(move, 1)).rejects.toThrow('Redis is not connected')
     await server.restart()
@@ -212,7 +212,7 @@ describe('without a worker', () => {
   test('a Redis that does not answer is reported in time', async () => {
     const server = await startRedis()
     const [redis, other] = [connectFailFast(server.url), connectFailFast(server.url)]
-    const moves = openMoves(redis)
+    const moves = openBulkMoves(redis)
     await eventually(async () => (await redis.ping()) === 'PONG' && (await other.ping()) === 'PONG', 'it is there')
     await other.client('PAUSE', 5_000, 'ALL')
     const begun = performance.now()
@@ -230,7 +230,7 @@ describe('without a worker', () => {
     await admin.call('ACL', 'SETUSER', 'limited', 'on', '>password', '~*', '+@all', '-subscribe')
     const url = `redis://limited:password@127.0.0.1:${server.port}`
     const [redis, patient] = [connectFailFast(url), connectWithRetry(server.url)]
-    const moves = openMoves(redis)
+    const moves = openBulkMoves(redis)
     await eventually(async () => (await redis.ping()) === 'PONG', 'it is there')
     const opened = async () => Number(/total_connections_received:(\d+)/.exec(await admin.info('stats'))?.[1])
     const before = await opened()

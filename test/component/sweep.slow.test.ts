@@ -4,7 +4,7 @@
 import { Queue } from 'bullmq'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { awakeCampaigns } from '../../src/campaigns/store/campaigns.ts'
+import { activeCampaigns } from '../../src/campaigns/store/campaigns.ts'
 import { loadConfig } from '../../src/config.ts'
 import { markLane, settleDueLanes, takeDueLanes } from '../../src/lanes/due-lanes.ts'
 import type { LaneQueues } from '../../src/lanes/queues.ts'
@@ -134,9 +134,9 @@ test('work that nobody marked, as after a process died in between, is found by t
   await sweep.sweep()
   await sweep.sweep()
   await eventually(async () => sweep.woken.includes(lane), 'it is woken')
-  expect(await awakeCampaigns(redis)).toContainEqual({ id: { lane: withCampaign, number: 1 }, state: 'running' })
+  expect(await activeCampaigns(redis)).toContainEqual({ id: { lane: withCampaign, number: 1 }, state: 'running' })
   await redis.del(activeCampaignsKey(withCampaign))
-  expect(await awakeCampaigns(redis)).toEqual([])
+  expect(await activeCampaigns(redis)).toEqual([])
   expect(await redis.sismember(rootKeys.campaignLanes, withCampaign)).toBe(0)
   sweep.stop()
 })

@@ -32,7 +32,7 @@ test('a campaign whose worker is killed at every move of its cursor reaches ever
   worker = startWorker()
   const { tag, phones } = await service.addPeople(PEOPLE)
   const id = await service.ready({ tags: [tag] })
-  await service.steer(id, 'start')
+  await service.move(id, 'start')
   let kills = 0
   for (let cursor = 0; cursor < PEOPLE; ) {
     const now = (await service.record(id))?.next ?? 0
@@ -44,7 +44,7 @@ test('a campaign whose worker is killed at every move of its cursor reaches ever
       worker = startWorker()
     }
     const seen = await service.show(id)
-    // What the kills leave unproven is no sign of a bad campaign, and must not pull its brake.
+    // What the kills leave unproven is no sign of a bad campaign, and must not trip its circuit breaker.
     expect(seen).toMatchObject({ state: 'running', reason: null })
     expect(sumOf(seen)).toBe(PEOPLE)
   }

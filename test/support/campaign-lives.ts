@@ -170,7 +170,7 @@ async function createLife(world: World, lane: number, total: number) {
   const ledger = new Map<number, string[]>()
   /** Second sends that no flag announced. Must stay empty. */
   const silentRepeats: number[] = []
-  const steer = { redis, queue, retentionMs: config.retentionMs }
+  const move = { redis, queue, retentionMs: config.retentionMs }
 
   async function record(): Promise<Campaign> {
     const campaign = await findCampaign(redis, id)
@@ -347,8 +347,8 @@ async function createLife(world: World, lane: number, total: number) {
       if (message && name) await recordStatus(redis, message, name, 'delivered')
     },
 
-    pause: () => pauseCampaign(steer, id, 'by hand'),
-    resume: async () => resumeCampaign(steer, await record()),
+    pause: () => pauseCampaign(move, id, 'by hand'),
+    resume: async () => resumeCampaign(move, await record()),
 
     /** The records at these places expire, as after the retention. */
     async expire(places: readonly number[]): Promise<void> {

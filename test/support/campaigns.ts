@@ -113,7 +113,7 @@ export async function startCampaigns(
     },
 
     /** A verb that must be allowed. */
-    async steer(id: string, verb: string, body?: object): Promise<Described> {
+    async move(id: string, verb: string, body?: object): Promise<Described> {
       const answer = await request('POST', `/campaigns/${id}/${verb}`, body)
       if (answer.status !== 200) throw new Error(`${verb}: ${answer.status} ${answer.text}`)
       return described.parse(answer.json().data)
@@ -136,7 +136,7 @@ export async function startCampaigns(
       ),
 
     async checked(id: string): Promise<Described> {
-      await api.steer(id, 'preflight')
+      await api.move(id, 'preflight')
       return eventually(async () => {
         const now = await api.show(id)
         return now.state === 'checking' ? undefined : now

@@ -8,7 +8,7 @@ import { createCredential, type Permission } from '../../src/accounts/store/cred
 import { receiveContent } from '../../src/gallery/store/content.ts'
 import { addFile, type GalleryFile } from '../../src/gallery/store/files.ts'
 import { createFolder, type Folder } from '../../src/gallery/store/folders.ts'
-import { openMoves } from '../../src/producer/bulk-moves.ts'
+import { openBulkMoves } from '../../src/producer/bulk-moves.ts'
 import { galleryRoutes } from '../../src/producer/handlers/gallery.ts'
 import { GALLERY } from '../../src/producer/routes/gallery-folders.ts'
 import { connectFailFast, connectWithRetry } from '../../src/redis/connect.ts'
@@ -37,7 +37,7 @@ export async function startGallery({ bulkMoveWaitMs = 120_000, log = silentLog }
   await new Promise((resolve) => redis.once('ready', resolve))
   const patient = connectWithRetry(server.url)
   patient.on('error', () => {})
-  const moves = openMoves(redis)
+  const moves = openBulkMoves(redis)
   const config = { dataDir, publicUrl: undefined, uploadMaxBytes: UPLOAD_MAX_BYTES, bulkMoveWaitMs }
   const app = await startApp(redis, galleryRoutes({ redis, config, moves }), log)
   const account = await createAccount(redis, 'ours')

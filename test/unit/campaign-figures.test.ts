@@ -1,7 +1,7 @@
 // Pins: what a campaign's figures say, how much it may put on its lane, when it slows down and when it stops.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createFailureBrake, templateBrake } from '../../src/campaigns/circuit-breaker.ts'
+import { createFailureBreaker, templatePauseReason } from '../../src/campaigns/circuit-breaker.ts'
 import { createFeeding, type Seen } from '../../src/campaigns/feeding.ts'
 import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/campaigns/message-ids.ts'
 import { createMeter } from '../../src/campaigns/meter.ts'
@@ -141,11 +141,11 @@ describe('feeding', () => {
   })
 })
 
-describe('the brake', () => {
+describe('the breaker', () => {
   test('acts on a third of failures among the latest hundred, and not on fewer', () => {
-    const brake = createFailureBrake()
-    expect(brake.check({ finished: 0, failed: 0 })).toBeUndefined()
-    expect(brake.check({ finished: 99, failed: 99 })).toBeUndefined()
+    const breaker = createFailureBreaker()
+    expect(breaker.check({ finished: 0, failed: 0 })).toBeUndefined()
+    expect(breaker.check({ finished: 99, failed: 99 })).toBeUndefined()
     expect(createChecked([0, 0], [100, 30])).toBeUndefined()
     expect(createChecked([0, 0], [100, 31])).toBe('31 of the last 100 messages failed or are unproven, more than 30 %.')
   })
@@ -156,13 +156,13 @@ describe('the brake', () => {
   })
 
   test('knows the codes that concern the template', () => {
-    expect(templateBrake('132015')).toContain('paused')
-    expect(templateBrake('131026')).toBeUndefined()
+    expect(templatePauseReason('132015')).toContain('paused')
+    expect(templatePauseReason('131026')).toBeUndefined()
   })
 
   function createChecked(...points: [finished: number, failed: number][]): string | undefined {
-    const brake = createFailureBrake()
-    return points.map(([finished, failed]) => brake.check({ finished, failed })).at(-1)
+    const breaker = createFailureBreaker()
+    return points.map(([finished, failed]) => breaker.check({ finished, failed })).at(-1)
   }
 })
 

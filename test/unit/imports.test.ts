@@ -237,7 +237,7 @@ test.each<[string, RegExp, readonly string[]]>([
     'how to connect to Redis',
     /from 'ioredis'/,
     // The first one is for all that run on it; the others ask a Redis whether it is there at all.
-    ['redis/connect.ts', 'start/private-redis.ts', 'start/reach-redis.ts'],
+    ['redis/connect.ts', 'start/embedded-redis.ts', 'start/ping-redis.ts'],
   ],
   [
     "BullMQ's errors",

@@ -46,6 +46,7 @@ export interface CampaignDescription {
   progress: CampaignProgress
 }
 
+/** What a preflight found. Times are ISO 8601, `seconds` is how long the lane needs for all recipients. */
 export interface CampaignPreflight {
   checked_at: string | null
   /** Those who will get a message. */

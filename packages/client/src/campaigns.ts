@@ -5,6 +5,7 @@ import { LanewayRefused, LanewayTimeout } from './errors.ts'
 import type { Lifetime, WaitOptions } from './lifetime.ts'
 import { ANSWER_LIMIT_MS, askOne, type Transport } from './transport.ts'
 
+/** How a campaign is created. The wait is 30 s unless `timeoutMs` says otherwise. */
 export interface CreateOptions extends WaitOptions {
   /** Asking again with it within 8 days creates no second one. */
   idempotencyKey?: string
@@ -40,6 +41,7 @@ const LONGEST_DELAY_MS = 5_000
 
 const ENDS: readonly CampaignState[] = ['done', 'cancelled']
 
+/** The campaigns of a connected client. Every wait in them ends with LanewayUnavailable when `life` ends. */
 export function openCampaigns(transport: Transport, life: Lifetime): Campaigns {
   const mover =
     (name: 'campaign-preflight' | 'campaign-start' | 'campaign-resume' | 'campaign-cancel') =>

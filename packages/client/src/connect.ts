@@ -23,11 +23,13 @@ interface Key {
 /** Either the address of the service, `https://…`, or that of the Redis that it runs on, `redis://…` or `rediss://…`. */
 export type ConnectOptions = Key & ({ url: string; redisUrl?: never } | { redisUrl: string; url?: never })
 
+/** How one message is sent. The wait is 30 s unless `timeoutMs` says otherwise. */
 export interface SendOptions extends WaitOptions {
   /** At most 255 characters. Asking again with it, in any process, at any time within 8 days, sends nothing twice. */
   idempotencyKey?: string
 }
 
+/** One message of `sendMany`, with the idempotency key it is sent under. */
 export interface SendItem {
   message: Message
   idempotencyKey?: string
@@ -35,6 +37,7 @@ export interface SendItem {
 
 export type SendResult = { ok: true; id: string } | { ok: false; error: LanewayError }
 
+/** A connected client. Every call may reject with a LanewayError; anything else that is thrown is a defect. */
 export interface Laneway {
   /**
    * Hands a message over and resolves to its id once it is accepted: it is durable then, and waits to be sent. Rejects

@@ -98,7 +98,7 @@ function isCampaignNow(value: unknown): value is CampaignNow {
 
 /**
  * Whether an answer is what its job promises. Fields that a later release adds do no harm. Of a campaign's description
- * it looks at what tells it from anything else; its figures are passed on as they came.
+ * it looks at what distinguishes it from anything else; its figures are passed on as they came.
  */
 export const isAnswer: { [J in IntakeJob]: (value: unknown) => value is IntakeAnswers[J] } = {
   send: (value): value is IntakeAnswers['send'] => typeof membersOf(value).message_id === 'string',

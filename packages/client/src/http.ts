@@ -37,7 +37,7 @@ const ofMove =
     answer: campaignNow,
   })
 
-/** The campaign in an answer, as the jobs tell it. */
+/** The campaign in an answer, as the jobs give it. */
 function campaignNow({ data }: Readonly<Record<string, unknown>>): unknown {
   const { id, state } = membersOf(data)
   return { campaign_id: id, state }

@@ -9,7 +9,7 @@ import type { Lifetime } from './lifetime.ts'
 import { type IntakeJobState, isAway, openIntakeQueue } from './redis.ts'
 import { ANSWER_LIMIT_MS, type Reply, type Transport } from './transport.ts'
 
-/** A job that nobody else has in hand ends within 2 to 5 ms. */
+/** A job that waits behind no other ends within 2 to 5 ms. */
 const FIRST_DELAY_MS = 2
 const LONGEST_DELAY_MS = 250
 

@@ -8,6 +8,7 @@ export interface WaitOptions {
   timeoutMs?: number
 }
 
+/** The time between connecting a client and closing it. */
 export interface Lifetime {
   /** Aborted when the client is closed. */
   signal: AbortSignal
@@ -18,6 +19,7 @@ export interface Lifetime {
   end(): void
 }
 
+/** A lifetime that has not ended. */
 export function newLifetime(): Lifetime {
   const closed = new AbortController()
   const check = (): void => {

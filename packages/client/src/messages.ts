@@ -64,6 +64,7 @@ interface TemplatePart {
   parameters?: TemplateParameter[] | undefined
 }
 
+/** A header, body, button or carousel of a template with the values for its variables. */
 export interface TemplateComponent extends TemplatePart {
   cards?: { card_index: number; components?: TemplatePart[] | undefined }[] | undefined
 }

@@ -5,7 +5,7 @@ import { Redis, ReplyError } from 'ioredis'
 import { INTAKE_PREFIX, INTAKE_QUEUE, type IntakeJob, type Refusal, readRefusal } from './contract.ts'
 import { LanewayUnavailable } from './errors.ts'
 
-/** How long an add may take before the caller is told that Redis is away: BullMQ itself would wait for ever. */
+/** How long an add may take before the caller learns that Redis is away: BullMQ itself would wait for ever. */
 const ADD_LIMIT_MS = 2_500
 
 /** A job to be added. Adding the same one again, with its id and its time, asks for nothing twice. */
@@ -23,6 +23,7 @@ export type IntakeJobState =
   | { state: 'done'; answer: unknown }
   | { state: 'refused'; refusal: Refusal }
 
+/** The intake queue as a client uses it. Calls reject with an error for which `isAway` holds while Redis is away. */
 export interface IntakeQueue {
   /** Adds jobs in one round trip. When it rejects, some may have been added: adding all of them again is safe. */
   add(jobs: readonly NewIntakeJob[]): Promise<void>
@@ -88,7 +89,7 @@ async function connect(redisUrl: string): Promise<Redis> {
     maxLoadingRetryTime: 200,
     retryStrategy: (tries) => Math.min(50 * tries, 500),
   })
-  // Trouble is told by the call that it hits; without a listener it would end the process.
+  // Trouble is reported by the call that it hits; without a listener it would end the process.
   redis.on('error', () => {})
   try {
     await once(redis, 'ready')
@@ -102,7 +103,7 @@ async function connect(redisUrl: string): Promise<Redis> {
 /** Answers of a server that is there but cannot serve now. */
 const FOR_NOW = /^(LOADING|READONLY|OOM|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|BUSY|TRYAGAIN)\b/
 
-/** Whether Redis is away or refuses for now. What it refuses for good is told, also inside of a script. */
+/** Whether Redis is away or refuses for now. What it refuses for good is an error of the call, also inside a script. */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return error instanceof ReplyError ? FOR_NOW.test(error.message) : !(error instanceof TypeError)

@@ -18,6 +18,7 @@ export interface MessageStatus {
 /** Statuses after which nothing more is waited for. Proof that comes later may still correct the last four. */
 const OUTCOMES: readonly MessageState[] = ['delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown']
 
+/** Whether the status is one after which the client stops waiting. */
 export const isOutcome = ({ status }: MessageStatus): boolean => OUTCOMES.includes(status)
 
 const FIRST_DELAY_MS = 50
@@ -26,6 +27,7 @@ const LONGEST_DELAY_MS = 10_000
 /** Messages asked for in one go; more would hold up whatever else is asked. */
 const AT_ONCE = 500
 
+/** How long messages are followed, and who hears of answers that did not come. */
 export interface FollowOptions {
   /** Ends then at the latest, on the clock of `performance`. */
   deadline?: number
@@ -33,6 +35,7 @@ export interface FollowOptions {
   onSilence?: (error: LanewayError) => void
 }
 
+/** Statuses of messages, read once or followed. */
 export interface Statuses {
   /** How a message stands; rejects with LanewayRefused when the account has it not. */
   read(id: string, timeoutMs?: number): Promise<MessageStatus>
@@ -43,8 +46,9 @@ export interface Statuses {
   follow(ids: Iterable<string>, options?: FollowOptions): AsyncGenerator<MessageStatus>
 }
 
+/** The statuses of a connected client. Every wait in them ends with LanewayUnavailable when `life` ends. */
 export function openStatuses(transport: Transport, life: Lifetime): Statuses {
-  /** How these messages stand, in their order; undefined for those that nobody told of. */
+  /** How these messages stand, in their order; undefined for those without an answer. */
   async function look(
     ids: readonly string[],
     timeoutMs: number,

@@ -7,6 +7,7 @@ export const ANSWER_LIMIT_MS = 30_000
 
 export type Reply<J extends IntakeJob> = { ok: true; answer: IntakeAnswers[J] } | { ok: false; error: LanewayError }
 
+/** A way to reach the service: HTTP or the intake queue. */
 export interface Transport {
   /**
    * Asks for several things at once and resolves to their replies, in their order. Goes on trying while Redis or the

@@ -1,5 +1,4 @@
-// Creating a campaign: what a person says is held against itself and against the account; whether it can be sent, the
-// preflight tells later, all at once.
+// // preflight tells later, all at once.
 import { z } from 'zod'
 import { once } from '../../accept/once.ts'
 import { senderOf } from '../../accept/prepare-message.ts'
@@ -10,10 +9,11 @@ import { validityFault } from '../../messages/instant.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
-import { DEFINITION_MOST, type Definition, definitionSchema, offerOf } from '../definition.ts'
+import { DEFINITION_MOST, type Definition, definitionSchema, valueSourceKind } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { createCampaign, findOwnCampaign, idOf, listCampaign, newCampaignId } from '../store/campaigns.ts'
 
+/** A campaign to be created for an account whose key has been checked. `body` is parsed JSON. */
 export interface CreateRequest {
   account: number
   body: Record<string, unknown>
@@ -83,7 +83,7 @@ function definitionOf(body: unknown, retentionMs: number): Definition {
 function componentsOf(body: unknown): { stored?: () => unknown[]; faults: readonly Fault[] } {
   const parts = partsSchema.safeParse(body)
   if (!parts.success) return { faults: [] }
-  const result = compileComponents(parts.data.template.components, offerOf(parts.data.recipients))
+  const result = compileComponents(parts.data.template.components, valueSourceKind(parts.data.recipients))
   if (!result.ok) return { faults: result.faults }
   return { stored: result.stored, faults: result.unknown.map(unknownFault) }
 }

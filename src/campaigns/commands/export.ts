@@ -75,10 +75,10 @@ function lineOf(
   record: MessageRecord | undefined,
   mark: Mark | undefined,
 ) {
-  const story = record ? readHistory(record.history, acceptedAtMs(ulid)) : []
+  const history = record ? readHistory(record.history, acceptedAtMs(ulid)) : []
   const at = (code: HistoryEvent['code']): string | null => {
-    const happening = story.findLast((each) => each.code === code)
-    return happening === undefined ? null : new Date(happening.atMs).toISOString()
+    const event = history.findLast((each) => each.code === code)
+    return event === undefined ? null : new Date(event.atMs).toISOString()
   }
   const untouched = campaign.state === 'cancelled' ? 'cancelled' : hasEnded(campaign.state) ? 'not_kept' : 'queued'
   return {

@@ -1,4 +1,4 @@
-// Steering a campaign: what the routes, the command line and the client do alike. Each move is one step in Redis; the
+// Moving a campaign through its life: what the routes, the command line and the client do alike. Each move is one step in Redis; the
 // job that it calls for is added after it. Should the process die in between, the workers' watch adds the job.
 import { once } from '../../accept/once.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
@@ -10,7 +10,7 @@ import { rescheduleReview } from '../../lanes/survey.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { offerOf, type ResumeClass, STATES_OF_CLASS } from '../definition.ts'
+import { type ResumeClass, STATES_OF_CLASS, valueSourceKind } from '../definition.ts'
 import { WIDEST_WINDOW } from '../pace.ts'
 import { sharesOf } from '../progress.ts'
 import { CAMPAIGN_MOVES, type CampaignMove } from '../states.ts'
@@ -30,7 +30,8 @@ import type { CampaignQueue } from '../store/queue.ts'
 import { queuedMessagesOf } from '../store/queued.ts'
 import { existingId } from './create.ts'
 
-export interface SteerDeps {
+/** What the commands on campaigns need. */
+export interface LifecycleDeps {
   redis: Redis
   queue: CampaignQueue
   /** How long an ended campaign can be looked at: as long as its messages. */
@@ -43,8 +44,8 @@ export interface SteerDeps {
  */
 const REWIND = 2 * WIDEST_WINDOW
 
-/** Reads the recipients and freezes them, in the background; `preflight` of the campaign tells what came of it. */
-export async function checkCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+/** Reads the recipients and freezes them, in the background; the result is in the campaign's `preflight`. */
+export async function checkCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   if ('rows' in campaign.definition.recipients && campaign.rows_file === '') {
     throw new Refusal('invalid', 'no_rows', 'Upload the rows before the preflight.')
   }
@@ -53,7 +54,7 @@ export async function checkCampaign(deps: SteerDeps, campaign: Campaign): Promis
 }
 
 /** Sends at that time. It must be ready; another time may be set while it waits. */
-export async function scheduleCampaign(deps: SteerDeps, campaign: Campaign, atMs: number): Promise<void> {
+export async function scheduleCampaign(deps: LifecycleDeps, campaign: Campaign, atMs: number): Promise<void> {
   const { valid_until } = campaign.definition
   if (atMs <= Date.now()) throw invalidFields([{ path: 'at', message: 'must be in the future' }])
   if (valid_until !== undefined && atMs >= Date.parse(valid_until)) {
@@ -62,7 +63,11 @@ export async function scheduleCampaign(deps: SteerDeps, campaign: Campaign, atMs
   await move(deps, campaign, 'schedule', { fields: { scheduled_at: atMs } })
 }
 
-export async function startCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+/**
+ * Starts a campaign that is ready or scheduled. Throws a Refusal: `template_not_approved`, or `wrong_state` in another state;
+ * one that runs or is done already stays as it is.
+ */
+export async function startCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   await requireTemplate(deps, campaign, 'start')
   const fields = { started_at: NOW, resumed_at: NOW, keeps_marks: 1 }
   const epoch = await move(deps, campaign, 'start', { begins: true, fields })
@@ -70,25 +75,25 @@ export async function startCampaign(deps: SteerDeps, campaign: Campaign): Promis
 }
 
 /** Nothing is claimed any more from this moment on; what is in flight ends as it ends. */
-export async function pauseCampaign(deps: SteerDeps, campaign: CampaignId, reason: string): Promise<void> {
+export async function pauseCampaign(deps: LifecycleDeps, campaign: CampaignId, reason: string): Promise<void> {
   await move(deps, campaign, 'pause', { fields: { reason } })
 }
 
 /** Goes on where it was. */
-export async function resumeCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+export async function resumeCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   await requireTemplate(deps, campaign, 'resume')
   const fields = { resumed_at: NOW, reason: '' }
   const epoch = await move(deps, campaign, 'resume', { begins: true, rewind: REWIND, fields })
   if (epoch === undefined) return
   await deps.queue.add('fan-out', campaign, epoch)
-  // Those that wait for another try lost their job to the pause: the sweep is told to give them one now.
+  // Those that wait for another try lost their job to the pause: have the sweep give them one now.
   for await (const ulids of queuedMessagesOf(deps.redis, campaign))
     await rescheduleReview(deps.redis, campaign.lane, ulids, 0)
   await markLane(deps.redis, campaign.lane)
 }
 
 /** Nothing more is sent, for good. */
-export async function cancelCampaign(deps: SteerDeps, campaign: Campaign): Promise<void> {
+export async function cancelCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   await move(deps, campaign, 'cancel', { begins: true, fields: { ended_at: NOW, reason: '' } })
   // Recipients without a record need no writing: they count as cancelled with the campaign.
   for await (const ulids of queuedMessagesOf(deps.redis, campaign)) {
@@ -98,10 +103,10 @@ export async function cancelCampaign(deps: SteerDeps, campaign: Campaign): Promi
 
 /**
  * A new campaign for those recipients of this one whose message is in the class, with the parameters frozen then. It
- * starts by itself once they are counted. The campaign itself stays as it is. The same key creates no second one.
+ * starts on its own once they are counted. The campaign itself stays as it is. The same key creates no second one.
  */
 export async function resumeClass(
-  deps: SteerDeps,
+  deps: LifecycleDeps,
   campaign: Campaign,
   resumeFor: ResumeClass,
   idempotencyKey: string | undefined,
@@ -116,7 +121,7 @@ export async function resumeClass(
       return { name: idOf(await newCampaignId(redis, lane)), work: undefined }
     },
     async make(id) {
-      const recipients = { campaign: idOf(campaign), class: resumeFor, offer: offerOf(definition.recipients) }
+      const recipients = { campaign: idOf(campaign), class: resumeFor, offer: valueSourceKind(definition.recipients) }
       const { valid_until: _over, ...frozen } = definition
       const run = { ...existingId(id), account, definition: { ...frozen, recipients }, starts_itself: true }
       await createCampaign(redis, run, Date.now())
@@ -129,7 +134,7 @@ export async function resumeClass(
 }
 
 /** Begins to check a new run that nobody has begun with yet, as when the process died after it had created it. */
-async function begun(deps: SteerDeps, account: number, name: string): Promise<string | undefined> {
+async function begun(deps: LifecycleDeps, account: number, name: string): Promise<string | undefined> {
   const run = await findOwnCampaign(deps.redis, account, name)
   if (run?.state === 'draft') {
     await listCampaign(deps.redis, run)
@@ -152,7 +157,7 @@ async function requireSomebody(redis: Redis, campaign: Campaign, resumeFor: Resu
 }
 
 /** A campaign that is in no state for the move is refused for that, whatever its template. */
-async function requireTemplate({ redis }: SteerDeps, campaign: Campaign, kind: CampaignMove): Promise<void> {
+async function requireTemplate({ redis }: LifecycleDeps, campaign: Campaign, kind: CampaignMove): Promise<void> {
   if (!CAMPAIGN_MOVES[kind].from.includes(campaign.state)) return
   const problem = await templateProblem(redis, campaign)
   if (problem !== undefined) throw new Refusal('invalid', 'template_not_approved', problem)
@@ -178,7 +183,7 @@ export async function templateProblem(redis: Redis, campaign: Pick<Campaign, 'ac
  * says what would be allowed.
  */
 async function move(
-  deps: SteerDeps,
+  deps: LifecycleDeps,
   id: CampaignId,
   kind: CampaignMove,
   options: MoveOptions,

@@ -1,17 +1,17 @@
 // Takes a file of rows for a campaign. It counts once the campaign's record names it; a crash before that leaves a file
-// that the workers remove after a day. Of two uploads at once the one that is whole first wins, and the other is told so.
+// that the workers remove after a day. Of two uploads at once the first to finish wins, and the other is refused.
 import { Refusal } from '../../accept/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { RowFormat } from '../file-formats.ts'
 import { CAMPAIGN_MOVES } from '../states.ts'
 import { type Campaign, moveCampaign } from '../store/campaigns.ts'
-import { campaignFolder, receiveRows, removeFiles } from '../store/files.ts'
+import { campaignFolder, removeFiles, saveUpload } from '../store/files.ts'
 
 /**
  * Throws a TooLargeError, or a Refusal: `no_rows_expected`; `wrong_state` when the campaign takes no rows (any more);
  * `rows_replaced` when another upload or a preflight came in between.
  */
-export async function takeRows(
+export async function uploadRecipients(
   deps: { redis: Redis; dataDir: string; retentionMs: number },
   campaign: Campaign,
   format: RowFormat,
@@ -22,7 +22,7 @@ export async function takeRows(
     throw new Refusal('invalid', 'no_rows_expected', 'The recipients of this campaign are contacts, not uploaded rows.')
   }
   const folder = campaignFolder(deps.dataDir, campaign)
-  const file = await receiveRows(folder, format, source, maxBytes)
+  const file = await saveUpload(folder, format, source, maxBytes)
   const fields = { rows_file: file, snapshot: '', total: 0, next: 0 }
   // Both begin a new epoch, an upload and a preflight: in the same one, the record still names what was read before.
   const options = { epoch: campaign.epoch, begins: true, fields }

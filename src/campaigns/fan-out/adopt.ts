@@ -7,7 +7,7 @@ import { WIDEST_WINDOW } from '../pace.ts'
 import type { Campaign } from '../store/campaigns.ts'
 import { adoptMarks, endAdopting } from '../store/marks.ts'
 import type { Snapshot } from '../store/snapshot.ts'
-import { type Mould, messageOf } from './feed.ts'
+import { buildMessage, type MessageSpec } from './feed.ts'
 
 /** How far beyond the cursor somebody may have been fed: a resume went back so far. */
 const REWOUND = 2 * WIDEST_WINDOW
@@ -17,18 +17,18 @@ const AT_ONCE = 500
 export async function adopt(
   deps: { redis: Redis; config: { retentionMs: number } },
   campaign: Campaign,
-  mould: Mould,
+  spec: MessageSpec,
   snapshot: Snapshot,
 ): Promise<void> {
   if (campaign.keeps_marks) return
   const { redis, config } = deps
-  const isOld = (await redisNowMs(redis)) - mould.startedAtMs >= config.retentionMs
+  const isOld = (await redisNowMs(redis)) - spec.startedAtMs >= config.retentionMs
   const until = Math.min(campaign.total, campaign.next + REWOUND)
   for (let place = 0; place < until; ) {
     const recipients = await snapshot.read(place, Math.min(AT_ONCE, until - place))
     if (recipients.length === 0) break
     const from = place
-    const ulids = recipients.map((recipient, i) => messageOf(mould, recipient, from + i).ulid)
+    const ulids = recipients.map((recipient, i) => buildMessage(spec, recipient, from + i).ulid)
     await adoptMarks(redis, campaign, from, ulids, isOld)
     place += recipients.length
   }

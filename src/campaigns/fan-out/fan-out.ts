@@ -15,21 +15,22 @@ import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { repeatedly } from '../../repeatedly.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { maySendAgain, offerOf } from '../definition.ts'
+import { maySendAgain, valueSourceKind } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { sharesOf, unsettled } from '../progress.ts'
-import { beatCampaign, type Campaign, findCampaign, idOf, moveCampaign, NOW } from '../store/campaigns.ts'
+import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeartbeat } from '../store/campaigns.ts'
 import { campaignFolder } from '../store/files.ts'
 import { firstUnclaimed } from '../store/marks.ts'
 import { type Parking, parkCampaign } from '../store/parking.ts'
-import { type RoundPicture, takeRound } from '../store/round.ts'
+import { advanceFanOut, type FanOutState } from '../store/round.ts'
 import { openSnapshot, type Snapshot } from '../store/snapshot.ts'
 import { adopt } from './adopt.ts'
 import { blockBroken } from './block.ts'
-import { feed, type Mould } from './feed.ts'
+import { feed, type MessageSpec } from './feed.ts'
 import { createMemories, type Memories, type Memory } from './memory.ts'
 import { unstick } from './unstick.ts'
 
+/** What a turn of a fan-out needs. */
 export interface FanOutDeps {
   redis: Redis
   config: Pick<Config, 'dataDir' | 'retentionMs' | 'validityMs'>
@@ -58,9 +59,9 @@ const MOST_PARK_MS = 60_000
 /** Recipients fed in one step: adding 250 jobs keeps Redis busy for some 5 ms, in which it serves nobody else. */
 const CHUNK = 250
 /** A lane's window is seconds long: looking this often keeps it full. */
-const REST_MS = 100
+const ROUND_PAUSE_MS = 100
 /** Much shorter than the silence after which another worker takes over. */
-const BEAT_MS = 250
+const HEARTBEAT_MS = 250
 
 /** One turn of a campaign, if it runs in this epoch. Rejects only while Redis is away. */
 export async function fanOut(
@@ -77,7 +78,7 @@ export async function fanOut(
     return undefined
   })
   if (campaign?.state !== 'running' || campaign.epoch !== epoch) {
-    await beatCampaign(deps.redis, id, epoch)
+    await sendCampaignHeartbeat(deps.redis, id, epoch)
     return 'over'
   }
   const snapshot = await openSnapshot(campaignFolder(deps.config.dataDir, id), campaign.snapshot).catch(
@@ -89,13 +90,13 @@ export async function fanOut(
   if (snapshot === undefined) {
     return stop(deps, campaign, 'pause', { reason: 'The list of recipients cannot be read on the server.' })
   }
-  const beating = repeatedly(BEAT_MS, () => beatCampaign(deps.redis, id, epoch), deps.log)
+  const heartbeat = repeatedly(HEARTBEAT_MS, () => sendCampaignHeartbeat(deps.redis, id, epoch), deps.log)
   try {
     const end = await supply(deps, campaign, snapshot, stopped, turn)
     if (end === 'over') turn.memories.forget(campaign)
     if (end === 'over' || end.parked === undefined) return end
-    // No beat comes after this: it would take the mark off.
-    beating.stop()
+    // No heartbeat comes after this: it would take the mark off.
+    heartbeat.stop()
     await parkCampaign(deps.redis, campaign, epoch, end.parked)
     return { nextMs: end.parked.ms }
   } catch (error) {
@@ -106,7 +107,7 @@ export async function fanOut(
       reason: 'The campaign stopped because of an internal error; see the worker log.',
     })
   } finally {
-    beating.stop()
+    heartbeat.stop()
     await snapshot.close()
   }
 }
@@ -118,10 +119,10 @@ async function supply(
   stopped: AbortSignal,
   turn: Turn,
 ): Promise<'over' | { nextMs: number; parked?: Parking }> {
-  const mould = mouldOf(campaign, deps.config.validityMs.campaign)
-  await adopt(deps, campaign, mould, snapshot)
+  const spec = messageSpecOf(campaign, deps.config.validityMs.campaign)
+  await adopt(deps, campaign, spec, snapshot)
   const memory = turn.memories.of(campaign)
-  const { feeding, brake, taking, ending, stuck, look } = memory
+  const { feeding, breaker, taking, ending, stuck, laneInfo } = memory
   feeding.begin()
   const begunAt = performance.now()
   // One that was parked and finds all as it was is parked again at once.
@@ -133,44 +134,44 @@ async function supply(
   while (!stopped.aborted) {
     const worked = performance.now() - begunAt
     if (worked >= TERM_MS || (worked >= SHORT_TERM_MS && turn.isWanted())) break
-    const picture = await takeRound(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
-    if (picture === undefined) return 'over'
+    const state = await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
+    if (state === undefined) return 'over'
     cursor = undefined
-    const { nowMs, next } = picture
-    const figures = figuresOf(campaign, picture)
+    const { nowMs, next } = state
+    const figures = figuresOf(campaign, state)
     rate = taking.measure(figures.taken, nowMs)
     if (next >= campaign.total && figures.unsettled === 0) return stop(deps, campaign, 'finish', { ended_at: NOW })
-    const { laneRate, problem } = await look(deps.redis, campaign)
-    const reason = problem ?? brake.check(figures)
+    const { laneRate, problem } = await laneInfo(deps.redis, campaign)
+    const reason = problem ?? breaker.check(figures)
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
     if (hasMoved(memory, { ...figures, next })) movedAt = performance.now()
     const measured = ending.measure(figures.finished, nowMs)
-    const room = feeding.room({ ...picture, taken: figures.taken, measured, laneRate })
+    const room = feeding.room({ ...state, taken: figures.taken, measured, laneRate })
     if (next >= campaign.total) {
       const { taken, unsettled } = figures
-      if (stuck({ unclaimed: campaign.total - taken, unsettled, backlog: picture.backlog })) {
-        const from = await unstick(deps, mould, campaign.total, snapshot)
+      if (stuck({ unclaimed: campaign.total - taken, unsettled, backlog: state.backlog })) {
+        const from = await unstick(deps, spec, campaign.total, snapshot)
         if (from !== undefined) cursor = { from: next, to: from }
       }
     } else {
-      // Whoever has a message already is passed over without a rest, as after a pause or a crash.
+      // Recipients that have a message already are skipped at once, as after a pause or a crash.
       const at = room > 0 ? await firstUnclaimed(deps.redis, campaign, next, campaign.total) : next
       const recipients = room > 0 ? await snapshot.read(at, Math.min(room, CHUNK)) : []
-      const fed = await feed(deps, mould, recipients, at)
+      const fed = await feed(deps, spec, recipients, at)
       feeding.fed(fed)
       cursor = { from: next, to: at + recipients.length }
       if (recipients.length === CHUNK || (fed === 0 && cursor.to !== next)) continue
     }
     isIdle = (cursor === undefined || cursor.to === next) && performance.now() - movedAt >= IDLE_MS
     if (isIdle) break
-    await rest(stopped)
+    await pauseUnless(stopped)
   }
   if (cursor !== undefined && cursor.to !== cursor.from)
-    await takeRound(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
+    await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
   if (!isIdle) return { nextMs: 1 }
   memory.parkedMs = Math.min(MOST_PARK_MS, Math.max(FIRST_PARK_MS, 2 * memory.parkedMs))
-  const ms = Math.min(memory.parkedMs, Math.max(REST_MS, feeding.heldForMs() ?? MOST_PARK_MS))
+  const ms = Math.min(memory.parkedMs, Math.max(ROUND_PAUSE_MS, feeding.heldForMs() ?? MOST_PARK_MS))
   return { nextMs: ms, parked: { ms, reason: 'idle', rate } }
 }
 
@@ -183,9 +184,9 @@ function hasMoved(memory: Memory, figures: Record<string, number>): boolean {
   return true
 }
 
-function mouldOf(campaign: Campaign, validityMs: number): Mould {
+function messageSpecOf(campaign: Campaign, validityMs: number): MessageSpec {
   const { template: wanted, recipients, valid_until } = campaign.definition
-  const result = compileComponents(wanted.components, offerOf(recipients))
+  const result = compileComponents(wanted.components, valueSourceKind(recipients))
   if (!result.ok) throw new Error(`the components of campaign ${idOf(campaign)} do not compile any more`)
   return {
     id: campaign,
@@ -198,10 +199,10 @@ function mouldOf(campaign: Campaign, validityMs: number): Mould {
   }
 }
 
-function figuresOf(campaign: Campaign, { counts, lost }: RoundPicture) {
+function figuresOf(campaign: Campaign, { counts, lost }: FanOutState) {
   const shares = sharesOf(counts, campaign.total, 'running')
   const { delivered, read, sent, failed, unknown } = shares
-  // What a crash of ours left unproven tells nothing of the campaign: it counts neither as good nor as bad.
+  // What a crash of ours left unproven says nothing about the campaign: it counts neither as good nor as bad.
   const unproven = unknown - lost
   return {
     taken: campaign.total - (shares.queued - (counts.queued ?? 0)),
@@ -223,9 +224,9 @@ async function stop(
   return 'over'
 }
 
-function rest(stopped: AbortSignal): Promise<void> {
+function pauseUnless(stopped: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(done, REST_MS)
+    const timer = setTimeout(done, ROUND_PAUSE_MS)
     function done(): void {
       clearTimeout(timer)
       stopped.removeEventListener('abort', done)

@@ -14,7 +14,7 @@ import { readMarks } from '../store/marks.ts'
 import type { Recipient } from '../store/snapshot.ts'
 
 /** All that the messages of one campaign have in common. */
-export interface Mould {
+export interface MessageSpec {
   id: CampaignId
   startedAtMs: number
   name: string
@@ -27,21 +27,25 @@ export interface Mould {
 }
 
 /** The message of the recipient at place `index`. */
-export function messageOf(mould: Mould, recipient: Recipient, index: number): { ulid: string; payload: SendPayload } {
-  const { id, name, language, compiled } = mould
+export function buildMessage(
+  spec: MessageSpec,
+  recipient: Recipient,
+  index: number,
+): { ulid: string; payload: SendPayload } {
+  const { id, name, language, compiled } = spec
   const components = compiled.fill(recipient.values)
   const content = { type: 'template' as const, template: { name, language: { code: language }, components } }
   return {
-    ulid: campaignMessageUlid(idOf(id), mould.startedAtMs, index, recipient.to),
+    ulid: campaignMessageUlid(idOf(id), spec.startedAtMs, index, recipient.to),
     payload: {
       v: 1,
       to: recipient.to,
       class: 'campaign',
       content,
       filled: recipient.values,
-      until: mould.until,
+      until: spec.until,
       run: id.number,
-      ...(mould.again && { again: true as const }),
+      ...(spec.again && { again: true as const }),
     },
   }
 }
@@ -49,15 +53,15 @@ export function messageOf(mould: Mould, recipient: Recipient, index: number): { 
 /** Feeds the recipients that stand at `index` and after it; returns how many were put on the lane. */
 export async function feed(
   deps: { redis: Redis; queues: LaneQueues; config: { retentionMs: number } },
-  mould: Mould,
+  spec: MessageSpec,
   recipients: readonly Recipient[],
   index: number,
 ): Promise<number> {
   const { redis, queues, config } = deps
-  const { lane } = mould.id
-  const marks = await readMarks(redis, mould.id, index, recipients.length)
+  const { lane } = spec.id
+  const marks = await readMarks(redis, spec.id, index, recipients.length)
   const unclaimed = recipients.flatMap((recipient, i) =>
-    marks[i] === undefined ? [messageOf(mould, recipient, index + i)] : [],
+    marks[i] === undefined ? [buildMessage(spec, recipient, index + i)] : [],
   )
   const dead = await deadJobs(
     redis,

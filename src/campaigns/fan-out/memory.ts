@@ -1,8 +1,8 @@
 // What a worker remembers of a campaign from one turn of its fan-out to the next. Nothing depends on it: another worker,
-// or the same after a restart, begins with the figures in Redis and measures anew.
+// or the same after a restart, begins with the figures in Redis and measures again.
 import { findSender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { createFailureBrake } from '../circuit-breaker.ts'
+import { createFailureBreaker } from '../circuit-breaker.ts'
 import { templateProblem } from '../commands/lifecycle.ts'
 import { createFeeding } from '../feeding.ts'
 import { createMeter } from '../meter.ts'
@@ -17,11 +17,11 @@ export type Memory = ReturnType<typeof createMemory>
 function createMemory(campaign: Campaign) {
   return {
     feeding: createFeeding(campaign.pace),
-    brake: createFailureBrake(),
+    breaker: createFailureBreaker(),
     taking: createMeter(),
     ending: createMeter(),
     stuck: createStuckCheck(),
-    look: createLook(),
+    laneInfo: createLaneInfoCache(),
     /** The figures of the latest round, to see whether anything has moved. */
     figures: '',
     /** How long it was parked when nothing had moved; 0 when something had. */
@@ -57,7 +57,7 @@ export type Memories = ReturnType<typeof createMemories>
  * What a person may change while the campaign runs: the rate of the lane (messages per second), and the template, when one
  * that is not approved any more is imported. Looked at again every two seconds.
  */
-function createLook() {
+function createLaneInfoCache() {
   let known: { laneRate: number; problem: string | undefined } = { laneRate: 1, problem: undefined }
   let until = Number.NEGATIVE_INFINITY
   return async (redis: Redis, campaign: Campaign) => {

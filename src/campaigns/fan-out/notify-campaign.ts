@@ -3,13 +3,13 @@ import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import type { Outcome } from '../../messages/outcome.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { templateBrake } from '../circuit-breaker.ts'
+import { templatePauseReason } from '../circuit-breaker.ts'
 import { isThrottling } from '../pace.ts'
 import { idOf, moveCampaign } from '../store/campaigns.ts'
 import { noteThrottled } from '../store/round.ts'
 
 /** `run` is the number of the message's campaign, if it belongs to one. Repeating it does no harm. */
-export async function tellCampaign(
+export async function notifyCampaign(
   deps: { redis: Redis; config: Pick<Config, 'retentionMs'>; log: Log },
   lane: number,
   run: number | undefined,
@@ -18,9 +18,9 @@ export async function tellCampaign(
   const { code } = outcome.problem
   // Campaigns go slower also when it was another message that showed that the lane is too fast.
   if (outcome.kind === 'lane_waits' && isThrottling(code)) await noteThrottled(deps.redis, lane)
-  const reason = outcome.kind === 'failed' ? templateBrake(code) : undefined
+  const reason = outcome.kind === 'failed' ? templatePauseReason(code) : undefined
   if (reason === undefined || run === undefined) return
   const campaign = { lane, number: run }
   const moved = await moveCampaign(deps.redis, campaign, 'pause', deps.config.retentionMs, { fields: { reason } })
-  if (moved.kind === 'moved') deps.log.warn({ campaign: idOf(campaign), code }, 'campaign.braked')
+  if (moved.kind === 'moved') deps.log.warn({ campaign: idOf(campaign), code }, 'campaign.auto_paused')
 }

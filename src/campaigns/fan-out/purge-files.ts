@@ -7,7 +7,7 @@ import type { CampaignId } from '../campaign-id.ts'
 import { findCampaign, idOf } from '../store/campaigns.ts'
 import { campaignFolder, campaignFolders, removeLeftovers } from '../store/files.ts'
 
-export const FORGET_EVERY_MS = 3_600_000
+export const PURGE_EVERY_MS = 3_600_000
 /** No upload and no preflight that is still at work leaves its file alone for so long. */
 const LEFTOVER_MS = 24 * 3_600_000
 
@@ -15,13 +15,13 @@ const LEFTOVER_MS = 24 * 3_600_000
  * Only folders that are older than any record lives without use: a worker that was pointed at the wrong Redis must not
  * take the files of campaigns that are still going on in the right one.
  */
-export async function forgetCampaigns(
+export async function purgeCampaignFiles(
   { redis, config, log }: { redis: Redis; config: Pick<Config, 'dataDir' | 'retentionMs'>; log: Log },
   nowMs: number,
 ): Promise<void> {
   for (const { id, changedMs } of await campaignFolders(config.dataDir)) {
     await forgetOne(id, changedMs).catch((error: unknown) => {
-      log.warn({ campaign: idOf(id), err: error }, 'campaign.not_forgotten')
+      log.warn({ campaign: idOf(id), err: error }, 'campaign.purge_failed')
     })
   }
 
@@ -32,7 +32,7 @@ export async function forgetCampaigns(
       await removeLeftovers(folder, [campaign.rows_file, campaign.snapshot], nowMs - LEFTOVER_MS)
     } else if (changedMs < nowMs - config.retentionMs) {
       await rm(folder, { recursive: true, force: true })
-      log.info({ campaign: idOf(id) }, 'campaign.forgotten')
+      log.info({ campaign: idOf(id) }, 'campaign.purged')
     }
   }
 }

@@ -7,7 +7,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { idOf } from '../store/campaigns.ts'
 import { firstUnclaimed, unsettledPlaces } from '../store/marks.ts'
 import type { Snapshot } from '../store/snapshot.ts'
-import { type Mould, messageOf } from './feed.ts'
+import { buildMessage, type MessageSpec } from './feed.ts'
 
 /** Nothing has moved for so long: the campaign is looked through. It costs half a byte per recipient. */
 const STILL_MS = 2_000
@@ -17,6 +17,7 @@ const MOST_APART_MS = 30_000
 /** Records asked for in one round trip. */
 const AT_ONCE = 500
 
+/** The figures that show whether a campaign that was fed to its end still moves. */
 export interface Stillness {
   /** Recipients whose message was never claimed. */
   unclaimed: number
@@ -57,18 +58,18 @@ export function createStuckCheck(now: () => number = () => performance.now()) {
  */
 export async function unstick(
   deps: { redis: Redis; log: Log; config: { retentionMs: number } },
-  mould: Mould,
+  spec: MessageSpec,
   total: number,
   snapshot: Snapshot,
 ): Promise<number | undefined> {
   const { redis, log, config } = deps
-  const { lane } = mould.id
-  for await (const places of unsettledPlaces(redis, mould.id, total)) {
+  const { lane } = spec.id
+  for await (const places of unsettledPlaces(redis, spec.id, total)) {
     for (let from = 0; from < places.length; from += AT_ONCE) {
       const messages = []
       for (const place of places.slice(from, from + AT_ONCE)) {
         const [recipient] = await snapshot.read(place, 1)
-        if (recipient !== undefined) messages.push(messageOf(mould, recipient, place))
+        if (recipient !== undefined) messages.push(buildMessage(spec, recipient, place))
       }
       const states = await readStates(
         redis,
@@ -78,10 +79,10 @@ export async function unstick(
       for (const [i, { ulid, payload }] of messages.entries()) {
         if (states[i] !== undefined) continue
         const ended = await conclude(redis, { lane, ulid }, 'gone', payload, config.retentionMs)
-        if (ended) log.warn({ campaign: idOf(mould.id), message: ulid }, 'campaign.record_lost')
+        if (ended) log.warn({ campaign: idOf(spec.id), message: ulid }, 'campaign.record_lost')
       }
     }
   }
-  const place = await firstUnclaimed(redis, mould.id, 0, total)
+  const place = await firstUnclaimed(redis, spec.id, 0, total)
   return place < total ? place : undefined
 }

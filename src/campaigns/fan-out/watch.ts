@@ -1,4 +1,4 @@
-// Looks after campaigns that should move by themselves: starts those whose time has come, takes over those whose
+// Looks after active campaigns: starts those whose time has come, takes over those whose
 // fan-out has died, gives those a job back that lost it. Every worker watches; each step is harmless when taken twice.
 
 import { Refusal } from '../../accept/refusal.ts'
@@ -6,10 +6,10 @@ import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'
 import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { redisNowMs } from '../../redis/heartbeats.ts'
-import { type SteerDeps, startCampaign } from '../commands/lifecycle.ts'
+import { type LifecycleDeps, startCampaign } from '../commands/lifecycle.ts'
 import {
-  type AwakeCampaign,
-  awakeCampaigns,
+  type ActiveCampaign,
+  activeCampaigns,
   findCampaign,
   heartbeatOf,
   idOf,
@@ -26,30 +26,30 @@ const IN_LINE_MS = 2_000
 /** A campaign that is scheduled for later is looked at so often. */
 const LATER_MS = 2_000
 /** A campaign that could not be looked after is left alone for as long as it has been failing, this at most. */
-const MOST_PATIENCE_MS = 60_000
+const LONGEST_BACKOFF_MS = 60_000
 
-type WatchDeps = SteerDeps & { log: Log }
+type WatchDeps = LifecycleDeps & { log: Log }
 
 /** What the watch remembers of a campaign from one look to the next. */
 interface Memory {
   /** Heartbeat of the fan-out. */
-  beat?: string
+  heartbeat?: string
   /** Not looked after before that (performance.now), and how long the wait was. */
   notBefore: number
   waitMs: number
 }
 
-/** One look at all campaigns that are awake. */
+/** One look at all campaigns that are active. */
 export function createWatch(deps: WatchDeps): () => Promise<void> {
   let memories = new Map<string, Memory>()
   return async () => {
-    const awake = await awakeCampaigns(deps.redis)
-    if (awake.length === 0) return void memories.clear()
+    const active = await activeCampaigns(deps.redis)
+    if (active.length === 0) return void memories.clear()
     const nowMs = await redisNowMs(deps.redis)
     const remembered = memories
     // Of campaigns that sleep by now, or move on to another piece of work, nothing is remembered.
     memories = new Map()
-    for (const campaign of awake) {
+    for (const campaign of active) {
       const name = `${idOf(campaign.id)} ${campaign.state}`
       const memory = remembered.get(name) ?? { notBefore: 0, waitMs: 0 }
       memories.set(name, memory)
@@ -57,7 +57,7 @@ export function createWatch(deps: WatchDeps): () => Promise<void> {
       try {
         await lookAfter(deps, campaign, memory, nowMs)
       } catch (error) {
-        putOff(memory)
+        backOff(memory)
         deps.log.error({ campaign: idOf(campaign.id), err: error }, 'campaign.watch_failed')
         if (error instanceof CorruptRecordError) await blockBroken(deps, campaign.id).catch(() => {})
       }
@@ -65,59 +65,59 @@ export function createWatch(deps: WatchDeps): () => Promise<void> {
   }
 }
 
-function putOff(memory: Memory): void {
-  memory.waitMs = Math.min(MOST_PATIENCE_MS, Math.max(2 * WATCH_MS, 2 * memory.waitMs))
+function backOff(memory: Memory): void {
+  memory.waitMs = Math.min(LONGEST_BACKOFF_MS, Math.max(2 * WATCH_MS, 2 * memory.waitMs))
   memory.notBefore = performance.now() + memory.waitMs
 }
 
-function lookAgainIn(memory: Memory, ms: number): void {
+function reviewIn(memory: Memory, ms: number): void {
   memory.notBefore = performance.now() + ms
 }
 
-/** Takes a running campaign over whose fan-out has died; one that is parked, or whose job waits in line, is left alone. */
+/** Takes over a running campaign whose fan-out has died; one that is parked, or whose job waits in line, is left alone. */
 async function lookAfterRunning(
   deps: WatchDeps,
-  { id, parked }: AwakeCampaign,
+  { id, parked }: ActiveCampaign,
   memory: Memory,
   nowMs: number,
 ): Promise<void> {
   if (parked !== undefined && nowMs < parked.untilMs + IN_LINE_MS) return
-  const { beat, epoch } = await heartbeatOf(deps.redis, id)
-  if (beat !== memory.beat || nowMs - Number(beat) < SILENT_MS) {
-    memory.beat = beat
+  const { heartbeat, epoch } = await heartbeatOf(deps.redis, id)
+  if (heartbeat !== memory.heartbeat || nowMs - Number(heartbeat) < SILENT_MS) {
+    memory.heartbeat = heartbeat
     return
   }
   const waits = await deps.queue.waitsWhere('fan-out', id, epoch)
   // Overdue by the clock of Redis: the clock of whoever put it there was ahead.
   if (waits === 'for_its_time') await deps.queue.wake('fan-out', campaignJobId('fan-out', id, epoch))
-  if (waits !== undefined) return lookAgainIn(memory, IN_LINE_MS)
-  const found = await takeOver(deps.redis, id, SILENT_MS, beat)
+  if (waits !== undefined) return reviewIn(memory, IN_LINE_MS)
+  const found = await takeOver(deps.redis, id, SILENT_MS, heartbeat)
   if (found.kind !== 'taken') return
   deps.log.warn({ campaign: idOf(id), epoch: found.epoch }, 'campaign.taken_over')
   await deps.queue.add('fan-out', id, found.epoch)
 }
 
-async function lookAfter(deps: WatchDeps, awake: AwakeCampaign, memory: Memory, nowMs: number): Promise<void> {
-  const { id, state } = awake
-  if (state === 'running') return lookAfterRunning(deps, awake, memory, nowMs)
+async function lookAfter(deps: WatchDeps, active: ActiveCampaign, memory: Memory, nowMs: number): Promise<void> {
+  const { id, state } = active
+  if (state === 'running') return lookAfterRunning(deps, active, memory, nowMs)
   const campaign = await findCampaign(deps.redis, id)
   if (campaign === undefined) return
   if (campaign.state === 'checking') {
     await deps.queue.add('preflight', id, campaign.epoch)
     // While the job is there that changes nothing. When it has failed, it is not to be tried twice a second.
-    return putOff(memory)
+    return backOff(memory)
   }
   const dueInMs = (campaign.scheduled_at ?? 0) - nowMs
   const isDue = campaign.state === 'scheduled' && dueInMs <= 0
   // Another time may be set meanwhile, an earlier one as well.
-  if (campaign.state === 'scheduled' && dueInMs > 2 * LATER_MS) return lookAgainIn(memory, LATER_MS)
+  if (campaign.state === 'scheduled' && dueInMs > 2 * LATER_MS) return reviewIn(memory, LATER_MS)
   if (!isDue && !(campaign.state === 'ready' && campaign.starts_itself)) return
   try {
     await startCampaign(deps, campaign)
     deps.log.info({ campaign: idOf(id) }, 'campaign.started')
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    // Another worker was faster, or the template is not approved any more: then a person has to mend that.
+    // Another worker was faster, or the template is not approved any more: then a person has to fix that.
     if (error.code === 'wrong_state') return
     const problems = [{ path: 'template.name', message: error.message }]
     const preflight = JSON.stringify({ ...campaign.preflight, problems })

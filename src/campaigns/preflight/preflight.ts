@@ -1,4 +1,4 @@
-// The job `preflight`: reads the recipients once, freezes those who will get a message, and tells all that stands in
+// The job `preflight`: reads the recipients once, freezes those who will get a message, and reports everything that stands in
 // the way. Dies in the middle: the job is taken up again and starts from the beginning in a folder of its own; the
 // campaign's record names a folder only once it is whole. A file that kills its worker each time is not tried for ever:
 // the starts are counted in Redis before the reading begins, and after three that did not end the campaign is blocked.
@@ -17,7 +17,7 @@ import { redisNowMs } from '../../redis/heartbeats.ts'
 import { withTimeout } from '../../redis/with-timeout.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { templateProblem } from '../commands/lifecycle.ts'
-import { offerOf } from '../definition.ts'
+import { valueSourceKind } from '../definition.ts'
 import { blockChecked } from '../fan-out/block.ts'
 import { MAX_RECIPIENTS } from '../message-ids.ts'
 import { createNumberSet } from '../number-set.ts'
@@ -28,6 +28,7 @@ import { lateOf, type Preflight } from '../store/preflight-report.ts'
 import { writeSnapshot } from '../store/snapshot.ts'
 import { candidatesOf, SourceProblem, unknownTags } from './recipient-sources.ts'
 
+/** What a preflight needs. */
 export interface PreflightDeps {
   redis: Redis
   config: Pick<Config, 'dataDir' | 'retentionMs' | 'validityMs'>
@@ -42,7 +43,7 @@ const MOST_STARTS = 3
 const LAST_WORDS_MS = 1_000
 
 /**
- * Checks the campaign, if it still is in this epoch. `again`: it was told to stop, and the job is to be put back. Rejects
+ * Checks the campaign, if it still is in this epoch. `again`: it was asked to stop, and the job is to be put back. Rejects
  * only while Redis is away.
  */
 export async function preflight(
@@ -75,7 +76,7 @@ export async function preflight(
   }
 }
 
-/** The worker was told to stop while it read. */
+/** The worker was asked to stop while it read. */
 class StoppedError extends Error {
   override name = 'StoppedError'
 }
@@ -107,7 +108,7 @@ async function check(deps: PreflightDeps, campaign: Campaign, stopped: AbortSign
 
 /**
  * The move may have been made although its answer was lost, and then the campaign lives by this list. Without Redis
- * nobody can tell: what is left over is purged later.
+ * nobody can know: leftovers are purged later.
  */
 async function discardUnlessKept(
   { redis }: PreflightDeps,
@@ -133,7 +134,7 @@ async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTem
     findTemplate(redis, campaign.account, wanted.name, wanted.language.code),
     templateProblem(redis, campaign),
   ])
-  const result = compileComponents(wanted.components, offerOf(recipients))
+  const result = compileComponents(wanted.components, valueSourceKind(recipients))
   const compiled = result.ok ? result.compiled : { sources: [], fill: () => [] }
   const problems = [...(problem === undefined ? [] : [{ path: 'template.name', message: problem }])]
   if (!result.ok) problems.push(...result.faults)
@@ -239,7 +240,7 @@ const nobody = (): Tally => ({
   excluded: 0,
 })
 
-/** Trouble with the files, told without their place on the server. */
+/** What went wrong with the files, without their path on the server. */
 function unreadable(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
   return `the recipients could not be read or written down on the server${code}; its log tells more`

@@ -154,7 +154,7 @@ async function* earlier(
   const before = id && (await findCampaign(redis, id))
   const notKept = new SourceProblem('recipients', `the campaign ${recipients.campaign} is not kept any more`)
   if (!before) throw notKept
-  const untold = stateWithoutMessage(before)
+  const stateOfTheRest = stateWithoutMessage(before)
   const snapshot = await openSnapshot(campaignFolder(dataDir, before), before.snapshot)
   const wanted: readonly State[] = STATES_OF_CLASS[recipients.class]
   try {
@@ -164,10 +164,10 @@ async function* earlier(
       const states = await readShownStates(redis, before.lane, ulids)
       // What became of those whose record has expired, the campaign knows.
       const marks = await readMarks(redis, before, index, people.length)
-      // Its states go with it. Read after that, they would tell of nobody that anything was sent to them.
-      if (untold !== undefined && !(await isKept(redis, before))) throw notKept
+      // Its states go with it. Read after that, they would say that nobody was sent anything.
+      if (stateOfTheRest !== undefined && !(await isKept(redis, before))) throw notKept
       for (const [i, { to, values }] of people.entries()) {
-        const state = states[i] ?? marks[i] ?? untold
+        const state = states[i] ?? marks[i] ?? stateOfTheRest
         if (state !== undefined && state !== 'not_kept' && wanted.includes(state)) {
           yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
         }

@@ -73,6 +73,7 @@ export const campaignSchema = z.object({
 })
 export type Campaign = z.infer<typeof campaignSchema>
 
+/** The id of a campaign, from its record or from the parts of its id. */
 export const idOf = ({ lane, number }: CampaignId): string => campaignId({ lane, number })
 
 /** An id for a new campaign of the lane; one that nobody uses leaves a gap. */
@@ -98,7 +99,7 @@ export async function createCampaign(
   // Before anything that a worker must look after can happen to it.
   await redis.sadd(rootKeys.campaignLanes, lane)
   await createHash(redis, campaignKey(lane, number), record)
-  // Dies before this: nobody was told of it, and a repeat of the request lists it.
+  // Dies before this: nobody knows of it yet, and a repeat of the request lists it.
   await listCampaign(redis, { lane, number, account, created_at: nowMs })
   return { lane, number }
 }
@@ -111,6 +112,7 @@ export async function listCampaign(
   await redis.zadd(campaignsOfAccountKey(campaign.account), 'NX', campaign.created_at, idOf(campaign))
 }
 
+/** The record of a campaign; undefined when it is not kept. Throws a CorruptRecordError when it cannot be read. */
 export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campaign | undefined> {
   const raw = await redis.hgetall(campaignKey(id.lane, id.number))
   return isThere(raw) ? readRecord(campaignSchema, `campaign ${idOf(id)}`, raw) : undefined
@@ -137,6 +139,7 @@ const moveReply = z.union([
 /** Stands for the time on the clock of Redis in a field that a move writes. */
 export const NOW = '@now'
 
+/** Conditions of a move and what it changes besides the state. */
 export interface MoveOptions {
   /** Only in this epoch. */
   epoch?: number
@@ -183,8 +186,8 @@ export async function moveCampaign(
 
 export type TakeOver =
   | { kind: 'taken'; epoch: number }
-  /** Somebody works on it, or may do so; `beat` is the latest heartbeat. */
-  | { kind: 'on'; beat: string }
+  /** Somebody works on it, or may do so; `heartbeat` is the latest heartbeat. */
+  | { kind: 'on'; heartbeat: string }
   /** It does not run. */
   | { kind: 'over' }
 
@@ -195,31 +198,36 @@ const takeoverReply = z.union([
 ])
 
 /**
- * Begins a new epoch of a running campaign that nobody has worked on for `silentMs`. `seenBeat` is the heartbeat that the
+ * Begins a new epoch of a running campaign that nobody has worked on for `silentMs`. `seenHeartbeat` is the heartbeat that the
  * caller saw when it looked before: unless it is still the same, somebody is at work and was only slow to write it.
  */
-export async function takeOver(redis: Redis, id: CampaignId, silentMs: number, seenBeat?: string): Promise<TakeOver> {
+export async function takeOver(
+  redis: Redis,
+  id: CampaignId,
+  silentMs: number,
+  seenHeartbeat?: string,
+): Promise<TakeOver> {
   const keys = { campaign: campaignKey(id.lane, id.number) }
-  const reply = takeoverReply.parse(await takeoverScript(redis, keys, { silentMs, seenBeat }))
+  const reply = takeoverReply.parse(await takeoverScript(redis, keys, { silentMs, seenHeartbeat }))
   if (reply[0] === 'taken') return { kind: 'taken', epoch: reply[1] }
-  return reply[0] === 'on' ? { kind: 'on', beat: reply[1] } : { kind: 'over' }
+  return reply[0] === 'on' ? { kind: 'on', heartbeat: reply[1] } : { kind: 'over' }
 }
 
 /** The latest heartbeat of a campaign (epoch ms, as text; empty before the first) and its epoch. */
 export async function heartbeatOf(
   redis: Redis,
   { lane, number }: CampaignId,
-): Promise<{ beat: string; epoch: number }> {
-  const [beat, epoch] = await redis.hmget(campaignKey(lane, number), 'beat', 'epoch')
-  return { beat: beat ?? '', epoch: Number(epoch ?? 0) }
+): Promise<{ heartbeat: string; epoch: number }> {
+  const [heartbeat, epoch] = await redis.hmget(campaignKey(lane, number), 'beat', 'epoch')
+  return { heartbeat: heartbeat ?? '', epoch: Number(epoch ?? 0) }
 }
 
-const beatScript = defineScript(import.meta.url, 'campaign-heartbeat')
+const heartbeatScript = defineScript(import.meta.url, 'campaign-heartbeat')
 
 /** Whoever works on the campaign in this epoch is there, although its round takes long; it is not parked any more. */
-export async function beatCampaign(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
+export async function sendCampaignHeartbeat(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
   const keys = { campaign: campaignKey(lane, number), parked: parkedCampaignsKey(lane) }
-  await beatScript(redis, keys, { epoch, number })
+  await heartbeatScript(redis, keys, { epoch, number })
 }
 
 /**
@@ -235,20 +243,20 @@ export async function runningOn(redis: Redis, lane: number): Promise<number> {
 }
 
 /** A campaign that a worker has to look after. */
-export interface AwakeCampaign {
+export interface ActiveCampaign {
   id: CampaignId
   state: string
   /** Nobody works on it until then, and nobody has died. */
   parked: Parked | undefined
 }
 
-/** Campaigns of all lanes that move by themselves, with their states. */
-export async function awakeCampaigns(redis: Redis): Promise<AwakeCampaign[]> {
+/** Campaigns of all lanes that workers look after, with their states. */
+export async function activeCampaigns(redis: Redis): Promise<ActiveCampaign[]> {
   const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
-  const awake = await Promise.all(
+  const active = await Promise.all(
     lanes.map(async (lane) => {
       const states = Object.entries(await redis.hgetall(activeCampaignsKey(lane)))
-      if (states.length === 0) await forgetCampaignLane(redis, lane)
+      if (states.length === 0) await removeCampaignLane(redis, lane)
       const running = new Set(states.flatMap(([number, state]) => (state === 'running' ? [Number(number)] : [])))
       const parked = await parkedOn(redis, lane, (number) => running.has(number))
       return states.map(([number, state]) => ({
@@ -258,10 +266,10 @@ export async function awakeCampaigns(redis: Redis): Promise<AwakeCampaign[]> {
       }))
     }),
   )
-  return awake.flat()
+  return active.flat()
 }
 
-/** The lane has a campaign that moves by itself: workers look after it. */
+/** The lane has an active campaign: workers look after it. */
 export async function addCampaignLane(redis: Redis, lane: number): Promise<void> {
   await redis.sadd(rootKeys.campaignLanes, lane)
 }
@@ -270,7 +278,7 @@ export async function addCampaignLane(redis: Redis, lane: number): Promise<void>
  * Takes a lane off the list of those with campaigns, and puts it back when one has come meanwhile. Should this process
  * die in between, the sweep's slow round over all lanes finds the campaign.
  */
-async function forgetCampaignLane(redis: Redis, lane: number): Promise<void> {
+async function removeCampaignLane(redis: Redis, lane: number): Promise<void> {
   await redis.srem(rootKeys.campaignLanes, lane)
   if ((await redis.hlen(activeCampaignsKey(lane))) > 0) await addCampaignLane(redis, lane)
 }

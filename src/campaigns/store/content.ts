@@ -4,7 +4,7 @@ import type { SendPayload } from '../../jobs/send.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/corrupt-record.ts'
-import { offerOf } from '../definition.ts'
+import { valueSourceKind } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { type Campaign, findCampaign } from './campaigns.ts'
 
@@ -21,7 +21,7 @@ export function createCampaignContent(redis: Redis, lane: number) {
   return {
     /**
      * Why no message of the campaign can be sent; undefined when they can. `campaign_over`: it is cancelled, or not kept
-     * any more. `unreadable`: its record is not what Laneway wrote, which a person must mend.
+     * any more. `unreadable`: its record is not what Laneway wrote, which a person must fix.
      */
     async obstacle(run: number): Promise<'campaign_over' | 'unreadable' | undefined> {
       try {
@@ -38,7 +38,7 @@ export function createCampaignContent(redis: Redis, lane: number) {
       const campaign = await campaignOf(message.run)
       if (campaign === undefined || message.filled === undefined) return undefined
       const { template, recipients } = campaign.definition
-      const compiled = compileComponents(template.components, offerOf(recipients))
+      const compiled = compileComponents(template.components, valueSourceKind(recipients))
       if (!compiled.ok) return undefined
       const components = compiled.compiled.fill(message.filled)
       return {

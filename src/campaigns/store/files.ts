@@ -13,13 +13,14 @@ export class TooLargeError extends Error {
   override name = 'TooLargeError'
 }
 
+/** The folder of a campaign's files, whether it exists or not. */
 export const campaignFolder = (dataDir: string, id: CampaignId): string => join(dataDir, 'campaigns', campaignId(id))
 
 /** Where uploads are written until they are whole, so that nobody takes half a file for a file. */
 const INCOMING = 'incoming'
 
 /** Receives rows and returns the name of their file. When the source fails, nothing is left of it. */
-export async function receiveRows(
+export async function saveUpload(
   folder: string,
   format: RowFormat,
   source: AsyncIterable<Uint8Array>,
@@ -47,9 +48,10 @@ export async function receiveRows(
   return name
 }
 
-/** The format of a file that receiveRows has named. */
+/** The format of a file that saveUpload has named. */
 export const formatOf = (rowsFile: string): RowFormat => (rowsFile.endsWith('.csv') ? 'csv' : 'ndjson')
 
+/** The bytes of an uploaded file. Fails while it is read when the file is gone. */
 export const readRowsFile = (folder: string, rowsFile: string): AsyncIterable<Buffer> =>
   createReadStream(join(folder, rowsFile))
 
@@ -86,7 +88,7 @@ const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() 
 
 /** When a file, or the latest one in a folder, was last written, epoch ms; infinity when it is gone. */
 async function writtenAt(path: string): Promise<number> {
-  const within = (await namesIn(path)).map((name) => join(path, name))
-  const times = await Promise.all([path, ...within].map((each) => stat(each).catch(() => undefined)))
+  const inside = (await namesIn(path)).map((name) => join(path, name))
+  const times = await Promise.all([path, ...inside].map((each) => stat(each).catch(() => undefined)))
   return times[0] === undefined ? Number.POSITIVE_INFINITY : Math.max(...times.map((time) => time?.mtimeMs ?? 0))
 }

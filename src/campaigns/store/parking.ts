@@ -10,6 +10,7 @@ import type { CampaignId } from '../campaign-id.ts'
 /** `idle`: there is nothing to feed. `turn`: its account has its share of the worker's hands. */
 export type ParkReason = 'idle' | 'turn'
 
+/** That a campaign is parked, until when and why. */
 export interface Parked {
   epoch: number
   /** Epoch ms on the clock of Redis. */
@@ -17,6 +18,7 @@ export interface Parked {
   reason: ParkReason
 }
 
+/** How a campaign is to be parked, from now for `ms` milliseconds. */
 export interface Parking {
   ms: number
   reason: ParkReason

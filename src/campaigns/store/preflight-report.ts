@@ -20,7 +20,7 @@ export const preflightSchema = z.object({
   }),
   /** Contacts that carry an excluded tag. */
   excluded: count,
-  /** What must be mended before it can start; empty when it is ready. */
+  /** What must be fixed before it can start; empty when it is ready. */
   problems: z.array(z.object({ path: z.string(), message: z.string() })),
   /** Messages per second of the lane. */
   rate: z.number(),

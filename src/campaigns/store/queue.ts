@@ -14,6 +14,9 @@ import type { CampaignId } from '../campaign-id.ts'
 
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 
+/**
+ * The queues of both kinds of jobs, on a connection of the caller's. Every call rejects when Redis is away. Close it.
+ */
 export function openCampaignQueue(redis: Redis) {
   const queues = {
     'fan-out': openQueue<CampaignPayload>(redis, CAMPAIGN_QUEUE, sharedQueuePrefix(CAMPAIGN_QUEUE)),
@@ -27,7 +30,7 @@ export function openCampaignQueue(redis: Redis) {
       await inTime(redis, () => queues[job].add(job, { v: 1, lane, number, epoch }, { jobId }))
     },
 
-    /** Where the job waits to be taken up: in line, or for its time; undefined when it is in hand or gone. */
+    /** Where the job waits to be taken up: in line, or for its time; undefined when it is active or gone. */
     async waitsWhere(job: CampaignJob, id: CampaignId, epoch: number): Promise<'in_line' | 'for_its_time' | undefined> {
       const state = await inTime(redis, () => queues[job].getJobState(campaignJobId(job, id, epoch)))
       if (state === 'delayed') return 'for_its_time'

@@ -1,4 +1,4 @@
-// One round of a fan-out in Redis: the cursor moves and the picture for the next round is read, in one step.
+// One round of a fan-out in Redis: the cursor moves and what the next round needs is read, in one step.
 import { z } from 'zod'
 import { laneBacklogKeys } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -8,13 +8,13 @@ import type { CampaignId } from '../campaign-id.ts'
 import { type Counts, countsOf } from './counts.ts'
 
 /** How a running campaign and its lane stand. */
-export interface RoundPicture {
+export interface FanOutState {
   /** Clock of Redis, epoch ms. */
   nowMs: number
   /** Place of the recipient that is fed next. */
   next: number
   counts: Counts
-  /** Of the unknown ones, those that a worker died with in hand. */
+  /** Of the unknown ones, those that a worker was sending when it died. */
   lost: number
   /** Campaigns that run on the lane, this one included. */
   running: number
@@ -31,12 +31,12 @@ const roundReply = z.union([
 ])
 
 /** Moves the cursor if asked to; undefined when the campaign does not run in this epoch any more. */
-export async function takeRound(
+export async function advanceFanOut(
   redis: Redis,
   { lane, number }: CampaignId,
   epoch: number,
-  say: { cursor?: { from: number; to: number } | undefined; rate: number; pace: number | undefined },
-): Promise<RoundPicture | undefined> {
+  report: { cursor?: { from: number; to: number } | undefined; rate: number; pace: number | undefined },
+): Promise<FanOutState | undefined> {
   const { waiting, prioritized, delayed, active } = laneBacklogKeys(lane)
   const reply = roundReply.parse(
     await roundScript(
@@ -44,11 +44,11 @@ export async function takeRound(
       {
         campaign: campaignKey(lane, number),
         counts: campaignCountsKey(lane, number),
-        awakeCampaigns: activeCampaignsKey(lane),
+        activeCampaigns: activeCampaignsKey(lane),
         ...{ waiting, prioritized, delayed, active },
         throttled: throttledKey(lane),
       },
-      { epoch, moved: say.cursor, rate: say.rate.toFixed(2), pace: say.pace?.toFixed(2) ?? '' },
+      { epoch, moved: report.cursor, rate: report.rate.toFixed(2), pace: report.pace?.toFixed(2) ?? '' },
     ),
   )
   if (reply[0] === 'over') return undefined

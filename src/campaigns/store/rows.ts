@@ -97,7 +97,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Lines without their ends; of one that is too long, just enough to tell. */
+/** Lines without their ends; of one that is too long, just enough to show it. */
 async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

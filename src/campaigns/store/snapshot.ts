@@ -16,6 +16,7 @@ const PLACE_BYTES = 8
 /** Lines are written in pieces of about this many characters. */
 const WRITE_AT = 128 * 1024
 
+/** A line of a campaign's frozen list. */
 export interface Recipient {
   /** Digits with country code. */
   to: string
@@ -115,6 +116,7 @@ export async function openSnapshot(campaignFolder: string, name: string) {
   }
 }
 
+/** Path of the CSV file that names those whom a preflight left out, and why. */
 export const refusedFile = (campaignFolder: string, snapshot: string): string =>
   join(campaignFolder, snapshot, 'refused.csv')
 

@@ -3,7 +3,7 @@
 
 import { textOf } from '../../messages/text.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { offerOf } from '../definition.ts'
+import { valueSourceKind } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { findCampaign } from './campaigns.ts'
 
@@ -17,7 +17,7 @@ export async function campaignText(
   const campaign = await findCampaign(redis, { lane, number: message.run })
   if (campaign === undefined) return ''
   const { template: wanted, recipients } = campaign.definition
-  const result = compileComponents(wanted.components, offerOf(recipients))
+  const result = compileComponents(wanted.components, valueSourceKind(recipients))
   const components = result.ok ? result.compiled.fill(message.filled) : []
   const content = { type: 'template' as const, template: { name: wanted.name, language: wanted.language, components } }
   return textOf(content, campaign.template)

@@ -8,11 +8,11 @@ import { CAMPAIGN_STATES } from '../../campaigns/states.ts'
 import { existingAccount } from '../accounts.ts'
 import { CliFailure, fileFailure } from '../failure.ts'
 import { table } from '../table.ts'
-import { accountId, someOf } from '../typed.ts'
+import { accountId, someOf } from '../values.ts'
 import { type Noun, verb } from '../verb.ts'
-import { campaignArgument, shown, steering } from './campaign-desk.ts'
+import { campaignArgument, shown, withLifecycle } from './campaign-context.ts'
 import { fileVerbs } from './files.ts'
-import { steeringVerbs } from './steering.ts'
+import { lifecycleVerbs } from './lifecycle.ts'
 import { watchVerb } from './watch.ts'
 
 /** The latest ones; whoever wants older ones asks the interface. */
@@ -28,11 +28,13 @@ export const campaigns: Noun = {
       example: 'spring.json --account 1',
       options: { '!--account <id>': 'account that owns it' },
       values: z.strictObject({ file: z.string().transform((file) => resolve(file)), account: accountId }),
-      run: async ({ file, account }, desk) => {
-        await existingAccount(desk.redis, account)
+      run: async ({ file, account }, context) => {
+        await existingAccount(context.redis, account)
         const body = await readJson(file)
-        const id = await steering(desk, (deps) => defineCampaign(deps, { account, body, idempotencyKey: undefined }))
-        return shown(desk.redis, id)
+        const id = await withLifecycle(context, (deps) =>
+          defineCampaign(deps, { account, body, idempotencyKey: undefined }),
+        )
+        return shown(context.redis, id)
       },
     }),
     verb({
@@ -70,7 +72,7 @@ export const campaigns: Noun = {
       run: ({ id }, { redis }) => shown(redis, id),
     }),
     watchVerb,
-    ...steeringVerbs,
+    ...lifecycleVerbs,
     ...fileVerbs,
   ],
 }

@@ -7,19 +7,19 @@ import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import { countingRows } from '../../campaigns/commands/count-rows.ts'
 import { exportCampaign } from '../../campaigns/commands/export.ts'
-import { takeRows } from '../../campaigns/commands/upload-recipients.ts'
+import { uploadRecipients } from '../../campaigns/commands/upload-recipients.ts'
 import type { ExportFormat, RowFormat } from '../../campaigns/file-formats.ts'
 import { idOf } from '../../campaigns/store/campaigns.ts'
 import { campaignFolder } from '../../campaigns/store/files.ts'
 import { refusedFile } from '../../campaigns/store/snapshot.ts'
 import { counted } from '../../messages/fault.ts'
 import { CliFailure, fileFailure } from '../failure.ts'
-import { typed } from '../typed.ts'
+import { parser } from '../values.ts'
 import { type Verb, verb } from '../verb.ts'
-import { campaignArgument, existing, shown, steering } from './campaign-desk.ts'
+import { campaignArgument, existing, shown, withLifecycle } from './campaign-context.ts'
 
-/** A path whose ending tells the format. */
-const rowsPath = typed('a file that ends in .csv or .ndjson', (text) =>
+/** A path whose extension says the format. */
+const rowsPath = parser('a file that ends in .csv or .ndjson', (text) =>
   /\.(csv|ndjson)$/i.test(text) ? resolve(text) : undefined,
 )
 const formatOf = (path: string): RowFormat & ExportFormat => (/\.csv$/i.test(path) ? 'csv' : 'ndjson')
@@ -31,15 +31,15 @@ export const fileVerbs: readonly Verb[] = [
     example: 'cmp_1_7 people.csv',
     options: {},
     values: z.strictObject({ id: campaignArgument, file: rowsPath }),
-    run: async ({ id, file }, desk) => {
-      const { redis, config } = desk
+    run: async ({ id, file }, context) => {
+      const { redis, config } = context
       const { size } = await stat(file).catch((error: unknown) => {
         throw fileFailure(file, error)
       })
       const { bytes, rows } = countingRows(formatOf(file), createReadStream(file))
-      await steering(desk, async () => {
+      await withLifecycle(context, async () => {
         const deps = { redis, dataDir: config.dataDir, retentionMs: config.retentionMs }
-        await takeRows(deps, await existing(redis, id), formatOf(file), bytes, size)
+        await uploadRecipients(deps, await existing(redis, id), formatOf(file), bytes, size)
       })
       const campaign = await shown(redis, id)
       return {

@@ -4,9 +4,9 @@ import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { describeCampaign } from '../../campaigns/commands/describe.ts'
+import { formatDuration } from '../duration.ts'
 import { verb } from '../verb.ts'
-import { campaignArgument, existing, shown } from './campaign-desk.ts'
-import { spoken } from './campaign-facts.ts'
+import { campaignArgument, existing, shown } from './campaign-context.ts'
 
 const ASK_EVERY_MS = 200
 /** Between two lines in a log, unless the state changes. */
@@ -20,12 +20,12 @@ export const watchVerb = verb({
   values: z.strictObject({ id: campaignArgument }),
   run: async ({ id }, { redis, stderr }) => {
     const bar = startBar(stderr)
-    const tell = 'isTTY' in stderr && stderr.isTTY === true ? () => {} : lineTeller(stderr)
+    const report = 'isTTY' in stderr && stderr.isTTY === true ? () => {} : lineReporter(stderr)
     try {
       for (;;) {
         const now = await describeCampaign(redis, await existing(redis, id), Date.now())
         show(bar, now)
-        tell(now)
+        report(now)
         if (!['checking', 'scheduled', 'running'].includes(now.state)) break
         await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
       }
@@ -51,7 +51,7 @@ function startBar(stream: Writable): SingleBar {
 }
 
 /** Writes a line for what a bar would show. */
-function lineTeller(stream: Writable): (now: CampaignDescription) => void {
+function lineReporter(stream: Writable): (now: CampaignDescription) => void {
   let last = { state: '', at: Number.NEGATIVE_INFINITY }
   return ({ state, progress }) => {
     const at = performance.now()
@@ -69,7 +69,7 @@ function show(bar: SingleBar, { state, progress }: CampaignDescription): void {
   bar.update(progress.total - progress.queued, {
     state,
     rate: Math.round(progress.rate_per_second),
-    left: progress.seconds_left === null ? '-' : spoken(progress.seconds_left),
+    left: progress.seconds_left === null ? '-' : formatDuration(progress.seconds_left),
     badly: badly(progress),
   })
 }

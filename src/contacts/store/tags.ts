@@ -37,6 +37,7 @@ export async function createTag(
   return { id, isNew: id === fresh }
 }
 
+/** A tag of the account by its id; undefined for another account's or none. */
 export async function findTag(redis: Redis, account: number, id: number): Promise<Tag | undefined> {
   const hash = await redis.hgetall(contactKeys(account).tag(id))
   return isThere(hash) ? readRecord(tagSchema, `tag ${id}`, hash) : undefined

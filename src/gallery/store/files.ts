@@ -39,6 +39,7 @@ const fileSchema = z.object({
 })
 export type GalleryFile = z.infer<typeof fileSchema>
 
+/** A file to be recorded, whose content is in place under `hash`. */
 export interface NewFile {
   folderId: number
   name: string
@@ -99,6 +100,7 @@ export async function addFile(
   return createFile(redis, account, { folderId, name, hash: draft.hash, size: draft.size, ...type })
 }
 
+/** A file of the account, in the trash or not; undefined for another account's or none. */
 export async function findFile(redis: Redis, account: number, id: number): Promise<GalleryFile | undefined> {
   const [file] = await findFiles(redis, account, [id])
   return file

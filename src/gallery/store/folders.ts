@@ -47,11 +47,12 @@ export async function createFolder(
     created_at: now,
     updated_at: now,
   })
-  // Dies before this: nobody was told of the folder, and a repeat of the request lists it.
+  // Dies before this: nobody knows of the folder yet, and a repeat of the request lists it.
   await redis.zadd(keys.folders, id, id)
   return existing(await findFolder(redis, account, id), id)
 }
 
+/** A folder of the account with its number of files; undefined for another account's or none. */
 export async function findFolder(redis: Redis, account: number, id: number): Promise<Folder | undefined> {
   const [folder] = await findFolders(redis, account, [id])
   return folder

@@ -27,6 +27,7 @@ const outcomeSchema = z.discriminatedUnion('state', [
 /** How a bulk move ended. */
 export type MoveOutcome = z.infer<typeof outcomeSchema>
 
+/** A bulk move: these files of the account into that folder. */
 export interface Move {
   account: number
   /** Id of the move. */

@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import { countingRows } from '../../campaigns/commands/count-rows.ts'
 import { exportCampaign } from '../../campaigns/commands/export.ts'
-import { takeRows } from '../../campaigns/commands/upload-recipients.ts'
+import { uploadRecipients } from '../../campaigns/commands/upload-recipients.ts'
 import type { RowFormat } from '../../campaigns/file-formats.ts'
 import { type Campaign, findOwnCampaign, idOf } from '../../campaigns/store/campaigns.ts'
 import { campaignFolder, TooLargeError } from '../../campaigns/store/files.ts'
@@ -35,7 +35,7 @@ export function campaignFileHandlers({
       try {
         const campaign = await ownCampaign(redis, call)
         const { bytes, rows } = countingRows(format, flowing(incoming))
-        await takeRows({ redis, ...config }, campaign, format, bytes, ROWS_MAX_BYTES)
+        await uploadRecipients({ redis, ...config }, campaign, format, bytes, ROWS_MAX_BYTES)
         return { body: { status: true, message: 'rows uploaded', data: { id: idOf(campaign), rows: rows() } } }
       } catch (error) {
         // What is left of it is read and dropped, so that the client gets to read the answer.

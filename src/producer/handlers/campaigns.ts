@@ -6,10 +6,10 @@ import { describeCampaign, describeCampaigns } from '../../campaigns/commands/de
 import {
   cancelCampaign,
   checkCampaign,
+  type LifecycleDeps,
   pauseCampaign,
   resumeCampaign,
   resumeClass,
-  type SteerDeps,
   scheduleCampaign,
   startCampaign,
 } from '../../campaigns/commands/lifecycle.ts'
@@ -23,6 +23,7 @@ import type { CallOf } from '../route.ts'
 import { campaigns as specs } from '../routes/campaigns.ts'
 import { campaignFileHandlers, ownCampaign } from './campaign-files.ts'
 
+/** What the handlers of campaigns need. */
 export interface CampaignDeps {
   redis: Redis
   config: Pick<Config, 'dataDir' | 'retentionMs'>
@@ -31,7 +32,7 @@ export interface CampaignDeps {
 
 /** The routes of routes/campaigns.ts. */
 export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Route[] {
-  const steer: SteerDeps = { redis, queue: campaigns, retentionMs: config.retentionMs }
+  const lifecycle: LifecycleDeps = { redis, queue: campaigns, retentionMs: config.retentionMs }
 
   async function answerWith(message: string, id: CampaignId) {
     const campaign = await findCampaign(redis, id)
@@ -52,7 +53,7 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
   return bind(specs)({
     async create({ caller, body, headers }) {
       const request = { account: caller.account, body, idempotencyKey: headers['Idempotency-Key'] }
-      const id = await defineCampaign(steer, request)
+      const id = await defineCampaign(lifecycle, request)
       return { status: 201, ...(await answerWith('created', id)) }
     },
     async list({ caller, query: { offset, limit, state: states } }) {
@@ -63,21 +64,21 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
       const data = await describeCampaign(redis, await ownCampaign(redis, call), Date.now())
       return { body: { status: true, message: 'campaign', data } }
     },
-    preflight: move('checking', (campaign) => checkCampaign(steer, campaign)),
+    preflight: move('checking', (campaign) => checkCampaign(lifecycle, campaign)),
     schedule: move<CallOf<typeof specs.schedule>>('scheduled', (campaign, { body }) =>
-      scheduleCampaign(steer, campaign, body.at),
+      scheduleCampaign(lifecycle, campaign, body.at),
     ),
-    start: move('started', (campaign) => startCampaign(steer, campaign)),
+    start: move('started', (campaign) => startCampaign(lifecycle, campaign)),
     pause: move<CallOf<typeof specs.pause>>('paused', (campaign, { body }) =>
-      pauseCampaign(steer, campaign, body.reason),
+      pauseCampaign(lifecycle, campaign, body.reason),
     ),
-    cancel: move('cancelled', (campaign) => cancelCampaign(steer, campaign)),
+    cancel: move('cancelled', (campaign) => cancelCampaign(lifecycle, campaign)),
     async resume(call) {
       const { class: only } = call.body
       const campaign = await ownCampaign(redis, call)
-      if (only === undefined) await resumeCampaign(steer, campaign)
+      if (only === undefined) await resumeCampaign(lifecycle, campaign)
       const key = call.headers['Idempotency-Key']
-      const id = only === undefined ? campaign : await resumeClass(steer, campaign, only, key)
+      const id = only === undefined ? campaign : await resumeClass(lifecycle, campaign, only, key)
       return answerWith('resumed', id)
     },
     ...campaignFileHandlers({ redis, config }),

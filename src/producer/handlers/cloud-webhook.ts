@@ -1,5 +1,5 @@
 // Where the chat product's Cloud API reports: GET is the verification handshake, POST brings statuses and received
-// messages. What a webhook tells is written before it is answered 200; when Redis is away the answer is 503, and the
+// messages. What a webhook reports is written before it is answered 200; when Redis is away the answer is 503, and the
 // chat product brings it again for days. Doing it twice changes nothing.
 import { timingSafeEqual } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'

@@ -9,7 +9,9 @@ import type { galleryFolders } from '../routes/gallery-folders.ts'
 import type { GalleryDeps } from './gallery-deps.ts'
 import { folderJson } from './gallery-json.ts'
 
-/** Handlers of the folders. */
+/**
+ * Listing, creating and renaming. Throw an ApiError: 404 `not_found`, 403 `system_folder`; a Refusal for a reused key.
+ */
 export const folderHandlers = ({ redis }: Pick<GalleryDeps, 'redis'>): Handlers<typeof galleryFolders> => ({
   async list({ caller, query: { after, limit } }) {
     const { page, nextAfter } = pageOf(await listFolders(redis, caller.account, after, limit + 1), limit)

@@ -1,4 +1,4 @@
-// Looking messages up, sent and received. Both tell the same truth: the record, else the job that waits.
+// Looking messages up, sent and received. Both show the same truth: the record, else the job that waits.
 import type { Sender } from '../../accounts/store/senders.ts'
 import { type FoundMessage, infoStatus } from '../../lookup/lookup.ts'
 import { deliveryOf, findOwnMessage, type OwnMessage } from '../../lookup/own-message.ts'
@@ -12,7 +12,7 @@ import { lookups } from '../routes/lookups.ts'
 
 /** The routes of routes/lookups.ts. */
 export function lookupRoutes({ redis }: { redis: Redis }): Route[] {
-  /** The message of a lookup; another account's is not told apart from one that does not exist. */
+  /** The message of a lookup; another account's does not exist for the caller. */
   async function look({ caller, body }: CallOf<typeof lookups.info>): Promise<OwnMessage> {
     const found = await findOwnMessage(redis, caller.account, body.message_id, Date.now())
     if (!found) throw notFound('The message')

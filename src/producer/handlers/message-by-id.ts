@@ -85,7 +85,7 @@ async function requeue(deps: MessageDeps, id: MessageId): Promise<void> {
   }
 }
 
-/** The state that a lookup tells, which may be another than the stored one. */
+/** The state that a lookup shows, which may be another than the stored one. */
 async function shownState(redis: Redis, id: MessageId, stored: State | undefined): Promise<State> {
   const state = (await findMessage(redis, id, Date.now()))?.state ?? stored
   if (state === undefined) throw notFound('The message')

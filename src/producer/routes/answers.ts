@@ -3,10 +3,12 @@ import { z } from 'zod'
 
 /** Laneway's own addresses, and the lookups: a word or a sentence in `message`, and `data` where there is some. */
 export const done = z.strictObject({ status: z.literal(true), message: z.string() })
+/** The envelope of our own addresses with this schema as `data`, exact. */
 export const doneWith = <S extends z.ZodType>(data: S) => z.strictObject({ ...done.shape, data })
 
 /** The gallery. */
 export const success = z.strictObject({ success: z.literal(true), message: z.string() })
+/** The envelope of the gallery with this schema as `data`, exact. */
 export const successWith = <S extends z.ZodType>(data: S) => z.strictObject({ ...success.shape, data })
 /** A page of a list; `next_after` is what to give as `after` for the next one, null on the last. */
 export const successPage = <S extends z.ZodType>(item: S) =>

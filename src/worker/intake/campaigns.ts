@@ -23,29 +23,29 @@ export const campaignVerbs: { [J in CampaignJobName]: IntakeVerb<J> } = {
   'campaign-create': { permission: 'messages:send', run: create },
   'campaign-preflight': verb(
     (contract) => contract['campaign-preflight'],
-    ({ steer }, campaign) => checkCampaign(steer, campaign),
+    ({ lifecycle }, campaign) => checkCampaign(lifecycle, campaign),
   ),
   'campaign-schedule': verb(
     (contract) => contract['campaign-schedule'],
-    ({ steer }, campaign, { at }) => {
-      return scheduleCampaign(steer, campaign, at)
+    ({ lifecycle }, campaign, { at }) => {
+      return scheduleCampaign(lifecycle, campaign, at)
     },
   ),
   'campaign-start': verb(
     (contract) => contract['campaign-start'],
-    ({ steer }, campaign) => startCampaign(steer, campaign),
+    ({ lifecycle }, campaign) => startCampaign(lifecycle, campaign),
   ),
   'campaign-pause': verb(
     (contract) => contract['campaign-pause'],
-    ({ steer }, campaign, { reason }) => pauseCampaign(steer, campaign, reason),
+    ({ lifecycle }, campaign, { reason }) => pauseCampaign(lifecycle, campaign, reason),
   ),
   'campaign-resume': verb(
     (contract) => contract['campaign-resume'],
-    ({ steer }, campaign) => resumeCampaign(steer, campaign),
+    ({ lifecycle }, campaign) => resumeCampaign(lifecycle, campaign),
   ),
   'campaign-cancel': verb(
     (contract) => contract['campaign-cancel'],
-    ({ steer }, campaign) => cancelCampaign(steer, campaign),
+    ({ lifecycle }, campaign) => cancelCampaign(lifecycle, campaign),
   ),
   'campaign-show': {
     permission: 'messages:read',
@@ -57,10 +57,10 @@ export const campaignVerbs: { [J in CampaignJobName]: IntakeVerb<J> } = {
 }
 
 /** Creates a draft. */
-async function create({ redis, steer }: VerbDeps, job: CheckedJob) {
+async function create({ redis, lifecycle }: VerbDeps, job: CheckedJob) {
   const { campaign, idempotency_key } = read(job.contract['campaign-create'], job.data)
   const request = { account: job.account, body: campaign, idempotencyKey: idempotency_key || keyOf(job) }
-  return stateOf(redis, job.account, idOf(await defineCampaign(steer, request)))
+  return stateOf(redis, job.account, idOf(await defineCampaign(lifecycle, request)))
 }
 
 /** A move that says how a campaign shall be. */

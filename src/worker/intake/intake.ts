@@ -57,7 +57,7 @@ interface IntakeDeps extends VerbDeps {
 export async function startIntake(given: AcceptDeps & { config: Pick<Config, 'retentionMs'>; log: Log }) {
   const { redis, config } = given
   const campaigns = openCampaignQueue(redis)
-  const deps: IntakeDeps = { ...given, steer: { redis, queue: campaigns, retentionMs: config.retentionMs } }
+  const deps: IntakeDeps = { ...given, lifecycle: { redis, queue: campaigns, retentionMs: config.retentionMs } }
   const settings = {
     concurrency: CONCURRENCY,
     lockDuration: LOCK_MS,

@@ -4,13 +4,13 @@ import type { z } from 'zod'
 import type { AcceptDeps } from '../../accept/accept-message.ts'
 import { invalidFields } from '../../accept/refusal.ts'
 import type { Permission } from '../../accounts/store/credentials.ts'
-import type { SteerDeps } from '../../campaigns/commands/lifecycle.ts'
+import type { LifecycleDeps } from '../../campaigns/commands/lifecycle.ts'
 import type { IntakeContract, IntakeJob, intakeAnswers } from '../../jobs/intake.ts'
 import { faultsOf } from '../../messages/fault.ts'
 
 /** What the functions behind intake jobs need, beside what accepting a message does. */
 export interface VerbDeps extends AcceptDeps {
-  steer: SteerDeps
+  lifecycle: LifecycleDeps
 }
 
 /** A job whose key was found good. */

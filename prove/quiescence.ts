@@ -35,9 +35,9 @@ export interface KnownMessage {
  * Rest: every accepted message has a state that it may keep, nothing stands on a lane and no status update is under way.
  * When that does not come in time the judge sees things as they are then.
  */
-export async function testimonyAtRest(
+export async function testimonyAtQuiescence(
   rig: Rig,
-  run: Pick<Run, 'restLimitMs' | 'say'>,
+  run: Pick<Run, 'quiescenceLimitMs' | 'say'>,
   options: { flagsEarned: number; refusedLater?: ReadonlySet<string> },
 ): Promise<Testimony> {
   let open = rig.client.log.flatMap(messageOf)
@@ -54,10 +54,11 @@ export async function testimonyAtRest(
       }
       return waiting === 0
     },
-    run.restLimitMs,
+    run.quiescenceLimitMs,
     250,
   )
-  if (!resting) run.say(`not at rest after ${run.restLimitMs} ms: ${open.length} messages open, ${waiting} waiting`)
+  if (!resting)
+    run.say(`not at rest after ${run.quiescenceLimitMs} ms: ${open.length} messages open, ${waiting} waiting`)
   return testimony(rig, options.flagsEarned, options.refusedLater ?? new Set())
 }
 

@@ -2,11 +2,11 @@
 import { StartError } from './start-error.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** A worker is known from its first beat on, within its first second; the rest is for a slow machine. */
+/** A worker is known from its first heartbeat on, within its first second; the rest is for a slow machine. */
 const LIMIT_MS = 30_000
 
 /** Resolves when GET /readyz answers 200; a StartError with its last words otherwise. */
-export async function becomeReady(baseUrl: string): Promise<void> {
+export async function waitUntilReady(baseUrl: string): Promise<void> {
   let lastWords = ''
   const ready = await waitUntil(async () => {
     const answer = await fetch(`${baseUrl}/readyz`)

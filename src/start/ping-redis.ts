@@ -5,7 +5,7 @@ import { StartError } from './start-error.ts'
 const LIMIT_MS = 5_000
 
 /** Throws a StartError when the Redis of REDIS_URL does not answer. The sentence leaves out the password. */
-export async function reachRedis(redisUrl: string): Promise<void> {
+export async function pingRedis(redisUrl: string): Promise<void> {
   const redis = new Redis(redisUrl, {
     lazyConnect: true,
     retryStrategy: () => null,

@@ -2,11 +2,13 @@
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { counted } from '../../messages/fault.ts'
 import { STATES } from '../../messages/lifecycle.ts'
-import { facts } from '../table.ts'
+import { formatDuration } from '../duration.ts'
+import { keyValueTable } from '../table.ts'
 
-export function campaignFacts(campaign: CampaignDescription): string {
+/** All that people want to know of a campaign, a line for each name and value; those without a value are left out. */
+export function campaignSummary(campaign: CampaignDescription): string {
   const { template, preflight, progress } = campaign
-  return facts([
+  return keyValueTable([
     ['Campaign', campaign.id],
     ['Name', campaign.name ?? ''],
     ['State', campaign.state + (campaign.reason === null ? '' : `: ${campaign.reason}`)],
@@ -26,7 +28,10 @@ export function campaignFacts(campaign: CampaignDescription): string {
       'Throttled to',
       progress.held_to === null ? '' : `${Math.round(progress.held_to)} a second, throttled by the provider`,
     ],
-    ['To go', campaign.state === 'running' && progress.seconds_left !== null ? spoken(progress.seconds_left) : ''],
+    [
+      'To go',
+      campaign.state === 'running' && progress.seconds_left !== null ? formatDuration(progress.seconds_left) : '',
+    ],
   ])
 }
 
@@ -44,7 +49,7 @@ function preflightFacts(
     [
       'Estimated',
       begun === null
-        ? `${spoken(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`
+        ? `${formatDuration(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`
         : '',
     ],
     ['Would expire', preflight.would_expire === 0 ? '' : `${preflight.would_expire} before their turn`],
@@ -66,15 +71,4 @@ function recipientsOf({ recipients, has_rows }: CampaignDescription): string {
   if ('class' in recipients) return `those of ${recipients.campaign} that are ${recipients.class}`
   const except = recipients.except.length === 0 ? '' : ` but not ${recipients.except.join(', ')}`
   return `tags ${recipients.tags.join(', ')}${except}`
-}
-
-/** `75` is `1 min 15 s`. */
-export function spoken(seconds: number): string {
-  const parts = [
-    [Math.floor(seconds / 3_600), 'h'],
-    [Math.floor((seconds % 3_600) / 60), 'min'],
-    [Math.round(seconds % 60), 's'],
-  ] as const
-  const told = parts.filter(([count]) => count > 0).slice(0, 2)
-  return told.length === 0 ? '0 s' : told.map(([count, unit]) => `${count} ${unit}`).join(' ')
 }

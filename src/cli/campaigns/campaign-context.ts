@@ -4,17 +4,18 @@ import { Refusal } from '../../accept/refusal.ts'
 import type { CampaignId } from '../../campaigns/campaign-id.ts'
 import { parseCampaignId } from '../../campaigns/campaign-id.ts'
 import { describeCampaign } from '../../campaigns/commands/describe.ts'
-import type { SteerDeps } from '../../campaigns/commands/lifecycle.ts'
+import type { LifecycleDeps } from '../../campaigns/commands/lifecycle.ts'
 import { type Campaign, findCampaign, idOf } from '../../campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../campaigns/store/queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CliFailure } from '../failure.ts'
-import { typed } from '../typed.ts'
-import type { Answer, Desk } from '../verb.ts'
-import { campaignFacts } from './campaign-facts.ts'
+import { parser } from '../values.ts'
+import type { Answer, CommandContext } from '../verb.ts'
+import { campaignSummary } from './campaign-summary.ts'
 
-export const campaignArgument = typed('the id of a campaign such as cmp_1_7, see `campaigns list`', parseCampaignId)
+export const campaignArgument = parser('the id of a campaign such as cmp_1_7, see `campaigns list`', parseCampaignId)
 
+/** The campaign's record, or a CliFailure when there is none. */
 export async function existing(redis: Redis, id: CampaignId): Promise<Campaign> {
   const campaign = await findCampaign(redis, id)
   if (campaign === undefined) throw new CliFailure(`There is no campaign ${idOf(id)}; see \`campaigns list\`.`)
@@ -22,7 +23,10 @@ export async function existing(redis: Redis, id: CampaignId): Promise<Campaign> 
 }
 
 /** Runs `work` with the queue open; a refusal ends the command with its sentence and all its details. */
-export async function steering<T>({ redis, config }: Desk, work: (deps: SteerDeps) => Promise<T>): Promise<T> {
+export async function withLifecycle<T>(
+  { redis, config }: CommandContext,
+  work: (deps: LifecycleDeps) => Promise<T>,
+): Promise<T> {
   const queue = openCampaignQueue(redis)
   try {
     return await work({ redis, queue, retentionMs: config.retentionMs })
@@ -38,5 +42,5 @@ export async function steering<T>({ redis, config }: Desk, work: (deps: SteerDep
 /** The campaign as it is now. */
 export async function shown(redis: Redis, id: CampaignId): Promise<Answer & { json: object }> {
   const json = await describeCampaign(redis, await existing(redis, id), Date.now())
-  return { json, text: campaignFacts(json) }
+  return { json, text: campaignSummary(json) }
 }

@@ -1,4 +1,4 @@
-// The private Redis of `npm start`: a child in its own process group (Ctrl-C in the terminal must not reach it before
+// The embedded Redis of `npm start`: a child in its own process group (Ctrl-C in the terminal must not reach it before
 // the service has drained), bound to loopback, its files under the data folder, every write on disk before it is
 // acknowledged. When it dies it is started again on the same port. One that an earlier run left behind is ended first:
 // two servers on the same files would destroy them.
@@ -16,7 +16,7 @@ import { StartError, systemCode } from './start-error.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** A running private Redis. */
-export interface PrivateRedis {
+export interface EmbeddedRedis {
   url: string
   /** Ends it and waits. */
   stop(): Promise<void>
@@ -34,7 +34,7 @@ const LONGEST_PAUSE_MS = 5_000
 const ANSWER_LIMIT_MS = 600_000
 
 /** Ends what was left behind, starts the server and waits until it has loaded its data. */
-export async function startPrivateRedis(dataDir: string, log: Log): Promise<PrivateRedis> {
+export async function startEmbeddedRedis(dataDir: string, log: Log): Promise<EmbeddedRedis> {
   const dir = join(dataDir, 'redis')
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const binary = findBinary()

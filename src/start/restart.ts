@@ -9,7 +9,7 @@ const LIVED_SECONDS = 60
 const PARENT_CHECK_MS = 250
 
 /** Runs the same command again and ends with its exit code; ends with 1 when this process has just begun to live. */
-export function startAgain(parent: number, say: (line: string) => void): void {
+export function restartProcess(parent: number, say: (line: string) => void): void {
   if (process.uptime() < LIVED_SECONDS) {
     say(
       'Laneway stopped because of an internal error, too soon after its start to be restarted; process.fault in the log',

@@ -6,8 +6,8 @@ import { quoted } from '../messages/fault.ts'
 import { parsePhone } from '../messages/phone.ts'
 import { parseDuration } from './duration.ts'
 
-/** A typed value: `expected` in words, and how to read it; whoever reads undefined refuses it. */
-export function typed<T>(expected: string, read: (text: string) => T | undefined) {
+/** A typed value: `expected` in words, and how to read it; undefined is refused. */
+export function parser<T>(expected: string, read: (text: string) => T | undefined) {
   return z.string().transform((text, context): T => {
     const value = read(text)
     if (value !== undefined) return value
@@ -18,12 +18,12 @@ export function typed<T>(expected: string, read: (text: string) => T | undefined
 
 /** One of a few words. */
 export function oneOf<const T extends string>(words: readonly T[]) {
-  return typed(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text))
+  return parser(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text))
 }
 
 /** One or more of a few words, separated by commas; each once, in the order typed. */
 export function someOf<const T extends string>(words: readonly T[]) {
-  return typed(`one or more of ${words.join(', ')}, separated by commas`, (text): T[] | undefined => {
+  return parser(`one or more of ${words.join(', ')}, separated by commas`, (text): T[] | undefined => {
     const typedWords = [...new Set(text.split(',').map((word) => word.trim()))]
     const known = typedWords.flatMap((each) => words.find((word) => word === each) ?? [])
     return known.length === typedWords.length ? known : undefined
@@ -35,19 +35,19 @@ const wholeNumber = (text: string): number | undefined => {
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-export const accountId = typed('the number of an account, see `accounts list`', wholeNumber)
+export const accountId = parser('the number of an account, see `accounts list`', wholeNumber)
 
-export const duration = typed('a duration such as 90s, 30m, 1h or 7d', parseDuration)
+export const duration = parser('a duration such as 90s, 30m, 1h or 7d', parseDuration)
 
 /** Any spelling of a full international number; read as its digits. */
-export const phoneNumber = typed('a full international number such as +14155550123', (text) => {
+export const phoneNumber = parser('a full international number such as +14155550123', (text) => {
   const parsed = parsePhone(text)
   return parsed.ok ? parsed.digits : undefined
 })
 
 /** A name of something, up to `longest` characters after trimming, without control characters. */
 export const nameUpTo = (longest: number) =>
-  typed(`a name of 1 to ${longest} characters`, (text) => {
+  parser(`a name of 1 to ${longest} characters`, (text) => {
     const name = text.trim()
     return name !== '' && name.length <= longest && !/\p{Cc}/u.test(name) ? name : undefined
   })
@@ -56,31 +56,31 @@ export const nameUpTo = (longest: number) =>
  * The address of a server, without query or fragment, so that paths can be put behind it. Without a password either:
  * none would be sent, and lists of senders show the address.
  */
-export const httpAddress = typed('an address that begins with http:// or https://', (text) => {
+export const httpAddress = parser('an address that begins with http:// or https://', (text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined
   return [url.search, url.hash, url.username, url.password].every((part) => part === '') ? text : undefined
 })
 
-export const laneId = typed('the number of a lane, see `lanes list`', wholeNumber)
+export const laneId = parser('the number of a lane, see `lanes list`', wholeNumber)
 
 /** A sender has the number of its lane. */
-export const senderId = typed('the number of a sender in the column ID of `senders list`', wholeNumber)
+export const senderId = parser('the number of a sender in the column ID of `senders list`', wholeNumber)
 
 /** Messages per second. */
-export const rate = typed(`messages per second, from a message a minute to ${MAX_RATE}`, (text) => {
+export const rate = parser(`messages per second, from a message a minute to ${MAX_RATE}`, (text) => {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0
   return value >= MIN_RATE && value <= MAX_RATE ? value : undefined
 })
 
 /** A time with its zone; read as epoch ms. */
-export const instant = typed('a time such as 2026-03-01T12:00:00Z', (text) => {
+export const instant = parser('a time such as 2026-03-01T12:00:00Z', (text) => {
   const parsed = z.iso.datetime({ offset: true }).safeParse(text)
   return parsed.success ? Date.parse(text) : undefined
 })
 
 /** `messages:send,messages:read`; each permission once, in the order typed. */
-export const permissionList = typed(
+export const permissionList = parser(
   `permissions separated by commas, of ${PERMISSIONS.join(', ')}`,
   (text): Permission[] | undefined => {
     const parsed = z

@@ -6,14 +6,14 @@
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { readJsonFile, writeJsonFile } from './json-file.ts'
 import type { RunningProcess } from './process-table.ts'
 import { hasEnded, processAt, signal } from './process-table.ts'
-import { readSmallFile, writeSmallFile } from './small-file.ts'
 import { StartError, systemCode } from './start-error.ts'
 
 const holderSchema = z.object({
   pid: z.number().int().positive(),
-  /** With `command`, tells the process from a later one with the same id. */
+  /** With `command`, distinguishes the process from a later one with the same id. */
   started: z.string(),
   command: z.string(),
   /** The npm that started it; 0 when it was started without npm. */
@@ -26,7 +26,7 @@ type Holder = z.infer<typeof holderSchema>
 const STOP_LIMIT_MS = 25_000
 
 /** The folder is ours until `release`. */
-export interface FolderLock {
+export interface DataDirLock {
   /** From now on a new start waits for our end instead of refusing. */
   markStopping(): void
   release(): void
@@ -37,7 +37,7 @@ export interface FolderLock {
  * npm was killed so that it is about to notice, and ends it when it does not end by itself. Throws a StartError when
  * another Laneway runs there.
  */
-export async function takeFolder(dataDir: string, parent: number, say: (line: string) => void): Promise<FolderLock> {
+export async function lockDataDir(dataDir: string, parent: number, say: (line: string) => void): Promise<DataDirLock> {
   const path = join(dataDir, 'laneway.pid')
   const self = processAt(process.pid)
   const us: Holder = {
@@ -48,14 +48,14 @@ export async function takeFolder(dataDir: string, parent: number, say: (line: st
     state: 'running',
   }
   while (!createIfAbsent(path, us)) {
-    const holder = readSmallFile(path, holderSchema)
+    const holder = readJsonFile(path, holderSchema)
     if (holder === undefined) continue
     const alive = livingHolder(holder)
     if (alive !== undefined) await waitForEnd(holder, alive, dataDir, say)
     removeStale(path, holder)
   }
   return {
-    markStopping: () => writeSmallFile(path, { ...us, state: 'stopping' }),
+    markStopping: () => writeJsonFile(path, { ...us, state: 'stopping' }),
     release: () => rmSync(path, { force: true }),
   }
 }
@@ -105,7 +105,7 @@ function removeStale(path: string, stale: Holder): void {
     if (systemCode(error) === 'ENOENT') return
     throw error
   }
-  const moved = readSmallFile(aside, holderSchema)
+  const moved = readJsonFile(aside, holderSchema)
   if (moved !== undefined && (moved.pid !== stale.pid || moved.started !== stale.started)) linkSync(aside, path)
   rmSync(aside, { force: true })
 }

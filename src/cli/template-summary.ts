@@ -1,10 +1,11 @@
 // A template as lines for a terminal: what people read, and what a message must fill in.
 import { type BlockShape, shapeOf, type Template } from '../messages/templates/template.ts'
-import { facts } from './table.ts'
+import { keyValueTable } from './table.ts'
 
-export function templateFacts(template: Template): string {
+/** What a template shows and what each of its parts needs, a line each, cards included. */
+export function templateSummary(template: Template): string {
   const shape = shapeOf(template)
-  return facts([
+  return keyValueTable([
     ['Template', template.name],
     ['Language', template.language],
     ['Category', template.category],
@@ -22,15 +23,15 @@ function blockFacts({ header, body, buttons }: BlockShape, named: boolean): [str
     if (variables.length === 0) return 'nothing to fill in'
     return named ? `parameters ${variables.join(', ')}, by name` : `${variables.length} in order`
   }
-  const told: [string, string][] = []
+  const shown: [string, string][] = []
   if (header) {
     const isText = header.kind === 'text'
-    told.push(['Header', isText ? `${header.text} (${filled(header.variables)})` : `${header.kind}, by its link`])
+    shown.push(['Header', isText ? `${header.text} (${filled(header.variables)})` : `${header.kind}, by its link`])
   }
-  if (body) told.push(['Body', `${body.text} (${filled(body.variables)})`])
+  if (body) shown.push(['Body', `${body.text} (${filled(body.variables)})`])
   for (const [index, { kind, url }] of buttons.entries()) {
     const needs = kind === 'COPY_CODE' ? ', needs a coupon code' : url ? `, needs the end of ${url.text}` : ''
-    told.push(['Button', `index ${index}: ${kind}${needs}`])
+    shown.push(['Button', `index ${index}: ${kind}${needs}`])
   }
-  return told
+  return shown
 }

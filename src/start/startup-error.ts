@@ -4,9 +4,9 @@ import { UnsafeRedisError } from '../redis/safety.ts'
 import { StartError } from './start-error.ts'
 
 /** The sentence to print, or undefined for an unexpected error. */
-export function sentenceOf(error: unknown): string | undefined {
+export function startupErrorMessage(error: unknown): string | undefined {
   // ListenError is the producer's; by name, so that a worker process does not load the producer for it.
-  const told = error instanceof ConfigError || error instanceof StartError || error instanceof UnsafeRedisError
-  if (told || (error instanceof Error && error.name === 'ListenError')) return error.message
+  const isExpected = error instanceof ConfigError || error instanceof StartError || error instanceof UnsafeRedisError
+  if (isExpected || (error instanceof Error && error.name === 'ListenError')) return error.message
   return undefined
 }

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { StartError, systemCode } from './start-error.ts'
 
 /** What the file holds; undefined when there is none. Throws a StartError that names a file nobody can read. */
-export function readSmallFile<S extends z.ZodType>(path: string, schema: S): z.output<S> | undefined {
+export function readJsonFile<S extends z.ZodType>(path: string, schema: S): z.output<S> | undefined {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -18,7 +18,7 @@ export function readSmallFile<S extends z.ZodType>(path: string, schema: S): z.o
 }
 
 /** Written aside and put in place by rename, mode 0600: a reader sees the old file or the new one, never half of it. */
-export function writeSmallFile(path: string, content: unknown): void {
+export function writeJsonFile(path: string, content: unknown): void {
   const draft = `${path}.${process.pid}`
   writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
   renameSync(draft, path)

@@ -3,10 +3,10 @@ import { z } from 'zod'
 import {
   cancelCampaign,
   checkCampaign,
+  type LifecycleDeps,
   pauseCampaign,
   resumeCampaign,
   resumeClass,
-  type SteerDeps,
   scheduleCampaign,
   startCampaign,
 } from '../../campaigns/commands/lifecycle.ts'
@@ -14,27 +14,31 @@ import { RESUME_CLASSES } from '../../campaigns/definition.ts'
 import type { Campaign } from '../../campaigns/store/campaigns.ts'
 import { workersAlive } from '../../redis/heartbeats.ts'
 import { CliFailure } from '../failure.ts'
-import { instant, nameUpTo, oneOf } from '../typed.ts'
+import { instant, nameUpTo, oneOf } from '../values.ts'
 import { type Verb, verb } from '../verb.ts'
-import { campaignArgument, existing, shown, steering } from './campaign-desk.ts'
+import { campaignArgument, existing, shown, withLifecycle } from './campaign-context.ts'
 
 const ASK_EVERY_MS = 200
 
 /** A verb that does one thing to one campaign and shows it as it is then. */
-const onCampaign = (name: string, summary: string, act: (deps: SteerDeps, campaign: Campaign) => Promise<void>): Verb =>
+const onCampaign = (
+  name: string,
+  summary: string,
+  act: (deps: LifecycleDeps, campaign: Campaign) => Promise<void>,
+): Verb =>
   verb({
     usage: `${name} <id>`,
     summary,
     example: 'cmp_1_7',
     options: {},
     values: z.strictObject({ id: campaignArgument }),
-    run: async ({ id }, desk) => {
-      await steering(desk, async (deps) => act(deps, await existing(desk.redis, id)))
-      return shown(desk.redis, id)
+    run: async ({ id }, context) => {
+      await withLifecycle(context, async (deps) => act(deps, await existing(context.redis, id)))
+      return shown(context.redis, id)
     },
   })
 
-export const steeringVerbs: readonly Verb[] = [
+export const lifecycleVerbs: readonly Verb[] = [
   onCampaign('preflight', 'count, check and freeze the recipients; report all problems', async (deps, campaign) => {
     if ((await workersAlive(deps.redis)) === 0) throw new CliFailure('No worker is running, and only workers do this.')
     await checkCampaign(deps, campaign)
@@ -51,9 +55,9 @@ export const steeringVerbs: readonly Verb[] = [
       id: campaignArgument,
       time: instant.refine((at) => at > Date.now(), 'must be in the future'),
     }),
-    run: async ({ id, time }, desk) => {
-      await steering(desk, async (deps) => scheduleCampaign(deps, await existing(desk.redis, id), time))
-      return shown(desk.redis, id)
+    run: async ({ id, time }, context) => {
+      await withLifecycle(context, async (deps) => scheduleCampaign(deps, await existing(context.redis, id), time))
+      return shown(context.redis, id)
     },
   }),
   onCampaign('start', 'start the campaign now; it must be ready', startCampaign),
@@ -63,9 +67,9 @@ export const steeringVerbs: readonly Verb[] = [
     example: 'cmp_1_7 --reason "wrong price"',
     options: { '--reason <text>': 'reason shown with the campaign' },
     values: z.strictObject({ id: campaignArgument, reason: nameUpTo(200).default('by hand') }),
-    run: async ({ id, reason }, desk) => {
-      await steering(desk, async (deps) => pauseCampaign(deps, await existing(desk.redis, id), reason))
-      return shown(desk.redis, id)
+    run: async ({ id, reason }, context) => {
+      await withLifecycle(context, async (deps) => pauseCampaign(deps, await existing(context.redis, id), reason))
+      return shown(context.redis, id)
     },
   }),
   verb({
@@ -76,14 +80,14 @@ export const steeringVerbs: readonly Verb[] = [
       '--class <class>': `${RESUME_CLASSES.join(', ')}; recipients who may already have the message are flagged possible duplicate`,
     },
     values: z.strictObject({ id: campaignArgument, class: oneOf(RESUME_CLASSES).optional() }),
-    run: async ({ id, class: only }, desk) => {
-      const now = await steering(desk, async (deps) => {
-        const campaign = await existing(desk.redis, id)
+    run: async ({ id, class: only }, context) => {
+      const now = await withLifecycle(context, async (deps) => {
+        const campaign = await existing(context.redis, id)
         if (only !== undefined) return resumeClass(deps, campaign, only, undefined)
         await resumeCampaign(deps, campaign)
         return id
       })
-      return shown(desk.redis, now)
+      return shown(context.redis, now)
     },
   }),
   onCampaign('cancel', 'cancel the campaign; nothing more of it is sent', cancelCampaign),
