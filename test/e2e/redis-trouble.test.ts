@@ -146,7 +146,7 @@ testOnRig(
     const end = await stopped(worker)
     expect(end).toMatchObject({ code: 0, signal: null })
     expect(end.ms).toBeLessThan(STOP_LIMIT_MS)
-    expect(worker.stdout()).toMatch(/"messages":1,"msg":"stop\.left_in_hand"/)
+    expect(worker.stdout()).toMatch(/"messages":1,"msg":"stop\.left_in_flight"/)
 
     await rig.redis.restart()
     await eventually(async () => (await statusOf(caller, id)) === 'sending', 'Redis is back', 60_000)

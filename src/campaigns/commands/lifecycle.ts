@@ -152,7 +152,7 @@ async function requireSomebody(redis: Redis, campaign: Campaign, resumeFor: Resu
   }
   const shares = sharesOf(await readCounts(redis, campaign), campaign.total, campaign.state)
   if (STATES_OF_CLASS[resumeFor].some((state) => shares[state] > 0)) return
-  const sentence = `No recipient of this campaign is ${resumeFor.replace('_', ' ')}, so that there is nobody to send to.`
+  const sentence = `No recipient of this campaign is ${resumeFor.replace('_', ' ')}: there is nobody to send to.`
   throw new Refusal('conflict', 'nobody_in_class', sentence)
 }
 
