@@ -62,7 +62,10 @@ const laneAnswer = z.object({
 })
 
 /** Messages of a tenant that still stand on its lane, and those dead-lettered; undefined when nobody answers. */
-export async function laneOf(url: string, tenant: Tenant): Promise<{ backlog: number; deadLetters: number } | undefined> {
+export async function laneOf(
+  url: string,
+  tenant: Tenant,
+): Promise<{ backlog: number; deadLetters: number } | undefined> {
   const answer = await getJson(`${url}/admin/lanes`, { authorization: `Bearer ${tenant.adminKey}` })
   if (answer.status !== 200 || !('body' in answer)) return undefined
   const [lane] = laneAnswer.parse(answer.body).data

@@ -33,22 +33,19 @@ export const settings = {
   LANEWAY_ENV: z
     .enum(['development', 'production'])
     .default('development')
-    .describe('production refuses to start with an insecure or unsafe setting'),
-  LANEWAY_LOG_LEVEL: z
-    .enum(['debug', 'info', 'warn', 'error', 'silent'])
-    .default('info')
-    .describe('Least level logged'),
+    .describe('production: refuses to start with an insecure or unsafe setting'),
+  LANEWAY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum log level'),
   LANEWAY_PUBLIC_URL: z
     .union([z.literal(''), z.url({ protocol: /^https?$/ }).regex(/^[^?#]*$/, 'expected an address without ? and #')])
     .optional()
     .transform((value) => (value ? value.replace(/\/+$/, '') : undefined))
-    .describe("Address that people reach the producer at, for the gallery's URLs; default: the address of the request"),
+    .describe("Public address of the producer, for the gallery's URLs; default: the address of the request"),
   LANEWAY_SECRET_KEY: z
     .union([z.literal(''), z.string().min(32)])
     .optional()
     .transform((value) => value || undefined)
     .describe(
-      'Seals provider tokens, at least 32 characters; default outside production: made once in the data folder',
+      'Encrypts provider tokens, at least 32 characters; default outside production: generated once in the data folder',
     ),
   LANEWAY_RETENTION_DAYS: z.coerce
     .number()
@@ -56,10 +53,10 @@ export const settings = {
     .max(365)
     .default(30)
     .transform((days) => days * SECONDS_A_DAY * 1_000)
-    .describe('Days that message records live; at least 9, so that idempotency keys outlive their 8 days'),
+    .describe('Days that message records are kept; at least 9, because idempotency keys hold for 8 days'),
   LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS: seconds(1, 30 * SECONDS_A_DAY)
     .default(SECONDS_A_DAY * 1_000)
-    .describe('How long a transactional message may wait to be sent when it brings no valid_until'),
+    .describe('How long a transactional message without valid_until may wait to be sent'),
   LANEWAY_VALIDITY_CAMPAIGN_SECONDS: seconds(1, 30 * SECONDS_A_DAY)
     .default(3 * SECONDS_A_DAY * 1_000)
     .describe('The same for campaign messages'),
@@ -69,39 +66,39 @@ export const settings = {
     .min(1)
     .max(20)
     .default(8)
-    .describe('Tries for a message that is proven unsent each time; throttling uses none'),
+    .describe('Send attempts that provably failed before a message is failed; throttled attempts do not count'),
   LANEWAY_LANE_CONCURRENCY: z.coerce
     .number()
     .int()
     .min(1)
     .max(1_000)
     .default(100)
-    .describe('Messages of one lane that one worker sends at the same time'),
+    .describe('Messages of one lane that one worker sends concurrently'),
   LANEWAY_LANE_IDLE_SECONDS: seconds(0.1, SECONDS_A_DAY)
     .default(180_000)
     .describe('How long a worker keeps an empty lane open'),
   LANEWAY_SEND_TIMEOUT_SECONDS: seconds(0.1, 60)
     .default(10_000)
-    .describe('Longest wait for a provider answer; later than that the message is unconfirmed'),
+    .describe('Longest wait for an answer of the provider; after that the message is unconfirmed'),
   LANEWAY_UNCONFIRMED_WAIT_SECONDS: seconds(0.1, SECONDS_A_DAY)
     .default(60_000)
     .describe('How long an unconfirmed message waits for evidence by webhook before its policy decides'),
   LANEWAY_BULK_MOVE_WAIT_SECONDS: seconds(0.1, 60)
     .default(10_000)
-    .describe('How long a bulk move may take before it is answered with 202'),
+    .describe('How long a request waits for a bulk move before it is answered with 202'),
   LANEWAY_UPLOAD_MAX_BYTES: z.coerce
     .number()
     .int()
     .min(1)
     .default(100 * 1024 * 1024)
-    .describe('Largest gallery upload; the chat product takes documents of up to 100 MB'),
+    .describe('Largest gallery upload in bytes; the chat product takes documents of up to 100 MB'),
   LANEWAY_CLOUD_API_VERSION: z
     .string()
     .regex(/^v\d{1,3}\.\d{1,3}$/, 'expected a version such as v25.0')
     .default('v25.0')
-    .describe('Version of the Graph API that messages are sent to; each lives about two years'),
+    .describe('Version of the Graph API that messages are sent to; a version is supported for about two years'),
   LANEWAY_CLOUD_API_APP_SECRET: optionalText.describe(
-    'Checks the signature of cloud-api webhooks; without it they are refused',
+    'Verifies the signature of cloud-api webhooks; without it they are refused',
   ),
   LANEWAY_CLOUD_API_VERIFY_TOKEN: optionalText.describe('Answers the verification handshake of cloud-api webhooks'),
 }
@@ -146,7 +143,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     const sentences = parsed.error.issues.map((issue) => {
       const name = String(issue.path[0])
       // What was meant for a secret is one, and this sentence goes to terminals and logs.
-      const came = /SECRET|TOKEN/.test(name) ? 'not as it must be' : `"${env[name] ?? ''}"`
+      const came = /SECRET|TOKEN/.test(name) ? 'invalid' : `"${env[name] ?? ''}"`
       return `${name} is ${came}: ${issue.message.replace(/^Invalid input: /, '')}.`
     })
     throw new ConfigError(sentences.join(' '))

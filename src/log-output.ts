@@ -1,4 +1,4 @@
-// Where the log of a process goes: standard output, without ever waiting for whoever reads it. A reader that is slow, or
+// Where the log of a process goes: standard output, without ever waiting for its reader. A reader that is slow, or
 // stands still, would otherwise hold up the event loop, and with it the locks of all that is under way.
 import { writeSync } from 'node:fs'
 

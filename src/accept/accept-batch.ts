@@ -122,7 +122,7 @@ const refusedBefore = (): Refusal =>
   new Refusal(
     'invalid',
     'refused_before',
-    'This message was refused when the batch first came; send it again under a new Idempotency-Key.',
+    'This message was rejected in the original request; send it again under a new Idempotency-Key.',
   )
 
 /** Most faults listed for one item: with those of a whole request, 4 MB of nonsense would be answered with 11 MB. */

@@ -37,7 +37,7 @@ export const doesNotExist = (what: string): Refusal => new Refusal('not_found', 
 
 /** Something went wrong on our side with one thing of several: the others are done all the same, and the log has the cause. */
 export const ownFault = (): Refusal =>
-  new Refusal('invalid', 'internal', 'Something went wrong on our side; the log tells what.')
+  new Refusal('invalid', 'internal', 'Something went wrong on our side; see the log.')
 
 /** One sentence for several faults. */
 export function sentenceOf(faults: readonly Fault[]): string {

@@ -33,7 +33,7 @@ export const accounts: Noun = {
         const account = await existingAccount(redis, await createAccount(redis, name))
         return {
           json: account,
-          text: `Account ${account.id}, ${account.name}, is created. Next: \`keys create\`, \`senders add\`.`,
+          text: `Account ${account.id}, ${account.name}, was created. Next: \`keys create\`, \`senders add\`.`,
         }
       },
     }),

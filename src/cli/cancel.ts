@@ -8,7 +8,7 @@ import { verb } from './verb.ts'
 
 export const cancelVerb = verb({
   usage: 'cancel <id>',
-  summary: 'stop a message that waits; it is never sent, unless it is requeued',
+  summary: 'cancel a waiting message; it is never sent unless you requeue it',
   example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
   options: {},
   values: z.strictObject({ id: z.string() }),

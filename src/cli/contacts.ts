@@ -19,7 +19,7 @@ import { type Noun, verb } from './verb.ts'
 
 export const contacts: Noun = {
   name: 'contacts',
-  summary: 'people, in lists called tags',
+  summary: 'contacts, grouped by tag',
   verbs: [
     verb({
       usage: 'import <file>',

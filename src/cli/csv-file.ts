@@ -12,7 +12,9 @@ export async function* readCsv(path: string): AsyncGenerator<CsvRecord> {
     yield* csvRecords(bytesOf(path))
   } catch (error) {
     if (!(error instanceof UnclosedQuoteError)) throw error
-    throw new CliFailure(`<file>: ${error.message}; mend it and run this again, which does nothing twice.`)
+    throw new CliFailure(
+      `<file>: ${error.message}; fix it and run the command again; rows that were imported are not imported twice.`,
+    )
   }
 }
 

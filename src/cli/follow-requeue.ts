@@ -18,7 +18,7 @@ export async function followRequeue(redis: Redis, job: string, stderr: Writable)
   for (;;) {
     const found = await findRequeueJob(redis, job)
     if (found === undefined || found.state === 'failed') {
-      throw new CliFailure(`The job ${job} failed; the log of the worker has the cause.`)
+      throw new CliFailure(`The job ${job} failed; see the log of the worker.`)
     }
     const counts = await totalOf(redis, job, found)
     if (found.state === 'done') return counts

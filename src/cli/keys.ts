@@ -19,16 +19,16 @@ const KEY_ID = /^key_[0-9a-f]{12}$/
 
 export const keys: Noun = {
   name: 'keys',
-  summary: 'what applications and people authenticate with',
+  summary: 'API keys of applications and people',
   verbs: [
     verb({
       usage: 'create',
-      summary: 'make a key; it is shown this once, only its hash is stored',
+      summary: 'create a key; it is shown only once, because only its hash is stored',
       example: '--account 1 --permissions messages:send,messages:read --name "order service" --expires-in 90d',
       options: {
         '!--account <id>': 'account the key acts for',
         '!--permissions <list>': `one or more of ${PERMISSIONS.join(', ')}; separated by commas`,
-        '--name <name>': 'what to call it in `keys list`, such as the application that uses it',
+        '--name <name>': 'name shown in `keys list`, such as the application that uses it',
         '--expires-in <duration>': 'such as 90s, 30m, 1h or 7d; without it the key does not expire',
       },
       values: z.strictObject({
@@ -68,7 +68,7 @@ export const keys: Noun = {
 
     verb({
       usage: 'revoke <id>',
-      summary: 'make a key worthless from now on',
+      summary: 'revoke a key; takes effect within one second',
       example: 'key_0f1e2d3c4b5a',
       options: { '--account <id>': 'only if the key belongs to this account' },
       values: z.strictObject({

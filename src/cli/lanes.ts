@@ -14,7 +14,7 @@ import { type Noun, type Verb, verb } from './verb.ts'
 
 export const lanes: Noun = {
   name: 'lanes',
-  summary: 'how each sender is getting on: backlog, pace, pause, cooldown',
+  summary: 'status of each sender: backlog, pace, pause, cooldown',
   verbs: [
     verb({
       usage: 'list',
@@ -32,7 +32,7 @@ export const lanes: Noun = {
     onLane(
       'pause <lane>',
       'send nothing more from a lane but what is in flight',
-      { '--reason <text>': 'why, for whoever lists lanes' },
+      { '--reason <text>': 'reason shown in `lanes list`' },
       async (redis, queues, lane, { reason }) => {
         await pauseLane(redis, queues, lane, reason ?? 'by hand')
         return `Lane ${lane} is paused; messages are accepted and wait.`

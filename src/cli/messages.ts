@@ -15,11 +15,11 @@ import { type Answer, type Noun, verb } from './verb.ts'
 
 export const messages: Noun = {
   name: 'messages',
-  summary: 'what became of messages; cancel or requeue them',
+  summary: 'look up, cancel and requeue messages',
   verbs: [
     verb({
       usage: 'show <id>',
-      summary: 'show a message, why it waits, and its history; a received one by the id of the chat product',
+      summary: 'show a message, why it waits, and its history; for a received message give the id of the chat product',
       example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
       options: {},
       values: z.strictObject({ id: z.string() }),

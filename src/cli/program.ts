@@ -20,7 +20,7 @@ const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, me
 const PROGRAM = 'npm run cli --'
 
 const ABOUT = `
-It finds Redis by REDIS_URL, else by the data folder of a running \`npm start\`.
+It finds Redis through REDIS_URL, or else through the data folder of a running \`npm start\`.
 For scripts: npm run --silent cli -- <noun> <verb> --json (without --silent, npm itself prints two lines first).
 
 Example:
@@ -38,7 +38,7 @@ export interface Terminal {
 /** Its `parseAsync` runs one command line, and throws commander's errors, CliFailure, and what the work itself throws. */
 export function createProgram(terminal: Terminal): Command {
   const program = new Command(PROGRAM)
-    .description('Looks after a Laneway: accounts, keys, senders, templates, contacts, messages, lanes and campaigns.')
+    .description('Manages Laneway: accounts, keys, senders, templates, contacts, messages, lanes and campaigns.')
     .usage('<noun> <verb> [options]')
     .version(VERSION, '--version', 'print the version of Laneway')
     .addHelpText('after', ABOUT)

@@ -32,7 +32,7 @@ function redisUrlOf(config: Config): string {
   const path = join(config.dataDir, 'demo.json')
   const demo = demoFile.safeParse(readJson(path))
   if (demo.success) return demo.data.redis_url
-  throw new CliFailure(`No Redis is known: set REDIS_URL, or run \`npm start\`, which writes its address to ${path}.`)
+  throw new CliFailure(`No Redis configured: set REDIS_URL, or run \`npm start\`, which writes its address to ${path}.`)
 }
 
 function readJson(path: string): unknown {

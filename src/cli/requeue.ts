@@ -28,16 +28,17 @@ const CLASSES = ['transactional', 'campaign'] as const
 
 export const requeueVerb = verb({
   usage: 'requeue [id]',
-  summary: 'send again what ended failed, unknown, expired or cancelled: one message, or all that a filter finds',
+  summary:
+    'send messages again that failed, expired, were cancelled or are unknown: one by id, or all that match a filter',
   example: '--state failed --code 131053 --since 2026-03-01T00:00:00Z --dry-run',
   options: {
     '--account <id>': 'only those of one account',
     '--sender <number>': 'only those of one sender, by its number or name',
     '--to <number>': 'only those to one recipient',
-    '--state <state>': `one of ${REQUEUE_STATES.join(', ')}; an unknown one sent again is flagged possible duplicate`,
+    '--state <state>': `one of ${REQUEUE_STATES.join(', ')}; unknown messages are flagged possible duplicate`,
     '--class <class>': `one of ${CLASSES.join(', ')}`,
     '--campaign <id>': 'only those of one campaign (cmp_1_2), or with this campaign_id',
-    '--code <code>': 'only those with this code of the problem',
+    '--code <code>': 'only those with this problem code',
     '--since <time>': 'only those that ended at or after this time',
     '--until <time>': 'only those that ended at or before this time',
     '--all': 'all of them, when no filter is given',
@@ -73,7 +74,7 @@ export const requeueVerb = verb({
     return withQueues(context.redis, async (queues) => {
       if (id !== undefined) {
         if (filters || all || dryRun || account !== undefined)
-          throw new CliFailure('A message is named by its id; leave the filters out.', 2)
+          throw new CliFailure('Give either a message id or filters, not both.', 2)
         return requeueOne(context, queues, id)
       }
       if (!filters && !all) {

@@ -18,7 +18,7 @@ import { CAMPAIGN_STATES, hasEnded } from '../campaigns/states.ts'
 import { idOf } from '../campaigns/store/campaigns.ts'
 import { listCampaigns } from '../campaigns/store/list.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
-import { undecided } from '../lanes/survey.ts'
+import { awaitingReview } from '../lanes/survey.ts'
 import type { Redis } from '../redis/connect.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
@@ -55,7 +55,7 @@ type NewSenderTyped = z.output<typeof newSender>
 
 export const senders: Noun = {
   name: 'senders',
-  summary: 'the numbers that messages leave from, and how each is delivered',
+  summary: 'the numbers that messages are sent from, each with its provider',
   verbs: [
     verb({
       usage: 'add',
@@ -67,11 +67,12 @@ export const senders: Noun = {
         '!--number <number>': 'full international number',
         '!--provider <name>': providerNameSchema.options.join(' or '),
         '!--base-url <address>': "address of the provider's server",
-        '!--token <token>': 'token or api_key of the provider; - reads it from standard input, past the shell history',
+        '!--token <token>':
+          'token or api_key of the provider; - reads it from standard input and keeps it out of the shell history',
         '--phone-number-id <id>': "the chat product's id of the number (required with cloud-api)",
-        '--name <name>': 'a second name to call the sender by',
+        '--name <name>': 'alias for the sender',
         '--rate <number>': `messages per second (default: ${DEFAULT_RATE})`,
-        '--honours-idempotency': 'the provider keeps our Idempotency-Key, so that a repeat is safe (partner-api)',
+        '--honours-idempotency': 'the provider honours our Idempotency-Key, which makes a repeat safe (partner-api)',
         '--default': 'send service messages of the account from this number',
       },
       values: newSender,
@@ -97,7 +98,7 @@ export const senders: Noun = {
         const [sender] = await documentsOf(redis, [await findSender(redis, id)])
         return {
           json: sender,
-          text: `Sender ${typedSender.number} is added; its lane is ${id}${sender?.default ? ', and it is the default of its account' : ''}.`,
+          text: `Sender ${typedSender.number} was added; its lane is ${id}${sender?.default ? ', and it is the default of its account' : ''}.`,
         }
       },
     }),
@@ -117,10 +118,10 @@ export const senders: Noun = {
 
     verb({
       usage: 'renew <id>',
-      summary: 'give a sender a new token, as after the old one has expired; resume its lane afterwards',
+      summary: 'give a sender a new token, for instance after the old one expired; then resume its lane',
       example: '1 --token - < token.txt',
       options: {
-        '!--token <token>': 'the new token; - reads it from standard input, past the shell history',
+        '!--token <token>': 'the new token; - reads it from standard input and keeps it out of the shell history',
         '--base-url <address>': "new address of the provider's server",
       },
       values: z.strictObject({ id: senderId, token: z.string(), baseUrl: httpAddress.optional() }),
@@ -136,7 +137,7 @@ export const senders: Noun = {
 
     verb({
       usage: 'remove <id>',
-      summary: 'take a number out of use and free it; its messages can be looked up for as long as they are kept',
+      summary: 'remove a sender and free its number; its messages can still be looked up until they expire',
       example: '1',
       options: {},
       values: z.strictObject({ id: senderId }),
@@ -190,7 +191,7 @@ async function refuseForeign(redis: Redis, { number }: NewSenderTyped): Promise<
 /** What a sender still has to do, as a sentence; undefined when it has nothing. */
 async function whyBusy(redis: Redis, lanes: LaneQueues, { id, account }: Sender): Promise<string | undefined> {
   const { failed: _deadLetters, ...jobs } = await lanes.counts(id)
-  const waiting = Object.values(jobs).reduce((sum, each) => sum + each, 0) + (await undecided(redis, id))
+  const waiting = Object.values(jobs).reduce((sum, each) => sum + each, 0) + (await awaitingReview(redis, id))
   if (waiting > 0) return `${waiting} of its messages are not settled yet; see \`lanes list\`.`
   const states = CAMPAIGN_STATES.filter((state) => !hasEnded(state))
   for await (const page of listCampaigns(redis, account, { offset: 0, limit: Number.MAX_SAFE_INTEGER, states })) {

@@ -24,14 +24,16 @@ const FAULTS_SHOWN = 5
 
 export const templates: Noun = {
   name: 'templates',
-  summary: 'the approved templates that messages are checked against',
+  summary: 'the approved templates that messages are validated against',
   verbs: [
     verb({
       usage: 'import <file>',
       summary:
         "import templates from a JSON file in the chat product's own format: one, a list, or its listing's answer",
       example: 'order_update.json --account 1',
-      options: { '!--account <id>': 'account that may send them; one of the same name and language is replaced' },
+      options: {
+        '!--account <id>': 'account that may send them; a template of the same name and language is replaced',
+      },
       values: z.strictObject({ file: z.string(), account: accountId }),
       async run({ file, account }, { redis }) {
         await existingAccount(redis, account)
@@ -59,7 +61,7 @@ export const templates: Noun = {
 
     verb({
       usage: 'show <name>',
-      summary: 'show a template and what a message must fill in, in every language that it has',
+      summary: 'show a template in all its languages, and what a message must fill in',
       example: 'order_update --account 1',
       options: { '!--account <id>': 'account that may send it', '--language <code>': 'only in this language' },
       values: z.strictObject({ name: z.string(), account: accountId, language: z.string().optional() }),

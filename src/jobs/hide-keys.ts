@@ -1,7 +1,7 @@
 // Takes API keys out of what is kept of a job.
 import { HIDDEN_KEY } from './intake.ts'
 
-/** A key, or so much of one that it tells something; a fault may quote a value and cut it short. */
+/** A key, or so much of one that it gives something away; a fault may quote a value and cut it short. */
 const KEY = /lw_[0-9A-Za-z]{4,}/g
 
 /** The text with every key in it hidden. */

@@ -6,7 +6,8 @@
 //   campaign-create       { v: 1, api_key, campaign, idempotency_key? }  campaign: body of POST /campaigns
 //   campaign-schedule     { v: 1, api_key, campaign_id, at }
 //   campaign-pause        { v: 1, api_key, campaign_id, reason? }
-//   campaign-preflight, campaign-start, campaign-resume, campaign-cancel, campaign-show    { v: 1, api_key, campaign_id }
+//   campaign-preflight, campaign-start, campaign-resume, campaign-cancel, campaign-show    { v: 1, api_key, campaign_id
+// }
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/states.ts'
 import { textUpTo } from '../messages/bounded-text.ts'
@@ -33,7 +34,7 @@ export type IntakeJob = z.infer<typeof intakeJobSchema>
 
 const idempotencyKey = textUpTo(255).optional()
 const id = textUpTo(255)
-/** A field that nobody knows is a fault: whoever wrote it meant something by it. */
+/** An unknown field is a fault: its author meant something by it. */
 const strict = <S extends z.ZodRawShape>(shape: S) =>
   z.strictObject({ v: z.unknown().optional(), api_key: z.unknown().optional(), ...shape })
 const ofCampaign = { campaign_id: id }

@@ -1,5 +1,5 @@
 // The job `send`: one message on its lane. Until it is claimed the job is the record of the message, so it holds all
-// that a lookup tells. Written by the producer; run by the worker; the job id is the message id.
+// that a lookup shows. Written by the producer; run by the worker; the job id is the message id.
 import { z } from 'zod'
 import { textUpTo } from '../messages/bounded-text.ts'
 import { contentSchema } from '../messages/content.ts'
@@ -16,7 +16,9 @@ export const sendPayloadSchema = z.object({
   to: z.string().regex(/^\d{5,15}$/),
   class: messageClassSchema,
   content: contentSchema,
-  /** Of a template, from which with the content what the person reads is made; the whole text would repeat the content. */
+  /**
+   * Of a template, from which with the content what the person reads is made; the whole text would repeat the content.
+   */
   wording: z.object({ body: z.string(), named: z.literal(true).optional() }).optional(),
   /** Epoch ms: never sent later. */
   until: z.number().int().positive(),
@@ -24,7 +26,10 @@ export const sendPayloadSchema = z.object({
   campaign: textUpTo(LIMITS.campaignId).optional(),
   /** Number of the campaign of ours that it belongs to; see src/campaigns/campaign-id.ts. */
   run: z.number().int().positive().optional(),
-  /** Of a campaign's message: what was filled in for this recipient. It stands for the text, see campaigns/store/text.ts. */
+  /**
+   * Of a campaign's message: what was filled in for this recipient. It stands for the text, see
+   * campaigns/store/text.ts.
+   */
   filled: z.array(z.string()).optional(),
   /** A person wished it sent although an earlier message to the recipient may have gone out: it is flagged. */
   again: z.literal(true).optional(),

@@ -1,8 +1,8 @@
-// Which lanes the sweep must look at, and when. Whoever gives a lane work does that first and marks the lane second; the
-// sweep takes what is due and ends each look with the lane's next time, or with none when nothing is left in it. So the
-// sweep costs what the lanes with work cost, however many others there are.
+// Which lanes the sweep must look at, and when. Code that gives a lane work does that first and marks the lane second;
+// the sweep takes what is due and ends each look with the lane's next time, or with none when nothing is left in it. So
+// the sweep costs what the lanes with work cost, however many others there are.
 //
-// Whoever dies between giving work and marking the lane is found by the sweep's slow round over all lanes.
+// A process that dies in between leaves the lane unmarked; it is found by the sweep's slow round over all lanes.
 import { z } from 'zod'
 import type { Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'

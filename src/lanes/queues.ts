@@ -50,7 +50,7 @@ export function openLaneQueues(redis: Redis) {
     wake(lane)
   }
 
-  /** Tells the workers that a lane has work, and marks it for the sweep, which finds it when nobody heard that. */
+  /** Publishes that a lane has work, and marks it for the sweep, which finds it should the message be lost. */
   function wake(lane: number): void {
     redis.publish(rootKeys.wake, String(lane)).catch(() => {})
     // Refused or lost, the sweep's slow round over all lanes finds the work.
@@ -125,7 +125,10 @@ export function openLaneQueues(redis: Redis) {
       await queueOf(lane).removeRateLimitKey()
     },
 
-    /** Sets the pace of a lane that has none, as when a process died right after it had added the sender, or another one. */
+    /**
+     * Sets the pace of a lane that has none, as when a process died right after it had added the sender, or another
+     * one.
+     */
     async ensurePace(lane: number, ratePerSecond: number): Promise<void> {
       const { max, durationMs } = flowOf(ratePerSecond)
       const known = await queueOf(lane).getGlobalRateLimit()

@@ -1,4 +1,4 @@
-// A look at lanes: which have work, which messages need a decision, which polls are due.
+// A look at lanes: which have work, which messages the sweep must look at, which polls are due.
 import { z } from 'zod'
 import type { MessageId } from '../messages/message-id.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
@@ -27,12 +27,12 @@ export interface LaneSurvey {
   /** Jobs that wait, are delayed or are being worked on. */
   backlog: number
   /** Campaigns that a worker has to look after. */
-  awakeCampaigns: number
+  activeCampaigns: number
   /** The lane is paused, in a cooldown, or within a window of its pace. Only known while jobs wait. */
   isHeld: boolean
   /** Job that goes next; undefined when none waits. */
   head: string | undefined
-  /** When the next message needs a decision (epoch ms); undefined when none does. */
+  /** When the sweep must look at the next message (epoch ms); undefined when none is to be looked at. */
   nextReviewAt: number | undefined
   /** When the next status poll is due (epoch ms); undefined when none is. */
   nextPollAt: number | undefined
@@ -68,15 +68,15 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
     inDoubt: inDoubtKey(lane),
     queuedAgain: queuedAgainKey(lane),
     polls: pollKey(lane),
-    awakeCampaigns: activeCampaignsKey(lane),
+    activeCampaigns: activeCampaignsKey(lane),
   })
-  const [waiting, delayed, active, awakeCampaigns, held, head, openAt, queuedAt, nextPollAt] = lookReply.parse(reply)
+  const [waiting, delayed, active, activeCampaigns, held, head, openAt, queuedAt, nextPollAt] = lookReply.parse(reply)
   return {
     lane,
     waiting,
     active,
     backlog: waiting + delayed + active,
-    awakeCampaigns,
+    activeCampaigns,
     isHeld: held === '1',
     head: head === '' ? undefined : head,
     nextReviewAt: earliest(openAt, queuedAt),
@@ -112,8 +112,8 @@ export async function overdueMessages(
   return redis.zrangebyscore(listKey(list, lane), '-inf', nowMs, 'LIMIT', 0, most)
 }
 
-/** How many messages of the lane a decision is still to be made about. */
-export const undecided = async (redis: Redis, lane: number): Promise<number> =>
+/** How many messages of the lane the sweep has still to look at: in doubt, or queued again. */
+export const awaitingReview = async (redis: Redis, lane: number): Promise<number> =>
   (await redis.zcard(inDoubtKey(lane))) + (await redis.zcard(queuedAgainKey(lane)))
 
 /** Messages that are queued again are looked at at this time (epoch ms), unless they were claimed meanwhile. */
@@ -137,7 +137,7 @@ export async function fileMessage(redis: Redis, { lane, ulid }: MessageId): Prom
   await fileScript(redis, keys, { ulid })
 }
 
-/** Nothing can be decided about a message: its sender is gone. */
+/** Takes a message off both lists: its sender is gone, so that nobody can say what to do about it. */
 export async function removeFromReview(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
   await Promise.all([redis.zrem(inDoubtKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
 }

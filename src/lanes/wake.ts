@@ -1,4 +1,4 @@
-// What the sweep tells all workers.
+// What the sweep publishes to all workers.
 import type { Redis } from '../redis/connect.ts'
 import { reopenedKey, rootKeys } from '../redis/keys.ts'
 

@@ -53,7 +53,7 @@ export async function findMessage(redis: Redis, id: MessageId, nowMs: number): P
 
 async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowMs: number): Promise<FoundMessage> {
   const accepted = acceptedAtMs(id.ulid)
-  const story = readHistory(record.history, accepted)
+  const history = readHistory(record.history, accepted)
   return {
     id,
     state: shownState({ ...record, state: nowOf(record.state, record.validUntil, nowMs) }),
@@ -64,7 +64,7 @@ async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowM
     groupedAs: record.campaign,
     campaign: campaignOf(id, record.run),
     acceptedAtMs: accepted,
-    sentAtMs: story.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
+    sentAtMs: history.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
     validUntil: record.validUntil,
     problem: record.problem,
     record,

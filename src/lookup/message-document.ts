@@ -1,4 +1,5 @@
-// A message as a document, the same over HTTP and on the command line: where it stands, why it waits, all that happened.
+// A message as a document, the same over HTTP and on the command line: where it stands, why it waits, all that
+// happened.
 
 import type { Sender } from '../accounts/store/senders.ts'
 import { type HistoryEvent, readHistory } from '../messages/history.ts'
@@ -9,7 +10,7 @@ import type { FoundMessage } from './lookup.ts'
 import type { ReceivedMessage, SentMessage } from './message-schema.ts'
 import { type Waits, waitsOf } from './waits.ts'
 
-/** What happened, oldest first. Acceptance is told by the id; a record knows only what followed. */
+/** What happened, oldest first. The id holds when it was accepted; the record only what followed. */
 export function historyOf(
   message: FoundMessage,
 ): (Pick<HistoryEvent, 'atMs' | 'detail'> & { what: string; code?: string })[] {
@@ -50,7 +51,7 @@ export async function sentDocument(
     problem: message.problem ? { code: message.problem.code, sentence: message.problem.sentence } : null,
     waits: waits && { ...waits, until: waits.until === null ? null : iso(waits.until) },
     history: historyOf(message).map(({ atMs, what, detail, code }) => {
-      // The history notes the attempt where one begins; what is told of it later carries a code of the provider at most.
+      // Only the entry that begins an attempt names it; later ones carry a code of the provider at most.
       const isAttempt = code === 'c' || code === 'h'
       return {
         at: iso(atMs),

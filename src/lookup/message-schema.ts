@@ -1,4 +1,5 @@
-// A message as a document: its shape, the same over HTTP and on the command line. What fills it in is message-document.ts.
+// A message as a document: its shape, the same over HTTP and on the command line. What fills it in is
+// message-document.ts.
 import { z } from 'zod'
 import { messageClassSchema } from '../jobs/send.ts'
 import { STATES } from '../messages/lifecycle.ts'
@@ -11,7 +12,7 @@ export const SENT_KINDS = ['interactive', 'image', 'audio', 'template'] as const
 
 const time = z.iso.datetime()
 
-const happeningSchema = z.strictObject({
+const historyEventSchema = z.strictObject({
   at: time,
   event: z.string(),
   /** The attempt that began with it. */
@@ -30,7 +31,7 @@ const shared = {
   accepted_at: time,
   /** Every message may leave at once. */
   send_at: z.null(),
-  history: z.array(happeningSchema),
+  history: z.array(historyEventSchema),
 }
 
 /** A message that was accepted to be sent. */
@@ -72,7 +73,7 @@ export type ReceivedMessage = z.infer<typeof receivedMessageSchema>
 /** A message of either direction. */
 export const messageSchema = z.discriminatedUnion('direction', [sentMessageSchema, receivedMessageSchema])
 
-/** How the delivery of a message stands, as every lookup tells it. */
+/** How the delivery of a message stands, as every lookup shows it. */
 export const deliverySchema = z.strictObject({
   status: z.enum(STATES),
   /** A sentence where something went wrong or is not proven, else null. */

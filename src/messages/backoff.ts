@@ -26,7 +26,7 @@ const HOUR_MS = 3_600 * SECOND
 /**
  * Wait until the next status poll of a message that is `ageMs` old since it was sent: its age, from 1 s to 1 h. Ages
  * double, so the first hour costs at most 12 polls, the day 35, and no counter is stored. A message that was delivered
- * `deliveredMs` ago has only its reading left to tell: at most 2 polls in any hour. A poll that comes late makes the
+ * `deliveredMs` ago can only still be read: at most 2 polls in any hour. A poll that comes late makes the
  * next one later still, so a lane that is short of polls stretches the schedule of all its messages.
  */
 export function nextPollMs(ageMs: number, deliveredMs?: number): number {

@@ -1,16 +1,20 @@
 // Lists with a limit that holds the work too. Zod's own `max` runs after the items: 87,000 empty rows were parsed, with
-// two faults each, before anybody was told that there are too many.
+// two faults each, before the count was checked.
 import { z } from 'zod'
 import { holdsMoreThan } from './bounded-value.ts'
 
-/** Items beyond the limit that are still looked at, so that a list that is a little too long has all its faults named. */
+/**
+ * Items beyond the limit that are still looked at, so that a list that is a little too long has all its faults named.
+ */
 const LOOKED_AT_BEYOND = 2
 
 interface ListRules {
   min?: number
   /** Most values in the whole list, those inside of its items included; with more, no item is looked at. */
   values?: number
-  /** Judges the items together, as they came, before anybody has checked them. It must not look at every one of them. */
+  /**
+   * Judges the items together, as they came, before anybody has checked them. It must not look at every one of them.
+   */
   judge?: (items: readonly unknown[], context: Context) => void
   /** The list around this one says that it is too long. */
   lengthSaidElsewhere?: true

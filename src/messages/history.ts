@@ -2,7 +2,10 @@
 // letter for what happened, the milliseconds since acceptance in base 36 and, after a comma, a detail:
 // `c5|s2k|d1f4` is claimed after 5 ms, sent after 92 ms, delivered after 1.8 s.
 
-/** What can happen to a message, by the letter it is stored under. Lua writes the letters; see src/messages/store/scripts/message-step.lua. */
+/**
+ * What can happen to a message, by the letter it is stored under. Lua writes the letters; see
+ * src/messages/store/scripts/message-step.lua.
+ */
 export const HISTORY_EVENTS = {
   c: 'claimed',
   h: 'held by another attempt',
@@ -33,9 +36,9 @@ const ENTRY = /^([a-z])(-?[0-9a-z]+)(?:,(.*))?$/s
 const isCode = (letter: string): letter is HistoryCode => Object.hasOwn(HISTORY_EVENTS, letter)
 
 /**
- * The history in order of time; an entry that cannot be read is left out. `acceptedAtMs` is in the message id. Records of
- * before this was seen to hold times that go back, as when a delivery was told in whole seconds: they are shown as late
- * as what led to them.
+ * The history in order of time; an entry that cannot be read is left out. `acceptedAtMs` is in the message id. Records
+ * of before this was seen to hold times that go back, as when a delivery was reported in whole seconds: they are shown
+ * as late as what led to them.
  */
 export function readHistory(packed: string, acceptedAtMs: number): HistoryEvent[] {
   let lastMs = Number.NEGATIVE_INFINITY

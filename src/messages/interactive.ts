@@ -7,7 +7,10 @@ import { counted, quoted, valueAt } from './fault.ts'
 import { LIMITS } from './limits.ts'
 import { linkSchema } from './link.ts'
 
-/** Both messages take the same headers. A header shows one line of text or one file, and a document is shown by its name. */
+/**
+ * Both messages take the same headers. A header shows one line of text or one file, and a document is shown by its
+ * name.
+ */
 const headerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: filledTextUpTo(LIMITS.headerText) }),
   z.object({ type: z.literal('image'), image: z.object({ link: linkSchema }) }),
@@ -97,7 +100,7 @@ function judgeSections(sections: readonly unknown[], context: Context): void {
   })
 }
 
-/** Two buttons of one id could not be told apart when they come back, two of one title not by the person who reads them. */
+/** Two buttons of one id are indistinguishable when they come back, two of one title to the person who reads them. */
 function judgeButtons(buttons: readonly unknown[], context: Context): void {
   for (const field of ['id', 'title']) {
     const values = lookedAt(buttons, LIMITS.replyButtons).map((button, b) => ({

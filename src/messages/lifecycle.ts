@@ -15,9 +15,9 @@
 // went out corrects every state that had assumed otherwise.
 //
 // A message that was repeated in doubt may have gone out under two attempts. Each attempt is sent, and then perhaps
-// failed; the message is `sent` as long as one of them is known to be sent and not to have failed, and `failed` when the
-// attempt that counts has failed and no other is known to be sent. What is told of the others is remembered for that, so
-// that the order in which it is told does not matter. What does depend on it is docs/guarantees.md's to say.
+// failed; the message is `sent` as long as one of them is known to be sent and not to have failed, and `failed` when
+// the attempt that counts has failed and no other is known to be sent. What is reported of the others is remembered for
+// that, so that the order of reports does not matter. Where it does, docs/guarantees.md has the table.
 
 /** Its order is that of the marks that a campaign keeps of its recipients: a new state comes last. */
 export const STATES = [
@@ -54,10 +54,14 @@ export const PROVEN_SENT = ['sent', 'delivered', 'read'] as const satisfies read
 /** Proof of what became of an attempt. */
 export type Evidence = (typeof PROVEN_SENT)[number] | 'failed'
 
-/** Whether what may have gone out is sent once more. `safe`: the upstream keeps our idempotency key, so it cannot double. */
+/**
+ * Whether what may have gone out is sent once more. `safe`: the upstream keeps our idempotency key, so it cannot
+ * double.
+ */
 export type Repeat = 'never' | 'once' | 'safe'
 
-interface Move {
+/** A line of the table. */
+export interface Move {
   /** In any other state the step changes nothing. */
   from: readonly State[]
   to: State

@@ -60,10 +60,10 @@ export type Outcome =
   | { kind: 'message_waits'; retryAfterMs: number | undefined; problem: Problem }
   /** Proven unsent: only this recipient waits, longer each time, and at least `leastMs`. */
   | { kind: 'recipient_waits'; leastMs: number; problem: Problem }
-  /** Proven unsent: the sender is paused for a person to mend. */
+  /** Proven unsent: the sender is paused until a person fixes it. */
   | { kind: 'sender_blocked'; problem: Problem }
   | { kind: 'failed'; problem: Problem }
-  /** Nothing is proven. `blocksSender`: besides, the answer says that this sender can send nothing. */
+  /** Nothing is proven. `blocksSender`: the answer also says that this sender can send nothing. */
   | { kind: 'unconfirmed'; blocksSender: boolean; problem: Problem }
 
 const SECOND = 1_000

@@ -11,7 +11,10 @@ import { counted, wrongKind } from './fault.ts'
 /** Digits with country code, no plus; or why it is no number. The sentence never repeats the number. */
 export type ParsedPhone = { ok: true; digits: string } | { ok: false; message: string }
 
-/** Longer than any number with all its punctuation; keeps a text of 200 kB away from the expression below and from the library. */
+/**
+ * Longer than any number with all its punctuation; keeps a text of 200 kB away from the expression below and from the
+ * library.
+ */
 const MAX_LENGTH = 64
 
 /** One plus at the start; digits; spaces, dashes, dots and brackets anywhere. No letters, so no extension either. */
@@ -20,7 +23,8 @@ const tolerated = /^[ ()[\]]*\+?[0-9 ().[\]-]*$/
 /**
  * Reads a full international number, with or without the plus: `+1 (415) 555-0123` and `14155550123` are the same.
  * Accepted is what is possible by length and country code, not only what is known to be assigned: numbering plans
- * change faster than libraries, and the chat product has the last word anyhow. About 4 µs, nearly all of it the library.
+ * change faster than libraries, and the chat product has the last word anyhow. About 4 µs, nearly all of it the
+ * library.
  */
 export function parsePhone(input: unknown): ParsedPhone {
   if (typeof input !== 'string') return { ok: false, message: wrongKind('a string', input) }
@@ -52,7 +56,7 @@ function mexican(digits: string): string {
   return /^521[0-9]{10}$/.test(digits) ? `52${digits.slice(3)}` : digits
 }
 
-/** `has 4 digits after the country code, numbers of +1 have 10`: which of them it is must not be told. */
+/** `has 4 digits after the country code, numbers of +1 have 10`: the country itself is not named. */
 function lengthOf({ country, countryCallingCode: code, nationalNumber }: PhoneNumber): string {
   const digits = counted(nationalNumber.length, 'digit')
   const plan = country ?? getCountries().find((each) => getCountryCallingCode(each) === code)

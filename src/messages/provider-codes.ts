@@ -9,7 +9,7 @@ export type CodeRule =
   | { act: 'retry' }
   /** Proven unsent: this recipient waits 4^X seconds, X counting from 0; others go on. */
   | { act: 'delay_recipient' }
-  /** Proven unsent: nothing of this sender can go out until a person mends it. */
+  /** Proven unsent: nothing of this sender can go out until a person fixes it. */
   | { act: 'block_sender' }
   /** Refused for good. */
   | { act: 'fail' }

@@ -5,7 +5,7 @@ import type { Fault } from './fault.ts'
 
 export type ServiceMessage = Address & { content: ServiceContent }
 
-/** Reads the body of a service message, or tells every fault of it at once. */
+/** Reads the body of a service message, or reports all of its faults together. */
 export function parseServiceMessage(
   body: unknown,
 ): { ok: true; message: ServiceMessage } | { ok: false; faults: Fault[] } {

@@ -7,12 +7,13 @@ import { fillIn, valuesOf, variablesOf } from './templates/template-variables.ts
 /**
  * The body of an interactive message, the caption (without one the link) of an image, the link of an audio file, the
  * approved body of a template with its parameters filled in. `template` is the approved template of a template message;
- * without it, which only happens where an account has the check turned off, nobody knows the words: its name stands for them.
+ * without it, which only happens where an account has the check turned off, nobody knows the words: its name stands for
+ * them.
  */
 export const textOf = (content: Content, template?: Template): string =>
   wordedText(content, template && wordingOf(template))
 
-/** What a template's messages say besides their parameters: the approved body with its variables. */
+/** What a template's messages say around their parameters: the approved body with its variables. */
 export interface Wording {
   body: string
   /** Its parameters have names; otherwise they come in order. */

@@ -34,11 +34,11 @@ export function buildApp(
     for (const route of routes) at[route.method](handlerOf(route, edge))
     const allow = routes.map((route) => route.method.toUpperCase()).join(', ')
     at.all(() => {
-      throw new ApiError(405, 'method_not_allowed', `This address takes ${allow} only.`, { headers: { Allow: allow } })
+      throw new ApiError(405, 'method_not_allowed', `Method not allowed; use ${allow}.`, { headers: { Allow: allow } })
     })
   }
   app.use((request) => {
-    throw new ApiError(404, 'no_such_route', `There is nothing at ${request.method} ${shown(request.path)}.`)
+    throw new ApiError(404, 'no_such_route', `No route for ${request.method} ${shown(request.path)}.`)
   })
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
     refuse(error, response, String(response.locals.requestId), deps.log)

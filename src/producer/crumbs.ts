@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import { stopReading } from './cut.ts'
 import { ApiError, overloaded } from './errors.ts'
-import { isTurnUsedUp } from './turn-budget.ts'
+import { isTurnUsedUp, readNoMoreInThisTurn } from './turn-budget.ts'
 
 /** More chunks than this must have so many bytes each on the average. */
 const CHUNKS_MAX = 512
@@ -32,6 +32,7 @@ export function watchCrumbs(request: IncomingMessage): void {
       size += chunk.length
       if (count > CHUNKS_MAX_LATE && size < count * CHUNK_BYTES && (count > CHUNKS_MAX || isTurnUsedUp())) {
         stopReading(request)
+        if (isTurnUsedUp()) readNoMoreInThisTurn()
         own.fault = count > CHUNKS_MAX ? inCrumbs() : overloaded()
         own.heard?.(own.fault)
         return false

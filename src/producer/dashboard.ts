@@ -81,7 +81,7 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
   router.use((request, _response, next) => {
     // The board's own refusal is per queue: it answers 200 to pausing all of them, and pauses none.
     if (request.method === 'GET' || request.method === 'HEAD') return next()
-    throw new ApiError(405, 'method_not_allowed', 'The dashboard is for looking only.', { headers: { Allow: 'GET' } })
+    throw new ApiError(405, 'method_not_allowed', 'The dashboard is read-only.', { headers: { Allow: 'GET' } })
   })
   router.use((request, _response, next) => {
     if (!SHOWN.test(request.path)) throw new ApiError(404, 'no_such_route', 'The dashboard does not show this.')

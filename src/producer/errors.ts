@@ -90,4 +90,6 @@ export const overloaded = (): ApiError =>
 
 /** 500 `internal`, for what is our own fault. The cause is for the log and never leaves the process. */
 export const internal = (cause: unknown): ApiError =>
-  new ApiError(500, 'internal', 'Something went wrong on our side. Give support the request id.', { cause })
+  new ApiError(500, 'internal', 'Something went wrong on our side. Quote the request id when you ask for support.', {
+    cause,
+  })

@@ -10,6 +10,7 @@ import { stopReading } from './cut.ts'
 import { ApiError, errorBody } from './errors.ts'
 import { lingerAfter } from './linger.ts'
 import { HEADERS_MAX } from './listener.ts'
+import { watchConnection } from './turn-budget.ts'
 
 /** How often Node looks for clients whose headers take too long. */
 export const HEADERS_CHECK_MS = 5_000
@@ -44,6 +45,7 @@ export function limit(server: Server, log: Log): void {
   // One more than may come, so that what is too many is seen and refused.
   server.maxHeadersCount = HEADERS_MAX + 1
 
+  server.on('connection', watchConnection)
   let madeRoomAt = 0
   server.on('drop', () => {
     if (performance.now() - madeRoomAt < MAKE_ROOM_MS) return
@@ -68,7 +70,7 @@ export function limit(server: Server, log: Log): void {
     lingerAfter(request, response)
   })
   server.on('checkExpectation', (request, response) => {
-    const error = new ApiError(417, 'expectation_failed', 'The only expectation that is met is 100-continue.')
+    const error = new ApiError(417, 'expectation_failed', 'The only expectation supported is 100-continue.')
     refuse(error, response, requestIdOf(request), log)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {

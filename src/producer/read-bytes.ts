@@ -161,4 +161,4 @@ function whenOver(request: IncomingMessage, response: ServerResponse, over: () =
 const tooLarge = (): ApiError => new ApiError(413, 'too_large', 'The body is too large.')
 
 const tooSlow = (): ApiError =>
-  new ApiError(408, 'too_slow', `The body must be there within ${BODY_SECONDS} seconds of the request.`)
+  new ApiError(408, 'too_slow', `The request body was not received within ${BODY_SECONDS} seconds.`)

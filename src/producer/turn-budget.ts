@@ -2,6 +2,7 @@
 // connections before anybody else has a turn: 200 clients that each cost 1 ms keep the 201st waiting for 200 ms. So
 // whoever works on what comes asks here, and leaves the rest for the next turn.
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 
 /** So much of a turn may be used up; what is begun then is still finished. */
 const TURN_MS = 10
@@ -22,4 +23,31 @@ export function isTurnUsedUp(): boolean {
 export function restUntilNextTurn(request: IncomingMessage): void {
   request.pause()
   setImmediate(() => request.resume())
+}
+
+/** All connections of the process, and those of them that are not read until the next turn. */
+const connections = new Set<Socket>()
+const waiting: Socket[] = []
+
+/** From now on the connection waits for the next turn when a flood has used up this one. */
+export function watchConnection(socket: Socket): void {
+  connections.add(socket)
+  socket.once('close', () => connections.delete(socket))
+}
+
+/**
+ * Has nothing more read from any connection in this turn. For floods whose cost is in the reading itself, before anybody
+ * can refuse them: chunks of one byte cost 1.5 ms for each read of 64 KB, and 200 connections bring them at once.
+ */
+export function readNoMoreInThisTurn(): void {
+  if (waiting.length > 0) return
+  for (const socket of connections) {
+    // Whoever has paused it already will have it read again.
+    if (socket.isPaused()) continue
+    socket.pause()
+    waiting.push(socket)
+  }
+  setImmediate(() => {
+    for (const socket of waiting.splice(0)) if (!socket.destroyed) socket.resume()
+  })
 }

@@ -23,7 +23,7 @@ export interface StatusUpdate {
 export interface ReceivedMessage {
   phoneNumberId: string
   providerId: string
-  /** Digits; empty when the person's number is not told. */
+  /** Digits; empty when the chat product does not give the number. */
   from: string
   type: string
   text: string
@@ -137,9 +137,9 @@ function* readersOf(entries: readonly unknown[], content: WebhookContent): Gener
 }
 
 function* readersOfChange(value: unknown, content: WebhookContent): Generator<() => void> {
-  const told = statusList.safeParse(value)
-  if (!told.success) content.unreadable += 1
-  for (const rawStatus of told.data?.statuses ?? []) {
+  const read = statusList.safeParse(value)
+  if (!read.success) content.unreadable += 1
+  for (const rawStatus of read.data?.statuses ?? []) {
     yield () => {
       const item = statusItem.safeParse(rawStatus)
       if (item.success) content.statuses.push(toUpdate(item.data))

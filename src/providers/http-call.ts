@@ -1,6 +1,6 @@
-// One POST to a provider, and how it ended. Its whole point is to tell apart whether any byte of the request can have
+// One POST to a provider, and how it ended. Its whole point is to know whether any byte of the request can have
 // left: undici calls onRequestStart right before it writes the head of a request onto an open connection, so an error
-// before that is proof that the provider knows nothing of the message. Error codes alone do not tell: of 84 requests
+// before that is proof that the provider knows nothing of the message. Error codes alone do not show it: of 84 requests
 // that ended in a reset, 38 had never reached the server.
 import { Agent, type Dispatcher } from 'undici'
 import { MISSED_SLOT } from '../messages/outcome.ts'
@@ -115,7 +115,9 @@ function readRetryAfter(header: string | string[] | undefined, date: unknown): n
   return Number.isNaN(at) ? undefined : Math.max(0, at - (Number.isNaN(now) ? Date.now() : now))
 }
 
-/** A short word for what went wrong, safe to log: an error code, never a message that may hold an address or a token. */
+/**
+ * A short word for what went wrong, safe to log: an error code, never a message that may hold an address or a token.
+ */
 function causeOf(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   const known: Readonly<Record<string, string>> = {

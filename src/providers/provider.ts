@@ -25,7 +25,7 @@ export interface ProviderMessage {
 /** What a status poll found. */
 export type PollEnd =
   | { kind: 'status'; status: Evidence; problem: Problem | undefined }
-  /** Known there, nothing new to tell. */
+  /** Known there, nothing new. */
   | { kind: 'pending' }
   /** It takes no polls for now; `retryAfterMs` where it says for how long. */
   | { kind: 'throttled'; retryAfterMs: number | undefined }
@@ -35,10 +35,10 @@ export type PollEnd =
 /** How to speak to one kind of upstream. Neither method throws: every end of a call is a value. */
 export interface Provider {
   /**
-   * Sends once and says how the call ended. Never rejects, never repeats. `timeoutMs` bounds the whole call, and nothing
-   * leaves after `leaveBy` (`performance.now()`).
+   * Sends once and says how the call ended. Never rejects, never repeats. `timeoutMs` bounds the whole call, and
+   * nothing leaves after `leaveBy` (`performance.now()`).
    */
   send(sender: ProviderSender, message: ProviderMessage, timeoutMs: number, leaveBy?: number): Promise<CallEnd>
-  /** Asks for the status of a message. Only on wires that tell nothing by themselves; never rejects. */
+  /** Asks for the status of a message. Only on wires without webhooks. */
   poll?: (sender: ProviderSender, providerId: string, timeoutMs: number) => Promise<PollEnd>
 }

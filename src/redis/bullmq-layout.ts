@@ -1,7 +1,7 @@
 // Where BullMQ keeps what, as far as Laneway reads or writes it behind BullMQ's back: its keys, and the fields of its
 // hashes. Scripts are given these keys by name; of the fields they know `data` and `failedReason` of a job and `paused`
 // of a queue. What stands here is no promise of BullMQ's: test/component/bullmq-layout.test.ts holds every line of it
-// against the BullMQ that is installed, and what Laneway relies on besides.
+// against the BullMQ that is installed, and what else Laneway relies on.
 import { lanePrefix, sharedQueuePrefix } from './keys.ts'
 
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */
@@ -23,7 +23,7 @@ export const laneBacklogKeys = (lane: number) => ({
   prioritized: laneKey(lane, 'prioritized'),
   /** ZSET job id → when it is due, see `delayedUntil`. */
   delayed: laneKey(lane, 'delayed'),
-  /** LIST of the ids of jobs that a worker has in hand. */
+  /** LIST of the ids of jobs that a worker is processing. */
   active: laneKey(lane, 'active'),
 })
 
@@ -42,7 +42,7 @@ export const laneDeadLettersKey = (lane: number): string => laneKey(lane, 'faile
 /** HASH of one job of the lane, see `JOB`. With an empty id: what the keys of all of them begin with. */
 export const laneJobKey = (lane: number, jobId: string): string => laneKey(lane, jobId)
 
-/** STRING that is there while a worker has the job in hand. */
+/** STRING that is there while a worker processes the job. */
 export const laneJobLockKey = (lane: number, jobId: string): string => `${laneJobKey(lane, jobId)}:lock`
 
 /** Fields of the hash of a job. */

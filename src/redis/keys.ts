@@ -1,5 +1,10 @@
-// Every Redis key of Laneway is built here, and those that BullMQ makes in bullmq-layout.ts. Keys that one Lua step touches share a hash tag, so that they live on one
-// node of a cluster: `{l12}` for lane 12, `{g7}` for the gallery of account 7, `{c7}` for its contacts.
+// Every Redis key of Laneway is built here; those that BullMQ makes are in bullmq-layout.ts. Keys that one Lua step
+// touches share a hash tag, so that they live on one node of a cluster: `{l12}` for lane 12, `{g7}` for the gallery of
+// account 7, `{c7}` for its contacts.
+//
+// A key keeps the name that it was first given, so that every release reads what the one before wrote. Some names are
+// therefore older than our words: `open` is in doubt, `ended-badly` is requeueable, `rest` is a cooldown, `lone-runs`
+// is isolated retries, `campaigns-awake` is active campaigns.
 import { createHash } from 'node:crypto'
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 27)
@@ -20,7 +25,7 @@ export const rootKeys = {
   sweeper: 'lw:sweeper',
   /** SET of lanes that have a campaign that moves by itself, and of some that had one. */
   campaignLanes: 'lw:campaign-lanes',
-  /** STRING: lock of whoever adds or removes a sender. */
+  /** STRING: held while a sender is added or removed. */
   sendersLock: 'lw:senders-lock',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
@@ -65,7 +70,7 @@ export const inboundKey = (account: number, providerMessageId: string): string =
 export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
-/** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. Named as the first version did. */
+/** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
 export const inDoubtKey = (lane: number): string => `${lanePrefix(lane)}:open`
 /** ZSET ulid → time (ms) at which the sweep must make sure that it has a job: queued again and not claimed since. */
 export const queuedAgainKey = (lane: number): string => `${lanePrefix(lane)}:queued-again`
@@ -82,7 +87,10 @@ export const nextPollKey = (lane: number): string => `${lanePrefix(lane)}:poll-r
 
 /** STRING: when the cooldown of a lane ends (ms), see messages/store/scripts/message-cooldowns.lua. */
 export const laneCooldownKey = (lane: number): string => `${lanePrefix(lane)}:rest`
-/** STRING `code|sentence`: what began the cooldown of a lane; ends with it. message-cooldowns.lua appends `-reason` itself. */
+/**
+ * STRING `code|sentence`: what began the cooldown of a lane; ends with it. message-cooldowns.lua appends `-reason`
+ * itself.
+ */
 export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKey(lane)}-reason`
 /** STRING: the cooldown of one recipient of the lane, by its digits. */
 export const recipientCooldownKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
@@ -95,7 +103,7 @@ export const laneClearedByKey = (lane: number, of: string): string => `${lanePre
 /** STRING that is there while a message waits before it may be claimed again: its expiry is the end of the wait. */
 export const messageWaitKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:wait:${ulid}`
 
-/** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. Named as the first version did. */
+/** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
 export const requeueableKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
 /** HASH: how far a job that sends messages again is on this lane: cursor and counts. */
 export const requeueProgressKey = (lane: number, job: string): string => `${lanePrefix(lane)}:requeue:${job}`

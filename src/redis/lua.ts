@@ -1,5 +1,5 @@
-// Loads and runs Lua scripts. A script is one atomic step on Redis; it lives in the folder scripts/ beside the file that
-// runs it. Its head names its keys and its arguments, and whoever runs it gives both by these names:
+// Loads and runs Lua scripts. A script is one atomic step on Redis; it lives in the folder scripts/ beside the file
+// that runs it. Its head names its keys and its arguments, and its caller gives both by these names:
 //
 //   -- Keys:
 //   --   record       HASH   the message                       (a name is indented by three spaces,
@@ -10,9 +10,9 @@
 //   local record, inDoubt = unpack(KEYS)
 //   local ulid, detail = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 //
-// Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one, in the order of the head.
-// The names of the head are compared with the code when a script is loaded, and with what is given at every run; in the
-// code Redis itself refuses a name that nobody declared.
+// Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one, in the order of the
+// head. The names of the head are compared with the code when a script is loaded, and with what is given at every run;
+// in the code Redis itself refuses a name that nobody declared.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Packr } from 'msgpackr'
@@ -38,9 +38,9 @@ export type Script = (
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
 
 /**
- * The caller of scripts/<name>.lua beside `module`, which is the import.meta.url of whoever defines it. Sends the
- * script's SHA-1, and its text only to a server that does not know it yet, as after a restart. `constants` is one line
- * of Lua in place of the line `-- constants`. Throws when the head of the script and its code disagree; the caller
+ * The caller of scripts/<name>.lua beside `module`, which is the import.meta.url of the module that defines it. Sends
+ * the script's SHA-1, and its text only to a server that does not know it yet, as after a restart. `constants` is one
+ * line of Lua in place of the line `-- constants`. Throws when the head of the script and its code disagree; the caller
  * rejects when it is given other names than the head has.
  */
 export function defineScript(module: string, name: string, constants?: string): Script {
@@ -50,16 +50,15 @@ export function defineScript(module: string, name: string, constants?: string): 
   const sha = createHash('sha1').update(source).digest('hex')
   const head = headOf(name, source)
   return async (redis, keys, args = {}) => {
-    const given: (string | Buffer)[] = head.keys.map((key) => givenValue(name, 'key', keys, key))
-    refuseOthers(name, 'key', keys, head.keys)
-    for (const { argument, isOptional } of head.args) if (!isOptional) givenValue(name, 'argument', args, argument)
-    refuseOthers(name, 'argument', args, head.argumentNames)
-    if (head.args.length > 0) given.push(packr.pack(listOf(args, head.argumentNames)))
+    check(head.keys, keys)
+    check(head.args, args)
+    const given: (string | Buffer)[] = head.keys.names.map((key) => keys[key] ?? '')
+    if (head.args.names.length > 0) given.push(packr.pack(listOf(head.args.names, args)))
     try {
-      return await redis.evalsha(sha, head.keys.length, ...given)
+      return await redis.evalsha(sha, head.keys.names.length, ...given)
     } catch (error) {
       if (!isUnknownScript(error)) throw error
-      return redis.eval(source, head.keys.length, ...given)
+      return redis.eval(source, head.keys.names.length, ...given)
     }
   }
 }
@@ -67,56 +66,59 @@ export function defineScript(module: string, name: string, constants?: string): 
 /** Stands where the constants of a script go. */
 const CONSTANTS = /^-- constants$/m
 
-/** The text of a script, with each line `-- include <path>` replaced by that script; the path is relative to its folder. */
+/**
+ * The text of a script, with each line `-- include <path>` replaced by that script; the path is relative to its folder.
+ */
 function readScript(url: URL): string {
   return readFileSync(url, 'utf8').replace(/^-- include ([\w./-]+)$/gm, (_line, path: string) =>
     readScript(new URL(`${path}.lua`, url)),
   )
 }
 
+/** Names in the order of the head. */
+interface Names {
+  /** For errors. */
+  where: string
+  names: readonly string[]
+  required: readonly string[]
+  known: ReadonlySet<string>
+}
+
 /** The names at the head of a script. Throws when its code takes other ones, or never looks at one. */
-function headOf(script: string, source: string) {
-  const keys = namesUnder('Keys', source)
+function headOf(script: string, source: string): { keys: Names; args: Names } {
+  const [keys, args] = [namesUnder(script, 'Keys', source), namesUnder(script, 'Arguments', source)]
   const taken = /^local (.+) = unpack\(KEYS\)$/m.exec(source)?.[1] ?? ''
-  if (taken !== keys.join(', ')) throw new Error(`script ${script}: its code takes the keys "${taken}"`)
-  const args = namesUnder('Arguments', source).map((each) => ({
-    argument: each.replace('?', ''),
-    isOptional: each.endsWith('?'),
-  }))
-  const argumentNames = args.map(({ argument }) => argument)
+  if (taken !== keys.names.join(', ')) throw new Error(`script ${script}: its code takes the keys "${taken}"`)
   const unpacked = /^local ([\w,\s]+?)\s+=\s+unpack\(cmsgpack\.unpack\(ARGV\[1\]\), 1, (\d+)\)$/m.exec(source)
   const read = unpacked?.[1]?.split(/,\s+/) ?? []
-  if (read.join() !== argumentNames.join() || Number(unpacked?.[2] ?? 0) !== args.length) {
+  if (read.join() !== args.names.join() || Number(unpacked?.[2] ?? 0) !== read.length) {
     throw new Error(`script ${script}: its code takes the arguments "${read.join(', ')}"`)
   }
   const code = source.slice(unpacked === null ? 0 : unpacked.index + unpacked[0].length).replace(/--.*$/gm, '')
-  for (const each of argumentNames) {
+  for (const each of args.names) {
     if (!new RegExp(`\\b${each}\\b`).test(code)) throw new Error(`script ${script}: its code does not read ${each}`)
   }
-  return { keys, args, argumentNames }
+  return { keys, args }
 }
 
-/** `name` or `name?` of each line of a list in the head, in their order. */
-function namesUnder(title: string, source: string): string[] {
+/** `name` or `name?` of each line of a list in the head. */
+function namesUnder(script: string, title: string, source: string): Names {
   const list = new RegExp(`^-- ${title}:\\n((?:--   .*\\n)+)`, 'm').exec(source)?.[1] ?? ''
-  return [...list.matchAll(/^-- {3}(\w+\??)(?= |$)/gm)].map(([, name = '']) => name)
+  const lines = [...list.matchAll(/^-- {3}(\w+)(\??)(?= |$)/gm)]
+  const names = lines.map(([, name = '']) => name)
+  const required = names.filter((_name, i) => lines[i]?.[2] === '')
+  return { where: `script ${script}, ${title}`, names, required, known: new Set(names) }
 }
 
-/** The values in the order of the names; what is missing at the end is left out. */
-function listOf(args: Readonly<Record<string, Argument | undefined>>, names: readonly string[]) {
+/** The values in the order of the names; what is not given at the end is left out, which reads as nil as well. */
+function listOf(names: readonly string[], args: Readonly<Record<string, Argument | undefined>>) {
   const list = names.map((name) => args[name])
   while (list.length > 1 && list.at(-1) === undefined) list.pop()
   return list
 }
 
-function givenValue<T>(script: string, what: string, given: Readonly<Record<string, T | undefined>>, name: string): T {
-  const value = given[name]
-  if (value === undefined) throw new Error(`script ${script} is not given its ${what} ${name}`)
-  return value
-}
-
-function refuseOthers(script: string, what: string, given: object, names: readonly string[]): void {
-  for (const name in given) {
-    if (!names.includes(name)) throw new Error(`script ${script} takes no ${what} ${name}`)
-  }
+/** Throws when one is missing that must be there, and when there is one that the script does not know. */
+function check({ where, required, known }: Names, given: Readonly<Record<string, unknown>>): void {
+  for (const name of required) if (given[name] === undefined) throw new Error(`${where}: ${name} is missing`)
+  for (const name in given) if (!known.has(name)) throw new Error(`${where}: ${name} is not known`)
 }

@@ -19,7 +19,8 @@ export function openQueue<Payload = unknown>(
     prefix,
     streams: { events: { maxLen: EVENTS_KEPT } },
     skipMetasUpdate: toLook,
-    // Otherwise a connection that breaks while the version is asked for leaves the queue unusable for good.
+    // Otherwise a connection that breaks while the version is asked for breaks the queue for as long as the process
+    // lives.
     skipVersionCheck: true,
   })
   // The connection reports its own errors once; each queue would report them again.

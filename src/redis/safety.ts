@@ -14,7 +14,7 @@ export class UnsafeRedisError extends Error {
 }
 
 /**
- * Sentences about settings that can lose messages, each with the setting that mends it; none when all is well. What a
+ * Sentences about settings that can lose messages, each with the setting that fixes it; none when all is well. What a
  * managed Redis does not let be asked is taken as wrong, since nobody can know it is right.
  */
 export async function redisProblems(redis: Redis): Promise<string[]> {

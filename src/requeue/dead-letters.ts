@@ -8,7 +8,7 @@ import type { Redis } from '../redis/connect.ts'
 import { hasJobMovedOn } from '../redis/errors.ts'
 import { matchesRequeue, type RequeueFilter } from './filter.ts'
 
-/** The code that a lookup tells for such a message. */
+/** The code that a lookup shows for such a message. */
 const DEAD_LETTER = 'dead_letter'
 
 /** A failed job whose payload can still be sent. */

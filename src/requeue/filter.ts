@@ -7,7 +7,10 @@ import { shownState } from '../messages/shown-state.ts'
 export const REQUEUE_STATES = MESSAGE_MOVES.requeue.from
 export type RequeueState = (typeof REQUEUE_STATES)[number]
 
-/** What is left out matches all. Sender and times are not here: they choose which lists are read, and which part of them. */
+/**
+ * What is left out matches all. Sender and times are not here: they choose which lists are read, and which part of
+ * them.
+ */
 export interface RequeueFilter {
   state?: RequeueState | undefined
   /** Digits of the recipient. */
@@ -37,7 +40,7 @@ export function matchesRequeue(message: Filtered, filter: RequeueFilter): boolea
   const fits = <T>(wanted: T | undefined, value: T): boolean => wanted === undefined || wanted === value
   return (
     REQUEUE_STATES.some((state) => state === message.state) &&
-    // Whoever asks for the failed ones must not send again what lookups call unknown.
+    // A filter for failed ones must not match what lookups show as unknown.
     fits<string>(filter.state, shownState(message)) &&
     fits(filter.to, message.to) &&
     fits(filter.class, message.class) &&

@@ -1,4 +1,4 @@
-// The queue of jobs that send many messages again, as those see it who ask for them.
+// The queue of jobs that send many messages again, as its callers see it.
 import { REQUEUE_JOB, REQUEUE_QUEUE, type RequeuePayload } from '../jobs/requeue.ts'
 import type { Redis } from '../redis/connect.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
@@ -18,8 +18,8 @@ export function openRequeueQueue(redis: Redis) {
     queue,
 
     /**
-     * Has a worker do the job; resolves once that is certain. Dying before leaves a record that nobody was told of, and
-     * doing it again with the same id makes what is missing.
+     * Has a worker do the job; resolves once that is certain. Dying before leaves a record whose id nobody was given,
+     * and doing it again with the same id makes what is missing.
      */
     async start(id: string, asked: { account: number; order: RequeueOrder; nowMs: number }): Promise<void> {
       await inTime(redis, async () => {

@@ -1,4 +1,4 @@
-// Sending again what ended badly: one message, or a page of them. The step that queues a message again is fenced in
+// Requeueing: one message, or a page of them. The step that queues a message again is fenced in
 // Redis, and its job is added after it.
 //
 // Where the process may die: before the step, nothing has changed; between the step and the job, the message stands on
@@ -31,8 +31,8 @@ export interface RequeueDeps {
 }
 
 /**
- * Why a message cannot be sent again. `campaign_over`: its campaign is cancelled or not kept any more. `without_content`:
- * what it said is not stored. `unreadable`: the record of its campaign is not what Laneway wrote.
+ * Why a message cannot be sent again. `campaign_over`: its campaign is cancelled or not kept any more.
+ * `without_content`: what it said is not stored. `unreadable`: the record of its campaign is not what Laneway wrote.
  */
 export type Obstacle = 'campaign_over' | 'without_content' | 'unreadable'
 export type RequeueVerdict = 'done' | 'ignored' | 'missing' | Obstacle
@@ -102,8 +102,8 @@ export async function putBack(
     added.push({ id: messageId(lane, ulid), payload: { ...content, until } })
     if (jobs[i] === 'waits') late.push(ulid)
   }
-  // Only of those that are queued again: it still holds the id. Dying before this leaves them to the sweep, which finds the
-  // dead letter and fails them once more.
+  // Only of those that are queued again: it still holds the id. Dying before this leaves them to the sweep, which finds
+  // the dead letter and fails them once more.
   await forgetDeadLetters(
     queues,
     lane,

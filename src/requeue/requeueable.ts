@@ -1,4 +1,4 @@
-// The lists of messages that ended badly, one per lane in the order in which they ended: what requeue reads, page by
+// The lists of requeueable messages, one per lane in the order in which they ended: what requeue reads, page by
 // page, and how they are kept from growing for ever.
 import { z } from 'zod'
 import { acceptedAtMs } from '../messages/message-id.ts'

@@ -1,4 +1,4 @@
-// Reads the lists of what ended badly, page by page, for jobs that send it again and for those who only count.
+// Reads the lists of requeueable messages page by page, for requeue jobs and for dry runs, which only count.
 
 import type { LaneQueues } from '../lanes/queues.ts'
 import { readMessagesOrNot } from '../messages/store/records.ts'
@@ -11,8 +11,8 @@ import { type Found, type Obstacle, obstacles } from './requeue.ts'
 import { LISTS, type List, listKey, type Place, pageOf } from './requeueable.ts'
 
 /**
- * Messages of a page. Each costs Redis some 30 µs, in commands of their own between which it serves others; a page takes
- * seven round trips, which a busy machine answers late.
+ * Messages of a page. Each costs Redis some 30 µs, in commands of their own between which it serves others; a page
+ * takes seven round trips, which a busy machine answers late.
  */
 const PAGE = 500
 

@@ -39,7 +39,7 @@ export function banner(content: BannerContent, colour: boolean): string {
     `  admin_key      ${admin_key}   ${weak('dashboard')}`,
     ...tools,
     `  simulator      ${simulatorUrl}   ${weak('stands in for the chat product')}`,
-    `  all of it      ${file}`,
+    `  all keys       ${file}`,
     '',
     strong('Send a message:'),
     curl(`${baseUrl}/sendservicemessages/sendmessages`, send),

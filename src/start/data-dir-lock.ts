@@ -74,10 +74,10 @@ async function waitForEnd(
   const orphan = holder.parent !== 0 && alive.parent !== holder.parent
   if (holder.state === 'running' && !orphan) {
     throw new StartError(
-      `Laneway runs already on the data folder ${dataDir} (process ${holder.pid}); stop it, or set LANEWAY_DATA_DIR to another folder.`,
+      `Another Laneway is already running on the data folder ${dataDir} (process ${holder.pid}); stop it, or set LANEWAY_DATA_DIR to another folder.`,
     )
   }
-  say(`Waiting for the Laneway that ran before (process ${holder.pid}) to stop ...`)
+  say(`Waiting for the previous Laneway (process ${holder.pid}) to stop ...`)
   if (await hasEnded(alive, STOP_LIMIT_MS)) return
   signal(holder.pid, 'SIGKILL')
   await hasEnded(alive, STOP_LIMIT_MS)

@@ -14,7 +14,7 @@ export function readJsonFile<S extends z.ZodType>(path: string, schema: S): z.ou
   }
   const parsed = schema.safeParse(jsonOrUndefined(text))
   if (parsed.success) return parsed.data
-  throw new StartError(`The file ${path} does not hold what Laneway wrote; remove it and start again.`)
+  throw new StartError(`The file ${path} is corrupt; remove it and start again.`)
 }
 
 /** Written aside and put in place by rename, mode 0600: a reader sees the old file or the new one, never half of it. */

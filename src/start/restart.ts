@@ -12,12 +12,12 @@ const PARENT_CHECK_MS = 250
 export function restartProcess(parent: number, say: (line: string) => void): void {
   if (process.uptime() < LIVED_SECONDS) {
     say(
-      'Laneway stopped because of an error of its own, so soon that it is not started again; process.fault in the log',
+      'Laneway stopped because of an internal error, too soon after its start to be restarted; process.fault in the log',
     )
     say('above has the cause. Nothing that was accepted is lost: start it with npm start.')
     process.exit(1)
   }
-  say('Laneway stopped because of an error of its own (process.fault in the log above) and starts again.')
+  say('Laneway stopped because of an internal error (process.fault in the log above) and is restarting.')
   // With npm's variable set it ends by itself when this process is gone, however that happened.
   const env = environmentWith({ npm_lifecycle_event: 'start' })
   const next = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit', env })

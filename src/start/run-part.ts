@@ -18,7 +18,7 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     const config = loadConfig()
     const { redisUrl } = config
     if (redisUrl === undefined) {
-      throw new ConfigError(`REDIS_URL must be set for npm run ${name}; npm start brings a Redis of its own.`)
+      throw new ConfigError(`REDIS_URL must be set for npm run ${name}; npm start runs a Redis of its own.`)
     }
     const log = createLog(config, name)
     warnOfUnknownSettings(log)

@@ -1,5 +1,5 @@
 // A sender of which the chat product says that it can send nothing is paused until a person resumes it: every try would
-// be refused, and a token that is wrong does not mend itself. One message alone may draw that answer, though. It must not
+// be refused, and a wrong token stays wrong. One message alone may draw that answer, though. It must not
 // pause its sender at every resume: refused once more after others were sent, it fails.
 
 import { findSender, setBlocked } from '../accounts/store/senders.ts'
@@ -22,8 +22,8 @@ const UNSENT = 'u'
  */
 export async function isOneMessageAlone(redis: Redis, id: MessageId, code: string): Promise<boolean> {
   const record = await readMessage(redis, id)
-  const story = readHistory(record?.history ?? '', acceptedAtMs(id.ulid))
-  const before = story.findLast((entry) => entry.code === UNSENT && entry.detail === code)
+  const history = readHistory(record?.history ?? '', acceptedAtMs(id.ulid))
+  const before = history.findLast((entry) => entry.code === UNSENT && entry.detail === code)
   if (before === undefined) return false
   return ((await findSender(redis, id.lane))?.sent_after_block ?? 0) >= before.atMs
 }

@@ -1,5 +1,5 @@
-// How Workers of BullMQ are made and what a processor's result means to them. The only file that knows BullMQ's signals:
-// a processor throws them for a job that waits, goes back, or can never be run.
+// How Workers of BullMQ are made and what a processor's result means to them. The only file that knows BullMQ's
+// signals: a processor throws them for a job that waits, goes back, or can never be run.
 import {
   DelayedError,
   type Job,
@@ -15,8 +15,8 @@ import type { Redis } from '../redis/connect.ts'
 /**
  * A Worker whose concurrency may be lowered while it works. BullMQ asks for no next job when one ends while more are in
  * hand than that, takes the answer that it did not ask for as "the queue is empty, and there is no rate limit", and
- * blocks for its `drainDelay`: a lane of 80/s got through eight jobs in 5 s whenever the last of them ended together. So
- * it always asks; whoever lowers the concurrency holds what is too much back by itself.
+ * blocks for its `drainDelay`: a lane of 80/s got through eight jobs in 5 s whenever the last of them ended together.
+ * So it always asks; whoever lowers the concurrency holds what is too much back by itself.
  */
 export class LaneWorker extends Worker {
   override processJob(job: Job, token: string): ReturnType<Worker['processJob']> {
@@ -25,8 +25,8 @@ export class LaneWorker extends Worker {
 }
 
 /**
- * The one way to make a Worker. `onTrouble` hears what the connection, which reports its own errors, has mostly reported
- * already. How long a lock lasts and how often the lost ones are looked for is for each kind of job to say.
+ * The one way to make a Worker. `onTrouble` hears what the connection, which reports its own errors, has mostly
+ * reported already. How long a lock lasts and how often the lost ones are looked for is for each kind of job to say.
  */
 export function openWorker(
   redis: Redis,
@@ -40,14 +40,14 @@ export function openWorker(
   return worker
 }
 
-/** Takes no more jobs and waits for those in hand, at most for `limitMs`; other workers take up what is left then. */
+/** Takes no more jobs and waits for those in flight, at most for `limitMs`; other workers take up what is left then. */
 export async function closeWorker(worker: Worker, limitMs: number): Promise<void> {
   await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
 }
 
 /** What becomes of a job after its processor ran, when it concerns this job alone. */
 export type OwnEnd =
-  /** Finished, whatever became of the message: the record tells. An answer is kept with the finished job. */
+  /** Finished, whatever became of the message: see its record. An answer is kept with the finished job. */
   | { kind: 'done'; answer?: object }
   /** Only this job waits. */
   | { kind: 'waits'; ms: number }
@@ -67,8 +67,8 @@ const MOST_LIMITED_MS = 30_000
 /** Carries an end out. Resolves to the answer when the job is done and throws BullMQ's own signal otherwise. */
 export async function endJob(end: JobEnd, job: Job, token: string | undefined, queue: Queue): Promise<unknown> {
   if (end.kind !== 'lane_waits' && end.kind !== 'done_lane_waits') return endOwn(end, job, token)
-  // The cooldown itself is in Redis and asked by every claim; this keeps the lane from fetching jobs meanwhile. A person
-  // may end the cooldown between the claim and this line: then it must not last for an hour.
+  // The cooldown itself is in Redis and asked by every claim; this keeps the lane from fetching jobs meanwhile. A
+  // person may end the cooldown between the claim and this line: then it must not last for an hour.
   const ms = Math.min(end.ms, MOST_LIMITED_MS)
   // rateLimit overwrites a longer wait that another message of the lane has set a moment ago, and any window.
   const running = await queue.getRateLimitTtl(Number.MAX_SAFE_INTEGER)
@@ -92,6 +92,6 @@ export async function endOwn(end: OwnEnd, job: Job, token: string | undefined): 
 
 /**
  * What a processor throws for a job that can never be run: it fails at once and is kept, with the reason. BullMQ
- * would keep the stack trace as well, which tells nothing here and shows paths of the server.
+ * would keep the stack trace as well, which says nothing here and shows paths of the server.
  */
 export const unrecoverable = (reason: string): Error => Object.assign(new UnrecoverableError(reason), { stack: '' })

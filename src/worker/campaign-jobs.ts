@@ -25,7 +25,7 @@ import { createCampaignWake } from './wake-campaigns.ts'
 /** Campaigns that are fed at once in one worker, and preflights: those are long, keep the processor busy and never yield. */
 const FED = { most: 200 }
 const CHECKED = { most: 20, mostEach: 2 }
-/** Jobs beyond those in hand, so that one whose account has its share is sent back while all hands are full. */
+/** Jobs beyond those in flight, so that one whose account has its share is sent back while all hands are full. */
 const TURNED_AWAY = 20
 
 /**

@@ -1,7 +1,7 @@
 // The lanes that this worker serves. A lane's BullMQ Worker is opened at its first work and closed when it has been
 // empty for minutes: 500 idle Workers would cost 500 connections and a thousand commands a second.
 //
-// Nothing is lost between closing and a new message, because whoever adds does it first and wakes second, and
+// Nothing is lost between closing and a new message, because a job is added first and its lane woken second, and
 //   - a wake while the lane closes is remembered and opens it again,
 //   - after closing the lane is counted once more,
 //   - the sweep counts every lane every few seconds, for wakes that were lost, delayed jobs that fell due, and active
@@ -18,9 +18,9 @@ import { withTimeout } from '../redis/with-timeout.ts'
 import { endJob, type JobEnd, openWorker } from './bullmq.ts'
 
 /**
- * A worker that dies leaves its jobs locked for this long, and they are found at the next check after that. BullMQ skips
- * a check when the one before is not quite as long ago, so that two intervals may pass: with 3 s jobs were taken up again
- * 9.7 to 16.7 s after a kill -9, and it is to be 15 s at most.
+ * A worker that dies leaves its jobs locked for this long, and they are found at the next check after that. BullMQ
+ * skips a check when the one before is not quite as long ago, so that two intervals may pass: with 3 s jobs were taken
+ * up again 9.7 to 16.7 s after a kill -9, and it is to be 15 s at most.
  */
 const LOCK_MS = 10_000
 const STALLED_CHECK_MS = 2_000
@@ -43,9 +43,11 @@ const MOST_WORKERS = 6
 const COUNTED_MS = 250
 /** While a lane waits, its pace may change or a person may end the wait: it is looked at this often. */
 const LOOK_AGAIN_MS = 1_000
-/** A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis. */
+/**
+ * A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis.
+ */
 const REDIS_AWAY_MS = 1_000
-/** Workers of a lane that was reopened get this long to end what they have in hand. */
+/** Workers of a lane that was reopened get this long to end what they have in flight. */
 const LEAVING_MS = 90_000
 /** Most dead letters that one more of them takes away when they are older than message records live. */
 const DEAD_LETTERS_SWEPT = 500
@@ -80,7 +82,7 @@ export function createLanes(deps: {
   opened: (lane: number) => void
 }) {
   const open = new Map<number, OpenLane>()
-  /** Workers that were replaced and end what they have in hand. */
+  /** Workers that were replaced and end what they have in flight. */
   const leaving = new Set<Worker>()
   /** Lanes of which a message is being sent, and how many messages each of them may have in flight. */
   let busy = 0
@@ -137,7 +139,9 @@ export function createLanes(deps: {
     for (const worker of workers) worker.concurrency = each
   }
 
-  /** Halves the share until all busy lanes together are within the limit: it changes seldom, and then for all at once. */
+  /**
+   * Halves the share until all busy lanes together are within the limit: it changes seldom, and then for all at once.
+   */
   function shareOut(): void {
     let fitting = deps.config.laneConcurrency
     while (fitting > 1 && fitting * busy > MOST_AT_ONCE) fitting = Math.floor(fitting / 2)
@@ -249,7 +253,7 @@ export function createLanes(deps: {
 
     /**
      * Replaces the Workers of a lane from which nothing leaves although it could; false when it is not open here. What
-     * they have in hand ends as it ends: each message is claimed for one attempt only, whoever runs it.
+     * they have in flight ends as it ends: each message is claimed for one attempt only, whoever runs it.
      */
     reopen(lane: number): boolean {
       const silent = open.get(lane)

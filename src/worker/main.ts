@@ -36,7 +36,7 @@ import { createSweep, SWEEP_MS } from './sweep.ts'
 const CLOSE_IDLE_MS = 2_000
 /** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
 const DRAIN_MS = 16_000
-/** The same when Redis does not answer and no message is in hand: all other work is taken up again by whoever comes. */
+/** The same when Redis does not answer and no message is in flight: other workers take all other work up again. */
 const DRAIN_WITHOUT_REDIS_MS = 1_000
 /** A Redis that does not answer within this is taken to be away. */
 const ANSWER_MS = 1_000
@@ -107,7 +107,7 @@ export async function startWorker(
     for (const lane of lanesToWake(text)) lanes.wake(lane)
   })
   await listener.subscribe(rootKeys.wake, rootKeys.wakeLanes, rootKeys.reopen)
-  // A full Redis refuses it. Nothing needs the first heartbeat but whoever asks whether a worker is there.
+  // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
   await sendHeartbeat(redis, name).catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
   const heartbeats = repeatedly(HEARTBEAT_MS, () => sendHeartbeat(redis, name), log)
   const sweep = createSweep({ redis, config, log, queues, directory, followByPolling: polls.pickUp })

@@ -39,7 +39,7 @@ export async function startMoves(deps: { redis: Redis; log: Log }) {
   worker.on('failed', (job, error) => log.error({ move: job?.id, err: error }, 'move.failed'))
   await worker.waitUntilReady()
   return {
-    /** Takes no more moves and finishes those in hand, at most for `limitMs`; others take up what is left then. */
+    /** Takes no more moves and finishes those in flight, at most for `limitMs`; others take up what is left then. */
     async stop(limitMs: number): Promise<void> {
       await closeWorker(worker, limitMs)
     },

@@ -79,4 +79,4 @@ async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId)
  * ever and polled every second.
  */
 const lastAt = (record: MessageRecord, id: MessageId, code: HistoryCode): number | undefined =>
-  readHistory(record.history, acceptedAtMs(id.ulid)).findLast((happening) => happening.code === code)?.atMs
+  readHistory(record.history, acceptedAtMs(id.ulid)).findLast((event) => event.code === code)?.atMs

@@ -97,7 +97,8 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   if (claimed.verdict !== 'done' || claimed.state !== 'sending') {
     deps.log.info({ message: job.id, verdict: claimed.verdict, state: claimed.state }, 'attempt.refused')
     // Where one must not leave there may be thousands.
-    if (claimed.verdict === 'stopped' || claimed.state === 'expired') deps.clearLane(id.lane, payload.data.class)
+    const mustNotLeave = claimed.state === 'expired' || claimed.state === 'cancelled'
+    if (claimed.verdict === 'stopped' || mustNotLeave) deps.clearLane(id.lane, payload.data.class)
     return { kind: 'done' }
   }
   const { slot } = claimed

@@ -1,6 +1,6 @@
-// What the sweep decides about the messages of one lane: attempts whose worker died, unconfirmed messages whose wait is
-// over, messages queued again whose job is gone. Each decision is one fenced step, so that making it twice, or dying
-// between two of them, changes nothing.
+// The sweep of one lane, for messages that nobody else settles: attempts whose worker died, unconfirmed messages whose
+// wait is over, messages queued again whose job is gone. Each decision is one fenced step, so that making it twice, or
+// dying between two of them, changes nothing.
 
 import type { Config } from '../config.ts'
 import { sendPayloadSchema } from '../jobs/send.ts'
@@ -33,7 +33,7 @@ import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 const LOOK_AGAIN_MS = 60_000
 /** One whose job waits is looked at after the lane's backlog and this; at the latest after the next. */
 const LOOK_AGAIN_AT_MOST_MS = 3_600_000
-/** A message that could not be looked at is left for this long: a person may have mended its record or its sender. */
+/** A message that could not be looked at is left for this long: a person may have repaired its record or its sender. */
 const PUT_OFF_MS = 60_000
 /** Messages read at a time, and how many of them are worked on at once: their commands share round trips. */
 const PAGE = 200

@@ -16,7 +16,7 @@ export const SWEEP_MS = 1_000
 const RELOOK_MS = 2_000
 /** Lanes looked at in one round trip. */
 const LANES_AT_ONCE = 200
-/** Lanes whose messages are decided at the same time. */
+/** Lanes swept at the same time. */
 const SWEPT_AT_ONCE = 8
 /** A poll that is this late has lost its job. */
 const POLL_LATE_MS = 5_000
@@ -37,9 +37,9 @@ export interface SweepDeps extends SweepLaneDeps {
 export function createSweep(deps: SweepDeps) {
   const { redis, log } = deps
   const watchdog = createWatchdog(deps)
-  /** Lanes whose messages are being decided, and those that wait for that. */
-  const deciding = new Set<number>()
-  const undecided = new Map<number, LaneSurvey>()
+  /** Lanes being swept, and those that wait for that. */
+  const sweeping = new Set<number>()
+  const unswept = new Map<number, LaneSurvey>()
   /** What is left of the slow round, and when the next one begins. */
   let round: number[] = []
   let isFirstRound = true
@@ -57,7 +57,7 @@ export function createSweep(deps: SweepDeps) {
       for (const survey of surveys) {
         const { lane, nextReviewAt, nextPollAt } = survey
         if (nextPollAt !== undefined && nextPollAt < nowMs - POLL_LATE_MS) deps.followByPolling(lane)
-        if (nextReviewAt !== undefined && nextReviewAt <= nowMs) undecided.set(lane, survey)
+        if (nextReviewAt !== undefined && nextReviewAt <= nowMs) unswept.set(lane, survey)
         await watchdog.see(survey).catch((error: unknown) => log.warn({ lane, err: error }, 'watchdog.failed'))
       }
       await settleDueLanes(
@@ -65,22 +65,22 @@ export function createSweep(deps: SweepDeps) {
         till,
         surveys.map((survey) => ({ lane: survey.lane, atMs: nextLookMs(survey, till) })),
       )
-      decideOn()
+      sweepOn()
     }
   }
 
   /** Begins with lanes whose messages wait for a decision, as many as may be at once. */
-  function decideOn(): void {
-    for (const [lane, survey] of undecided) {
-      if (deciding.size >= SWEPT_AT_ONCE) return
-      if (deciding.has(lane)) continue
-      undecided.delete(lane)
-      deciding.add(lane)
+  function sweepOn(): void {
+    for (const [lane, survey] of unswept) {
+      if (sweeping.size >= SWEPT_AT_ONCE) return
+      if (sweeping.has(lane)) continue
+      unswept.delete(lane)
+      sweeping.add(lane)
       sweepLane(deps, survey)
         .catch((error: unknown) => log.warn({ lane, err: error }, 'sweep.failed'))
         .finally(() => {
-          deciding.delete(lane)
-          decideOn()
+          sweeping.delete(lane)
+          sweepOn()
         })
     }
   }
@@ -95,7 +95,7 @@ export function createSweep(deps: SweepDeps) {
     }
     for (const survey of await surveyLanes(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {
       if (nextLookMs(survey, 0) !== undefined) await markUnmarkedLane(redis, survey.lane)
-      if (survey.awakeCampaigns > 0) await addCampaignLane(redis, survey.lane)
+      if (survey.activeCampaigns > 0) await addCampaignLane(redis, survey.lane)
     }
     if (round.length === 0) isFirstRound = false
   }
@@ -109,7 +109,7 @@ export function createSweep(deps: SweepDeps) {
 
     /** Another worker sweeps now. */
     pass(): void {
-      undecided.clear()
+      unswept.clear()
       watchdog.forget()
       round = []
       isFirstRound = true

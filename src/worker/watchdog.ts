@@ -13,7 +13,7 @@ const SILENT_MS = 30_000
 /** A lane that sends less than once in this many seconds may be silent for so many of its turns. */
 const TURNS = 3
 
-/** Watches with the limit of `longestMs`, for a lane without a slow pace and with nothing in hand. */
+/** Watches with the limit of `longestMs`, for a lane without a slow pace and with nothing in flight. */
 export function createWatchdog(
   deps: { redis: Redis; config: Pick<Config, 'sendTimeoutMs'>; log: Log },
   longestMs = SILENT_MS,
@@ -41,10 +41,10 @@ export function createWatchdog(
     forget: (): void => seen.clear(),
   }
 
-  /** What is in hand may fill the lane's share until the provider has answered or not. */
+  /** What is in flight may fill the lane's share until the provider has answered or not. */
   async function silentMs(lane: number, active: number): Promise<number> {
     const rate = (await cachedSender(deps.redis, lane))?.rate ?? 1
-    const inHandMs = active > 0 ? deps.config.sendTimeoutMs : 0
-    return Math.max(longestMs, (TURNS / rate) * 1_000) + inHandMs
+    const inFlightMs = active > 0 ? deps.config.sendTimeoutMs : 0
+    return Math.max(longestMs, (TURNS / rate) * 1_000) + inFlightMs
   }
 }

@@ -230,7 +230,7 @@ describe('500 for', () => {
     const error = errorOf(answer)
     expect(error.code).toBe('internal')
     expect(error.details).toEqual([])
-    expect(error.message).toBe('Something went wrong on our side. Give support the request id.')
+    expect(error.message).toBe('Something went wrong on our side. Quote the request id when you ask for support.')
     expect(answer.text).not.toContain(SECRET_TEXT)
 
     const lines = logged.map((line) => logLine.safeParse(JSON.parse(line))).flatMap(({ data }) => data ?? [])

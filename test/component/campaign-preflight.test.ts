@@ -157,7 +157,7 @@ describe('what stands in the way', () => {
     expect(state).toBe('blocked')
     expect(preflight?.problems).toEqual([
       { path: 'template.name', message: 'There is no approved template winter in the language de.' },
-      { path: 'recipients', message: 'nobody is left to send to' },
+      { path: 'recipients', message: 'no valid recipients' },
     ])
     const start = await service.request('POST', `/campaigns/${id}/start`)
     expect([start.status, start.json().error.code]).toEqual([422, 'wrong_state'])

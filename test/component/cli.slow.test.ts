@@ -142,7 +142,7 @@ describe('Redis', () => {
     const run = await runCli(['accounts', 'list'], { LANEWAY_DATA_DIR: '/nonexistent' })
     expect(run).toMatchObject({ code: 1, stdout: '' })
     expect(run.stderr).toBe(
-      'error: No Redis is known: set REDIS_URL, or run `npm start`, which writes its address to /nonexistent/demo.json.\n',
+      'error: No Redis configured: set REDIS_URL, or run `npm start`, which writes its address to /nonexistent/demo.json.\n',
     )
   })
 

@@ -1,9 +1,10 @@
 // Pins: jobs that a dead worker left behind run few at a time, the lanes in turn, and the one that kills its workers is
 // found and made a dead letter, and no other. Real: Redis. A process that dies is one that begins and never ends.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isolatedCrashes } from '../../src/lanes/isolated-retries.ts'
+import { beginIsolatedRetry, isolatedCrashes } from '../../src/lanes/isolated-retries.ts'
 import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
 import type { Redis } from '../../src/redis/connect.ts'
+import { isolatedRetriesKey } from '../../src/redis/keys.ts'
 import type { JobEnd } from '../../src/worker/bullmq.ts'
 import { type CrashQuarantine, createCrashQuarantine } from '../../src/worker/crash-quarantine.ts'
 import { newId, startLaneRedis } from '../support/lane-redis.ts'
@@ -106,4 +107,10 @@ test('one that kills its workers becomes a dead letter after three of them, and 
   expect(deaths).toBe(3)
   expect(left.size).toBe(0)
   expect(await isolatedCrashes(redis, killer)).toBe(0)
+})
+
+test('of a job that is gone with its worker nothing is kept for good', async () => {
+  const lane = newLane()
+  expect(await beginIsolatedRetry(redis, newId(lane))).toBe(0)
+  expect(await redis.pttl(isolatedRetriesKey(lane))).toBeGreaterThan(0)
 })

@@ -199,7 +199,7 @@ describe('without a worker', () => {
     redis.on('error', () => {})
     const moves = openBulkMoves(redis)
     const move = { v: 1 as const, account: 1, move: newMoveId(Date.now()), file_ids: [1], folder_id: 1 }
-    await expect(moves.run(move, 1)).rejects.toThrow('closed')
+    await expect(moves.run(move, 1)).rejects.toThrow('Redis is not connected')
     await server.restart()
     await eventually(async () => redis.status === 'ready', 'Redis is there')
     expect(await moves.run(move, 1)).toBeUndefined()

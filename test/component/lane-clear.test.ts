@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { readCounts } from '../../src/campaigns/store/counts.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
+import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { clearPage, siftPage } from '../../src/lanes/clear.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { readHistory } from '../../src/messages/history.ts'
@@ -177,6 +178,16 @@ describe('a page', () => {
     expect(await recordOf(lane, message.ulid)).toMatchObject({ state: 'cancelled', story: ['c', 'u', 'k'] })
     expect(await readCounts(service.redis, campaign)).toEqual({ cancelled: 1 })
     expect(await service.redis.zscore(inDoubtKey(lane), message.ulid)).toBeNull()
+    expect(await service.redis.zscore(requeueableKey(lane), message.ulid), 'a requeue counts it').not.toBeNull()
+  })
+
+  test('takes the jobs of messages off that were cancelled with their campaign', async () => {
+    const lane = newLane()
+    const messages = await queued(lane, 3, { class: 'campaign' })
+    for (const { ulid } of messages.slice(0, 2)) await cancelStep(service.redis, { lane, ulid }, KEEP_MS)
+    expect(await page(lane, 'campaign')).toEqual({ seen: 3, expired: 0, stopped: 2 })
+    expect(await queues.counts(lane)).toMatchObject({ prioritized: 1 })
+    expect(await recordOf(lane, messages[0]?.ulid ?? '')).toMatchObject({ state: 'cancelled' })
   })
 
   test('leaves a job that cannot be read where it is', async () => {

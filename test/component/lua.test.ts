@@ -37,10 +37,10 @@ test('a script runs, and runs again on a server that was restarted and knows no 
 
 test('a key or an argument that is missing or that the script does not know is refused before anything is sent', async () => {
   const keys = keysOf('tag:9')
-  await expect(createTag(redis, { names: 'names' }, vip)).rejects.toThrow('is not given its key tag')
-  await expect(createTag(redis, { ...keys, tags: 'x' }, vip)).rejects.toThrow('takes no key tags')
-  await expect(createTag(redis, keys, { ...vip, name: undefined })).rejects.toThrow('is not given its argument name')
-  await expect(createTag(redis, keys, { ...vip, nmae: 'VIP' })).rejects.toThrow('takes no argument nmae')
+  await expect(createTag(redis, { names: 'names' }, vip)).rejects.toThrow('Keys: tag is missing')
+  await expect(createTag(redis, { ...keys, tags: 'x' }, vip)).rejects.toThrow('Keys: tags is not known')
+  await expect(createTag(redis, keys, { ...vip, name: undefined })).rejects.toThrow('Arguments: name is missing')
+  await expect(createTag(redis, keys, { ...vip, nmae: 'VIP' })).rejects.toThrow('Arguments: nmae is not known')
   expect(await redis.exists('tag:9')).toBe(0)
 })
 

@@ -65,7 +65,7 @@ describe.concurrent('a start is refused in one sentence', () => {
     const second = launchLaneway(dataDir)
     expect(await second.ended).toEqual({ code: 1, signal: null })
     expect(second.stderr().trim()).toBe(
-      `Laneway runs already on the data folder ${dataDir} (process ${first.pid}); stop it, or set LANEWAY_DATA_DIR to another folder.`,
+      `Another Laneway is already running on the data folder ${dataDir} (process ${first.pid}); stop it, or set LANEWAY_DATA_DIR to another folder.`,
     )
     await becomes(demo, await sendImage(demo), 'delivered')
     expect(existsSync(demoFile(dataDir))).toBe(true)
@@ -95,7 +95,7 @@ testInFolder('of two starts at the same moment on one data folder one runs and o
   const both = [launchLaneway(dataDir), launchLaneway(dataDir)]
   const refused = await Promise.race(both.map(async (each) => ({ each, ended: await each.ended })))
   expect(refused.ended).toEqual({ code: 1, signal: null })
-  expect(refused.each.stderr()).toMatch(/runs already/)
+  expect(refused.each.stderr()).toMatch(/is already running/)
   const other = both.find((each) => each !== refused.each)
   if (other === undefined) throw new Error('unreachable')
   await readyDemo(dataDir, other)

@@ -73,7 +73,7 @@ test('npm start that has lived a while starts again with the same data, and ends
   ])
   const before = await readyDemo(dataDir, started)
   started.kill('SIGUSR2')
-  await eventually(async () => started.stderr().includes('starts again'), 'it says so', 60_000)
+  await eventually(async () => started.stderr().includes('is restarting'), 'it says so', 60_000)
   const after = await readyDemo(dataDir, started)
   expect(after.api_key).toBe(before.api_key)
   expect((await fetch(`${after.base_url}/readyz`)).status).toBe(200)

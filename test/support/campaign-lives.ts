@@ -8,7 +8,7 @@ import { Worker } from 'bullmq'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeyOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
-import { addSender } from '../../src/accounts/store/add-sender.ts'
+import { addSender, type NewSender } from '../../src/accounts/store/add-sender.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import type { CampaignId } from '../../src/campaigns/campaign-id.ts'
 import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
@@ -98,6 +98,27 @@ export async function startLives() {
   }
   const directory = createSenderDirectory({ redis, seal, providers })
   let senders = 0
+  let last: Promise<unknown> = Promise.resolve()
+
+  /** The lane of a new sender. One after the other: a sender is added under a lock that nobody waits for long for. */
+  function newLane(): Promise<number> {
+    senders += 1
+    const sender: NewSender = {
+      account,
+      number: `49170${1_000_000 + senders}`,
+      name: '',
+      provider: 'partner-api',
+      phoneNumberId: '',
+      baseUrl: 'http://127.0.0.1:1',
+      sealedToken: seal.encrypt('token'),
+      rate: 1,
+      honoursIdempotency: false,
+      isDefault: false,
+    }
+    const added = last.then(() => addSender(redis, sender))
+    last = added.catch(() => {})
+    return added
+  }
 
   return {
     redis,
@@ -107,12 +128,7 @@ export async function startLives() {
 
     /** A campaign to so many people that has just been started, on a lane of its own. */
     async begin(total: number) {
-      senders += 1
-      const lane = await addSender(redis, {
-        ...{ account, number: `49170${1_000_000 + senders}`, name: '', provider: 'partner-api', phoneNumberId: '' },
-        ...{ baseUrl: 'http://127.0.0.1:1', sealedToken: seal.encrypt('token'), rate: 1 },
-        ...{ honoursIdempotency: false, isDefault: false },
-      })
+      const lane = await newLane()
       return createLife({ redis, url: server.url, account, queues, queue, config, directory }, lane, total)
     },
 

@@ -16,7 +16,7 @@ test.each(['0', '80', '65535'])('PORT=%j is taken', (PORT) => {
 
 test('a secret that is too short is not repeated', () => {
   const LANEWAY_SECRET_KEY = 'hunter2'
-  expect(() => loadConfig({ LANEWAY_SECRET_KEY })).toThrow(/^LANEWAY_SECRET_KEY is not as it must be: (?!.*hunter2)/)
+  expect(() => loadConfig({ LANEWAY_SECRET_KEY })).toThrow(/^LANEWAY_SECRET_KEY is invalid: (?!.*hunter2)/)
 })
 
 test('the password of an address that is wrong is not repeated', () => {

@@ -38,7 +38,7 @@ export type Account = z.infer<typeof accountSchema>
 export async function createAccount(redis: Redis, name: string): Promise<number> {
   const id = await nextId(redis, 'account')
   await redis.hset(accountKey(id), { id, name })
-  // Dies before this: nobody was told of it, and no list names it.
+  // Dies before this: nobody was given its id, and no list names it.
   await redis.sadd(rootKeys.accounts, id)
   return id
 }

@@ -1,5 +1,5 @@
-// When keys were last used, for whoever wonders which of them may be revoked. Beside the keys' own records: a use is
-// written down late and may be lost, and must never bring back half of a record that is gone.
+// When keys were last used, so that a person can see which of them may be revoked. Beside the keys' own records: a use
+// is written down late and may be lost, and must never bring back half of a record that is gone.
 import type { Redis } from '../../redis/connect.ts'
 import { keyUsesKey } from '../../redis/keys.ts'
 
@@ -10,14 +10,16 @@ const MOST = 10_000
 
 const writtenAt = new WeakMap<Redis, Map<string, number>>()
 
-/** Writes down that the key is used now, at most once a minute in this process. Never rejects and is never waited for. */
+/**
+ * Writes down that the key is used now, at most once a minute in this process. Never rejects and is never waited for.
+ */
 export function noteKeyUse(redis: Redis, { account, id }: { account: number; id: string }, nowMs: number): void {
   const written = writtenAt.get(redis) ?? new Map<string, number>()
   writtenAt.set(redis, written)
   if (nowMs - (written.get(id) ?? 0) < WRITTEN_EVERY_MS) return
   if (written.size >= MOST) written.clear()
   written.set(id, nowMs)
-  // A Redis that is full or away refuses it; the next minute tells it again.
+  // A Redis that is full or away refuses it; the next minute writes it again.
   redis.hset(keyUsesKey(account), id, nowMs).catch(() => {})
 }
 

@@ -103,7 +103,9 @@ export async function fanOut(
     // Without Redis nothing can be said about it; whoever takes over later goes on.
     if (isRedisAway(error)) throw error
     deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
-    return await stop(deps, campaign, 'pause', { reason: 'It could not go on; the log of the worker tells why.' })
+    return await stop(deps, campaign, 'pause', {
+      reason: 'The campaign stopped because of an internal error; see the worker log.',
+    })
   } finally {
     heartbeat.stop()
     await snapshot.close()

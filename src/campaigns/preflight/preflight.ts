@@ -180,7 +180,7 @@ async function readAll(
         continue
       }
       if (!seen.add(Number(to))) {
-        await refuse(where, to, 'duplicate', 'the number stands further up')
+        await refuse(where, to, 'duplicate', 'the number appears earlier in the list')
         continue
       }
       if (seen.size() > MAX_RECIPIENTS) throw new SourceProblem('recipients', `more than ${MAX_RECIPIENTS} recipients`)
@@ -206,7 +206,7 @@ async function report(
   const [sender, checked_at] = await Promise.all([findSender(redis, campaign.lane), redisNowMs(redis)])
   const rate = sender?.rate ?? 1
   if (tally.recipients === 0 && !problems.some(({ path }) => path.startsWith('recipients'))) {
-    problems.push({ path: 'recipients', message: 'nobody is left to send to' })
+    problems.push({ path: 'recipients', message: 'no valid recipients' })
   }
   const { valid_until } = campaign.definition
   const validMs = valid_until === undefined ? config.validityMs.campaign : Date.parse(valid_until) - checked_at

@@ -24,7 +24,10 @@ export function campaignSummary(campaign: CampaignDescription): string {
     ['Recipients', String(progress.total)],
     ...STATES.map((state) => [`  ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const),
     ['Pace', progress.rate_per_second > 0 ? `${Math.round(progress.rate_per_second)} messages a second` : ''],
-    ['Held to', progress.held_to === null ? '' : `${Math.round(progress.held_to)} a second, throttled by the provider`],
+    [
+      'Throttled to',
+      progress.held_to === null ? '' : `${Math.round(progress.held_to)} a second, throttled by the provider`,
+    ],
     [
       'To go',
       campaign.state === 'running' && progress.seconds_left !== null ? formatDuration(progress.seconds_left) : '',
@@ -40,7 +43,7 @@ function preflightFacts(
   return [
     ['Checked', preflight.checked_at ?? ''],
     ...preflight.problems.map(({ path, message }): [string, string] => ['Problem', `${path}: ${message}`]),
-    ['Left out', refused.map(([reason, count]) => wordsFor(reason, count)).join(', ')],
+    ['Rejected', refused.map(([reason, count]) => wordsFor(reason, count)).join(', ')],
     ['Excluded', preflight.excluded === 0 ? '' : `${preflight.excluded} by tag`],
     // Once it has begun, its progress says when it ends.
     [

@@ -39,7 +39,7 @@ export const campaigns: Noun = {
     }),
     verb({
       usage: 'list',
-      summary: `list the ${LISTED} latest`,
+      summary: `list the ${LISTED} latest campaigns`,
       example: '--account 1',
       options: {
         '!--account <id>': 'account that owns them',
@@ -65,7 +65,7 @@ export const campaigns: Noun = {
     }),
     verb({
       usage: 'show <id>',
-      summary: 'show a campaign and how far it is',
+      summary: 'show a campaign and its progress',
       example: 'cmp_1_7',
       options: {},
       values: z.strictObject({ id: campaignArgument }),

@@ -27,7 +27,7 @@ const formatOf = (path: string): RowFormat & ExportFormat => (/\.csv$/i.test(pat
 export const fileVerbs: readonly Verb[] = [
   verb({
     usage: 'upload <id> <file>',
-    summary: 'give it its recipients: a CSV file with a header, or NDJSON, a row each',
+    summary: 'upload the recipients: CSV with a header, or NDJSON, one row per recipient',
     example: 'cmp_1_7 people.csv',
     options: {},
     values: z.strictObject({ id: campaignArgument, file: rowsPath }),
@@ -50,7 +50,7 @@ export const fileVerbs: readonly Verb[] = [
   }),
   verb({
     usage: 'export <id> <file>',
-    summary: 'write what became of every recipient, as CSV or NDJSON by the ending of the file',
+    summary: 'export the result for every recipient, as CSV or NDJSON depending on the file name',
     example: 'cmp_1_7 outcome.csv',
     options: {},
     values: z.strictObject({ id: campaignArgument, file: rowsPath }),
@@ -66,18 +66,19 @@ export const fileVerbs: readonly Verb[] = [
   }),
   verb({
     usage: 'refused <id> <file>',
-    summary: 'write whom the preflight left out and why, as CSV',
+    summary: 'export the recipients that the preflight rejected and why, as CSV',
     example: 'cmp_1_7 refused.csv',
     options: {},
     values: z.strictObject({ id: campaignArgument, file: z.string().transform((file) => resolve(file)) }),
     run: async ({ id, file }, { redis, config }) => {
       const campaign = await existing(redis, id)
-      if (campaign.snapshot === '') throw new CliFailure('It has not been checked yet; see `campaigns preflight`.')
+      if (campaign.snapshot === '')
+        throw new CliFailure('The campaign has not been checked yet; run `campaigns preflight`.')
       const path = refusedFile(campaignFolder(config.dataDir, campaign), campaign.snapshot)
       await copyFile(path, file).catch((error: unknown) => {
         throw fileFailure(file, error)
       })
-      return { json: { file }, text: `Whoever was left out is in ${file}.` }
+      return { json: { file }, text: `Wrote the rejected recipients to ${file}.` }
     },
   }),
 ]

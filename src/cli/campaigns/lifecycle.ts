@@ -39,21 +39,16 @@ const onCampaign = (
   })
 
 export const lifecycleVerbs: readonly Verb[] = [
-  onCampaign(
-    'preflight',
-    'count, check and freeze the recipients; tells all that stands in the way',
-    async (deps, campaign) => {
-      if ((await workersAlive(deps.redis)) === 0)
-        throw new CliFailure('No worker is running, and only workers do this.')
-      await checkCampaign(deps, campaign)
-      while ((await existing(deps.redis, campaign)).state === 'checking') {
-        await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
-      }
-    },
-  ),
+  onCampaign('preflight', 'count, check and freeze the recipients; report all problems', async (deps, campaign) => {
+    if ((await workersAlive(deps.redis)) === 0) throw new CliFailure('No worker is running, and only workers do this.')
+    await checkCampaign(deps, campaign)
+    while ((await existing(deps.redis, campaign)).state === 'checking') {
+      await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
+    }
+  }),
   verb({
     usage: 'schedule <id> <time>',
-    summary: 'start it at that time',
+    summary: 'start the campaign at a given time',
     example: 'cmp_1_7 2026-03-01T12:00:00Z',
     options: {},
     values: z.strictObject({
@@ -65,12 +60,12 @@ export const lifecycleVerbs: readonly Verb[] = [
       return shown(context.redis, id)
     },
   }),
-  onCampaign('start', 'start it now; it must be ready', startCampaign),
+  onCampaign('start', 'start the campaign now; it must be ready', startCampaign),
   verb({
     usage: 'pause <id>',
-    summary: 'send nothing more of it but what is in flight',
+    summary: 'pause the campaign; messages already in flight still go out',
     example: 'cmp_1_7 --reason "wrong price"',
-    options: { '--reason <text>': 'why, for whoever looks at it' },
+    options: { '--reason <text>': 'reason shown with the campaign' },
     values: z.strictObject({ id: campaignArgument, reason: nameUpTo(200).default('by hand') }),
     run: async ({ id, reason }, context) => {
       await withLifecycle(context, async (deps) => pauseCampaign(deps, await existing(context.redis, id), reason))
@@ -79,10 +74,10 @@ export const lifecycleVerbs: readonly Verb[] = [
   }),
   verb({
     usage: 'resume <id>',
-    summary: 'go on where it was; with a class, a new run for those recipients only',
+    summary: 'continue a paused campaign; with --class, create a new campaign for those recipients only',
     example: 'cmp_1_7 --class failed',
     options: {
-      '--class <class>': `${RESUME_CLASSES.join(', ')}; whoever may have got the message is flagged possible duplicate`,
+      '--class <class>': `${RESUME_CLASSES.join(', ')}; recipients who may already have the message are flagged possible duplicate`,
     },
     values: z.strictObject({ id: campaignArgument, class: oneOf(RESUME_CLASSES).optional() }),
     run: async ({ id, class: only }, context) => {
@@ -95,5 +90,5 @@ export const lifecycleVerbs: readonly Verb[] = [
       return shown(context.redis, now)
     },
   }),
-  onCampaign('cancel', 'send nothing more of it, for good', cancelCampaign),
+  onCampaign('cancel', 'cancel the campaign; nothing more of it is sent', cancelCampaign),
 ]

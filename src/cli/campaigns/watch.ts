@@ -14,7 +14,7 @@ const LINE_EVERY_MS = 5_000
 
 export const watchVerb = verb({
   usage: 'watch <id>',
-  summary: 'watch it until it is done, paused or cancelled',
+  summary: 'follow a campaign until it is done, paused or cancelled',
   example: 'cmp_1_7',
   options: {},
   values: z.strictObject({ id: campaignArgument }),

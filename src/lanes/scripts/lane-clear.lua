@@ -34,7 +34,9 @@ for _, m in ipairs(messages) do
   local p, exists = load(m.record)
   -- A claim ends what is gone.
   local ended = not isGone(m, exists)
-    and (isStopped(m, p, exists, now) and 'stopped' or isExpired(m, p, exists, now) and 'expired')
+    and (isStopped(m, p, exists, now) and 'stopped' or isExpired(m, p, exists, now) and 'expired'
+      -- Its campaign was cancelled, and the message with it; its job is all that is left.
+      or p.state == CANCELLED and 'stopped')
   if ended == 'stopped' then stopped = stopped + 1 end
   if ended == 'expired' then expired = expired + 1 end
   if ended then

@@ -12,10 +12,10 @@
 --   inDoubt         ZSET    messages in doubt
 --   queuedAgain     ZSET    messages queued again
 --   polls           ZSET    messages to poll
---   awakeCampaigns  HASH
--- Output: {waiting, delayed, active, awake campaigns, '1' when the lane is held, job that goes next ('' = none),
+--   activeCampaigns  HASH
+-- Output: {waiting, delayed, active, active campaigns, '1' when the lane is held, job that goes next ('' = none),
 -- earliest time (ms) of inDoubt, queuedAgain and polls, each '' when there is none}
-local waiting, prioritized, delayed, active, meta, limiter, cooldown, inDoubt, queuedAgain, polls, awakeCampaigns = unpack(KEYS)
+local waiting, prioritized, delayed, active, meta, limiter, cooldown, inDoubt, queuedAgain, polls, activeCampaigns = unpack(KEYS)
 local function earliest(key)
   return redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or ''
 end
@@ -37,7 +37,7 @@ return {
   waits,
   redis.call('ZCARD', delayed),
   redis.call('LLEN', active),
-  redis.call('HLEN', awakeCampaigns),
+  redis.call('HLEN', activeCampaigns),
   held,
   head,
   earliest(inDoubt),

@@ -9,7 +9,7 @@ const inboundSchema = z.object({
   id: z.string(),
   /** The lane of the sender that received it. */
   lane: z.coerce.number().int().positive(),
-  /** Digits of who wrote; empty when the chat product does not tell the number. */
+  /** Digits of the person who wrote; empty when the chat product does not give the number. */
   from: z.string(),
   type: z.string(),
   text: z.string(),

@@ -15,7 +15,7 @@ export async function readMessage(redis: Redis, id: MessageId): Promise<MessageR
   return readRecord(recordSchema, `message ${messageId(id.lane, id.ulid)}`, raw)
 }
 
-/** The same; `unreadable` for one that is not what Laneway wrote, for whoever must not stop at it. */
+/** The same; `unreadable` for one that is not what Laneway wrote, for callers that must not stop at it. */
 export async function readMessagesOrNot(
   redis: Redis,
   lane: number,

@@ -21,7 +21,7 @@ export async function readStates(redis: Redis, lane: number, ulids: readonly str
 
 const shownFields = z.tuple([stateSchema, z.coerce.number()])
 
-/** The same as lookups tell them: that a repeat failed proves nothing about the attempt before it. */
+/** The same as lookups show them: that a repeat failed proves nothing about the attempt before it. */
 export async function readShownStates(
   redis: Redis,
   lane: number,

@@ -180,8 +180,9 @@ export const recordStatus = (
     firstPollMs?: number | undefined
   } = {},
 ): Promise<StepResult> => {
-  const { atMs: happenedAt, providerId: sentAs, ...rest } = more
-  return takeStep(redis, id, { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, ...rest })
+  const { atMs: happenedAt, providerId: sentAs, problem, firstPollMs } = more
+  const step = { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, problem, firstPollMs } as const
+  return takeStep(redis, id, step)
 }
 
 /** The wait for evidence is over: queued again or unknown, as `policy` says. */
@@ -222,15 +223,26 @@ interface StepArguments {
 }
 
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldown?: Cooldown): Promise<StepResult> {
-  const { problem, ...given } = step
+  const { problem } = step
   const reply = await stepScript(redis, stepKeys(id, cooldown), {
-    ...given,
     ulid: id.ulid,
+    kind: step.kind,
+    attempt: step.attempt,
     acceptedAt: acceptedAtMs(id.ulid),
     campaigns: campaignPrefix(id.lane),
-    problem: problem && storedProblem(problem),
     // Only a status that is a failure has its code in the history.
     detail: problem && (step.status ?? LETTERS.failed) === LETTERS.failed ? storable(problem.code) : undefined,
+    problem: problem && storedProblem(problem),
+    status: step.status,
+    happenedAt: step.happenedAt,
+    sentAs: step.sentAs,
+    firstPollMs: step.firstPollMs,
+    counts: step.counts,
+    coolDown: step.coolDown,
+    evidenceMs: step.evidenceMs,
+    policy: step.policy,
+    maxTries: step.maxTries,
+    ifDead: step.ifDead,
   })
   const [verdict, state, waitMs] = stepReply.parse(reply)
   return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state, waitMs }

@@ -11,7 +11,10 @@ import { fillIn, valuesOf } from './template-variables.ts'
 
 const tooManySpaces = new RegExp(` {${LIMITS.spacesInARow + 1}}`)
 
-/** The chat product refuses these at the send, each with the same unhelpful code; so they are told apart here. */
+/**
+ * The chat product refuses these at the send, each with the same unhelpful code; so each gets a message of its own
+ * here.
+ */
 const textSchema = z
   .string()
   .min(1)
@@ -47,7 +50,9 @@ export function optionalParameterFaults(parameters: readonly Parameter[], kind: 
   return parameterFaults(parameters, kind, Math.min(parameters.length, 1), at)
 }
 
-/** A text parameter for each variable of the approved text, and the text no longer than `limit` once they are filled in. */
+/**
+ * A text parameter for each variable of the approved text, and the text no longer than `limit` once they are filled in.
+ */
 export function textFaults(
   parameters: readonly Parameter[],
   approved: TextShape,

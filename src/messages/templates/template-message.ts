@@ -1,4 +1,5 @@
-// A template message as a client sends it. What its components must be, the approved template decides (match-template.ts).
+// A template message as a client sends it. What its components must be, the approved template decides
+// (match-template.ts).
 import { filledTextUpTo, textUpTo } from '../bounded-text.ts'
 import { type TemplateMessageContent, templateMessageContent } from '../content.ts'
 import { type Address, addressOf, envelopeSchema, faultsOfBody } from '../envelope.ts'
@@ -6,7 +7,10 @@ import { type Fault, valueAt } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
 
 export type TemplateMessage = Address & {
-  /** The sender as named in the request: a number in any spelling, or a name. Whether the account has it, the caller knows. */
+  /**
+   * The sender as named in the request: a number in any spelling, or a name. Whether the account has it, the caller
+   * knows.
+   */
   sender: string
   /** The client's own label for a group of messages; it changes nothing about the message. */
   campaignId?: string
@@ -22,9 +26,9 @@ export const templateEnvelopeSchema = envelopeSchema.extend({
 })
 
 /**
- * Reads the body of a template message, or tells every fault of its shape at once. The content and the sender come with
- * them where they are readable in spite of faults around them: the caller can add what it finds about these, and the
- * client learns all in one answer.
+ * Reads the body of a template message, or reports all faults of its shape together. The content and the sender come
+ * with them where they are readable in spite of faults around them: the caller can add what it finds about these, and
+ * the client learns all in one answer.
  */
 export function parseTemplateMessage(
   body: unknown,

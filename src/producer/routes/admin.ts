@@ -14,7 +14,7 @@ export const admin = {
   lanes: route({
     method: 'get',
     path: '/admin/lanes',
-    summary: 'Tells how every lane stands.',
+    summary: 'Lists all lanes and their status.',
     access,
     body: { as: 'ignored' },
     answers: { 200: doneWith(z.array(laneStatusSchema)) },

@@ -145,7 +145,7 @@ export const campaigns = {
   cancel: route({
     method: 'post',
     path: '/campaigns/:id/cancel',
-    summary: 'Lets nothing more of the campaign be sent, for good.',
+    summary: 'Cancels the campaign: nothing more of it is ever sent.',
     access: mayChange,
     params,
     body: { as: 'json', schema: noFields, mayBeAbsent: true },

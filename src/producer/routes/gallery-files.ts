@@ -110,7 +110,7 @@ export const galleryFiles = {
   showMove: route({
     method: 'get',
     path: `${GALLERY}/jobs/:job_id`,
-    summary: 'Tells how a bulk move stands.',
+    summary: 'Shows the progress of a bulk move.',
     access,
     params: z.object({ job_id: z.string() }),
     body,

@@ -1,4 +1,4 @@
-// Takes in the jobs that other services write into the queue `laneway-intake`: readable, key, permission, then what it
+// Processes the jobs that other services write into the queue `laneway-intake`: readable, key, permission, then what it
 // asks for, with the same rules and refusals as over HTTP.
 //
 // A job that has ended keeps no key. So its data is replaced, key gone and end noted, before BullMQ hears of the end:
@@ -30,7 +30,10 @@ import { closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
 import type { VerbDeps } from './verb.ts'
 import { intakeVerbs } from './verbs.ts'
 
-/** Jobs in hand at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most of its time. */
+/**
+ * Jobs in flight at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most
+ * of its time.
+ */
 const CONCURRENCY = 50
 /**
  * Accepting takes milliseconds. A job whose worker died is taken up again after 5 to 7 s; measured with the start
@@ -38,7 +41,7 @@ const CONCURRENCY = 50
  */
 const LOCK_MS = 5_000
 const STALLED_CHECK_MS = 2_000
-/** A job that was in hand each time when a worker died this often is refused. */
+/** A job that was in flight each time when this many workers died is refused. */
 const MAX_CRASHES = 5
 /** Answers are there to be fetched: for an hour, or until so many newer ones came. About 400 bytes each. */
 const KEPT_ANSWERS = { age: 3_600, count: 20_000, limit: 500 }
@@ -59,7 +62,8 @@ export async function startIntake(given: AcceptDeps & { config: Pick<Config, 're
     concurrency: CONCURRENCY,
     lockDuration: LOCK_MS,
     stalledInterval: STALLED_CHECK_MS,
-    // Never reached: BullMQ would keep the job as a dead letter, with its key in it. `takeIn` counts the crashes itself.
+    // Never reached: BullMQ would keep the job as a dead letter, with its key in it. `takeIn` counts the crashes
+    // itself.
     maxStalledCount: 1_000_000,
     removeOnComplete: KEPT_ANSWERS,
     removeOnFail: KEPT_REFUSALS,
@@ -78,7 +82,7 @@ export async function startIntake(given: AcceptDeps & { config: Pick<Config, 're
   })
   await worker.waitUntilReady()
   return {
-    /** Takes no more jobs and finishes those in hand, at most for `limitMs`; others take up what is left then. */
+    /** Takes no more jobs and finishes those in flight, at most for `limitMs`; others take up what is left then. */
     async stop(limitMs: number): Promise<void> {
       await closeWorker(worker, limitMs)
       await campaigns.close()
@@ -116,15 +120,11 @@ async function endOf(deps: IntakeDeps, job: Job<unknown>): Promise<IntakeEnd> {
   }
 }
 
-const ownFault = new Refusal(
-  'invalid',
-  'internal',
-  'Something went wrong on our side; the log of the worker tells what.',
-)
+const ownFault = new Refusal('invalid', 'internal', 'Something went wrong on our side; see the log of the worker.')
 
 async function answerTo(deps: IntakeDeps, job: Job<unknown>) {
   if (job.stalledCounter > MAX_CRASHES) {
-    throw new Refusal('invalid', 'poison', `Workers died ${job.stalledCounter} times with this job in hand.`)
+    throw new Refusal('invalid', 'poison', `Workers died ${job.stalledCounter} times while processing this job.`)
   }
   const data = readable(job.data)
   const contract = contractOf(data)

@@ -1,6 +1,6 @@
 -- The life of a message in Redis, which decides. Included by every script that changes a message. The letters of the
 -- states and the table of moves are those of src/messages/lifecycle.ts, written in here when the script is loaded:
--- QUEUED, SENDING, ... are letters; FROM, TO and OR_ELSE have an entry for each move. PROVEN are the letters of those
+-- QUEUED, SENDING, ... are letters; moveOf(kind) is a line of the table. PROVEN are the letters of those
 -- states that prove a message sent, in their order. What is more than a table stands in step(); a reference model
 -- (test/model/message-lifecycle.ts) is held against it, step by step over thousands of lives.
 -- constants
@@ -12,7 +12,7 @@ end
 
 -- Whether a person may have a message in this state tried again.
 local function isRequeueable(state)
-  return string.find(FROM.requeue, state, 1, true) and true or false
+  return string.find((moveOf('requeue')), state, 1, true) and true or false
 end
 
 -- What is known of attempts besides the one that counts: `sAAAAAA,fBBBBBB`.
@@ -87,31 +87,31 @@ local function step(p, e, isExpired)
   local kind, s = e.kind, p.state
   -- A status may come in every state, and has an order instead of a table.
   if kind == 'status' then return applyStatus(p, e.attempt, e.status) and 'done' or 'ignored' end
-  if not string.find(FROM[kind], s, 1, true) then return 'ignored' end
-  local to = TO[kind]
+  local from, to, orElse = moveOf(kind)
+  if not string.find(from, s, 1, true) then return 'ignored' end
   if kind == 'claim' then
     if s == SENDING then
       if p.attempt == e.attempt then return 'done' end
       p.state = UNCONFIRMED
       return 'held'
     end
-    if isExpired then to = OR_ELSE.claim else p.attempt = e.attempt end
+    if isExpired then to = orElse else p.attempt = e.attempt end
   elseif kind == 'not_sent' then
     if p.attempt ~= e.attempt then return 'ignored' end
     if e.counts then
       p.tries = p.tries + 1
-      if p.tries >= e.maxTries then to = OR_ELSE.not_sent end
+      if p.tries >= e.maxTries then to = orElse end
     end
   elseif kind == 'unconfirmed' then
     if p.attempt ~= e.attempt then return 'ignored' end
   elseif kind == 'resolve' then
     if isExpired or e.policy == 'never' then
-      to = OR_ELSE.resolve
+      to = orElse
     elseif e.policy == 'once' then
-      if p.repeats > 0 then to = OR_ELSE.resolve else p.repeats = p.repeats + 1 end
+      if p.repeats > 0 then to = orElse else p.repeats = p.repeats + 1 end
     else
       p.tries = p.tries + 1
-      if p.tries >= e.maxTries then to = OR_ELSE.resolve end
+      if p.tries >= e.maxTries then to = orElse end
     end
   elseif kind == 'requeue' then
     if s == UNKNOWN then p.repeats = p.repeats + 1 end

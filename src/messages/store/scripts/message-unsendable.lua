@@ -49,6 +49,7 @@ local function isStopped(m, p, exists, now)
     step(p, { kind = 'cancel' })
     redis.call('HSET', m.record, 's', p.state, 'h', appendHistory(p.history, p.state, now, m.acceptedAt, ''))
     redis.call('ZREM', m.queuedAgain, m.ulid)
+    redis.call('ZADD', m.requeueable, now, m.ulid)
     count(m.campaigns, m.run, m.ulid, QUEUED, p.state)
   end
   return true
