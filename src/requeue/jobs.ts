@@ -10,8 +10,11 @@ import { requeueJobKey, requeueProgressKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { REQUEUE_STATES } from './filter.ts'
 
-/** How long a job can be asked for. */
-export const KEEP_MS = 7 * 86_400_000
+/**
+ * How long a job can be asked for. Longer than the 8.5 days for which its Idempotency-Key is known: a repeat that found no
+ * record would be taken for a first request, and send once more what has failed since.
+ */
+export const KEEP_MS = 9 * 86_400_000
 
 /** What is asked for: on which lanes, which messages, and what ended when (epoch ms, both inclusive). */
 const orderSchema = z.object({

@@ -10,6 +10,7 @@ import { readStates } from '../../src/messages/store/states.ts'
 import { claim, recordStatus } from '../../src/messages/store/steps.ts'
 import {
   campaignKey,
+  idempotencyKey,
   inDoubtKey,
   messageKey,
   queuedAgainKey,
@@ -140,6 +141,10 @@ describe('POST /messages/requeue', () => {
       failed.map(({ ulid }) => ulid),
     )
     expect(await timesSent(failed.map(({ to }) => to))).toEqual([1, 1, 1])
+    // Or a late repeat would be taken for a first request.
+    const [job, key] = [requeueJobKey(answers[0]?.jobId ?? ''), idempotencyKey(tenant.account, 'requeue', 'again')]
+    expect(await service.redis.pttl(key)).toBeGreaterThan(0)
+    expect(await service.redis.pttl(job)).toBeGreaterThan(await service.redis.pttl(key))
   })
 
   test('says how many cannot be sent again, because their content is gone', async () => {
