@@ -1,5 +1,5 @@
 // Starts the simulator: one HTTP server for both wires of the chat product and for the underscore paths, with which
-// tests and people look at it and steer it.
+// tests and people look at it and control it.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
@@ -80,16 +80,16 @@ async function answerOf(
       product.ledger.empty()
       return { http: 200, body: { count: 0 } }
     case 'POST /_control':
-      return steer(request, controlSchema, (body) => control(product, body))
+      return answerControl(request, controlSchema, (body) => control(product, body))
     case 'POST /_inbound':
-      return steer(request, inboundSchema, (body) => receive(product, body))
+      return answerControl(request, inboundSchema, (body) => receive(product, body))
     default:
       return { http: 404, body: { message: `Nothing is served at ${request.method} ${excerpt(path)}.` } }
   }
 }
 
 /** Parses the body of an underscore path and answers with what came of it, or 400 and a sentence naming the fields. */
-async function steer<Body>(
+async function answerControl<Body>(
   request: IncomingMessage,
   schema: z.ZodType<Body>,
   act: (body: Body) => unknown,

@@ -1,4 +1,4 @@
-// What the HTTP server calls for each request: the short way when it takes the request, else Express.
+// What the HTTP server calls for each request: the fast path when it takes the request, else Express.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Redis } from '../redis/connect.ts'
 import { refuse, requestIdOf } from './answer.ts'

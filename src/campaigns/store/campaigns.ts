@@ -169,7 +169,7 @@ export async function moveCampaign(
       redis,
       {
         campaign: campaignKey(lane, number),
-        awake: activeCampaignsKey(lane),
+        active: activeCampaignsKey(lane),
         counts: campaignCountsKey(lane, number),
         marks: campaignMarksKey(lane, number),
       },

@@ -61,17 +61,17 @@ export async function findParked(
   return (await redis.hmget(parkedCampaignsKey(lane), ...numbers.map(String))).map(readParked)
 }
 
-/** All parked campaigns of a lane, by number. Marks of campaigns that `isAwake` does not know are taken off. */
+/** All parked campaigns of a lane, by number. Marks of campaigns that `isActive` does not know are taken off. */
 export async function parkedOn(
   redis: Redis,
   lane: number,
-  isAwake: (number: number) => boolean,
+  isActive: (number: number) => boolean,
 ): Promise<Map<number, Parked>> {
   const parked = new Map<number, Parked>()
   const left: string[] = []
   for (const [name, text] of Object.entries(await redis.hgetall(parkedCampaignsKey(lane)))) {
     const mark = readParked(text)
-    if (mark !== undefined && isAwake(Number(name))) parked.set(Number(name), mark)
+    if (mark !== undefined && isActive(Number(name))) parked.set(Number(name), mark)
     else left.push(name)
   }
   if (left.length > 0) await redis.hdel(parkedCampaignsKey(lane), ...left)

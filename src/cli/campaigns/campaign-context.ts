@@ -1,4 +1,4 @@
-// What the campaign verbs share: the campaign that was typed, the means to steer it, and refusals as sentences.
+// What the campaign verbs share: the campaign that was typed, the means to move it, and refusals as sentences.
 
 import { Refusal } from '../../accept/refusal.ts'
 import type { CampaignId } from '../../campaigns/campaign-id.ts'

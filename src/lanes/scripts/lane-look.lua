@@ -13,7 +13,7 @@
 --   queuedAgain     ZSET    messages queued again
 --   polls           ZSET    messages to poll
 --   activeCampaigns  HASH
--- Output: {waiting, delayed, active, awake campaigns, '1' when the lane is held, job that goes next ('' = none),
+-- Output: {waiting, delayed, active, active campaigns, '1' when the lane is held, job that goes next ('' = none),
 -- earliest time (ms) of inDoubt, queuedAgain and polls, each '' when there is none}
 local waiting, prioritized, delayed, active, meta, limiter, cooldown, inDoubt, queuedAgain, polls, activeCampaigns = unpack(KEYS)
 local function earliest(key)

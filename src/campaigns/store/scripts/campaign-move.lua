@@ -3,7 +3,7 @@
 --
 -- Keys:
 --   campaign  HASH
---   awake     HASH    number -> state of the lane's campaigns that a worker looks after
+--   active    HASH    number -> state of the lane's campaigns that a worker looks after
 --   counts    HASH    of the campaign
 --   marks     STRING  the states of its recipients
 -- Arguments:
@@ -16,7 +16,7 @@
 --   keepMs    how long an ended campaign is kept
 --   writes    {name: value}: what is written besides; the value '@now' is the time
 -- Output: {'moved' or 'refused', state, epoch}; {'missing'} when there is no campaign
-local campaign, awake, counts, marks = unpack(KEYS)
+local campaign, active, counts, marks = unpack(KEYS)
 local number, allowed, to, inEpoch, begins, rewind, keepMs, writes = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
 local state, epoch = found[1], tonumber(found[2] or '0')
@@ -39,12 +39,12 @@ for name, value in pairs(writes) do
 end
 redis.call('HSET', campaign, unpack(fields))
 
-local isAwake = to == 'running' or to == 'scheduled' or to == 'checking'
+local isActive = to == 'running' or to == 'scheduled' or to == 'checking'
   or (to == 'ready' and redis.call('HGET', campaign, 'starts_itself') == '1')
-if isAwake then
-  redis.call('HSET', awake, number, to)
+if isActive then
+  redis.call('HSET', active, number, to)
 else
-  redis.call('HDEL', awake, number)
+  redis.call('HDEL', active, number)
 end
 if to == 'done' or to == 'cancelled' then
   for _, key in ipairs({ campaign, counts, marks }) do redis.call('PEXPIRE', key, keepMs) end

@@ -1,10 +1,10 @@
 -- One round of a campaign's fan-out: moves its cursor, says that somebody is at work, and reads all that the next round
--- is decided by, as one picture.
+-- is decided by, in one step.
 --
 -- Keys:
 --   campaign       HASH
 --   counts         HASH    of the campaign
---   awakeCampaigns HASH    of the lane
+--   activeCampaigns HASH   of the lane
 --   waiting        LIST    jobs of the lane: BullMQ's
 --   prioritized    ZSET    jobs of the lane: BullMQ's
 --   delayed        ZSET    jobs of the lane: BullMQ's
@@ -17,7 +17,7 @@
 --   pace           that it is held to, as text ('' = none)
 -- Output: {'over'} when the campaign does not run in this epoch any more; else
 --   {'on', time (ms), cursor, running campaigns of the lane, backlog of the lane, throttled, {letter, count, ...}}
-local campaign, counts, awakeCampaigns, waiting, prioritized, delayed, active, throttled = unpack(KEYS)
+local campaign, counts, activeCampaigns, waiting, prioritized, delayed, active, throttled = unpack(KEYS)
 local epoch, moved, rate, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
 if found[1] ~= 'running' then return { 'over' } end
@@ -36,7 +36,7 @@ if isMine then cursor = moved.to end
 redis.call('HSET', campaign, 'next', cursor, 'beat', string.format('%.0f', now), 'rate', rate, 'pace', pace)
 
 local running = 0
-for _, state in ipairs(redis.call('HVALS', awakeCampaigns)) do
+for _, state in ipairs(redis.call('HVALS', activeCampaigns)) do
   if state == 'running' then running = running + 1 end
 end
 local backlog = redis.call('LLEN', waiting) + redis.call('ZCARD', prioritized)
