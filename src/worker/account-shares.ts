@@ -3,7 +3,7 @@
 // hand is free for it, accounts that hold the fewest first. Pure but for the clock.
 
 /** A hand is kept so long for whoever was named for it. */
-const KEPT_MS = 500
+const KEPT_MS = 2_000
 /** Names in the line of one account; more are not remembered and come again by time. */
 const LONGEST_LINE = 10_000
 
@@ -92,6 +92,6 @@ export function createShares(
     isWanted: (): boolean => lines.size > 0,
 
     /** How long (ms) one that stands in line waits at most before it asks by itself. */
-    patienceMs: (account: number): number => 2_000 + 10 * (lines.get(account)?.size ?? 0),
+    patienceMs: (account: number): number => 5_000 + 30 * (lines.get(account)?.size ?? 0),
   }
 }

@@ -22,8 +22,11 @@ import { createShares, type Shares } from './account-shares.ts'
 import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
 import { createCampaignWake } from './wake-campaigns.ts'
 
-/** Campaigns that are fed at once in one worker, and preflights: those are long, keep the processor busy and never yield. */
-const FED = { most: 200 }
+/**
+ * Campaigns that are fed at once in one worker, and preflights: those are long, keep the processor busy and never yield. All
+ * who are fed share one event loop: with 200 hands another account's campaign took its steps behind 100 others.
+ */
+const FED = { most: 64 }
 const CHECKED = { most: 20, mostEach: 2 }
 /** Jobs beyond those in flight, so that one whose account has its share is sent back while all hands are full. */
 const TURNED_AWAY = 20

@@ -145,7 +145,8 @@ async function supply(
     const reason = problem ?? breaker.check(figures)
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
-    if (hasMoved(memory, { ...figures, next })) movedAt = performance.now()
+    const moved = hasMoved(memory, { ...figures, next })
+    if (moved) movedAt = performance.now()
     const measured = ending.measure(figures.finished, nowMs)
     const room = feeding.room({ ...state, taken: figures.taken, measured, laneRate })
     if (next >= campaign.total) {
@@ -163,13 +164,16 @@ async function supply(
       cursor = { from: next, to: at + recipients.length }
       if (recipients.length === CHUNK || (fed === 0 && cursor.to !== next)) continue
     }
-    isIdle = (cursor === undefined || cursor.to === next) && performance.now() - movedAt >= IDLE_MS
-    if (isIdle) break
+    const isStill = (cursor === undefined || cursor.to === next) && !moved
+    const isWanted = turn.isWanted()
+    isIdle = isStill && (isWanted || performance.now() - movedAt >= IDLE_MS)
+    // No job pauses while another one waits for its place.
+    if (isIdle || isWanted) break
     await pauseUnless(stopped)
   }
   if (cursor !== undefined && cursor.to !== cursor.from)
     await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
-  if (!isIdle) return { nextMs: 1 }
+  if (!isIdle) return { nextMs: stopped.aborted ? 1 : ROUND_PAUSE_MS }
   memory.parkedMs = Math.min(MOST_PARK_MS, Math.max(FIRST_PARK_MS, 2 * memory.parkedMs))
   const ms = Math.min(memory.parkedMs, Math.max(ROUND_PAUSE_MS, feeding.heldForMs() ?? MOST_PARK_MS))
   return { nextMs: ms, parked: { ms, reason: 'idle', rate } }

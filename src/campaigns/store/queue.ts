@@ -8,9 +8,12 @@ import {
 } from '../../jobs/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { hasJobMovedOn } from '../../redis/errors.ts'
-import { sharedQueuePrefix } from '../../redis/keys.ts'
+import { awakeCampaignsKey, sharedQueuePrefix } from '../../redis/keys.ts'
 import { inTime, openQueue } from '../../redis/open-queue.ts'
 import type { CampaignId } from '../campaign-id.ts'
+
+/** The last that BullMQ knows is 2,097,152. */
+const LAST_PRIORITY = 1_000_000
 
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 
@@ -24,10 +27,16 @@ export function openCampaignQueue(redis: Redis) {
   }
 
   return {
-    /** Resolves once the job is in Redis. Adding the same one again changes nothing. */
+    /**
+     * Resolves once the job is in Redis. Adding the same one again changes nothing. Its priority is how many campaigns of
+     * the lane are awake: a worker takes up jobs one by one, so that those of a lane with thousands would be before the
+     * only one of another lane.
+     */
     async add(job: CampaignJob, { lane, number }: CampaignId, epoch: number): Promise<void> {
       const jobId = campaignJobId(job, { lane, number }, epoch)
-      await inTime(redis, () => queues[job].add(job, { v: 1, lane, number, epoch }, { jobId }))
+      const awake = await inTime(redis, () => redis.hlen(awakeCampaignsKey(lane)))
+      const priority = Math.min(Math.max(1, awake), LAST_PRIORITY)
+      await inTime(redis, () => queues[job].add(job, { v: 1, lane, number, epoch }, { jobId, priority }))
     },
 
     /** Where the job waits to be taken up: in line, or for its time; undefined when it is active or gone. */
