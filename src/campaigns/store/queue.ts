@@ -8,7 +8,7 @@ import {
 } from '../../jobs/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { hasJobMovedOn } from '../../redis/errors.ts'
-import { awakeCampaignsKey, sharedQueuePrefix } from '../../redis/keys.ts'
+import { activeCampaignsKey, sharedQueuePrefix } from '../../redis/keys.ts'
 import { inTime, openQueue } from '../../redis/open-queue.ts'
 import type { CampaignId } from '../campaign-id.ts'
 
@@ -34,8 +34,8 @@ export function openCampaignQueue(redis: Redis) {
      */
     async add(job: CampaignJob, { lane, number }: CampaignId, epoch: number): Promise<void> {
       const jobId = campaignJobId(job, { lane, number }, epoch)
-      const awake = await inTime(redis, () => redis.hlen(awakeCampaignsKey(lane)))
-      const priority = Math.min(Math.max(1, awake), LAST_PRIORITY)
+      const active = await inTime(redis, () => redis.hlen(activeCampaignsKey(lane)))
+      const priority = Math.min(Math.max(1, active), LAST_PRIORITY)
       await inTime(redis, () => queues[job].add(job, { v: 1, lane, number, epoch }, { jobId, priority }))
     },
 
