@@ -102,7 +102,8 @@ export function createClaimGates() {
         const mayPass = await pass(name, until, wasRefused)
         const askedAt = performance.now()
         const aheadUs = pace.aheadUs[of] + answerMs * 1_000
-        if (!mayPass) return { askedAt, claimed: { verdict: 'too_early', state: 'queued', waitMs: Math.ceil(aheadUs / 2_000) } }
+        if (!mayPass)
+          return { askedAt, claimed: { verdict: 'too_early', state: 'queued', waitMs: Math.ceil(aheadUs / 2_000) } }
         const claimed = await ask({ ...pace, aheadUs: { ...pace.aheadUs, [of]: aheadUs } })
         const answeredAt = performance.now()
         const more = Math.min(answeredAt - askedAt, MOST_ANSWER_MS) - answerMs
