@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { replyError } from '../../redis/errors.ts'
 import {
   campaignPrefix,
   inDoubtKey,
@@ -20,12 +21,13 @@ import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Ve
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import { type Problem, workerLost } from '../outcome.ts'
 import type { Pace } from '../pace.ts'
-import { defineMessageScript } from './message-script.ts'
+import { gathered } from './gather.ts'
+import { defineMessageScriptOfMany } from './message-script.ts'
 import { type NewMessage, newRecordFields, stateSchema, storable, storedProblem } from './record-format.ts'
 
-const claimScript = defineMessageScript(import.meta.url, 'message-claim')
+const claimScript = defineMessageScriptOfMany(import.meta.url, 'message-claim')
 const slotScript = defineScript(import.meta.url, 'message-slot')
-const stepScript = defineMessageScript(import.meta.url, 'message-step')
+const stepScript = defineMessageScriptOfMany(import.meta.url, 'message-step')
 
 const claimReply = z.union([
   z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone']), stateSchema, z.string()]),
@@ -75,21 +77,10 @@ export async function claim(
   times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number },
   pace?: Pace,
 ): Promise<ClaimResult> {
-  const { lane } = id
-  const reply = await claimScript(redis, claimKeys(id, message.to), {
-    ulid: id.ulid,
-    attempt,
-    acceptedAt: acceptedAtMs(id.ulid),
-    validUntil: message.validUntil,
-    lostAfterMs: times.lostAfterMs,
-    retentionMs: times.retentionMs,
-    run: message.run,
-    campaigns: campaignPrefix(lane),
-    evidenceWaitMs: times.evidenceWaitMs,
-    workerLost: storedProblem(workerLost),
-    pace: pace && { ...numbersOf(pace), aheadUs: pace.aheadUs[message.class] },
-    newFields: newRecordFields(message),
-  })
+  const { lostAfterMs, evidenceWaitMs, retentionMs } = times
+  const { gapUs, closestUs, window } = pace ?? {}
+  const group = [id.lane, lostAfterMs, evidenceWaitMs, retentionMs, gapUs, closestUs, window].join(' ')
+  const reply = await claimTogether(redis, group, { id, attempt, message, times, pace })
   const [verdict, state, last, slot, nowUs] = claimReply.parse(reply)
   switch (verdict) {
     case 'lane_cooldown':
@@ -104,17 +95,61 @@ export async function claim(
   }
 }
 
-const claimKeys = (id: MessageId, to: string) => ({
-  record: messageKey(id.lane, id.ulid),
-  inDoubt: inDoubtKey(id.lane),
-  requeueable: requeueableKey(id.lane),
-  job: jobKey(id),
-  laneCooldown: laneCooldownKey(id.lane),
-  recipientCooldown: recipientCooldownKey(id.lane, to),
-  slots: laneSlotsKey(id.lane),
-  wait: messageWaitKey(id.lane, id.ulid),
-  queuedAgain: queuedAgainKey(id.lane),
+interface Claim {
+  id: MessageId
+  attempt: string
+  message: NewMessage
+  times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number }
+  pace: Pace | undefined
+}
+
+/** Claims of one lane; what they are given for all of them is the same for each. */
+const claimTogether = gathered<Claim>(async (redis, claims) => {
+  const [first] = claims
+  if (first === undefined) return []
+  const { times, pace } = first
+  const { lane } = first.id
+  const replies = await claimScript(
+    redis,
+    {
+      inDoubt: inDoubtKey(lane),
+      requeueable: requeueableKey(lane),
+      laneCooldown: laneCooldownKey(lane),
+      slots: laneSlotsKey(lane),
+      queuedAgain: queuedAgainKey(lane),
+    },
+    {
+      ...times,
+      campaigns: campaignPrefix(lane),
+      workerLost: storedProblem(workerLost),
+      pace: pace && numbersOf(pace),
+    },
+    claims.map(({ id, attempt, message }) => ({
+      keys: {
+        record: messageKey(lane, id.ulid),
+        job: jobKey(id),
+        recipientCooldown: recipientCooldownKey(lane, message.to),
+        wait: messageWaitKey(lane, id.ulid),
+      },
+      args: {
+        ulid: id.ulid,
+        attempt,
+        acceptedAt: acceptedAtMs(id.ulid),
+        validUntil: message.validUntil,
+        aheadUs: pace?.aheadUs[message.class] ?? 0,
+        newFields: newRecordFields(message),
+        run: message.run,
+      },
+    })),
+  )
+  return repliesOf(replies)
 })
+
+const someReplies = z.array(z.array(z.union([z.string(), z.number(), z.null()])))
+
+/** What a script of many came to for each of them; an Error for one that failed. */
+const repliesOf = (replies: unknown): readonly unknown[] =>
+  someReplies.parse(replies).map((reply) => (reply[0] === 'error' ? replyError(String(reply[1])) : reply))
 
 /** The message is not claimed for so long, whatever the clocks of the workers say. */
 export async function putOff(redis: Redis, id: MessageId, ms: number): Promise<void> {
@@ -223,38 +258,41 @@ interface StepArguments {
 }
 
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldown?: Cooldown): Promise<StepResult> {
-  const { problem } = step
-  const reply = await stepScript(redis, stepKeys(id, cooldown), {
-    ulid: id.ulid,
-    kind: step.kind,
-    attempt: step.attempt,
-    acceptedAt: acceptedAtMs(id.ulid),
-    campaigns: campaignPrefix(id.lane),
-    // Only a status that is a failure has its code in the history.
-    detail: problem && (step.status ?? LETTERS.failed) === LETTERS.failed ? storable(problem.code) : undefined,
-    problem: problem && storedProblem(problem),
-    status: step.status,
-    happenedAt: step.happenedAt,
-    sentAs: step.sentAs,
-    firstPollMs: step.firstPollMs,
-    counts: step.counts,
-    coolDown: step.coolDown,
-    evidenceMs: step.evidenceMs,
-    policy: step.policy,
-    maxTries: step.maxTries,
-    ifDead: step.ifDead,
-  })
+  const reply = await stepTogether(redis, String(id.lane), { id, step, cooldown })
   const [verdict, state, waitMs] = stepReply.parse(reply)
   return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state, waitMs }
 }
 
+/** Steps of one lane. */
+const stepTogether = gathered<{ id: MessageId; step: StepArguments; cooldown: Cooldown | undefined }>(
+  async (redis, steps) => {
+    const lane = steps[0]?.id.lane ?? 0
+    const keys = {
+      inDoubt: inDoubtKey(lane),
+      polls: pollKey(lane),
+      requeueable: requeueableKey(lane),
+      queuedAgain: queuedAgainKey(lane),
+    }
+    const each = steps.map(({ id, step, cooldown }) => ({
+      keys: stepKeys(id, cooldown),
+      args: stepArguments(id, step),
+    }))
+    return repliesOf(await stepScript(redis, keys, { campaigns: campaignPrefix(lane) }, each))
+  },
+)
+
+const stepArguments = (id: MessageId, { problem, ...step }: StepArguments) => ({
+  ...step,
+  ulid: id.ulid,
+  acceptedAt: acceptedAtMs(id.ulid),
+  // Only a status that is a failure has its code in the history.
+  detail: problem && (step.status ?? LETTERS.failed) === LETTERS.failed ? storable(problem.code) : undefined,
+  problem: problem && storedProblem(problem),
+})
+
 const stepKeys = ({ lane, ulid }: MessageId, cooldown: Cooldown | undefined) => ({
   record: messageKey(lane, ulid),
-  inDoubt: inDoubtKey(lane),
-  polls: pollKey(lane),
-  requeueable: requeueableKey(lane),
   job: jobKey({ lane, ulid }),
-  queuedAgain: queuedAgainKey(lane),
   cooldown: cooldown?.of === 'recipient' ? recipientCooldownKey(lane, cooldown.to) : laneCooldownKey(lane),
 })
 
