@@ -1,6 +1,8 @@
 // What is asked of one lane in the same turn of the event loop goes to Redis as one step: a round trip, a script and a
 // sync of Redis' file for all of it. A worker that sends hundreds a second asks for many in each turn.
+import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
+import { replyError } from '../../redis/errors.ts'
 
 /** Most messages of one step: Redis serves nobody else for some 3 ms. */
 const MOST = 100
@@ -36,3 +38,9 @@ export function gathered<Item>(take: (redis: Redis, items: readonly Item[]) => P
     return result
   }
 }
+
+const someReplies = z.array(z.array(z.unknown()))
+
+/** What a script of many came to for each of them; an Error for one that failed. */
+export const repliesOf = (replies: unknown): readonly unknown[] =>
+  someReplies.parse(replies).map((reply) => (reply[0] === 'error' ? replyError(String(reply[1])) : reply))
