@@ -3,7 +3,7 @@
 // one message per answer, and meanwhile slots pass unused. Waiting here writes nothing down; dying here is dying before
 // the claim.
 import type { Pace } from '../messages/pace.ts'
-import type { ClaimResult } from '../messages/store/steps.ts'
+import type { ClaimResult } from '../messages/store/claim.ts'
 
 type Class = keyof Pace['aheadUs']
 
@@ -101,10 +101,14 @@ export function createClaimGates() {
       for (let wasRefused = false; ; wasRefused = true) {
         const mayPass = await pass(name, until, wasRefused)
         const askedAt = performance.now()
-        const aheadUs = pace.aheadUs[of] + answerMs * 1_000
+        const { transactional, campaign } = pace.aheadUs
+        const answerUs = answerMs * 1_000
+        // The claims of a turn go together, under one pace for both classes.
+        const asked = { ...pace, aheadUs: { transactional: transactional + answerUs, campaign: campaign + answerUs } }
+        const aheadUs = asked.aheadUs[of]
         if (!mayPass)
           return { askedAt, claimed: { verdict: 'too_early', state: 'queued', waitMs: Math.ceil(aheadUs / 2_000) } }
-        const claimed = await ask({ ...pace, aheadUs: { ...pace.aheadUs, [of]: aheadUs } })
+        const claimed = await ask(asked)
         const answeredAt = performance.now()
         const more = Math.min(answeredAt - askedAt, MOST_ANSWER_MS) - answerMs
         answerMs += more * (more > 0 ? WEIGHT.slow : WEIGHT.quick)

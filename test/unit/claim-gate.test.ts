@@ -2,7 +2,7 @@
 // timers, in milliseconds; Redis is a function that counts.
 import { expect, test } from 'vitest'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
-import type { ClaimResult } from '../../src/messages/store/steps.ts'
+import type { ClaimResult } from '../../src/messages/store/claim.ts'
 import { createClaimGates } from '../../src/worker/claim-gate.ts'
 
 const FAST = paceOf(1_000)
