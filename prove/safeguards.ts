@@ -46,7 +46,7 @@ const ALL: readonly Safeguard[] = [
     name: 'without-job-id',
     is: 'the id of a message is the id of its job, so that adding it again changes nothing',
     guardedBy: idempotencyRace,
-    removedBy: { file: 'store/lane-queues.js', find: 'jobId: id,', replace: '' },
+    removedBy: { file: 'lanes/queues.js', find: 'jobId: id,', replace: '' },
   },
   {
     name: 'without-sweep',
@@ -65,7 +65,7 @@ const ALL: readonly Safeguard[] = [
     is: 'a worker sends commands again that Redis had no time to answer',
     guardedBy: halfOpenRedis,
     removedBy: {
-      file: 'store/redis.js',
+      file: 'redis/connect.js',
       find: 'maxRetriesPerRequest: null,',
       replace: 'maxRetriesPerRequest: null, autoResendUnfulfilledCommands: false,',
     },
@@ -75,6 +75,9 @@ const ALL: readonly Safeguard[] = [
 /** Messages lost, and messages sent twice where nothing can have earned a flag for it. */
 export const harm = (judgement: Judgement): number =>
   judgement.lostSilently.length + (judgement.unearned ? judgement.sentTwice : judgement.sentTwiceSilently).length
+
+/** The text that takes each safeguard away, by the name of its scenario. */
+export const ALTERATIONS: readonly [name: string, alteration: Alteration][] = ALL.map(({ name, removedBy }) => [name, removedBy])
 
 /** A scenario for each safeguard that keeps its promise when the guarding scenario does not keep its own. */
 export const SAFEGUARDS: readonly Scenario[] = ALL.map(({ name, is, guardedBy, removedBy }) => ({

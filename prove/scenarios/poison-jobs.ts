@@ -14,6 +14,9 @@ import { eventually } from '../wait.ts'
 /** It kills the first worker among others, and three more that run it alone. */
 const CRASHES = 4
 
+/** Where a worker has taken a message up and not claimed it yet. */
+export const TAKEN_UP = { file: 'worker/send-message.js', find: 'const attempt = newAttemptId()' }
+
 export const poisonJobs: Scenario = {
   name: 'poison-jobs',
   promise: 'Messages that crash every worker are dead-lettered with a reason, and all others are sent.',
@@ -21,11 +24,10 @@ export const poisonJobs: Scenario = {
     const recipients = recipientsOf(0, run.full ? 5_000 : 250)
     const poison = new Set(recipients.filter((_to, n) => n % (run.full ? 1_000 : 125) === 50))
     const build = alteredBuild(run.build, join(run.folder, 'dist'), {
-      file: 'worker/send-message.js',
-      find: 'const attempt = newAttemptId()',
+      ...TAKEN_UP,
       replace: `
         if (${JSON.stringify([...poison])}.includes(payload.data.to)) process.kill(process.pid, 'SIGKILL')
-        const attempt = newAttemptId()`,
+        ${TAKEN_UP.find}`,
     })
     return onRig(
       { ...run, build },

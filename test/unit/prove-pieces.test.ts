@@ -7,7 +7,9 @@ import { alteredBuild } from '../../prove/altered-build.ts'
 import { busiest } from '../../prove/departures.ts'
 import { readTrace } from '../../prove/fsync-trace.ts'
 import { createRandom } from '../../prove/random.ts'
+import { ALTERATIONS } from '../../prove/safeguards.ts'
 import { brokenFigures } from '../../prove/scenario.ts'
+import { TAKEN_UP } from '../../prove/scenarios/poison-jobs.ts'
 
 let folder: string
 beforeEach(() => {
@@ -37,6 +39,14 @@ describe('a safeguard is taken away', () => {
       expect(() => alteredBuild(build(text), join(folder, 'altered'), away)).toThrow('matches, not one')
     },
   )
+})
+
+test.each([
+  ...ALTERATIONS.map(([name, { file, find }]) => [name, file, find] as const),
+  ['poison-jobs', TAKEN_UP.file, TAKEN_UP.find] as const,
+])('the text that %s replaces stands in src exactly once', (_name, file, find) => {
+  const source = readFileSync(join('src', file.replace(/\.js$/, '.ts')), 'utf8')
+  expect(source.split(find)).toHaveLength(2)
 })
 
 describe('chance', () => {

@@ -1,4 +1,5 @@
-// Pins: lanes are listed, paused, resumed and re-paced, by command line and by admin endpoint alike. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Pins: lanes are listed, paused, resumed and re-paced, by command line and by admin endpoint alike. Real: Redis, HTTP,
+// producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { coolLane } from '../../src/lanes/cooldown.ts'

@@ -1,0 +1,81 @@
+// Pins: a campaign whose messages wait on their lane is looked at ever more rarely, and what its lane has lost is fed
+// again all the same. Real: Redis, HTTP, producer, the fan-out. The clock of its measurements is advanced by hand.
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
+import { createMemories } from '../../src/campaigns/fan-out/memory.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { silentLog } from '../support/app.ts'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { startManyOnPausedLane } from '../support/many-campaigns.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+const MOST_PARK_MS = 60_000
+const CAMPAIGNS = 3
+
+let service: CampaignService
+let queues: ReturnType<typeof openLaneQueues>
+const memories = createMemories()
+
+beforeAll(async () => {
+  service = await startCampaigns()
+  await startManyOnPausedLane(service, CAMPAIGNS)
+  await service.stopWorker()
+  queues = openLaneQueues(service.redis)
+  vi.useFakeTimers({ toFake: ['performance'] })
+})
+afterAll(async () => {
+  vi.useRealTimers()
+  await queues?.close()
+  await service?.close()
+})
+
+/** So many turns of every campaign, each when it is due; after how many milliseconds each was due again, by campaign. */
+async function turns(count: number): Promise<number[][]> {
+  const { redis, config, lane } = service
+  const stop = new AbortController().signal
+  const waits: number[][] = Array.from({ length: CAMPAIGNS }, () => [])
+  for (let turn = 0; turn < count; turn += 1) {
+    for (const [i, own] of waits.entries()) {
+      const id = { lane, number: 1_000_000 + i }
+      // Another campaign waits for its place: a turn does not pause then, which takes the real clock.
+      const end = await fanOut({ redis, config, log: silentLog, queues }, id, 1, stop, {
+        memories,
+        isWanted: () => true,
+      })
+      own.push(end === 'over' ? 0 : end.nextMs)
+    }
+    vi.advanceTimersByTime(Math.max(...waits.map((own) => own.at(-1) ?? 0)))
+  }
+  return waits
+}
+
+const jobs = () => queues.queueOf(service.lane).getJobs(['prioritized'])
+
+test('campaigns that wait on a paused lane are parked for longer each time, up to a minute', async () => {
+  for (const waits of await turns(14)) {
+    expect(waits).toEqual([...waits].sort((a, b) => a - b))
+    expect(waits.at(-1)).toBe(MOST_PARK_MS)
+  }
+  expect(await jobs()).toHaveLength(CAMPAIGNS)
+})
+
+test('looking through one that waits costs Redis fewer than 60 commands', async () => {
+  await turns(1)
+  const before = await commands()
+  await turns(1)
+  expect((await commands()) - before).toBeLessThan(60 * CAMPAIGNS)
+})
+
+test('a message that the lane has lost is fed again while the others wait', async () => {
+  const [lost, ...others] = await jobs()
+  await lost?.remove()
+  expect(await jobs()).toHaveLength(CAMPAIGNS - 1)
+  await turns(3)
+  const names = (some: readonly { id?: string | undefined }[]) => some.map(({ id }) => id).sort()
+  expect(names(await jobs())).toEqual(names(lost === undefined ? [] : [lost, ...others]))
+})
+
+async function commands(): Promise<number> {
+  return Number(/^total_commands_processed:(\d+)/m.exec(await service.redis.info('stats'))?.[1])
+}
