@@ -11,6 +11,9 @@ import { giveUp, say } from './say.mjs'
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const inRoot = (path) => join(root, path)
 
+/** Where scripts keep what only saves time; it may be deleted at any time. */
+export const cacheFolder = inRoot('node_modules/.cache/laneway')
+
 /** Holds the fingerprint of the sources that dist/ was built from. */
 export const BUILD_STAMP = 'built-from'
 
