@@ -13,7 +13,10 @@ const DAY_MS = 86_400_000
  * folder `to`, with what the compiled src/ loads beside it. Returns whether it compiles; the compiler has said why not.
  */
 export function compileAside(name, to) {
-  const fingerprint = fingerprintOf(['src', 'simulator', 'testbed', 'test/support', 'packages/client/src', name], [`tsconfig.${name}.json`])
+  const fingerprint = fingerprintOf(
+    ['src', 'simulator', 'testbed', 'test/support', 'packages/client/src', name],
+    [`tsconfig.${name}.json`],
+  )
   const kept = join(cacheFolder, name, fingerprint.slice(0, 32))
   if (!existsSync(kept)) {
     if (!compile(name, `${kept}.${process.pid}`)) return false
