@@ -15,7 +15,7 @@ const askSchema = z.union([
     request: z.string(),
     authorization: z.string().optional(),
     idempotency_key: z.string().optional(),
-    body: z.unknown(),
+    body: z.unknown().optional(),
   }),
   z.object({ job: z.string(), data: z.record(z.string(), z.unknown()) }),
 ])
@@ -24,9 +24,9 @@ export type Ask = z.infer<typeof askSchema>
 
 /** Over HTTP status and body; of a job what it returned, or why it failed, in the words of the queue. */
 const replySchema = z.union([
-  z.object({ status: z.int(), body: z.unknown() }),
+  z.object({ status: z.int(), body: z.unknown().optional() }),
   z.object({ failed: z.string() }),
-  z.object({ returned: z.unknown() }),
+  z.object({ returned: z.unknown().optional() }),
 ])
 export type Reply = z.infer<typeof replySchema>
 
