@@ -1,9 +1,11 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import SlowFirst from './test/support/slow-first.ts'
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // Those need programs beyond Node and Redis: vitest.servers.config.ts.
+    exclude: [...configDefaults.exclude, 'test/servers/**'],
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/watch-answers.ts'],
     // Limits are there to end what hangs. They cost nothing when all is well, and a busy machine needs them wide.

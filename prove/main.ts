@@ -13,6 +13,13 @@ const ALL = [...SCENARIOS, ...SAFEGUARDS]
 /** The folder that scripts/prove.mjs made for this run. */
 const place = fileURLToPath(new URL('../..', import.meta.url))
 
+let keep = false
+// Leaving by the exit ends every process of the run.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
+process.on('exit', () => {
+  if (!keep) rmSync(place, { recursive: true, force: true })
+})
+
 const program = new Command('npm run prove --')
   .description('Runs real processes against the ledger of the chat product while they are being killed.')
   .option('--seed <number>', 'repeats the run of that seed; without it a new one is drawn', wholeNumber)
@@ -32,13 +39,6 @@ const {
   full?: true
   json?: true
 }>()
-
-let keep = false
-// Leaving by the exit ends every process of the run.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
-process.on('exit', () => {
-  if (!keep) rmSync(place, { recursive: true, force: true })
-})
 
 const begunAt = performance.now()
 const say = (line: string): void => {

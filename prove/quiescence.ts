@@ -10,6 +10,9 @@ import { eventually } from './wait.ts'
 
 const RESTING = new Set(['sent', 'delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown'])
 
+/** As long as one of the first is at work there is no use in asking for the rest, and asking for all costs the service. */
+const LOOKED_UP_AT_ONCE = 50
+
 export interface Testimony {
   judgement: Judgement
   posted: readonly Posted[]
@@ -44,9 +47,13 @@ export async function testimonyAtQuiescence(
   let waiting = 0
   const resting = await eventually(
     async () => {
-      const states = await lookUp(rig.liveProducer(), open)
-      open = open.filter(({ id }) => !RESTING.has(states.get(id) ?? ''))
-      if (open.length > 0) return false
+      while (open.length > 0) {
+        const looked = open.slice(0, LOOKED_UP_AT_ONCE)
+        const states = await lookUp(rig.liveProducer(), looked)
+        const atWork = looked.filter(({ id }) => !RESTING.has(states.get(id) ?? ''))
+        open = [...atWork, ...open.slice(looked.length)]
+        if (atWork.length > 0) return false
+      }
       waiting = await rig.chatProduct.updatesWaiting()
       for (const tenant of rig.tenants) {
         const lane = await laneOf(rig.liveProducer(), tenant)
@@ -58,7 +65,9 @@ export async function testimonyAtQuiescence(
     250,
   )
   if (!resting)
-    run.say(`not at rest after ${run.quiescenceLimitMs} ms: ${open.length} messages open, ${waiting} waiting`)
+    run.say(
+      `not at rest after ${run.quiescenceLimitMs} ms: ${open.length} messages open or not looked up, ${waiting} waiting`,
+    )
   return testimony(rig, options.flagsEarned, options.refusedLater ?? new Set())
 }
 

@@ -2,12 +2,11 @@
 //
 // Everything runs from a folder of its own: a copy of dist/, so that whoever builds meanwhile changes nothing of what is
 // being measured, and the bench compiled beside it.
-import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { copyUncompiled } from './copy-uncompiled.mjs'
+import { compileAside } from './compile-aside.mjs'
 import { prepareBuild, root } from './prepare.mjs'
 import { prepareRedis } from './redis-binary.mjs'
 import { giveUp } from './say.mjs'
@@ -21,12 +20,5 @@ cpSync(join(root, 'dist'), join(place, 'dist'), { recursive: true })
 cpSync(join(root, 'package.json'), join(place, 'package.json'))
 symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
 
-const tsc = join(root, 'node_modules/typescript/bin/tsc')
-const compiled = spawnSync(
-  process.execPath,
-  [tsc, '-p', join(root, 'tsconfig.bench.json'), '--outDir', join(place, 'compiled')],
-  { stdio: ['ignore', process.stderr, process.stderr] },
-)
-if (compiled.status !== 0) giveUp('The bench does not compile, see above.')
-copyUncompiled(join(root, 'src'), join(place, 'compiled/src'))
+if (!compileAside('bench', join(place, 'compiled'))) giveUp('The bench does not compile, see above.')
 await import(pathToFileURL(join(place, 'compiled/bench/main.js')).href)

@@ -11,6 +11,9 @@ import { giveUp, say } from './say.mjs'
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const inRoot = (path) => join(root, path)
 
+/** Where scripts keep what only saves time; it may be deleted at any time. */
+export const cacheFolder = inRoot('node_modules/.cache/laneway')
+
 /** Holds the fingerprint of the sources that dist/ was built from. */
 export const BUILD_STAMP = 'built-from'
 
@@ -47,15 +50,18 @@ export function buildIsFresh() {
 }
 
 /** SHA-256 over everything that decides what dist/ holds. */
-export function fingerprintOfSources() {
+export const fingerprintOfSources = () => fingerprintOf(['src', 'simulator'], ['scripts/build.mjs'])
+
+/** SHA-256 over the files of these folders, these files, and what decides how they are compiled. */
+export function fingerprintOf(folders, files) {
   const hash = createHash('sha256')
-  const sources = ['src', 'simulator']
+  const sources = folders
     .filter((folder) => existsSync(inRoot(folder)))
     .flatMap((folder) => readdirSync(inRoot(folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
-  for (const path of [...sources, ...['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'].map(inRoot)]) {
+  for (const path of [...sources, ...['tsconfig.json', 'package-lock.json', ...files].map(inRoot)]) {
     hash.update(path.slice(root.length)).update('\0').update(readFileSync(path)).update('\0')
   }
   return hash.digest('hex')

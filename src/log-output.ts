@@ -5,8 +5,9 @@ import { writeSync } from 'node:fs'
 /** Lines that wait for their reader, in characters; those that come on top are dropped and counted. */
 const MOST_HELD = 1024 * 1024
 const TRY_AGAIN_MS = 20
-/** How long the end of the process may wait for a reader that is slow. */
-const LAST_LINES_MS = 500
+/** How long the end of the process waits for a reader that reads nothing, and for one that is slow. */
+const NO_READER_MS = 500
+const SLOW_READER_MS = 2_000
 
 /** Where pino writes its lines. Never blocks and never throws. */
 export interface LogOutput {
@@ -25,6 +26,7 @@ export function createLogOutput(fd: number, dropped: (lines: number) => void): L
   let begun: Buffer | undefined
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
+  let writtenBytes = 0
 
   /** Writes as much as the system takes; false when something is left. */
   function pump(): boolean {
@@ -37,6 +39,7 @@ export function createLogOutput(fd: number, dropped: (lines: number) => void): L
       }
       try {
         const written = writeSync(fd, begun)
+        writtenBytes += written
         begun = written < begun.length ? begun.subarray(written) : undefined
       } catch (error) {
         if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return false
@@ -59,8 +62,13 @@ export function createLogOutput(fd: number, dropped: (lines: number) => void): L
 
   // However the process ends, but for a signal that nobody can catch: nothing can be awaited any more.
   process.on('exit', () => {
-    const end = performance.now() + LAST_LINES_MS
-    while (!pump() && performance.now() < end) {
+    const end = performance.now() + SLOW_READER_MS
+    let taken = writtenBytes
+    let takenAt = performance.now()
+    while (!pump()) {
+      const now = performance.now()
+      if (writtenBytes > taken) [taken, takenAt] = [writtenBytes, now]
+      if (now > end || now > takenAt + NO_READER_MS) return
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TRY_AGAIN_MS)
     }
   })

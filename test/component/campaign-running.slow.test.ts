@@ -50,13 +50,13 @@ const hashOf = (name: string): string => campaignKey(idOf(name).lane, idOf(name)
 
 describe('nobody is sent to twice and nobody is forgotten', () => {
   test('when the fan-out begins anew in the middle of the list', async () => {
-    const { tag, phones } = await service.addPeople(600)
+    const { tag, phones } = await service.addPeople(300)
     const before = (await service.ledger()).length
     const id = await service.ready({ tags: [tag] })
     await service.move(id, 'start')
-    for (const at of [100, 250, 400]) {
+    for (const at of [50, 125, 200]) {
       await eventually(
-        async () => ((await service.show(id)).progress.queued as number) <= 600 - at,
+        async () => ((await service.show(id)).progress.queued as number) <= 300 - at,
         'some are taken up',
       )
       await service.redis.hset(hashOf(id), 'next', 0)
@@ -66,8 +66,8 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
   })
 
   test('when another fan-out works at the same time', async () => {
-    await rate(200)
-    const { tag, phones } = await service.addPeople(600)
+    await rate(100)
+    const { tag, phones } = await service.addPeople(300)
     const before = (await service.ledger()).length
     const id = await service.ready({ tags: [tag] })
     await service.move(id, 'start')
@@ -107,8 +107,8 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
 
 describe('on a shared lane', () => {
   test('a campaign that comes later is sent evenly with the first, and not behind it', async () => {
-    await rate(100)
-    const [a, b] = [await service.addPeople(700), await service.addPeople(500)]
+    await rate(50)
+    const [a, b] = [await service.addPeople(350), await service.addPeople(250)]
     const [first, second] = [await service.ready({ tags: [a.tag] }), await service.ready({ tags: [b.tag] })]
     const before = (await service.ledger()).length
     await service.move(first, 'start')
@@ -120,7 +120,7 @@ describe('on a shared lane', () => {
       async () => {
         const sent = await sentSince(before)
         const from = sent.findIndex((phone) => ofB.has(phone))
-        return from !== -1 && sent.length >= from + 400 ? sent.slice(from, from + 400) : undefined
+        return from !== -1 && sent.length >= from + 200 ? sent.slice(from, from + 200) : undefined
       },
       'both are under way',
       60_000,
@@ -201,10 +201,10 @@ describe('a campaign brakes by itself', () => {
     const { redis, tenant } = service
     const importAs = (status: string) =>
       importTemplate(redis, tenant.account, templateSchema.parse({ ...SPRING, status }))
-    const { tag } = await service.addPeople(600)
+    const { tag } = await service.addPeople(300)
     const id = await service.ready({ tags: [tag] })
     await service.move(id, 'start')
-    await eventually(async () => Number((await service.show(id)).progress.queued) < 590, 'it is under way')
+    await eventually(async () => Number((await service.show(id)).progress.queued) < 290, 'it is under way')
     await importAs('PAUSED')
     const { reason } = await service.reaches(id, 'paused')
     expect(reason).toBe('The template spring is PAUSED, not APPROVED.')
@@ -213,7 +213,7 @@ describe('a campaign brakes by itself', () => {
     await importAs('APPROVED')
     await service.move(id, 'resume')
     await rate(100_000)
-    expect(sumOf(await service.reaches(id, 'done'))).toBe(600)
+    expect(sumOf(await service.reaches(id, 'done'))).toBe(300)
   })
 
   test('when the chat product leaves too many unproven', async () => {
@@ -230,7 +230,7 @@ describe('a campaign brakes by itself', () => {
 
   test('to the pace that the chat product takes, and nobody is lost by that', async () => {
     await rate(1_000)
-    const { tag, phones } = await service.addPeople(600)
+    const { tag, phones } = await service.addPeople(400)
     const before = (await service.ledger()).length
     const id = await service.ready({ tags: [tag] })
     await service.misbehave({ throughput: 150 })

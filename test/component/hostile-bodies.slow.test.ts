@@ -30,9 +30,11 @@ afterAll(async () => {
   await service?.close()
 })
 
-/** So many of one thing as have room in so many bytes. */
-const full = (bytes: number, item: unknown): unknown[] =>
-  Array.from({ length: Math.floor(bytes / (JSON.stringify(item).length + 1)) }, () => structuredClone(item))
+/** So many of one thing as have room in so many bytes, each a value of its own, as in a body that was read. */
+function full(bytes: number, item: unknown): unknown[] {
+  const text = JSON.stringify(item)
+  return JSON.parse(`[${new Array(Math.floor(bytes / (text.length + 1))).fill(text).join()}]`)
+}
 
 const message = (more: object) => ({ ...imageBody(), api_key: undefined, image: undefined, ...more })
 const interactive = (action: object, type = 'list') =>

@@ -1,6 +1,7 @@
 // Pins: a campaign survives its worker being killed (kill -9) whenever its cursor has moved: every recipient gets the
 // message once, or is flagged, and the figures add up at every reading.
 // Real: Redis, producer, the worker as the process that people run. Stood in for: the chat product.
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
@@ -47,6 +48,7 @@ test('a campaign whose worker is killed at every move of its cursor reaches ever
     // What the kills leave unproven is no sign of a bad campaign, and must not trip its circuit breaker.
     expect(seen).toMatchObject({ state: 'running', reason: null })
     expect(sumOf(seen)).toBe(PEOPLE)
+    await pause(10)
   }
   const done = await service.reaches(id, 'done', 100_000)
   expect(kills).toBeGreaterThanOrEqual(3)

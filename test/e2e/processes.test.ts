@@ -1,10 +1,10 @@
 // Producer, worker and simulator as separate processes on one Redis, any number of each.
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { becomes, call, sendImage, statusOf } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
 import { newDataDir } from '../support/laneway.ts'
-import { startProcess, takePort } from '../support/processes.ts'
+import { startProcess, type TestProcess, takePort } from '../support/processes.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -16,29 +16,52 @@ const GALLERY = 'partners/wp-gallery/manage'
 const ANSWERS_AFTER_2_S = '+15550100301'
 
 let redis: TestRedis
-let folder: ReturnType<typeof newDataDir>
+const folder = newDataDir()
 let env: Record<string, string>
+/** What all tests share: a simulator, a producer, and a key of an account whose sender sends to it. */
+let simulator: string
+let url: string
+let key: string
+/** Workers and second producers of one test. */
+const own: TestProcess[] = []
 
-beforeEach(async () => {
+beforeAll(async () => {
   redis = await startRedis()
-  folder = newDataDir()
   env = { REDIS_URL: redis.url, LANEWAY_DATA_DIR: folder.dataDir, PORT: '0', LANEWAY_BULK_MOVE_WAIT_SECONDS: '0.3' }
+  const producer = launch('producer')
+  simulator = await addressOf(startSimulator())
+  key = await account(simulator)
+  url = await addressOf(producer)
 })
 afterEach(async () => {
+  for (const part of own) part.kill('SIGTERM')
+  await Promise.all(own.splice(0).map((part) => part.ended))
+  await eventually(async () => (await isReady(url)) === 503, 'no worker is known')
+})
+afterAll(async () => {
   await folder.remove()
-  await redis.stop()
+  await redis?.stop()
 })
 
-const start = (part: 'producer' | 'worker' | 'simulator', extra: Record<string, string> = {}) =>
+type Part = 'producer' | 'worker' | 'simulator'
+
+const launch = (part: Part, extra: Record<string, string> = {}) =>
   startProcess(process.execPath, ['scripts/run.mjs', part], { ...env, ...extra })
 
+/** Starts a part that ends with its test. */
+function start(part: Part, extra: Record<string, string> = {}): TestProcess {
+  const started = launch(part, extra)
+  own.push(started)
+  return started
+}
+
 /** The address that a part says it listens on. */
-async function addressOf(part: ReturnType<typeof start>): Promise<string> {
+async function addressOf(part: TestProcess): Promise<string> {
   return eventually(async () => /"url":"(http:[^"]+)"/.exec(part.stdout())?.[1], 'it says where it listens', 60_000)
 }
 
 const startSimulator = () =>
-  start('simulator', {
+  launch('simulator', {
     SIMULATOR_PORT: '0',
     SIMULATOR_SENT_MS: '0',
     SIMULATOR_DELIVERED_MS: '0',
@@ -46,6 +69,12 @@ const startSimulator = () =>
   })
 
 const isReady = async (url: string) => (await fetch(`${url}/readyz`)).status
+
+/** Requests that the chat product has taken. */
+async function taken(): Promise<number> {
+  const answer = await (await fetch(`${simulator}/_ledger?count=1`)).json()
+  return z.object({ count: z.number() }).parse(answer).count
+}
 
 /** An account made on the command line, with a sender at this address and keys of its own. */
 async function account(simulatorUrl: string) {
@@ -106,9 +135,6 @@ async function gallery(url: string, bearer: string) {
 }
 
 test('without a worker everything is accepted and nothing happens; when one starts, all of it happens', async () => {
-  const simulator = await addressOf(startSimulator())
-  const url = await addressOf(start('producer'))
-  const key = await account(simulator)
   const caller = { base_url: url, api_key: key }
   const files = await gallery(url, key)
 
@@ -122,7 +148,7 @@ test('without a worker everything is accepted and nothing happens; when one star
 
   for (const id of messages) expect(await statusOf(caller, id)).toBe('queued')
   expect(await files.filesIn(files.from)).toEqual([files.file])
-  expect(await (await fetch(`${simulator}/_ledger?count=1`)).json()).toEqual({ count: 0 })
+  expect(await taken()).toBe(0)
   expect(JSON.stringify(await moveState())).toContain('pending')
 
   start('worker')
@@ -130,13 +156,11 @@ test('without a worker everything is accepted and nothing happens; when one star
   for (const id of messages) await becomes(caller, id, 'delivered')
   await eventually(async () => (await files.filesIn(files.to)).includes(files.file), 'the file is moved')
   expect(JSON.stringify(await moveState())).toContain('done')
-  expect(await (await fetch(`${simulator}/_ledger?count=1`)).json()).toEqual({ count: messages.length })
+  expect(await taken()).toBe(messages.length)
 })
 
 test('a worker that is told to stop finishes what is in flight and takes nothing new', async () => {
-  const simulator = await addressOf(startSimulator())
-  const url = await addressOf(start('producer'))
-  const caller = { base_url: url, api_key: await account(simulator) }
+  const caller = { base_url: url, api_key: key }
   const worker = start('worker')
   await eventually(async () => (await isReady(url)) === 200, 'the worker is known')
   const slow = await sendImage(caller, ANSWERS_AFTER_2_S)
@@ -157,10 +181,9 @@ test('a worker that is told to stop finishes what is in flight and takes nothing
 })
 
 test('two producers and two workers serve one account together', async () => {
-  const simulator = await addressOf(startSimulator())
-  const urls = await Promise.all([start('producer'), start('producer')].map(addressOf))
+  const urls = [url, await addressOf(start('producer'))]
   const [one = '', two = ''] = urls
-  const key = await account(simulator)
+  const before = await taken()
   const workers = [start('worker'), start('worker')]
   await eventually(
     async () => JSON.stringify(await (await fetch(`${one}/readyz`)).json()).includes('"workers":2'),
@@ -172,7 +195,7 @@ test('two producers and two workers serve one account together', async () => {
   )
   // Looked up where it was not sent.
   for (const id of sent) await becomes({ base_url: two, api_key: key }, id, 'delivered')
-  expect(await (await fetch(`${simulator}/_ledger?count=1`)).json()).toEqual({ count: sent.length })
+  expect(await taken()).toBe(before + sent.length)
 
   for (const worker of workers) worker.kill('SIGTERM')
   for (const worker of workers) expect(await worker.ended).toEqual({ code: 0, signal: null })

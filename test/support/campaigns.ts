@@ -5,6 +5,7 @@ import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
+import { recipientsReader } from './ledger.ts'
 import { type Service, startService } from './service.ts'
 import { eventually } from './wait.ts'
 
@@ -152,14 +153,7 @@ export async function startCampaigns(
     },
 
     /** Recipients in the order the chat product took their messages. */
-    async ledger(): Promise<string[]> {
-      const text = await (await fetch(`${service.simulator.url}/_ledger`)).text()
-      const line = z.object({ to: z.string() })
-      return text
-        .split('\n')
-        .filter(Boolean)
-        .map((each) => line.parse(JSON.parse(each)).to)
-    },
+    ledger: recipientsReader(service.simulator.url),
 
     async misbehave(rule: object): Promise<void> {
       await fetch(`${service.simulator.url}/_control`, {

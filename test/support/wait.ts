@@ -1,3 +1,7 @@
+/** Time between two asks: a tenth of what was waited so far, so that asking costs a long wait little. */
+const LEAST_PAUSE_MS = 10
+const MOST_PAUSE_MS = 100
+
 /**
  * Asks again and again until the answer is there; fails with the last thing seen when it does not come in time. The limit
  * only ends what hangs, on a machine however busy: a test that promises speed sets its own.
@@ -7,7 +11,7 @@ export async function eventually<T>(
   what: string,
   limitMs = 60_000,
 ): Promise<T> {
-  const end = performance.now() + limitMs
+  const begun = performance.now()
   let last: unknown
   for (;;) {
     try {
@@ -17,7 +21,9 @@ export async function eventually<T>(
     } catch (error) {
       last = error
     }
-    if (performance.now() > end) throw new Error(`not within ${limitMs} ms: ${what} (last: ${String(last)})`)
-    await new Promise<void>((resolve) => setTimeout(resolve, 25))
+    const waited = performance.now() - begun
+    if (waited > limitMs) throw new Error(`not within ${limitMs} ms: ${what} (last: ${String(last)})`)
+    const pause = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, waited / 10))
+    await new Promise<void>((resolve) => setTimeout(resolve, pause))
   }
 }

@@ -183,6 +183,14 @@ test('every scenario of the proof is named in the guarantees, and every one that
   expect(faultsOf((page) => named(page).filter((name) => !known.includes(name)))).toEqual([])
 })
 
+test('every promise of the guarantees is held by a test that npm test runs, and not by the proof alone', () => {
+  const [, promised = ''] = /\n## What is promised\n([\s\S]*?)\n## /.exec(readPage('docs/guarantees.md').prose) ?? []
+  const [, ...promises] = promised.split(/^### /m)
+  expect(promises.length).toBeGreaterThan(10)
+  const held = /`test\/[\w./-]+\.test\.ts`/
+  expect(promises.filter((promise) => !held.test(promise)).map((promise) => promise.split('\n')[0])).toEqual([])
+})
+
 test('every test that is named in quotes after its file is in that file', () => {
   const named = (page: Page) =>
     page.prose
