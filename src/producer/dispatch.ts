@@ -16,8 +16,13 @@ interface Arrived {
 
 /** A listener for the event `request`. Bytes of requests that wait behind another one count as held. */
 export function createDispatch(handle: RequestListener, held: HeldBytes): RequestListener {
-  /** They begin in the next turn. */
-  const ready: Arrived[] = []
+  /**
+   * They begin in the next turn. One of each line in turn: requests without a body are short, /healthz among them, and
+   * would wait behind the bodies of a flood.
+   */
+  const ready = { short: [] as Arrived[], long: [] as Arrived[] }
+  let isShortNext = true
+  let isBeginning = false
   /** What waits behind the request that is being answered, by connection. */
   const lines = new WeakMap<Socket, { behind: Arrived[]; holding: Holding | undefined }>()
 
@@ -27,17 +32,28 @@ export function createDispatch(handle: RequestListener, held: HeldBytes): Reques
     if (!socket.destroyed && !socket.writableEnded) handle(request, response)
   }
 
+  function next(): Arrived | undefined {
+    const [first, second] = isShortNext ? [ready.short, ready.long] : [ready.long, ready.short]
+    isShortNext = !isShortNext
+    return first.shift() ?? second.shift()
+  }
+
   function beginSome(): void {
     do {
-      const next = ready.shift()
-      if (next === undefined) return
-      begin(next)
+      const arrived = next()
+      if (arrived === undefined) {
+        isBeginning = false
+        return
+      }
+      begin(arrived)
     } while (!isTurnUsedUp())
     setImmediate(beginSome)
   }
 
   function beginSoon(arrived: Arrived): void {
-    if (ready.push(arrived) === 1) setImmediate(beginSome)
+    ready[hasBody(arrived.request) ? 'long' : 'short'].push(arrived)
+    if (!isBeginning) setImmediate(beginSome)
+    isBeginning = true
   }
 
   /** The next one of the connection, once an answer is out or can no longer be. */
@@ -76,3 +92,6 @@ export function createDispatch(handle: RequestListener, held: HeldBytes): Reques
     line.holding.add(READ_BYTES)
   }
 }
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined

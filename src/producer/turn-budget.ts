@@ -19,10 +19,29 @@ export function isTurnUsedUp(): boolean {
   return false
 }
 
-/** Lets the rest of a body wait for the next turn; Node stops reading its connection when one piece more has come. */
-export function restUntilNextTurn(request: IncomingMessage): void {
+/** Bodies whose rest waits, the one that has waited longest first: what has each read on. */
+const resting: (() => void)[] = []
+
+/**
+ * Lets the rest of a body wait for a turn that has time for it; Node stops reading its connection when one piece more
+ * has come. `readOn` is called then, and does the work that was put off; by itself the request is only read on.
+ */
+export function restUntilNextTurn(request: IncomingMessage, readOn: () => void = () => request.resume()): void {
   request.pause()
-  setImmediate(() => request.resume())
+  if (resting.push(readOn) === 1) setImmediate(wakeFirst)
+}
+
+/** One in each turn at least, or a flood of something else would have them wait for ever. */
+function wakeFirst(): void {
+  resting.shift()?.()
+  // What a body holds is handed out before that.
+  process.nextTick(wakeMore)
+}
+
+function wakeMore(): void {
+  if (resting.length === 0) return
+  if (isTurnUsedUp()) setImmediate(wakeFirst)
+  else wakeFirst()
 }
 
 /** All connections of the process, and those of them that are not read until the next turn. */
