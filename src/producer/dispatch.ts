@@ -4,7 +4,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HeldBytes, Holding } from './held-bytes.ts'
-import { isTurnUsedUp } from './turn-budget.ts'
+import { inNextTurns, isTurnUsedUp } from './turn-budget.ts'
 
 /** What one read of a connection brings at most. Requests that wait behind another one hold as much. */
 const READ_BYTES = 64 * 1_024
@@ -22,7 +22,6 @@ export function createDispatch(handle: RequestListener, held: HeldBytes): Reques
    */
   const ready = { short: [] as Arrived[], long: [] as Arrived[] }
   let isShortNext = true
-  let isBeginning = false
   /** What waits behind the request that is being answered, by connection. */
   const lines = new WeakMap<Socket, { behind: Arrived[]; holding: Holding | undefined }>()
 
@@ -32,28 +31,17 @@ export function createDispatch(handle: RequestListener, held: HeldBytes): Reques
     if (!socket.destroyed && !socket.writableEnded) handle(request, response)
   }
 
-  function next(): Arrived | undefined {
+  const begins = inNextTurns(() => {
     const [first, second] = isShortNext ? [ready.short, ready.long] : [ready.long, ready.short]
     isShortNext = !isShortNext
-    return first.shift() ?? second.shift()
-  }
-
-  function beginSome(): void {
-    do {
-      const arrived = next()
-      if (arrived === undefined) {
-        isBeginning = false
-        return
-      }
-      begin(arrived)
-    } while (!isTurnUsedUp())
-    setImmediate(beginSome)
-  }
+    const arrived = first.shift() ?? second.shift()
+    if (arrived) begin(arrived)
+    return arrived !== undefined
+  })
 
   function beginSoon(arrived: Arrived): void {
     ready[hasBody(arrived.request) ? 'long' : 'short'].push(arrived)
-    if (!isBeginning) setImmediate(beginSome)
-    isBeginning = true
+    begins.begin()
   }
 
   /** The next one of the connection, once an answer is out or can no longer be. */
