@@ -20,7 +20,7 @@ export function isTurnUsedUp(): boolean {
 }
 
 /** So many go on in each turn all the same: on a machine that is busy with something else, every turn takes long. */
-const AT_LEAST = 8
+const AT_LEAST = 32
 
 /** Does the next of what waits; false when nothing does. */
 type DoNext = () => boolean
