@@ -20,8 +20,7 @@ WORKDIR /app
 # A new volume takes over this folder's owner.
 RUN mkdir /data && chown node:node /data
 USER node
-ENV NODE_ENV=production LANEWAY_DATA_DIR=/data HOST=0.0.0.0 NODE_OPTIONS=--max-old-space-size=1024 \
-    MALLOC_MMAP_THRESHOLD_=131072
+ENV NODE_ENV=production LANEWAY_DATA_DIR=/data HOST=0.0.0.0 NODE_OPTIONS=--max-old-space-size=1024
 VOLUME /data
 EXPOSE 3000
 CMD ["node", "dist/start/producer.js"]

@@ -13,7 +13,7 @@ import { APP_SECRET, type RigPlan } from '../rig.ts'
 import { onRig, type Scenario, timeLimit } from '../scenario.ts'
 import { eventually } from '../wait.ts'
 
-/** What the memory may be above its start a minute later: compiled code, filled pools, a heap that idles uncollected. */
+/** What the memory may be above its start a minute later: nearly all of it is free memory that glibc keeps. */
 const BACK_MB = 128
 
 /** Clients of each request that come before the figures of the start are taken. */
@@ -111,7 +111,7 @@ export const hostileClients: Scenario = {
     }),
 }
 
-/** With the heap, and the way to give memory back, that npm and the image give it. */
+/** With the heap that npm and the image give it. */
 const planIn = (folder: string): RigPlan => ({
   producers: 1,
   workers: 1,
@@ -119,7 +119,6 @@ const planIn = (folder: string): RigPlan => ({
   env: { NODE_OPTIONS: '--max-old-space-size=1024' },
   producerEnv: {
     NODE_OPTIONS: `--max-old-space-size=1024 ${preloading('turns')}`,
-    MALLOC_MMAP_THRESHOLD_: '131072',
     PROVE_TURNS: turnsFile(folder),
   },
 })

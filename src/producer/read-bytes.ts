@@ -12,11 +12,8 @@ const BODY_SECONDS = 30
 /** Bodies up to here are neither counted as held nor wait for a turn: as many as there may be connections are 32 MB. */
 export const SMALL_BYTES = 16 * 1_024
 
-/** After a piece below this, Node goes on at once: it would hand out one in each turn. */
+/** Pieces below this are put together at once: kept as they come, a byte on its own takes 100. */
 const CRUMB_BYTES = 4_096
-/** From this on glibc asks the system for memory, and gives it back at once when it is free; see docs/operations.md. */
-const BLOCK_BYTES = 128 * 1_024
-
 /** A body that is there. */
 export interface Body {
   readonly length: number
@@ -86,6 +83,7 @@ export function readBytes(
         return
       }
       if (size > SMALL_BYTES) hold(holding === undefined ? size : chunk.length)
+      // Not of crumbs: Node would hand out one in each turn.
       const isLate = size > SMALL_BYTES && chunk.length >= CRUMB_BYTES && isTurnUsedUp()
       const countOn = (): void => {
         // Nothing is left to count of a body that was given up while it waited for its turn.
@@ -114,43 +112,45 @@ export function readBytes(
 
 type Pieces = ReturnType<typeof createPieces>
 
-/**
- * The pieces of a body, in about as much memory as they have bytes. Node makes a buffer for each of them, which would
- * live as long as the body does: 64 MB of them leave holes all over the heap of the C library, and their memory is never
- * given back. So they are copied, and their buffers are free again at once.
- */
+/** The pieces of a body, in about as much memory as they have bytes. */
 function createPieces() {
-  const blocks: Buffer[] = []
-  /** Bytes of the last block. */
+  const whole: Buffer[] = []
+  let crumbs: Buffer | undefined
   let used = 0
+  let count = 0
   let size = 0
 
-  function copyIn(piece: Buffer): void {
-    for (let at = 0; at < piece.length; ) {
-      let block = blocks.at(-1)
-      if (block === undefined || used === block.length) {
-        block = Buffer.allocUnsafeSlow(size > SMALL_BYTES ? BLOCK_BYTES : SMALL_BYTES)
-        blocks.push(block)
-        used = 0
-      }
-      const copied = piece.copy(block, used, at)
-      used += copied
-      at += copied
+  function sweepUp(): void {
+    if (crumbs && used > 0) whole.push(Buffer.from(crumbs.subarray(0, used)))
+    used = 0
+  }
+  function keep(piece: Buffer): void {
+    if (piece.length >= CRUMB_BYTES) {
+      sweepUp()
+      whole.push(piece)
+      return
     }
+    crumbs ??= Buffer.allocUnsafeSlow(SMALL_BYTES)
+    if (used + piece.length > crumbs.length) sweepUp()
+    piece.copy(crumbs, used)
+    used += piece.length
   }
 
   return {
     add(piece: Buffer): void {
+      count += 1
       size += piece.length
-      // Nearly all bodies are one small piece, which is taken as it is: a block that is full.
-      if (size === piece.length && size <= SMALL_BYTES) {
-        blocks.push(piece)
-        used = size
-      } else copyIn(piece)
+      // Nearly all bodies are one piece, which is taken as it is.
+      if (count === 1) whole.push(piece)
+      else {
+        if (count === 2) keep(whole.pop() ?? piece)
+        keep(piece)
+      }
     },
     all(): Buffer {
-      const [only] = blocks
-      return blocks.length === 1 && only ? only.subarray(0, size) : Buffer.concat(blocks, size)
+      sweepUp()
+      const [only] = whole
+      return whole.length === 1 && only ? only : Buffer.concat(whole, size)
     },
   }
 }
