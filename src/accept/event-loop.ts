@@ -1,7 +1,7 @@
 // Long work in slices, so that nobody else waits for all of it.
 
 /** Other requests get a turn after so long: well below the 100 ms that no request may hold the event loop. */
-const TURN_MS = 10
+const TURN_MS = 5
 
 /** Items begun together, so that they share their waiting for Redis; fewer where one of them takes some ms. */
 const AT_ONCE = 10

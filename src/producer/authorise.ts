@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { checkKey, unauthorized } from '../accept/check-key.ts'
 import { Refusal } from '../accept/refusal.ts'
 import type { Redis } from '../redis/connect.ts'
+import { showedKey } from './connections.ts'
 import { ApiError, refused } from './errors.ts'
 import type { Access, Caller } from './route.ts'
 
@@ -27,7 +28,9 @@ export async function authorise(
   const where = access.in === 'bearer' ? 'the header Authorization: Bearer <token>' : 'the field api_key of the body'
   try {
     if (typeof secret !== 'string' || secret === '') throw unauthorized(`Send your key in ${where}.`)
-    return await checkKey(redis, secret, access.permission, nowMs)
+    const caller = await checkKey(redis, secret, access.permission, nowMs)
+    showedKey(request.socket)
+    return caller
   } catch (error) {
     throw error instanceof Refusal ? refused(error) : error
   }

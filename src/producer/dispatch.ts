@@ -4,7 +4,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HeldBytes, Holding } from './held-bytes.ts'
-import { isTurnUsedUp } from './turn-budget.ts'
+import { inNextTurns, isTurnUsedUp } from './turn-budget.ts'
 
 /** What one read of a connection brings at most. Requests that wait behind another one hold as much. */
 const READ_BYTES = 64 * 1_024
@@ -16,8 +16,12 @@ interface Arrived {
 
 /** A listener for the event `request`. Bytes of requests that wait behind another one count as held. */
 export function createDispatch(handle: RequestListener, held: HeldBytes): RequestListener {
-  /** They begin in the next turn. */
-  const ready: Arrived[] = []
+  /**
+   * They begin in the next turn. One of each line in turn: requests without a body are short, /healthz among them, and
+   * would wait behind the bodies of a flood.
+   */
+  const ready = { short: [] as Arrived[], long: [] as Arrived[] }
+  let isShortNext = true
   /** What waits behind the request that is being answered, by connection. */
   const lines = new WeakMap<Socket, { behind: Arrived[]; holding: Holding | undefined }>()
 
@@ -27,17 +31,17 @@ export function createDispatch(handle: RequestListener, held: HeldBytes): Reques
     if (!socket.destroyed && !socket.writableEnded) handle(request, response)
   }
 
-  function beginSome(): void {
-    do {
-      const next = ready.shift()
-      if (next === undefined) return
-      begin(next)
-    } while (!isTurnUsedUp())
-    setImmediate(beginSome)
-  }
+  const begins = inNextTurns(() => {
+    const [first, second] = isShortNext ? [ready.short, ready.long] : [ready.long, ready.short]
+    isShortNext = !isShortNext
+    const arrived = first.shift() ?? second.shift()
+    if (arrived) begin(arrived)
+    return arrived !== undefined
+  })
 
   function beginSoon(arrived: Arrived): void {
-    if (ready.push(arrived) === 1) setImmediate(beginSome)
+    ready[hasBody(arrived.request) ? 'long' : 'short'].push(arrived)
+    begins.begin()
   }
 
   /** The next one of the connection, once an answer is out or can no longer be. */
@@ -76,3 +80,6 @@ export function createDispatch(handle: RequestListener, held: HeldBytes): Reques
     line.holding.add(READ_BYTES)
   }
 }
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined

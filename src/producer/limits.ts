@@ -5,6 +5,7 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Duplex } from 'node:stream'
 import type { Log } from '../log.ts'
 import { refuse, requestIdOf } from './answer.ts'
+import { createRoom } from './connections.ts'
 import { watchCrumbs } from './crumbs.ts'
 import { stopReading } from './cut.ts'
 import { ApiError, errorBody } from './errors.ts'
@@ -17,8 +18,10 @@ export const HEADERS_CHECK_MS = 5_000
 
 /** Each may hold 16 KB of headers, 16 KB of body that is not counted otherwise, and Node's own 20 KB: 100 MB in all. */
 const CONNECTIONS_MAX = 2_000
-/** Who has sent nothing of a next request makes room when there are as many; not more often, it walks over all. */
-const MAKE_ROOM_MS = 1_000
+/** Beyond these the system's own queue is where newcomers wait: those that make room are gone within a turn. */
+const CONNECTIONS_LEAVING = 256
+/** How often it is logged that there are as many. */
+const FULL_LINE_MS = 1_000
 /** Headers must be there by then. */
 const HEADERS_MS = 10_000
 /** A connection without a request is kept so long for the next one. */
@@ -36,7 +39,7 @@ const PIPELINED_MAX = 16
  * client would keep its connections open until they are cut, and requests with them.
  */
 export function limit(server: Server, log: Log): void {
-  server.maxConnections = CONNECTIONS_MAX
+  server.maxConnections = CONNECTIONS_MAX + CONNECTIONS_LEAVING
   server.headersTimeout = HEADERS_MS
   // Each way to take a body has a limit of its own: body.ts for those held in memory, flowing.ts for those on disk.
   server.requestTimeout = 0
@@ -45,17 +48,21 @@ export function limit(server: Server, log: Log): void {
   // One more than may come, so that what is too many is seen and refused.
   server.maxHeadersCount = HEADERS_MAX + 1
 
-  server.on('connection', watchConnection)
-  let madeRoomAt = 0
-  server.on('drop', () => {
-    if (performance.now() - madeRoomAt < MAKE_ROOM_MS) return
-    madeRoomAt = performance.now()
-    server.closeIdleConnections()
-    log.warn({ connections: CONNECTIONS_MAX }, 'connections.full')
-  })
-
   /** Responses that are not out yet, by connection. */
   const unanswered = new WeakMap<Duplex, Set<ServerResponse>>()
+  const room = createRoom(CONNECTIONS_MAX, (socket) => (unanswered.get(socket)?.size ?? 0) > 0)
+  let toldAt = Number.NEGATIVE_INFINITY
+  const tellFull = (): void => {
+    if (performance.now() - toldAt < FULL_LINE_MS) return
+    toldAt = performance.now()
+    log.warn({ connections: CONNECTIONS_MAX }, 'connections.full')
+  }
+  server.on('connection', (socket) => {
+    if (room.add(socket)) tellFull()
+    watchConnection(socket)
+  })
+  server.on('drop', tellFull)
+
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
     const waiting = unanswered.get(socket) ?? new Set()

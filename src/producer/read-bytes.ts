@@ -78,12 +78,21 @@ export function readBytes(
     const take = (chunk: Buffer): void => {
       size += chunk.length
       pieces?.add(chunk)
-      const fault = size > limit ? tooLarge() : count?.add(chunk)
-      if (fault) giveUp(fault)
-      if (fault || size <= SMALL_BYTES) return
-      hold(holding === undefined ? size : chunk.length)
+      if (size > limit) {
+        giveUp(tooLarge())
+        return
+      }
+      if (size > SMALL_BYTES) hold(holding === undefined ? size : chunk.length)
       // Not of crumbs: Node would hand out one in each turn.
-      if (chunk.length >= CRUMB_BYTES && isTurnUsedUp()) restUntilNextTurn(request)
+      const isLate = size > SMALL_BYTES && chunk.length >= CRUMB_BYTES && isTurnUsedUp()
+      const countOn = (): void => {
+        // Nothing is left to count of a body that was given up while it waited for its turn.
+        const fault = pieces && count?.add(chunk)
+        if (fault) giveUp(fault)
+        else if (isLate) request.resume()
+      }
+      if (isLate) restUntilNextTurn(request, countOn)
+      else countOn()
     }
     const finish = (): void => {
       stop()

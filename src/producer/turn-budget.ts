@@ -19,10 +19,59 @@ export function isTurnUsedUp(): boolean {
   return false
 }
 
-/** Lets the rest of a body wait for the next turn; Node stops reading its connection when one piece more has come. */
-export function restUntilNextTurn(request: IncomingMessage): void {
+/** So many go on in each turn all the same: on a machine that is busy with something else, every turn takes long. */
+const AT_LEAST = 32
+
+/** Does the next of what waits; false when nothing does. */
+type DoNext = () => boolean
+
+/**
+ * Work that waits for its turn. `begin` is called when there is some; it does what there is time for in the next turn, a
+ * few pieces at least, and the rest in those after it.
+ */
+export function inNextTurns(doNext: DoNext): { begin: () => void } {
+  let isUnderWay = false
+  let done = 0
+
+  function first(): void {
+    done = 0
+    more()
+  }
+  function more(): void {
+    if (done >= AT_LEAST && isTurnUsedUp()) {
+      setImmediate(first)
+      return
+    }
+    done += 1
+    isUnderWay = doNext()
+    // What it set going, as bytes that are handed out, is done by then.
+    if (isUnderWay) process.nextTick(more)
+  }
+
+  return {
+    begin() {
+      if (!isUnderWay) setImmediate(first)
+      isUnderWay = true
+    },
+  }
+}
+
+/** Bodies whose rest waits, the one that has waited longest first: what has each read on. */
+const resting: (() => void)[] = []
+const wakes = inNextTurns(() => {
+  const readOn = resting.shift()
+  readOn?.()
+  return readOn !== undefined
+})
+
+/**
+ * Lets the rest of a body wait for a turn that has time for it; Node stops reading its connection when one piece more
+ * has come. `readOn` is called then, and does the work that was put off; by itself the request is only read on.
+ */
+export function restUntilNextTurn(request: IncomingMessage, readOn: () => void = () => request.resume()): void {
   request.pause()
-  setImmediate(() => request.resume())
+  resting.push(readOn)
+  wakes.begin()
 }
 
 /** All connections of the process, and those of them that are not read until the next turn. */
