@@ -6,8 +6,8 @@ import { readStates } from '../../messages/store/states.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { idOf } from '../store/campaigns.ts'
 import { firstUnclaimed, unsettledPlaces } from '../store/marks.ts'
+import { buildMessage, type MessageSpec } from '../store/recipient-message.ts'
 import type { Snapshot } from '../store/snapshot.ts'
-import { buildMessage, type MessageSpec } from './feed.ts'
 
 /** Nothing has moved for so long: the campaign is looked through. It costs half a byte per recipient. */
 const STILL_MS = 2_000
@@ -23,13 +23,13 @@ export interface Stillness {
   unclaimed: number
   /** Those and the messages that are not settled. */
   unsettled: number
-  /** Jobs on the lane, of whatever origin. */
+  /** Messages on the lane, of whatever origin: jobs of their own, and what chunks can hold at most. */
   backlog: number
 }
 
 /**
- * Says when to look through a campaign that was fed to its end: at once when fewer jobs stand on the lane than recipients
- * are unclaimed, which only a loss explains, else when nothing has moved for 2 s. Looking in vain makes it wait longer,
+ * Says when to look through a campaign that was fed to its end: at once when fewer messages stand on the lane than
+ * recipients are unclaimed, which only a loss explains, else when nothing has moved for 2 s. Looking in vain makes it wait longer,
  * so that a message that nobody can help costs next to nothing.
  */
 export function createStuckCheck(now: () => number = () => performance.now()) {

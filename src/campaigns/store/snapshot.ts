@@ -112,6 +112,17 @@ export async function openSnapshot(campaignFolder: string, name: string) {
       return recipients.slice(at, at + most)
     },
 
+    /** All `count` recipients from the one at place `index`, fewer where the list ends. */
+    async readAll(index: number, count: number): Promise<Recipient[]> {
+      const all: Recipient[] = []
+      while (all.length < count) {
+        const some = await this.read(index + all.length, count - all.length)
+        if (some.length === 0) break
+        all.push(...some)
+      }
+      return all
+    },
+
     close: (): Promise<void> => file.close(),
   }
 }
