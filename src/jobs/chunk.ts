@@ -18,10 +18,14 @@ export const chunkSchema = z.object({
 })
 export type Chunk = z.infer<typeof chunkSchema>
 
-/** Adding the same chunk again while it waits changes nothing. */
-export const chunkJobId = ({ run, from, count }: Chunk): string => `chunk_${run}_${from}_${count}`
+/**
+ * Adding the same chunk again while it waits changes nothing. One that may have been lost in BullMQ is added under another
+ * name: `again` counts these.
+ */
+export const chunkJobId = ({ run, from, count }: Chunk, again = 0): string =>
+  `chunk_${run}_${from}_${count}${again === 0 ? '' : `_${again}`}`
 
-const ID = /^chunk_(\d+)_(\d+)_(\d+)$/
+const ID = /^chunk_(\d+)_(\d+)_(\d+)(?:_\d+)?$/
 
 /** What the id of a waiting chunk says, without its job; undefined for any other text. */
 export function parseChunkJobId(id: string): { run: number; from: number; count: number } | undefined {

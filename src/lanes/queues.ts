@@ -88,8 +88,8 @@ export function openLaneQueues(redis: Redis) {
     wakeChunks,
 
     /** Puts chunks on their lane, in their order. Resolves once they are in Redis; one that waits there is not added again. */
-    async addChunks(lane: number, chunks: readonly Chunk[]): Promise<void> {
-      const jobs = chunks.map((chunk) => ({ name: CHUNK_JOB, data: chunk, opts: { jobId: chunkJobId(chunk) } }))
+    async addChunks(lane: number, chunks: readonly Chunk[], again = 0): Promise<void> {
+      const jobs = chunks.map((chunk) => ({ name: CHUNK_JOB, data: chunk, opts: { jobId: chunkJobId(chunk, again) } }))
       await inTime(redis, () => chunkQueueOf(lane).addBulk(jobs))
       wakeChunks(lane)
     },

@@ -25,17 +25,20 @@ import {
   NOW,
   takeOver,
 } from '../../src/campaigns/store/campaigns.ts'
+import { lookAtChunk } from '../../src/campaigns/store/chunk-look.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { type Mark, readMarks } from '../../src/campaigns/store/marks.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
+import { buildMessage, messageSpecOf } from '../../src/campaigns/store/recipient-message.ts'
 import { writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
+import { type Chunk, chunkSchema } from '../../src/jobs/chunk.ts'
 import { type SendPayload, sendPayloadSchema } from '../../src/jobs/send.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import type { State } from '../../src/messages/lifecycle.ts'
-import { type MessageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
+import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
 import { conclude } from '../../src/messages/store/conclude.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { claim, markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
@@ -44,7 +47,7 @@ import { cloudApi } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
-import { laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { laneChunkQueue, laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { inDoubtKey, lanePrefix, messageKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
@@ -142,6 +145,11 @@ export async function startLives() {
   }
 }
 
+interface SomeMessage {
+  message: MessageId
+  payload: SendPayload
+}
+
 interface World {
   redis: Redis
   url: string
@@ -161,7 +169,12 @@ async function createLife(world: World, lane: number, total: number) {
     prefix: lanePrefix(lane),
     removeOnComplete: { count: 0 },
   })
-  worker.on('error', () => {})
+  const chunkWorker = new Worker(laneChunkQueue(lane), null, {
+    connection: redis,
+    prefix: lanePrefix(lane),
+    removeOnComplete: { count: 0 },
+  })
+  for (const each of [worker, chunkWorker]) each.on('error', () => {})
   const ulids = Array.from({ length: total }, (_, place) =>
     campaignMessageUlid(idOf(id), startedAt, place, String(FIRST_PHONE + place)),
   )
@@ -189,11 +202,73 @@ async function createLife(world: World, lane: number, total: number) {
     }
   }
 
-  /** Plays one job of the lane; false when there is none. */
+  /** What the worker holds of a chunk, whose job it has: places that it has not come to. */
+  let chunkInHand: { finish: (isOver: boolean) => Promise<unknown>; left: Promise<SomeMessage[]> } | undefined
+
+  /** The next recipient of a chunk; undefined when there is none. Hands of one worker work on the same chunk. */
+  async function nextOfChunk(): Promise<SomeMessage | undefined> {
+    for (;;) {
+      if (chunkInHand === undefined) {
+        const token = newAttemptId()
+        const job = await chunkWorker.getNextJob(token, { block: false })
+        if (!job) return undefined
+        const finish = (isOver: boolean) => (isOver ? job.moveToCompleted('', token, false) : job.moveToWait(token))
+        // Another hand has taken one up meanwhile.
+        if (chunkInHand !== undefined) await finish(false)
+        else chunkInHand = { finish, left: waitingIn(chunkSchema.parse(job.data)) }
+      }
+      const hand = chunkInHand
+      const next = (await hand.left).shift()
+      if (next) return next
+      if (chunkInHand === hand) {
+        chunkInHand = undefined
+        await hand.finish(true)
+      }
+    }
+  }
+
+  /** As the worker looks at a chunk: whose turn it is. */
+  async function waitingIn({ from, count }: Chunk): Promise<SomeMessage[]> {
+    const campaign = await record()
+    const spec = messageSpecOf(campaign, VALIDITY_MS)
+    const made = Array.from({ length: count }, (_, i) => ({
+      ...buildMessage(spec, { to: String(FIRST_PHONE + from + i), values: [] }, from + i),
+    }))
+    const look = await lookAtChunk(
+      redis,
+      id,
+      from,
+      made.map(({ ulid }) => ulid),
+    )
+    const waiting: SomeMessage[] = []
+    for (const [i, { ulid, payload }] of made.entries()) {
+      if (look.states[i] === 'dead') await conclude(redis, { lane, ulid }, 'dead', payload, config.retentionMs)
+      if (look.states[i] === 'waits') waiting.push({ message: { lane, ulid }, payload })
+    }
+    return waiting
+  }
+
+  /** Plays one recipient of a chunk; false when there is none. */
+  async function workOneOfChunk(outcome: Outcome): Promise<boolean> {
+    const next = await nextOfChunk()
+    if (next === undefined) return false
+    const { message, payload } = next
+    const name = messageId(lane, message.ulid)
+    if (outcome === 'dead') {
+      // It gets a job of its own, which kills its workers.
+      await queues.add(name, payload)
+      return workOne(outcome)
+    }
+    const end = await attempt(message, payload, newAttemptId(), outcome)
+    if (end === 'back' && outcome !== 'crash') await queues.add(name, payload)
+    return true
+  }
+
+  /** Plays one message of the lane; false when there is none. */
   async function workOne(outcome: Outcome): Promise<boolean> {
     const token = newAttemptId()
     const job = await worker.getNextJob(token, { block: false })
-    if (!job) return false
+    if (!job) return workOneOfChunk(outcome)
     const message = parseMessageId(job.id ?? '')
     if (!message) throw new Error(`not a message: ${job.id}`)
     if (outcome === 'dead') {
@@ -243,7 +318,7 @@ async function createLife(world: World, lane: number, total: number) {
     ledger,
     silentRepeats,
     record,
-    worker,
+    chunkWorker,
 
     describe: async () => describeCampaign(redis, await record(), Date.now()),
 
@@ -286,7 +361,7 @@ async function createLife(world: World, lane: number, total: number) {
     /** Another worker takes the campaign over, whether the one before works or not. */
     takeOver: () => takeOver(redis, id, 0),
 
-    /** A worker takes up to so many jobs, in their order; returns how many there were. */
+    /** A worker takes up to so many messages, in their order; returns how many there were. */
     async work(most: number, outcome: Outcome): Promise<number> {
       let begun = 0
       let done = 0
@@ -297,6 +372,10 @@ async function createLife(world: World, lane: number, total: number) {
         }
       }
       await Promise.all(Array.from({ length: HANDS }, hand))
+      // Another worker goes on with what is left.
+      const left = chunkInHand
+      chunkInHand = undefined
+      await left?.finish(false)
       return done
     },
 
@@ -362,7 +441,7 @@ async function createLife(world: World, lane: number, total: number) {
       }
     },
 
-    close: () => worker.close(),
+    close: () => Promise.all([worker.close(), chunkWorker.close()]),
   }
   return life
 }

@@ -163,11 +163,14 @@ async function supply(
       const { taken, unsettled } = figures
       if (stuck({ unclaimed: campaign.total - taken, unsettled, backlog })) {
         const from = await unstick(deps, spec, campaign.total, snapshot)
-        if (from !== undefined) cursor = { from: next, to: from }
+        if (from !== undefined) {
+          cursor = { from: next, to: from }
+          memory.again += 1
+        }
       }
     } else {
       // Recipients that have a message already are skipped at once, as after a pause or a crash.
-      const fed = await feed(deps, campaign, { next, total: campaign.total, ...portion })
+      const fed = await feed(deps, campaign, { next, total: campaign.total, ...portion, again: memory.again })
       feeding.fed(fed.count)
       cursor = { from: next, to: fed.next }
       if (fed.count === 0 && fed.next !== next) continue

@@ -18,20 +18,22 @@ export interface Round {
   room: number
   /** Of a chunk, see chunkOf in pace.ts. */
   size: number
+  /** How often what was fed was looked for in vain. */
+  again: number
 }
 
 /** Feeds whole chunks of recipients without a mark. Returns how many were fed, and the place to go on from. */
 export async function feed(
   deps: { redis: Redis; queues: LaneQueues },
   id: CampaignId,
-  { next, total, room, size }: Round,
+  { next, total, room, size, again }: Round,
 ): Promise<{ count: number; next: number }> {
   if (room < Math.min(size, total - next)) return { count: 0, next }
   const at = await firstUnclaimed(deps.redis, id, next, total)
   const marks = await readMarks(deps.redis, id, at, Math.min(LOOKED_AT, total - at))
   const plan = planChunks(marks, { room, size, isEnd: at + marks.length >= total })
   const chunks = plan.chunks.map(({ from, count }): Chunk => ({ v: 1, run: id.number, from: at + from, count }))
-  if (chunks.length > 0) await deps.queues.addChunks(id.lane, chunks)
+  if (chunks.length > 0) await deps.queues.addChunks(id.lane, chunks, again)
   return { count: plan.fed, next: at + plan.end }
 }
 
