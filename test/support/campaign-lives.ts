@@ -124,6 +124,7 @@ export async function startLives() {
   }
 
   return {
+    url: server.url,
     redis,
     config,
     queues,
@@ -213,9 +214,13 @@ async function createLife(world: World, lane: number, total: number) {
         const job = await chunkWorker.getNextJob(token, { block: false })
         if (!job) return undefined
         const finish = (isOver: boolean) => (isOver ? job.moveToCompleted('', token, false) : job.moveToWait(token))
-        // Another hand has taken one up meanwhile.
-        if (chunkInHand !== undefined) await finish(false)
-        else chunkInHand = { finish, left: waitingIn(chunkSchema.parse(job.data)) }
+        if (chunkInHand === undefined) {
+          chunkInHand = { finish, left: waitingIn(chunkSchema.parse(job.data)) }
+        } else {
+          // Another hand has taken one up meanwhile.
+          await finish(false)
+          continue
+        }
       }
       const hand = chunkInHand
       const next = (await hand.left).shift()
