@@ -21,10 +21,10 @@ export const poisonJobs: Scenario = {
     const recipients = recipientsOf(0, run.full ? 5_000 : 250)
     const poison = new Set(recipients.filter((_to, n) => n % (run.full ? 1_000 : 125) === 50))
     const build = alteredBuild(run.build, join(run.folder, 'dist'), {
-      file: 'worker/send-message.js',
+      file: 'worker/attempt.js',
       find: 'const attempt = newAttemptId()',
       replace: `
-        if (${JSON.stringify([...poison])}.includes(payload.data.to)) process.kill(process.pid, 'SIGKILL')
+        if (${JSON.stringify([...poison])}.includes(message.to)) process.kill(process.pid, 'SIGKILL')
         const attempt = newAttemptId()`,
     })
     return onRig(

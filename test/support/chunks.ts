@@ -36,8 +36,9 @@ export type Product = Awaited<ReturnType<typeof playProduct>>
 /** A worker of the life's lane and its chat product. `sent` are the numbers that it took, in their order. */
 export async function playProduct(lives: Lives, life: Life, answer: ChatProduct = () => ACCEPTED) {
   const { config, queues } = lives
-  const sender = await findSender(lives.redis, life.lane)
-  if (!sender) throw new Error('no sender')
+  const found = await findSender(lives.redis, life.lane)
+  if (!found) throw new Error('no sender')
+  const sender = found
   const sent: string[] = []
   let asked = 0
   let answers = answer
@@ -62,7 +63,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
       },
     }
     const entry = {
-      sender: { ...sender, ...(sender && { rate }) },
+      sender: { ...sender, rate },
       provider,
       providerSender: { number: '1', baseUrl: '', token: '', phoneNumberId: '' },
       repeat: { transactional: 'never', campaign: 'never' },

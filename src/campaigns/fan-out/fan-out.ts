@@ -170,10 +170,13 @@ async function supply(
       }
     } else {
       // Recipients that have a message already are skipped at once, as after a pause or a crash.
-      const fed = await feed(deps, campaign, { next, total: campaign.total, ...portion, again: memory.again })
+      const step = { next, total: campaign.total, again: memory.again, size: portion.size }
+      const fed = await feed(deps, campaign, { ...step, room: Math.min(portion.room, MOST_IN_CHUNK) })
       feeding.fed(fed.count)
       cursor = { from: next, to: fed.next }
-      if (fed.count === 0 && fed.next !== next) continue
+      // The cursor moves with each step, so that little is gone over again by whoever takes over.
+      const isMore = fed.count === 0 ? fed.next !== next : portion.room - fed.count >= portion.size
+      if (isMore && fed.next < campaign.total) continue
     }
     const isStill = (cursor === undefined || cursor.to === next) && !moved
     const isWanted = turn.isWanted()
