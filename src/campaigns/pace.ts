@@ -2,8 +2,6 @@
 // that run on it. A short queue is what keeps Redis small, a pause quick and two campaigns even: each has the same
 // number of messages in a queue that is worked off in order.
 
-import { MOST_IN_CHUNK } from '../jobs/chunk.ts'
-
 /**
  * Long enough that the lane does not run dry while a dead worker's fan-out is taken over; short enough that a second
  * campaign, whose messages queue behind those of the first, begins within 2 s.
@@ -26,6 +24,8 @@ export const WIDEST_WINDOW = Math.max(LEAST, MOST)
  * and that a worker that dies with it delays little.
  */
 const CHUNK_SECONDS = 0.25
+/** Most recipients of one chunk, however fast its lane is. */
+export const MOST_IN_CHUNK = 250
 
 /** A window holds several chunks, so that the next one waits when one has been taken up. */
 const CHUNKS_IN_WINDOW = 4

@@ -2,11 +2,9 @@
 // names places and nothing else: who of them gets a message is decided by the campaign's marks and by each claim, so that
 // running a chunk twice, at the same time or never does no harm.
 import { z } from 'zod'
+import { MOST_IN_CHUNK } from '../campaigns/pace.ts'
 
 export const CHUNK_JOB = 'chunk'
-
-/** Most recipients of one chunk. */
-export const MOST_IN_CHUNK = 250
 
 export const chunkSchema = z.object({
   v: z.literal(1),
@@ -19,13 +17,12 @@ export const chunkSchema = z.object({
 export type Chunk = z.infer<typeof chunkSchema>
 
 /**
- * Adding the same chunk again while it waits changes nothing. One that may have been lost in BullMQ is added under another
- * name: `again` counts these.
+ * Adding the same chunk again while it waits changes nothing. `by` names whoever feeds it: one that was dropped with an
+ * earlier epoch of its campaign, or that BullMQ may have lost, is added under another name.
  */
-export const chunkJobId = ({ run, from, count }: Chunk, again = 0): string =>
-  `chunk_${run}_${from}_${count}${again === 0 ? '' : `_${again}`}`
+export const chunkJobId = ({ run, from, count }: Chunk, by: string): string => `chunk_${run}_${from}_${count}_${by}`
 
-const ID = /^chunk_(\d+)_(\d+)_(\d+)(?:_\d+)?$/
+const ID = /^chunk_(\d+)_(\d+)_(\d+)_/
 
 /** What the id of a waiting chunk says, without its job; undefined for any other text. */
 export function parseChunkJobId(id: string): { run: number; from: number; count: number } | undefined {

@@ -87,9 +87,9 @@ export function openLaneQueues(redis: Redis) {
     wake,
     wakeChunks,
 
-    /** Puts chunks on their lane, in their order. Resolves once they are in Redis; one that waits there is not added again. */
-    async addChunks(lane: number, chunks: readonly Chunk[], again = 0): Promise<void> {
-      const jobs = chunks.map((chunk) => ({ name: CHUNK_JOB, data: chunk, opts: { jobId: chunkJobId(chunk, again) } }))
+    /** Puts chunks on their lane, in their order. Resolves once they are in Redis; one of `by` that waits there is not added again. */
+    async addChunks(lane: number, chunks: readonly Chunk[], by: string): Promise<void> {
+      const jobs = chunks.map((chunk) => ({ name: CHUNK_JOB, data: chunk, opts: { jobId: chunkJobId(chunk, by) } }))
       await inTime(redis, () => chunkQueueOf(lane).addBulk(jobs))
       wakeChunks(lane)
     },

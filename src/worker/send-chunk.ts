@@ -19,7 +19,7 @@ import type { ClaimResult } from '../messages/store/steps.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { claimMessage, type Outgoing, type SendDeps, sendClaimed, waits } from './attempt.ts'
+import { type Claimed, claimMessage, type Outgoing, type SendDeps, sendClaimed, waits } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
 import { senderOrWait } from './lane-sender.ts'
 import type { ChunkRoom } from './lane-share.ts'
@@ -28,7 +28,7 @@ import type { DirectoryEntry } from './sender-directory.ts'
 /** A pause of the lane holds within this time for chunks in hand. */
 const LOOK_AT_PAUSE_MS = 250
 /** A lane that is paused takes its chunks up again when it is resumed; if that was missed, after this. */
-const PAUSED_MS = 30_000
+const PAUSED_MS = 5_000
 /** What would wait longer for its slot gives the chunk back: nobody holds it meanwhile. */
 const MOST_WAIT_MS = 1_000
 /** When so many workers have died over a chunk, its recipients are sent to one by one, so that one to blame is found. */
@@ -61,6 +61,7 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
   const id = { lane, number: chunk.run }
   let campaign: OpenCampaign | undefined
   try {
+    if ((await deps.redis.hexists(laneMetaKey(lane), 'paused')) === 1) return { kind: 'lane_waits', ms: PAUSED_MS }
     campaign = await deps.campaigns.open(id)
     // Whoever was not claimed is fed again should it be resumed.
     if (campaign === undefined) return DONE
@@ -96,9 +97,9 @@ async function sendTo(deps: ChunkDeps, run: ChunkRun, { spec, total, snapshot }:
     }
     return { id: { lane, ulid }, name: messageId(lane, ulid), payload, message }
   })
+  if (messages.length === 0) return DONE
   const ulids = messages.map(({ id }) => id.ulid)
-  const { isPaused, states } = await lookAtChunk(redis, spec.id, chunk.from, ulids)
-  if (isPaused) return { kind: 'lane_waits', ms: PAUSED_MS }
+  const states = await lookAtChunk(redis, spec.id, chunk.from, ulids)
   for (const [i, { id, payload }] of messages.entries()) {
     if (states[i] === 'dead') await conclude(redis, id, 'dead', payload, config.retentionMs)
   }
@@ -172,24 +173,17 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
     room.begin(batch.length)
     const early: Outgoing[] = []
     const results = await Promise.allSettled(batch.map((outgoing) => claimMessage(deps, entry, outgoing)))
+    // Those with a slot first: it does not wait.
+    for (const [i, result] of results.entries()) {
+      const outgoing = batch[i]
+      if (outgoing !== undefined && result.status === 'fulfilled' && 'claimed' in result.value) {
+        launch(entry, outgoing, result.value.claimed)
+      } else room.end()
+    }
     let failure: unknown
     for (const [i, result] of results.entries()) {
       const outgoing = batch[i]
       if (outgoing === undefined) continue
-      if (result.status === 'fulfilled' && 'claimed' in result.value) {
-        const { claimed } = result.value
-        if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(claimed.slot.atMs))
-        sendClaimed(deps, entry, outgoing, claimed)
-          .then((became) => goOn(outgoing, became))
-          .catch((error: unknown) => {
-            // Its record says that it was claimed: the sweep decides.
-            const level = isRedisAway(error) ? 'warn' : 'error'
-            deps.log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
-          })
-          .finally(() => room.end())
-        continue
-      }
-      room.end()
       if (result.status === 'fulfilled') {
         if ('refused' in result.value && (await refused(outgoing, result.value.refused))) early.push(outgoing)
       } else if (isRedisAway(result.reason)) {
@@ -197,15 +191,36 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
       } else {
         // Whatever is wrong with it, a job of its own ends as a dead letter that says so.
         deps.log.error({ message: outgoing.name, err: result.reason }, 'chunk.message_broken')
-        adding.push(deps.lanes.add(outgoing.name, outgoing.payload))
+        addJob(outgoing)
       }
     }
     if (failure !== undefined) throw failure
     return early
   }
 
+  function launch(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): void {
+    if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(claimed.slot.atMs))
+    sendClaimed(deps, entry, outgoing, claimed)
+      .then((became) => goOn(outgoing, became))
+      .catch((error: unknown) => {
+        // Its record says that it was claimed: the sweep decides.
+        const level = isRedisAway(error) ? 'warn' : 'error'
+        deps.log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
+      })
+      .finally(() => room.end())
+  }
+
+  /** The message gets a job of its own before the chunk is done. */
+  function addJob({ name, payload }: Outgoing, delayMs = 0): void {
+    const added = deps.lanes.add(name, payload, delayMs)
+    // It may fail before it is waited for.
+    added.catch(() => {})
+    adding.push(added)
+  }
+
   /** What becomes of one that may not be sent now; true when it is to be claimed again by this chunk. */
-  async function refused({ id, name, payload }: Outgoing, result: ClaimResult): Promise<boolean> {
+  async function refused(outgoing: Outgoing, result: ClaimResult): Promise<boolean> {
+    const { id, payload } = outgoing
     switch (result.verdict) {
       case 'too_early':
         refusedMs = refusedMs === 0 ? result.waitMs : Math.min(refusedMs, result.waitMs)
@@ -215,10 +230,10 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
         return true
       case 'recipient_cooldown':
         await waits(deps, id, result.waitMs)
-        adding.push(deps.lanes.add(name, payload, result.waitMs))
+        addJob(outgoing, result.waitMs)
         return false
       case 'message_waits':
-        adding.push(deps.lanes.add(name, payload, result.waitMs))
+        addJob(outgoing, result.waitMs)
         return false
       case 'stopped':
         end = DONE

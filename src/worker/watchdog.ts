@@ -3,8 +3,8 @@
 // ours or of BullMQ's. Whatever it is, opening the lane again ends it.
 
 import { cachedSender } from '../accounts/store/senders.ts'
+import { MOST_IN_CHUNK } from '../campaigns/pace.ts'
 import type { Config } from '../config.ts'
-import { MOST_IN_CHUNK } from '../jobs/chunk.ts'
 import type { LaneSurvey } from '../lanes/survey.ts'
 import { askToReopen } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'

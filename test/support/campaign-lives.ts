@@ -114,7 +114,8 @@ export async function startLives() {
       phoneNumberId: '',
       baseUrl: 'http://127.0.0.1:1',
       sealedToken: seal.encrypt('token'),
-      rate: 1,
+      // Its chunks have five recipients, so that much happens in the middle of one.
+      rate: 20,
       honoursIdempotency: false,
       isDefault: false,
     }
@@ -239,7 +240,7 @@ async function createLife(world: World, lane: number, total: number) {
     const made = Array.from({ length: count }, (_, i) => ({
       ...buildMessage(spec, { to: String(FIRST_PHONE + from + i), values: [] }, from + i),
     }))
-    const look = await lookAtChunk(
+    const states = await lookAtChunk(
       redis,
       id,
       from,
@@ -247,8 +248,8 @@ async function createLife(world: World, lane: number, total: number) {
     )
     const waiting: SomeMessage[] = []
     for (const [i, { ulid, payload }] of made.entries()) {
-      if (look.states[i] === 'dead') await conclude(redis, { lane, ulid }, 'dead', payload, config.retentionMs)
-      if (look.states[i] === 'waits') waiting.push({ message: { lane, ulid }, payload })
+      if (states[i] === 'dead') await conclude(redis, { lane, ulid }, 'dead', payload, config.retentionMs)
+      if (states[i] === 'waits') waiting.push({ message: { lane, ulid }, payload })
     }
     return waiting
   }

@@ -8,7 +8,6 @@
 // within about a second (watch.ts). Two fan-outs that overlap make the same ids and move the cursor once.
 
 import type { Config } from '../../config.ts'
-import { MOST_IN_CHUNK } from '../../jobs/chunk.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Log } from '../../log.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -16,7 +15,7 @@ import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { repeatedly } from '../../repeatedly.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { chunkOf, WIDEST_WINDOW } from '../pace.ts'
+import { chunkOf, MOST_IN_CHUNK, WIDEST_WINDOW } from '../pace.ts'
 import { sharesOf, unsettled } from '../progress.ts'
 import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeartbeat } from '../store/campaigns.ts'
 import { campaignFolder } from '../store/files.ts'
@@ -170,7 +169,7 @@ async function supply(
       }
     } else {
       // Recipients that have a message already are skipped at once, as after a pause or a crash.
-      const step = { next, total: campaign.total, again: memory.again, size: portion.size }
+      const step = { next, total: campaign.total, size: portion.size, by: `${campaign.epoch}_${memory.again}` }
       const fed = await feed(deps, campaign, { ...step, room: Math.min(portion.room, MOST_IN_CHUNK) })
       feeding.fed(fed.count)
       cursor = { from: next, to: fed.next }

@@ -1,9 +1,10 @@
 // Puts recipients of a campaign on its lane, in chunks: a job names places of the list, and the worker that runs it sends
 // to whoever has no mark by then. Feeding somebody again is therefore harmless.
-import { type Chunk, MOST_IN_CHUNK } from '../../jobs/chunk.ts'
+import type { Chunk } from '../../jobs/chunk.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign-id.ts'
+import { MOST_IN_CHUNK } from '../pace.ts'
 import { firstUnclaimed, type Mark, readMarks } from '../store/marks.ts'
 
 /** Places of the list that are looked at in one round; marks are half a byte each. */
@@ -18,22 +19,22 @@ export interface Round {
   room: number
   /** Of a chunk, see chunkOf in pace.ts. */
   size: number
-  /** How often what was fed was looked for in vain. */
-  again: number
+  /** Who feeds: the epoch, and how often what was fed was looked for in vain. */
+  by: string
 }
 
 /** Feeds whole chunks of recipients without a mark. Returns how many were fed, and the place to go on from. */
 export async function feed(
   deps: { redis: Redis; queues: LaneQueues },
   id: CampaignId,
-  { next, total, room, size, again }: Round,
+  { next, total, room, size, by }: Round,
 ): Promise<{ count: number; next: number }> {
   if (room < Math.min(size, total - next)) return { count: 0, next }
   const at = await firstUnclaimed(deps.redis, id, next, total)
   const marks = await readMarks(deps.redis, id, at, Math.min(LOOKED_AT, total - at))
   const plan = planChunks(marks, { room, size, isEnd: at + marks.length >= total })
   const chunks = plan.chunks.map(({ from, count }): Chunk => ({ v: 1, run: id.number, from: at + from, count }))
-  if (chunks.length > 0) await deps.queues.addChunks(id.lane, chunks, again)
+  if (chunks.length > 0) await deps.queues.addChunks(id.lane, chunks, by)
   return { count: plan.fed, next: at + plan.end }
 }
 

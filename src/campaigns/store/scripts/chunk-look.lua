@@ -3,13 +3,12 @@
 --
 -- Keys:
 --   marks  STRING  of the campaign: half a byte per recipient, 0 for one whose message was never claimed
---   meta   HASH    of the lane's queue: BullMQ's
 -- Arguments:
 --   from   place of the first recipient
 --   jobs   what the keys of their jobs begin with
 --   ulids  of their messages, in the order of the list
--- Output: {1 when the lane is paused, a letter for each: `w` waits, `t` has a mark or a job, `d` its job is a dead letter}
-local marks, meta = unpack(KEYS)
+-- Output: a letter for each: `w` waits, `t` has a mark or a job, `d` its job is a dead letter
+local marks = unpack(KEYS)
 local from, jobs, ulids = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local first = math.floor(from / 2)
 local bytes = redis.call('GETRANGE', marks, first, math.floor((from + #ulids - 1) / 2))
@@ -25,4 +24,4 @@ for i, ulid in ipairs(ulids) do
     letters[i] = job[2] and 'd' or job[1] and 't' or 'w'
   end
 end
-return { redis.call('HEXISTS', meta, 'paused'), table.concat(letters) }
+return table.concat(letters)
