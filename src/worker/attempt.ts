@@ -18,17 +18,10 @@ import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
 import { type MessageId, newAttemptId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
+import { type ClaimResult, claim, putOff, type Slot } from '../messages/store/claim.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
-import {
-  type ClaimResult,
-  claim,
-  markNotSent,
-  markUnconfirmed,
-  putOff,
-  recordStatus,
-  type Slot,
-} from '../messages/store/steps.ts'
+import { markNotSent, markUnconfirmed, recordStatus } from '../messages/store/steps.ts'
 import type { Redis } from '../redis/connect.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
 import type { JobEnd } from './bullmq.ts'

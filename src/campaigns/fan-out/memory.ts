@@ -26,6 +26,8 @@ function createMemory(campaign: Campaign) {
     figures: '',
     /** How often it was looked through for recipients that were lost. */
     again: 0,
+    /** The furthest place of the cursor. */
+    furthest: 0,
     /** How long it was parked when nothing had moved; 0 when something had. */
     parkedMs: 0,
   }
