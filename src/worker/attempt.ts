@@ -25,6 +25,7 @@ import { markNotSent, markUnconfirmed, recordStatus } from '../messages/store/st
 import type { Redis } from '../redis/connect.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
 import type { JobEnd } from './bullmq.ts'
+import type { ClaimGates } from './claim-gate.ts'
 import { departure } from './departure.ts'
 import type { LaneBackoff } from './lane-backoff.ts'
 import type { RedisClock } from './redis-clock.ts'
@@ -49,6 +50,7 @@ export interface SendDeps {
   directory: SenderDirectory
   backoff: LaneBackoff
   clock: RedisClock
+  gates: ClaimGates
   /** Called when a message was sent on a wire that must be polled. */
   followByPolling: (lane: number) => void
   /** Called when a message must not leave: there may be many more of its class on the lane. */
@@ -74,18 +76,24 @@ export interface Claimed {
   until: number
 }
 
-/** Claims the message. Rejects when Redis is away or full; then nothing may be sent. */
+/**
+ * Claims the message. Rejects when Redis is away or full; then nothing may be sent. With a `pace` it is told at once when
+ * it is too early; else it may wait at the gate of its lane first.
+ */
 export async function claimMessage(
   deps: SendDeps,
   entry: DirectoryEntry,
   { id, message }: Outgoing,
+  own?: Pace,
 ): Promise<{ claimed: Claimed } | { refused: ClaimResult }> {
   const attempt = newAttemptId()
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
-  const pace = paceOf(entry.sender.rate)
-  const askedAt = performance.now()
-  const result = await claim(deps.redis, id, attempt, message, times, pace)
+  const pace = own ?? paceOf(entry.sender.rate)
+  const ask = (asked: Pace): Promise<ClaimResult> => claim(deps.redis, id, attempt, message, times, asked)
+  const { claimed: result, askedAt } = own
+    ? { askedAt: performance.now(), claimed: await ask(own) }
+    : await deps.gates.claim(id.lane, message.class, pace, ask)
   if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
   const { slot } = result
   if (slot) deps.clock.heard(askedAt, slot.nowMs, performance.now())

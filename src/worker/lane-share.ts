@@ -18,6 +18,8 @@ export interface ChunkRoom {
   end(): void
   /** The latest slot that a chunk of the lane has claimed here (`performance.now()`). */
   latestSlotAt: number
+  /** How long Redis took to answer the latest claims of chunks (ms). */
+  answerMs: number
 }
 
 export interface LaneShare {
@@ -151,6 +153,7 @@ export function createLaneShares(laneConcurrency: number) {
         begin,
         end,
         latestSlotAt: Number.NEGATIVE_INFINITY,
+        answerMs: 0,
       },
       fetches: () => (running === 0 ? 1 : share),
       running: () => running,

@@ -7,6 +7,7 @@ import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import type { CallEnd } from '../../src/messages/outcome.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { createClaimGates } from '../../src/worker/claim-gate.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
 import { createLaneShares } from '../../src/worker/lane-share.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
@@ -77,6 +78,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
           directory: { of: async () => entry },
           backoff: createLaneBackoff(silentLog),
           clock: createRedisClock(),
+          gates: createClaimGates(),
           followByPolling: () => {},
           clearLane: () => {},
           noteMoved: () => {},
