@@ -105,7 +105,7 @@ export async function startLives() {
   let last: Promise<unknown> = Promise.resolve()
 
   /** The lane of a new sender. One after the other: a sender is added under a lock that nobody waits for long for. */
-  function newLane(): Promise<number> {
+  function newLane(rate: number): Promise<number> {
     senders += 1
     const sender: NewSender = {
       account,
@@ -115,8 +115,7 @@ export async function startLives() {
       phoneNumberId: '',
       baseUrl: 'http://127.0.0.1:1',
       sealedToken: seal.encrypt('token'),
-      // Its chunks have five recipients, so that much happens in the middle of one.
-      rate: 20,
+      rate,
       honoursIdempotency: false,
       isDefault: false,
     }
@@ -132,9 +131,12 @@ export async function startLives() {
     queues,
     queue,
 
-    /** A campaign to so many people that has just been started, on a lane of its own. */
-    async begin(total: number) {
-      const lane = await newLane()
+    /**
+     * A campaign to so many people that has just been started, on a lane of its own. Chunks hold a quarter of its rate:
+     * one recipient each unless more is asked for.
+     */
+    async begin(total: number, rate = 1) {
+      const lane = await newLane(rate)
       return createLife({ redis, url: server.url, account, queues, queue, config, directory }, lane, total)
     },
 
@@ -206,31 +208,30 @@ async function createLife(world: World, lane: number, total: number) {
   }
 
   /** What the worker holds of a chunk, whose job it has: places that it has not come to. */
-  let chunkInHand: { finish: (isOver: boolean) => Promise<unknown>; left: Promise<SomeMessage[]> } | undefined
+  let chunkInHand: { finish: (isOver: boolean) => Promise<unknown>; left: SomeMessage[] } | undefined
 
-  /** The next recipient of a chunk; undefined when there is none. Hands of one worker work on the same chunk. */
-  async function nextOfChunk(): Promise<SomeMessage | undefined> {
+  /** The next recipient of a chunk; undefined when there is none. Hands of one worker work on the same chunk, in turns. */
+  function nextOfChunk(): Promise<SomeMessage | undefined> {
+    const next = taking.then(takeNext)
+    taking = next.catch(() => {})
+    return next
+  }
+  let taking: Promise<unknown> = Promise.resolve()
+
+  async function takeNext(): Promise<SomeMessage | undefined> {
     for (;;) {
       if (chunkInHand === undefined) {
         const token = newAttemptId()
         const job = await chunkWorker.getNextJob(token, { block: false })
         if (!job) return undefined
         const finish = (isOver: boolean) => (isOver ? job.moveToCompleted('', token, false) : job.moveToWait(token))
-        if (chunkInHand === undefined) {
-          chunkInHand = { finish, left: waitingIn(chunkSchema.parse(job.data)) }
-        } else {
-          // Another hand has taken one up meanwhile.
-          await finish(false)
-          continue
-        }
+        chunkInHand = { finish, left: await waitingIn(chunkSchema.parse(job.data)) }
       }
       const hand = chunkInHand
-      const next = (await hand.left).shift()
+      const next = hand.left.shift()
       if (next) return next
-      if (chunkInHand === hand) {
-        chunkInHand = undefined
-        await hand.finish(true)
-      }
+      chunkInHand = undefined
+      await hand.finish(true)
     }
   }
 
