@@ -22,6 +22,7 @@ export interface ChunkRoom {
   answerMs: number
 }
 
+/** What one lane may have in flight in this process: jobs first, then chunks. */
 export interface LaneShare {
   /**
    * Runs work for a message that has a job. A lane at rest may fetch one message: BullMQ fetches all that it may before it

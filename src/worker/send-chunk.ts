@@ -38,6 +38,7 @@ const MOST_CRASHES = 2
 const ANSWER_WEIGHT = 1 / 8
 const MOST_ANSWER_MS = 50
 
+/** What a chunk needs besides what each of its attempts does; one for the whole process. */
 export interface ChunkDeps extends SendDeps {
   campaigns: OpenCampaigns
   /** Messages of the campaign were taken up. */

@@ -7,8 +7,8 @@ import type { CampaignId } from '../campaign-id.ts'
 import { MOST_IN_CHUNK } from '../pace.ts'
 import { firstUnclaimed, type Mark, readMarks } from '../store/marks.ts'
 
-/** Places of the list that are looked at in one round; marks are half a byte each. */
-const LOOKED_AT = 32_768
+/** Places of the list that are looked at in one step: some chunks. Where all of them have marks, more are passed over. */
+const LOOKED_AT = 2_048
 
 /** Where a round stands in the list, and what it may do. */
 export interface Round {
@@ -30,12 +30,13 @@ export async function feed(
   { next, total, room, size, by }: Round,
 ): Promise<{ count: number; next: number }> {
   if (room < Math.min(size, total - next)) return { count: 0, next }
-  const at = await firstUnclaimed(deps.redis, id, next, total)
-  const marks = await readMarks(deps.redis, id, at, Math.min(LOOKED_AT, total - at))
-  const plan = planChunks(marks, { room, size, isEnd: at + marks.length >= total })
-  const chunks = plan.chunks.map(({ from, count }): Chunk => ({ v: 1, run: id.number, from: at + from, count }))
+  const marks = await readMarks(deps.redis, id, next, Math.min(LOOKED_AT, total - next))
+  const looked = next + marks.length
+  if (!marks.includes(undefined)) return { count: 0, next: await firstUnclaimed(deps.redis, id, looked, total) }
+  const plan = planChunks(marks, { room, size, isEnd: looked >= total })
+  const chunks = plan.chunks.map(({ from, count }): Chunk => ({ v: 1, run: id.number, from: next + from, count }))
   if (chunks.length > 0) await deps.queues.addChunks(id.lane, chunks, by)
-  return { count: plan.fed, next: at + plan.end }
+  return { count: plan.fed, next: next + plan.end }
 }
 
 /**
