@@ -27,8 +27,8 @@ const ALL: readonly Safeguard[] = [
     is: 'a message is sent only when its claim was written down before',
     guardedBy: workerKill,
     removedBy: {
-      file: 'worker/send-message.js',
-      find: "if (claimed.verdict !== 'done' || claimed.state !== 'sending')",
+      file: 'worker/attempt.js',
+      find: "if (result.verdict !== 'done' || result.state !== 'sending')",
       replace: 'if (false)',
     },
   },

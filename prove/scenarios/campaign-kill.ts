@@ -12,11 +12,13 @@ import { eventually } from '../wait.ts'
 const IMPATIENT = { LANEWAY_SEND_TIMEOUT_SECONDS: '1' }
 
 /** Whether it is time for the next kill. */
-type Nemesis = (seen: { cursor: number; killedAt: number; cursorThen: number }) => boolean
+type Nemesis = (seen: Record<'cursor' | 'taken' | 'killedAt' | 'cursorThen' | 'takenThen', number>) => boolean
 
 const EVERY_MS = 2_000
 /** The small run is over before a worker could be killed twice, unless its lane is slow. */
 const SLOW = 100
+/** No multiple of a chunk, so that each kill comes at another place of one. */
+const TAKEN = 37
 
 export const campaignKills: readonly Scenario[] = [
   scenario(
@@ -28,6 +30,12 @@ export const campaignKills: readonly Scenario[] = [
     'campaign-kill-timed',
     'A campaign whose worker is killed every two seconds reaches everybody once, or flags them.',
     ({ killedAt }) => performance.now() - killedAt >= EVERY_MS,
+    SLOW,
+  ),
+  scenario(
+    'chunk-kill',
+    'A campaign whose worker is killed in the middle of its chunks reaches everybody once, or flags them.',
+    ({ taken, takenThen }) => taken - takenThen >= TAKEN,
     SLOW,
   ),
 ]
@@ -72,18 +80,22 @@ async function killUntilFed(rig: Rig, id: string, total: number, run: Run, nemes
   let readings = 0
   let killedAt = performance.now()
   let cursorThen = 0
+  let taken = 0
+  let takenThen = 0
   for (let cursor = 0; cursor < total; ) {
     cursor = await cursorOf(rig, id)
-    if (nemesis({ cursor, killedAt, cursorThen })) {
+    if (nemesis({ cursor, taken, killedAt, cursorThen, takenThen })) {
       await worker?.kill9()
       killedAt = performance.now()
       cursor = await cursorOf(rig, id)
       leaps.push(cursor - cursorThen)
       cursorThen = cursor
+      takenThen = taken
       await worker?.start()
       if (leaps.length % 20 === 0) run.say(`${leaps.length} kills, ${cursor} of ${total} fed`)
     }
-    const { sum } = await describeCampaign(rig, id)
+    const { sum, shares } = await describeCampaign(rig, id)
+    taken = sum - (shares.get('queued') ?? 0)
     if (sum === total) readings += 1
     else violations.push(`the figures added up to ${sum} instead of ${total}`)
   }

@@ -1,6 +1,11 @@
 // A campaign of which some jobs can never be run, because they were broken on their way: they are dead-lettered before
 // anybody claims them. Their recipients end as failed, everybody else gets the message, and the campaign ends.
-import { laneBacklogKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
+import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
+import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
+import { SEND_JOB } from '../../src/jobs/send.ts'
+import { CAMPAIGN_PRIORITY, openLaneQueues } from '../../src/lanes/queues.ts'
+import { messageId } from '../../src/messages/message-id.ts'
 import { describeCampaign, judgeCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'
@@ -8,7 +13,7 @@ import { type Finding, onRig, type Run, type Scenario, timeLimit } from '../scen
 import { eventually } from '../wait.ts'
 
 const BROKEN = 5
-/** Slow enough that jobs are found while they wait. */
+/** Slow enough that the last recipients get their broken jobs before they are fed. */
 const RATE = 100
 const FULL_RATE = 1_000
 const END_LIMIT_S = 5
@@ -27,7 +32,7 @@ async function play(rig: Rig, run: Run): Promise<Finding> {
   const violations: string[] = []
   const people = recipientsOf(0, run.full ? 20_000 : 400)
   const id = await startCampaign(rig, people)
-  const broken = await breakJobs(rig, run)
+  const broken = await breakJobs(rig, id, people)
   const wentOut = async () => (await rig.chatProduct.ledger()).length
   await eventually(async () => (await wentOut()) >= people.length - broken, run.quiescenceLimitMs, 50)
   const sentAt = performance.now()
@@ -47,12 +52,20 @@ async function play(rig: Rig, run: Run): Promise<Finding> {
   }
 }
 
-/** Takes their content from jobs that wait at the end of the lane; returns how many were still waiting then. */
-async function breakJobs({ store, tenant }: Rig, run: Run): Promise<number> {
-  const { prioritized } = laneBacklogKeys(tenant.lane)
-  const areWaiting = async () => (await store.zcard(prioritized)) > 10 * BROKEN
-  if (!(await eventually(areWaiting, run.quiescenceLimitMs, 10))) throw new Error('no jobs wait on the lane')
-  const jobs = await store.zrevrange(prioritized, 0, BROKEN - 1)
-  for (const job of jobs) await store.hset(laneJobKey(tenant.lane, job), 'data', '{}')
-  return jobs.length
+/**
+ * Gives the last recipients jobs of their own without content, as they would have after the chunk that they were in had
+ * killed its workers. Returns how many there are.
+ */
+async function breakJobs({ store, tenant }: Rig, name: string, people: readonly string[]): Promise<number> {
+  const id = parseCampaignId(name)
+  const startedAt = id && (await findCampaign(store, id))?.started_at
+  if (startedAt === undefined) throw new Error('the campaign was not started')
+  const queues = openLaneQueues(store)
+  for (let place = people.length - BROKEN; place < people.length; place += 1) {
+    const jobId = messageId(tenant.lane, campaignMessageUlid(name, startedAt, place, people[place] ?? ''))
+    await queues.queueOf(tenant.lane).add(SEND_JOB, {}, { jobId, priority: CAMPAIGN_PRIORITY })
+  }
+  queues.wake(tenant.lane)
+  await queues.close()
+  return BROKEN
 }

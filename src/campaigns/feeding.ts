@@ -10,7 +10,7 @@ export interface Seen {
   next: number
   /** Messages of the campaign that were ever taken up. */
   taken: number
-  /** Jobs on the lane. */
+  /** Messages that can stand on the lane at most, in jobs of their own and in chunks. */
   backlog: number
   running: number
   /** How often the lane was throttled, ever. */

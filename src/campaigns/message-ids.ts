@@ -25,3 +25,15 @@ export function campaignMessageUlid(campaign: string, startedAtMs: number, index
   random.set(digest.subarray(0, DIGEST_BYTES), INDEX_CHARACTERS)
   return newUlid(startedAtMs, random)
 }
+
+const TIME_CHARACTERS = 10
+const BASE32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/** The recipient's place in the list, from the ULID of a campaign's message. */
+export function placeInId(ulid: string): number {
+  let place = 0
+  for (const character of ulid.slice(TIME_CHARACTERS, TIME_CHARACTERS + INDEX_CHARACTERS)) {
+    place = place * 32 + BASE32.indexOf(character)
+  }
+  return place
+}

@@ -8,7 +8,7 @@
  */
 const SECONDS_AHEAD = 2
 const LEAST = 50
-/** Jobs of all campaigns of one lane: about 3 MB of Redis. */
+/** Of all campaigns of one lane: what stands there is dropped by a pause and gone over again by a resume. */
 const MOST = 3_000
 
 /** Messages of one campaign that may wait on a lane of `rate` per second on which `running` campaigns run. */
@@ -18,6 +18,23 @@ export function windowOf(rate: number, running: number): number {
 
 /** The most that can ever wait on a lane from one campaign. */
 export const WIDEST_WINDOW = Math.max(LEAST, MOST)
+
+/**
+ * What one worker takes up at once: short enough that campaigns take turns several times a second, that others find work,
+ * and that a worker that dies with it delays little.
+ */
+const CHUNK_SECONDS = 0.25
+/** Most recipients of one chunk, however fast its lane is. */
+export const MOST_IN_CHUNK = 250
+
+/** A window holds several chunks, so that the next one waits when one has been taken up. */
+const CHUNKS_IN_WINDOW = 4
+
+/** Recipients of a chunk of a campaign, one of `running`, on a lane of `rate` per second, or held to that. */
+export function chunkOf(rate: number, running = 1): number {
+  const most = Math.min(MOST_IN_CHUNK, Math.ceil(windowOf(rate, running) / CHUNKS_IN_WINDOW))
+  return Math.min(most, Math.max(1, Math.floor(rate * CHUNK_SECONDS)))
+}
 
 /** A campaign is never held below this: a message each two seconds shows when the throttling is over. */
 const SLOWEST = 0.5

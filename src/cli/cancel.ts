@@ -1,6 +1,6 @@
 // messages cancel: stop one message that waits.
 import { z } from 'zod'
-import { cancelMessage } from '../lanes/cancel-message.ts'
+import { cancelWherever } from '../lookup/cancel.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { CliFailure } from './failure.ts'
 import { withQueues } from './lanes.ts'
@@ -15,7 +15,7 @@ export const cancelVerb = verb({
   run: ({ id: text }, { redis, config }) =>
     withQueues(redis, async (queues) => {
       const id = parseMessageId(text)
-      const result = id && (await cancelMessage({ redis, queues }, id, config.retentionMs))
+      const result = id && (await cancelWherever({ redis, queues, config }, id))
       if (result === undefined || result.verdict === 'missing') {
         throw new CliFailure(`There is no message ${text}, or it is older than the retention.`)
       }

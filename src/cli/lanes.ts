@@ -39,9 +39,9 @@ export const lanes: Noun = {
       },
     ),
     onLane('resume <lane>', 'end the pause and the cooldown of a lane', {}, async (redis, queues, lane) => {
-      const { wait = 0, prioritized = 0, delayed = 0 } = await queues.counts(lane)
+      const { wait = 0, prioritized = 0, delayed = 0, chunked = 0 } = await queues.counts(lane)
       await resumeLane(redis, queues, lane)
-      const waiting = wait + prioritized + delayed
+      const waiting = wait + prioritized + delayed + chunked
       return `Lane ${lane} is resumed; ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}.`
     }),
     verb({

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { listAccounts } from '../accounts/store/accounts.ts'
 import { findSender, type Sender } from '../accounts/store/senders.ts'
+import type { ListSettings } from '../campaigns/store/in-chunk.ts'
 import { findMessage } from '../lookup/lookup.ts'
 import { historyOf, iso, receivedDocument, sentDocument } from '../lookup/message-document.ts'
 import { type MessageId, parseMessageId } from '../messages/message-id.ts'
@@ -23,9 +24,9 @@ export const messages: Noun = {
       example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
       options: {},
       values: z.strictObject({ id: z.string() }),
-      async run({ id }, { redis }) {
+      async run({ id }, { redis, config }) {
         const sent = parseMessageId(id)
-        const answer = sent ? await showSent(redis, sent) : await showReceived(redis, id)
+        const answer = sent ? await showSent(redis, sent, config) : await showReceived(redis, id)
         if (answer === undefined) throw new CliFailure(`There is no message ${id}, or it is older than the retention.`)
         return answer
       },
@@ -35,8 +36,8 @@ export const messages: Noun = {
   ],
 }
 
-async function showSent(redis: Redis, id: MessageId): Promise<Answer | undefined> {
-  const [message, sender] = await Promise.all([findMessage(redis, id, Date.now()), findSender(redis, id.lane)])
+async function showSent(redis: Redis, id: MessageId, lists: ListSettings): Promise<Answer | undefined> {
+  const [message, sender] = await Promise.all([findMessage(redis, id, Date.now(), lists), findSender(redis, id.lane)])
   if (message === undefined) return undefined
   const document = await sentDocument(redis, message, sender)
   const { problem, waits, possible_duplicate } = document

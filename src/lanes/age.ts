@@ -1,10 +1,11 @@
 // How old the backlog of a lane is: the first thing to look at when messages come late.
 
+import { parseChunkJobId } from '../jobs/chunk.ts'
 import { readHistory } from '../messages/history.ts'
 import { acceptedAtMs, type MessageId, parseMessageId } from '../messages/message-id.ts'
-import { laneBacklogKeys } from '../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneChunkKeys } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { messageKey } from '../redis/keys.ts'
+import { campaignKey, messageKey } from '../redis/keys.ts'
 
 /**
  * Since when (epoch ms) the message waits that has waited longest for its turn: since it was accepted, or since a person
@@ -13,9 +14,17 @@ import { messageKey } from '../redis/keys.ts'
  */
 export async function oldestWaitingAt(redis: Redis, lane: number): Promise<number | undefined> {
   const { waiting, prioritized } = laneBacklogKeys(lane)
-  const [head, [firstOfCampaigns]] = await Promise.all([redis.lindex(waiting, -1), redis.zrange(prioritized, '0', '0')])
+  const [head, [firstOfCampaigns], chunk] = await Promise.all([
+    redis.lindex(waiting, -1),
+    redis.zrange(prioritized, '0', '0'),
+    redis.lindex(laneChunkKeys(lane).chunksWaiting, -1),
+  ])
   const ids = [head ?? '', firstOfCampaigns ?? ''].map((name) => parseMessageId(name)).filter((id) => id !== undefined)
   const times = await Promise.all(ids.map((id) => waitsSince(redis, id)))
+  const run = parseChunkJobId(chunk ?? '')?.run
+  // Its messages were accepted when their campaign was started.
+  const startedAt = run === undefined ? null : await redis.hget(campaignKey(lane, run), 'started_at')
+  if (startedAt !== null) times.push(Number(startedAt))
   return times.length === 0 ? undefined : Math.min(...times)
 }
 

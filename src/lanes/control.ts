@@ -35,7 +35,7 @@ async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender, nowM
     cooldown_until: cooldown ? new Date(cooldown.until).toISOString() : null,
     cooldown_code: cooldown?.code ?? '',
     cooldown_for: cooldown?.sentence ?? '',
-    waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
+    waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0) + (counts.chunked ?? 0),
     oldest_waiting_at: oldestAt === undefined ? null : new Date(oldestAt).toISOString(),
     delayed: counts.delayed ?? 0,
     active: counts.active ?? 0,

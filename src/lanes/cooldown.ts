@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
-import { isHeldByHand, laneLimiterKey } from '../redis/bullmq-layout.ts'
+import { isHeldByHand, laneChunkLimiterKey, laneLimiterKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey, laneCooldownReasonKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
@@ -49,5 +49,6 @@ export async function endLaneCooldown(redis: Redis, lane: number): Promise<void>
   // Of the limit only what is no window of the pace: deleting that would let the lane send twice as fast for a moment.
   const limit = counted.parse(await redis.get(limiter))
   const isCooling = limit !== null && isHeldByHand(limit)
-  await redis.del(laneCooldownKey(lane), laneCooldownReasonKey(lane), ...(isCooling ? [limiter] : []))
+  const keys = [laneCooldownKey(lane), laneCooldownReasonKey(lane), laneChunkLimiterKey(lane)]
+  await redis.del(...keys, ...(isCooling ? [limiter] : []))
 }

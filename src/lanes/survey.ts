@@ -2,7 +2,13 @@
 import { z } from 'zod'
 import type { MessageId } from '../messages/message-id.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
-import { laneBacklogKeys, laneLimiterKey, laneMetaKey } from '../redis/bullmq-layout.ts'
+import {
+  laneBacklogKeys,
+  laneChunkKeys,
+  laneChunkLimiterKey,
+  laneLimiterKey,
+  laneMetaKey,
+} from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   activeCampaignsKey,
@@ -26,6 +32,11 @@ export interface LaneSurvey {
   active: number
   /** Jobs that wait, are delayed or are being worked on. */
   backlog: number
+  /** Chunks of campaigns that wait, are delayed or are being worked on; and those that are. */
+  chunks: number
+  activeChunks: number
+  /** Chunk that goes next; undefined when none waits, or nobody may take it up. */
+  chunkHead: string | undefined
   /** Campaigns that a worker has to look after. */
   activeCampaigns: number
   /** The lane is paused, in a cooldown, or within a window of its pace. Only known while jobs wait. */
@@ -52,6 +63,9 @@ const lookReply = z.tuple([
   maybeTime,
   maybeTime,
   maybeTime,
+  z.number(),
+  z.number(),
+  z.string(),
 ])
 
 /** Looks at lanes in one round trip, one command each. */
@@ -69,14 +83,21 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
     queuedAgain: queuedAgainKey(lane),
     polls: pollKey(lane),
     activeCampaigns: activeCampaignsKey(lane),
+    ...laneChunkKeys(lane),
+    chunkLimiter: laneChunkLimiterKey(lane),
   })
-  const [waiting, delayed, active, activeCampaigns, held, head, openAt, queuedAt, nextPollAt] = lookReply.parse(reply)
+  const [waiting, delayed, active, activeCampaigns, held, head, openAt, queuedAt, nextPollAt, ...ofChunks] =
+    lookReply.parse(reply)
+  const [chunks, activeChunks, chunkHead] = ofChunks
   return {
     lane,
     waiting,
     active,
     backlog: waiting + delayed + active,
     activeCampaigns,
+    chunks,
+    activeChunks,
+    chunkHead: chunkHead === '' ? undefined : chunkHead,
     isHeld: held === '1',
     head: head === '' ? undefined : head,
     nextReviewAt: earliest(openAt, queuedAt),

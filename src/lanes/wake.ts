@@ -9,6 +9,11 @@ export async function wakeLanes(redis: Redis, lanes: readonly number[]): Promise
   if (lanes.length > 0) await redis.publish(rootKeys.wakeLanes, lanes.join(' '))
 }
 
+/** The same for lanes that have chunks of campaigns. */
+export async function wakeChunkLanes(redis: Redis, lanes: readonly number[]): Promise<void> {
+  if (lanes.length > 0) await redis.publish(rootKeys.wakeChunks, lanes.join(' '))
+}
+
 /** The lanes of such a message. */
 export const lanesToWake = (message: string): number[] => message.split(' ').map(Number)
 

@@ -1,9 +1,11 @@
-// Everything known about one message, wherever it stands: its record, else the job that waits to be claimed.
+// Everything known about one message, wherever it stands: its record, else the job that waits to be claimed, else the
+// chunk of a campaign that it waits in.
 import { z } from 'zod'
 import type { Sender } from '../accounts/store/senders.ts'
 import { campaignId } from '../campaigns/campaign-id.ts'
+import { findInChunk, type ListSettings } from '../campaigns/store/in-chunk.ts'
 import { campaignText } from '../campaigns/store/text.ts'
-import { sendPayloadSchema, textOfPayload } from '../jobs/send.ts'
+import { type SendPayload, sendPayloadSchema, textOfPayload } from '../jobs/send.ts'
 import { readHistory } from '../messages/history.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
@@ -41,12 +43,19 @@ const jobSchema = z.object({
 })
 
 /** A message by its id. The lane must have been checked to belong to the account that asks. */
-export async function findMessage(redis: Redis, id: MessageId, nowMs: number): Promise<FoundMessage | undefined> {
+export async function findMessage(
+  redis: Redis,
+  id: MessageId,
+  nowMs: number,
+  lists: ListSettings,
+): Promise<FoundMessage | undefined> {
   const record = await readMessage(redis, id)
   if (record) return ofRecord(redis, id, record, nowMs)
   const waiting = await ofJob(redis, id, nowMs)
   if (waiting) return waiting
-  // Claimed and finished between the two reads: then the record is there by now.
+  const inChunk = await findInChunk(redis, id, lists)
+  if (inChunk) return ofPayload(redis, id, inChunk, nowMs, false)
+  // Claimed and finished between the reads: then the record is there by now.
   const later = await readMessage(redis, id)
   return later ? ofRecord(redis, id, later, nowMs) : undefined
 }
@@ -77,7 +86,17 @@ async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundM
   if (raw.data === undefined) return undefined
   const job = readRecord(jobSchema, `job ${name}`, raw)
   const payload = readRecord(sendPayloadSchema, `job ${name}`, job.data)
-  const isDead = job.failedReason !== undefined
+  return ofPayload(redis, id, payload, nowMs, job.failedReason !== undefined)
+}
+
+/** One that was never claimed. `isDead`: its job is a dead letter. */
+async function ofPayload(
+  redis: Redis,
+  id: MessageId,
+  payload: SendPayload,
+  nowMs: number,
+  isDead: boolean,
+): Promise<FoundMessage> {
   return {
     id,
     state: isDead ? 'failed' : nowOf('queued', payload.until, nowMs),

@@ -2,6 +2,7 @@
 // chat product's.
 
 import { cachedSender, type Sender } from '../accounts/store/senders.ts'
+import type { ListSettings } from '../campaigns/store/in-chunk.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -16,6 +17,7 @@ export async function findOwnMessage(
   account: number,
   name: string,
   nowMs: number,
+  lists: ListSettings,
 ): Promise<OwnMessage | undefined> {
   const id = parseMessageId(name)
   if (!id) {
@@ -23,7 +25,7 @@ export async function findOwnMessage(
     return inbound && { inbound }
   }
   const sender = await cachedSender(redis, id.lane)
-  const message = owns(sender, account) ? await findMessage(redis, id, nowMs) : undefined
+  const message = owns(sender, account) ? await findMessage(redis, id, nowMs, lists) : undefined
   return sender && message ? { message, sender } : undefined
 }
 

@@ -2,6 +2,7 @@
 
 import { cachedSender } from '../accounts/store/senders.ts'
 import { laneCooldown } from '../lanes/cooldown.ts'
+import { waitingInChunks } from '../lanes/queues.ts'
 import { masked } from '../messages/masked.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { laneBacklogKeys, laneMetaKey } from '../redis/bullmq-layout.ts'
@@ -72,8 +73,12 @@ async function ownTurn(redis: Redis, { lane, ulid }: MessageId): Promise<number 
 
 async function pace(redis: Redis, lane: number, rate: number | undefined): Promise<Waits | null> {
   const keys = laneBacklogKeys(lane)
-  const [waiting, prioritized] = await Promise.all([redis.llen(keys.waiting), redis.zcard(keys.prioritized)])
-  const all = waiting + prioritized
+  const [waiting, prioritized, chunked] = await Promise.all([
+    redis.llen(keys.waiting),
+    redis.zcard(keys.prioritized),
+    waitingInChunks(redis, lane),
+  ])
+  const all = waiting + prioritized + chunked
   if (all === 0 || rate === undefined) return null
   const sentence = `${all} ${all === 1 ? 'message waits' : 'messages wait'} for this sender, which sends ${rate} a second.`
   return { why: 'pace', until: null, sentence }

@@ -15,9 +15,9 @@ import { INTAKE_QUEUE } from '../jobs/intake.ts'
 import { POLL_QUEUE } from '../jobs/poll-status.ts'
 import { REQUEUE_QUEUE } from '../jobs/requeue.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
-import { INTAKE_PREFIX } from '../redis/bullmq-layout.ts'
+import { INTAKE_PREFIX, laneChunkQueue } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { sharedQueuePrefix } from '../redis/keys.ts'
+import { lanePrefix, sharedQueuePrefix } from '../redis/keys.ts'
 import { openQueue } from '../redis/open-queue.ts'
 import { authorise } from './authorise.ts'
 import { CountsBoard, LaneBoard } from './boards.ts'
@@ -69,12 +69,17 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
     counted(INTAKE_QUEUE, INTAKE_PREFIX),
   ]
 
-  const shown = new Map<number, BullMQAdapter>()
+  const shown = new Map<number, BullMQAdapter[]>()
   async function showAllLanes(): Promise<void> {
     for (const sender of await listSenders(deps.redis)) {
-      if (!shown.has(sender.id)) shown.set(sender.id, laneBoard(deps.queues.queueOf(sender.id), sender))
+      if (!shown.has(sender.id)) {
+        shown.set(sender.id, [
+          laneBoard(deps.queues.queueOf(sender.id), sender),
+          laneBoard(openQueue(deps.redis, laneChunkQueue(sender.id), lanePrefix(sender.id), { toLook: true }), sender),
+        ])
+      }
     }
-    board.setQueues([...shown.values(), ...shared])
+    board.setQueues([...[...shown.values()].flat(), ...shared])
   }
 
   const router = express.Router()
@@ -121,7 +126,7 @@ function laneBoard(queue: Queue, sender: Sender): BullMQAdapter {
   return lane
 }
 
-const OPEN = new Set(['v', 'class', 'until', 'campaign'])
+const OPEN = new Set(['v', 'class', 'until', 'campaign', 'run', 'from', 'count'])
 
 /** Of a job's data what helps to watch a queue, and nothing of what a person was sent or on which number. */
 function masked(data: unknown): object {

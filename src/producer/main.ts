@@ -54,7 +54,7 @@ export async function startProducer(
   const routes: Route[] = [
     ...healthRoutes({ redis }),
     ...sendingRoutes({ redis, config, queues, log }),
-    ...lookupRoutes({ redis }),
+    ...lookupRoutes({ redis, config }),
     ...messageRoutes({ redis, config, queues, requeues }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),

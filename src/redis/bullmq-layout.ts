@@ -13,6 +13,24 @@ export function laneOfQueue(queue: string): number | undefined {
   return match ? Number(match[1]) : undefined
 }
 
+/** The BullMQ queue of the chunks of a lane's campaigns; its keys share the hash tag of the lane's. */
+export const laneChunkQueue = (lane: number): string => `${laneQueue(lane)}-chunks`
+
+const chunkKey = (lane: number, suffix: string): string => `${lanePrefix(lane)}:${laneChunkQueue(lane)}:${suffix}`
+
+/** Where the chunks of a lane are that are not finished. */
+export const laneChunkKeys = (lane: number) => ({
+  /** LIST of job ids; the next one stands last. */
+  chunksWaiting: chunkKey(lane, 'wait'),
+  /** ZSET of job ids. */
+  chunksDelayed: chunkKey(lane, 'delayed'),
+  /** LIST of the ids of chunks that a worker is processing. */
+  chunksActive: chunkKey(lane, 'active'),
+})
+
+/** STRING that is there while nobody takes up chunks of the lane, as in a cooldown. */
+export const laneChunkLimiterKey = (lane: number): string => chunkKey(lane, 'limiter')
+
 const laneKey = (lane: number, suffix: string): string => `${lanePrefix(lane)}:${laneQueue(lane)}:${suffix}`
 
 /** Where the jobs of a lane are that are not finished. */

@@ -33,6 +33,8 @@ export const rootKeys = {
   wake: 'lw:wake',
   /** Pub/sub channel: ids of lanes that the sweep found to have work, separated by spaces. */
   wakeLanes: 'lw:wake-lanes',
+  /** Pub/sub channel: lane ids, separated by spaces, that have chunks of campaigns. */
+  wakeChunks: 'lw:wake-chunks',
   /** Pub/sub channel: id of a lane that nothing leaves although it could. */
   reopen: 'lw:reopen',
   /** Pub/sub channel: ids of bulk moves that ended. */

@@ -7,6 +7,7 @@ import {
   type Queue,
   RateLimitError,
   UnrecoverableError,
+  WaitingError,
   Worker,
   type WorkerOptions,
 } from 'bullmq'
@@ -77,7 +78,13 @@ export async function endJob(end: JobEnd, job: Job, token: string | undefined, q
   return undefined
 }
 
-/** The same for a queue that never waits as a whole. */
+/** Puts a job back to the front of its queue; another worker takes it up at once. */
+export async function giveBack(job: Job, token: string | undefined): Promise<never> {
+  await job.moveToWait(token)
+  throw new WaitingError()
+}
+
+/** Carries an end out on a queue that never waits as a whole. */
 export async function endOwn(end: OwnEnd, job: Job, token: string | undefined): Promise<unknown> {
   switch (end.kind) {
     case 'done':

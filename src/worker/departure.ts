@@ -1,5 +1,5 @@
 // Waits for the slot in which a request leaves. A process that stood still has missed it, and must not send all that it
-// had claimed at once: it reserves another slot for each. Dying here is dying after the claim, see send-message.ts.
+// had claimed at once: it reserves another slot for each. Dying here is dying after the claim, see attempt.ts.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type CallEnd, MISSED_SLOT } from '../messages/outcome.ts'
 import type { Pace } from '../messages/pace.ts'

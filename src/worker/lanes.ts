@@ -8,14 +8,17 @@
 //     jobs whose worker died: BullMQ looks for those only while some Worker of the lane is open.
 import type { Job, Worker } from 'bullmq'
 import type { Config } from '../config.ts'
+import { chunkSchema } from '../jobs/chunk.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
-import { laneQueue } from '../redis/bullmq-layout.ts'
+import { laneChunkQueue, laneQueue } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { lanePrefix } from '../redis/keys.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
-import { endJob, type JobEnd, openWorker } from './bullmq.ts'
+import { endJob, giveBack, type JobEnd, openWorker, unrecoverable } from './bullmq.ts'
+import { createLaneShares, type LaneShare } from './lane-share.ts'
+import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
 
 /**
  * A worker that dies leaves its jobs locked for this long, and they are found at the next check after that. BullMQ
@@ -27,12 +30,6 @@ const STALLED_CHECK_MS = 2_000
 /** BullMQ must make no dead letters by itself: it cannot tell the one that kills its workers from its neighbours. */
 const NO_LIMIT = 1_000_000
 /**
- * Messages that one worker has in flight over all lanes, which share it evenly. Without it 500 full lanes had
- * 20,000 requests in flight, each on a connection of its own: 700 MB, and Redis so busy that the producer got no answer
- * within its 2 s. One process manages some 5,000 a second, so this is a fifth of a second of work.
- */
-const MOST_AT_ONCE = 1_000
-/**
  * A BullMQ Worker fetches one message after the other, about a thousand a second here, and begins with none of them
  * before it has fetched all that it may. Faster lanes get more than one: with one, messages at 1,700 a second lay there
  * for 20 ms (median) while the process was at 40 % of a core.
@@ -43,6 +40,7 @@ const MOST_WORKERS = 6
 const COUNTED_MS = 250
 /** While a lane waits, its pace may change or a person may end the wait: it is looked at this often. */
 const LOOK_AGAIN_MS = 1_000
+const NO_PACE = { max: 1_000_000_000, duration: 1 }
 /**
  * A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis.
  */
@@ -52,18 +50,20 @@ const LEAVING_MS = 90_000
 /** Most dead letters that one more of them takes away when they are older than message records live. */
 const DEAD_LETTERS_SWEPT = 500
 
+/** Chunks of a lane that one process has in hand: the next one is claimed from while the last of one is under way. */
+const CHUNKS_AT_ONCE = 2
+
 interface OpenLane {
   workers: Worker[]
-  /** Messages of it that are being sent. */
-  running: number
-  /** What lets messages begin that were fetched before its share grew smaller, the first of them first. */
-  held: (() => void)[]
+  /** Takes up chunks; only once there are some. */
+  chunks: Worker | undefined
+  share: LaneShare
   /** Messages begun since a moment. */
   begun: { count: number; sinceMs: number }
   lastWorkAt: number
   closing: boolean
-  /** A wake came while it was closing. */
-  again: boolean
+  /** A wake came while it was closing: for jobs, or for chunks as well. */
+  again: 'jobs' | 'chunks' | undefined
 }
 
 export type Lanes = ReturnType<typeof createLanes>
@@ -78,103 +78,85 @@ export function createLanes(deps: {
   log: Log
   queues: LaneQueues
   process: (job: Job) => Promise<JobEnd>
+  /** The same for a chunk. */
+  processChunk: (run: ChunkRun) => Promise<ChunkEnd>
   /** Called when a lane opens. Never rejects. */
   opened: (lane: number) => void
 }) {
   const open = new Map<number, OpenLane>()
   /** Workers that were replaced and end what they have in flight. */
   const leaving = new Set<Worker>()
-  /** Lanes of which a message is being sent, and how many messages each of them may have in flight. */
-  let busy = 0
-  let share = deps.config.laneConcurrency
-  let stopped = false
-  let inFlight = 0
+  const shares = createLaneShares(deps.config.laneConcurrency)
+  const stopping = new AbortController()
 
-  /**
-   * Runs work for a message within the share of its lane. A lane at rest may fetch one message: BullMQ fetches all that
-   * it may before it begins with the first, so 500 lanes that get work at once would fetch everything before anybody
-   * could tell that they are many.
-   */
-  async function inItsShare<T>(lane: OpenLane, work: () => Promise<T>): Promise<T> {
-    if (lane.running < share) begin(lane)
-    else await new Promise<void>((resolve) => lane.held.push(resolve))
-    try {
-      return await work()
-    } finally {
-      end(lane)
-    }
-  }
-
-  function begin(lane: OpenLane): void {
-    lane.running += 1
-    if (lane.running > 1) return
-    busy += 1
-    shareOut()
-    divideShare(lane)
-  }
-
-  function end(lane: OpenLane): void {
-    const next = lane.running <= share ? lane.held.shift() : undefined
-    if (next) {
-      next()
-      return
-    }
-    lane.running -= 1
-    if (lane.running > 0) return
-    busy -= 1
-    shareOut()
-    divideShare(lane)
-  }
-
-  /** Lets messages begin that were held back, now that the share is larger. */
-  function letBegin(lane: OpenLane): void {
-    while (lane.running < share && lane.held.length > 0) {
-      begin(lane)
-      lane.held.shift()?.()
-    }
-  }
-
-  function divideShare({ workers, running }: OpenLane): void {
-    const each = running === 0 ? 1 : Math.max(1, Math.floor(share / workers.length))
+  function divideShare({ workers, share }: OpenLane): void {
+    const each = Math.max(1, Math.floor(share.fetches() / workers.length))
     for (const worker of workers) worker.concurrency = each
   }
 
-  /**
-   * Halves the share until all busy lanes together are within the limit: it changes seldom, and then for all at once.
-   */
-  function shareOut(): void {
-    let fitting = deps.config.laneConcurrency
-    while (fitting > 1 && fitting * busy > MOST_AT_ONCE) fitting = Math.floor(fitting / 2)
-    if (fitting === share) return
-    share = fitting
-    for (const lane of open.values()) {
-      if (lane.running === 0) continue
-      divideShare(lane)
-      letBegin(lane)
-    }
-  }
-
-  function openLane(lane: number): void {
-    if (stopped) return
+  function openLane(lane: number, has: 'jobs' | 'chunks' = 'jobs'): void {
+    if (stopping.signal.aborted) return
     const known = open.get(lane)
     if (known) {
       known.lastWorkAt = performance.now()
-      if (known.closing) known.again = true
+      if (known.closing) known.again = known.again === 'chunks' ? 'chunks' : has
+      else if (has === 'chunks') known.chunks ??= openChunks(lane, known)
       return
     }
     const now = performance.now()
     const state: OpenLane = {
       workers: [],
-      running: 0,
-      held: [],
+      chunks: undefined,
+      share: shares.add(() => divideShare(state)),
       begun: { count: 0, sinceMs: now },
       lastWorkAt: now,
       closing: false,
-      again: false,
+      again: undefined,
     }
     addWorker(lane, state)
+    if (has === 'chunks') state.chunks = openChunks(lane, state)
     open.set(lane, state)
     deps.opened(lane)
+  }
+
+  function openChunks(lane: number, state: OpenLane): Worker {
+    const queue = deps.queues.chunkQueueOf(lane)
+    const worker = openWorker(
+      deps.redis,
+      { name: laneChunkQueue(lane), prefix: lanePrefix(lane) },
+      async (job, token) => {
+        state.lastWorkAt = performance.now()
+        const chunk = chunkSchema.safeParse(job.data)
+        // Its recipients are found missing, and fed again.
+        if (!chunk.success) throw unrecoverable('not a chunk')
+        const run = { lane, chunk: chunk.data, crashes: job.stalledCounter, room: state.share.room }
+        try {
+          const end = await deps.processChunk({ ...run, stopping: stopping.signal })
+          await (end.kind === 'back' ? giveBack(job, token) : endJob(end, job, token, queue))
+        } catch (error) {
+          if (!isRedisAway(error)) throw error
+          deps.log.warn({ lane, chunk: job.id, err: error }, 'chunk.put_off')
+          await endJob({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token, queue)
+        } finally {
+          state.lastWorkAt = performance.now()
+        }
+      },
+      {
+        concurrency: CHUNKS_AT_ONCE,
+        lockDuration: LOCK_MS,
+        stalledInterval: STALLED_CHECK_MS,
+        maxStalledCount: NO_LIMIT,
+        maximumRateLimitDelay: LOOK_AGAIN_MS,
+        // BullMQ lets a queue be held back only if it has a limit.
+        limiter: NO_PACE,
+        removeOnComplete: { count: 0 },
+        // A chunk holds nothing that its campaign does not know.
+        removeOnFail: { count: 0 },
+      },
+      (error) => deps.log.debug({ lane, err: error }, 'lane.error'),
+    )
+    worker.on('failed', (job, error) => deps.log.error({ lane, chunk: job?.id, err: error }, 'chunk.failed'))
+    return worker
   }
 
   function addWorker(lane: number, state: OpenLane): void {
@@ -184,16 +166,13 @@ export function createLanes(deps: {
       { name: laneQueue(lane), prefix: lanePrefix(lane) },
       async (job, token) => {
         widenIfFast(lane, state)
-        inFlight += 1
         try {
-          await endJob(await inItsShare(state, () => deps.process(job)), job, token, queue)
+          await endJob(await state.share.run(() => deps.process(job)), job, token, queue)
         } catch (error) {
           // A Redis that is full refuses claims: the message waits. Failing the job would make a dead letter of it.
           if (!isRedisAway(error)) throw error
           deps.log.warn({ lane, message: job.id, err: error }, 'message.put_off')
           await endJob({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token, queue)
-        } finally {
-          inFlight -= 1
         }
       },
       {
@@ -223,7 +202,7 @@ export function createLanes(deps: {
     state.begun = { count: 0, sinceMs: now }
     const perSecond = (count / (now - sinceMs)) * 1_000
     const { length } = state.workers
-    if (stopped || open.get(lane) !== state) return
+    if (stopping.signal.aborted || open.get(lane) !== state) return
     if (state.closing || length >= MOST_WORKERS || perSecond <= length * PER_WORKER_A_SECOND) return
     addWorker(lane, state)
     divideShare(state)
@@ -232,22 +211,30 @@ export function createLanes(deps: {
   async function closeLane(lane: number, state: OpenLane): Promise<void> {
     state.closing = true
     try {
-      await Promise.all(state.workers.map((worker) => worker.close()))
+      await Promise.all(workersOf(state).map((worker) => worker.close()))
     } finally {
       // However that ended: a lane that stayed closing would never open again.
       open.delete(lane)
+      state.share.leave()
     }
-    if (state.again || (await backlog(lane)) > 0) openLane(lane)
+    const { jobs, chunked } = await backlog(lane)
+    if (state.again === 'chunks' || chunked > 0) openLane(lane, 'chunks')
+    else if (state.again === 'jobs' || jobs > 0) openLane(lane)
   }
 
-  async function backlog(lane: number): Promise<number> {
-    const { wait = 0, prioritized = 0, delayed = 0, active = 0 } = await deps.queues.counts(lane)
-    return wait + prioritized + delayed + active
+  const workersOf = ({ workers, chunks }: OpenLane): Worker[] => [...workers, ...(chunks ? [chunks] : [])]
+
+  async function backlog(lane: number): Promise<{ jobs: number; chunked: number }> {
+    const { wait = 0, prioritized = 0, delayed = 0, active = 0, chunked = 0 } = await deps.queues.counts(lane)
+    return { jobs: wait + prioritized + delayed + active, chunked }
   }
 
   return {
     /** The lane has work: opens it if it is not. */
-    wake: openLane,
+    wake: (lane: number): void => openLane(lane),
+
+    /** The lane has chunks: the same. */
+    wakeChunks: (lane: number): void => openLane(lane, 'chunks'),
 
     isOpen: (lane: number): boolean => open.has(lane),
 
@@ -257,39 +244,43 @@ export function createLanes(deps: {
      */
     reopen(lane: number): boolean {
       const silent = open.get(lane)
-      if (!silent || silent.closing || stopped) return false
+      if (!silent || silent.closing || stopping.signal.aborted) return false
       open.delete(lane)
-      for (const worker of silent.workers) {
+      silent.share.leave()
+      for (const worker of workersOf(silent)) {
         leaving.add(worker)
         withTimeout(LEAVING_MS, worker.close())
           .catch(() => worker.close(true))
           .catch((error: unknown) => deps.log.debug({ lane, err: error }, 'lane.error'))
           .finally(() => leaving.delete(worker))
       }
-      openLane(lane)
+      openLane(lane, silent.chunks ? 'chunks' : 'jobs')
       return true
     },
 
     /** Messages that are being worked on. */
-    inFlight: (): number => inFlight,
+    inFlight: shares.inFlight,
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {
       const now = performance.now()
-      const idle = [...open].filter(([, lane]) => !lane.closing && now - lane.lastWorkAt > deps.config.laneIdleMs)
+      const idle = [...open].filter(
+        ([, lane]) => !lane.closing && lane.share.running() === 0 && now - lane.lastWorkAt > deps.config.laneIdleMs,
+      )
       await Promise.all(
         idle.map(async ([lane, state]) => {
-          if ((await backlog(lane)) === 0) await closeLane(lane, state)
+          const { jobs, chunked } = await backlog(lane)
+          if (jobs + chunked === 0) await closeLane(lane, state)
         }),
       )
     },
 
     /** Stops taking work, waits for what is in flight, at most `limitMs`; what is left then is found by the sweep. */
     async stop(limitMs: number): Promise<void> {
-      stopped = true
+      stopping.abort()
       const limit = new Promise<void>((resolve) => setTimeout(resolve, limitMs).unref())
-      const all = [...[...open.values()].flatMap(({ workers }) => workers), ...leaving]
-      await Promise.race([Promise.all(all.map((worker) => worker.close())), limit])
+      const all = [...[...open.values()].flatMap(workersOf), ...leaving]
+      await Promise.race([Promise.all([...all.map((worker) => worker.close()), shares.idle()]), limit])
       await Promise.race([
         Promise.all(all.map((worker) => worker.close(true))),
         new Promise<void>((resolve) => setTimeout(resolve, 1_000).unref()),

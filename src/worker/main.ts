@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createSeal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
+import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
@@ -28,6 +29,7 @@ import { createLanes } from './lanes.ts'
 import { startMoves } from './move-files.ts'
 import { createRedisClock } from './redis-clock.ts'
 import { startRequeues } from './requeue.ts'
+import { sendChunk } from './send-chunk.ts'
 import { sendMessage } from './send-message.ts'
 import { createSenderDirectory } from './sender-directory.ts'
 import { startStatusPolls } from './status-polls.ts'
@@ -83,6 +85,8 @@ export async function startWorker(
   }
   const quarantine = createCrashQuarantine(redis)
   const campaigns = startCampaignJobs({ redis, config, log, queues })
+  const openCampaigns = createOpenCampaigns({ redis, dataDir: config.dataDir, validityMs: config.validityMs.campaign })
+  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken }
   const lanes = createLanes({
     redis,
     config,
@@ -93,6 +97,7 @@ export async function startWorker(
       campaigns.noteMoved(job)
       return end
     },
+    processChunk: (run) => sendChunk(chunkDeps, run),
     opened,
   })
   const moves = await startMoves({ redis, log })
@@ -106,9 +111,10 @@ export async function startWorker(
   }
   listener.on('message', (channel, text) => {
     if (channel === rootKeys.reopen) return reopen(Number(text))
-    for (const lane of lanesToWake(text)) lanes.wake(lane)
+    const wake = channel === rootKeys.wakeChunks ? lanes.wakeChunks : lanes.wake
+    for (const lane of lanesToWake(text)) wake(lane)
   })
-  await listener.subscribe(rootKeys.wake, rootKeys.wakeLanes, rootKeys.reopen)
+  await listener.subscribe(rootKeys.wake, rootKeys.wakeLanes, rootKeys.wakeChunks, rootKeys.reopen)
   // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
   await sendHeartbeat(redis, name).catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
   const heartbeats = repeatedly(HEARTBEAT_MS, () => sendHeartbeat(redis, name), log)
@@ -150,6 +156,7 @@ export async function startWorker(
         LAST_WORDS_MS,
         Promise.all([removeHeartbeat(redis, name), resignAsSweeper(redis, name), queues.close()]),
       ).catch(() => {})
+      openCampaigns.close()
       await agent.destroy()
       listener.disconnect()
       redis.disconnect()

@@ -2,8 +2,9 @@
 // wait is over, messages queued again whose job is gone. Each decision is one fenced step, so that making it twice, or
 // dying between two of them, changes nothing.
 
+import { createCampaignContent } from '../campaigns/store/content.ts'
 import type { Config } from '../config.ts'
-import { sendPayloadSchema } from '../jobs/send.ts'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import {
   fileMessage,
@@ -144,6 +145,18 @@ async function lookAt(
 const isPaused = async (redis: Redis, lane: number, campaign: number | undefined): Promise<boolean> =>
   campaign !== undefined && (await redis.hget(campaignKey(lane, campaign), 'state')) === 'paused'
 
+/** What the message says: kept with it, or of a campaign's message made once more. */
+async function payloadOf(
+  redis: Redis,
+  { lane }: MessageId,
+  record: MessageRecord | undefined,
+): Promise<SendPayload | undefined> {
+  const stored = storedPayload.safeParse(record?.payload)
+  if (stored.success) return stored.data
+  if (record?.run === undefined) return undefined
+  return createCampaignContent(redis, lane).payloadOf({ ...record, run: record.run })
+}
+
 /** Makes sure that a message that is to be sent again has a job, and that a dead letter is not waited for. */
 async function ensureJob(
   deps: SweepLaneDeps,
@@ -164,13 +177,13 @@ async function ensureJob(
     await giveUp(deps.redis, id, 'dead', deadLetter)
     return
   }
-  const payload = storedPayload.safeParse(record?.payload)
-  if (!payload.success) {
+  const payload = await payloadOf(deps.redis, id, record)
+  if (payload === undefined) {
     const problem = { code: 'content_lost', sentence: 'Its content is no longer stored, so it cannot be sent again.' }
     await giveUp(deps.redis, id, 'content', problem)
     return
   }
   // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.
-  await deps.queues.add(name, { ...payload.data, until: record?.validUntil ?? payload.data.until })
+  await deps.queues.add(name, { ...payload, until: record?.validUntil ?? payload.until })
   await rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)
 }

@@ -7,7 +7,7 @@
 import { addCampaignLane } from '../campaigns/store/campaigns.ts'
 import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../lanes/due-lanes.ts'
 import { allLanes, earliest, type LaneSurvey, surveyLanes } from '../lanes/survey.ts'
-import { wakeLanes } from '../lanes/wake.ts'
+import { wakeChunkLanes, wakeLanes } from '../lanes/wake.ts'
 import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 import { createWatchdog } from './watchdog.ts'
 
@@ -53,6 +53,10 @@ export function createSweep(deps: SweepDeps) {
       await wakeLanes(
         redis,
         surveys.filter(({ backlog }) => backlog > 0).map(({ lane }) => lane),
+      )
+      await wakeChunkLanes(
+        redis,
+        surveys.filter(({ chunks }) => chunks > 0).map(({ lane }) => lane),
       )
       for (const survey of surveys) {
         const { lane, nextReviewAt, nextPollAt } = survey
@@ -120,7 +124,7 @@ export function createSweep(deps: SweepDeps) {
 
 /** When a lane is looked at next (epoch ms), at `soonMs` unless it is idle; undefined when nothing is left in it. */
 export function nextLookMs(survey: LaneSurvey, soonMs: number): number | undefined {
-  if (survey.backlog > 0) return soonMs
+  if (survey.backlog + survey.chunks > 0) return soonMs
   const pollAt = survey.nextPollAt === undefined ? undefined : survey.nextPollAt + POLL_LATE_MS
   const next = earliest(survey.nextReviewAt, pollAt)
   return next === undefined ? undefined : Math.max(next, soonMs)

@@ -36,16 +36,23 @@ export function createCampaignWake({ redis, queue, log }: { redis: Redis; queue:
     }
   }
 
+  function noteTaken(lane: number, run: number): void {
+    if (isStopped) return
+    moved.set(lane, (moved.get(lane) ?? new Set()).add(run))
+    timer ??= setTimeout(() => {
+      wakeParked().catch((error: unknown) => log.debug({ err: error }, 'campaigns.not_woken'))
+    }, TOGETHER_MS)
+  }
+
   return {
+    /** Messages of a campaign were worked on. */
+    noteTaken,
+
     /** A message was worked on; does nothing unless it is of a campaign. */
     noteMoved({ id = '', data }: { id?: string | undefined; data: unknown }): void {
       const message = ofCampaign.safeParse(data)
       const lane = parseMessageId(id)?.lane
-      if (!message.success || lane === undefined || isStopped) return
-      moved.set(lane, (moved.get(lane) ?? new Set()).add(message.data.run))
-      timer ??= setTimeout(() => {
-        wakeParked().catch((error: unknown) => log.debug({ err: error }, 'campaigns.not_woken'))
-      }, TOGETHER_MS)
+      if (message.success && lane !== undefined) noteTaken(lane, message.data.run)
     },
 
     stop(): void {

@@ -8,6 +8,9 @@ import {
   isHeldByHand,
   JOB,
   laneBacklogKeys,
+  laneChunkKeys,
+  laneChunkLimiterKey,
+  laneChunkQueue,
   laneDeadLettersKey,
   laneJobKey,
   laneJobLockKey,
@@ -149,6 +152,38 @@ test('the limiter counts the jobs of a window, and is told from a queue that is 
     const another = new Worker(laneQueue(lane), null, { connection: redis, prefix: lanePrefix(lane) })
     expect(await nextOf(another)).toBe('three')
     await another.close(true)
+  }))
+
+test('chunks stand in lists of their own, and nobody takes one up while their limiter is there', async () => {
+  lanes += 1
+  const lane = lanes
+  const [name, prefix] = [laneChunkQueue(lane), lanePrefix(lane)]
+  const queue = openQueue(redis, name, prefix)
+  const limiter = { max: 1_000_000_000, duration: 1 }
+  const workers = [1, 2, 3].map(() => new Worker(name, null, { connection: redis, prefix, limiter }))
+  const take = async (n: number) => (await workers[n]?.getNextJob('token', { block: false }))?.id
+  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
+  for (const jobId of ['c1', 'c2']) await queue.add('chunk', {}, { jobId })
+  expect(await redis.lrange(chunksWaiting, 0, '-1')).toEqual(['c2', 'c1'])
+  expect(await take(0)).toBe('c1')
+  expect(await redis.lrange(chunksActive, 0, '-1')).toEqual(['c1'])
+  await queue.rateLimit(60_000)
+  expect(isHeldByHand(Number(await redis.get(laneChunkLimiterKey(lane))))).toBe(true)
+  expect(await take(1)).toBeUndefined()
+  await redis.del(laneChunkLimiterKey(lane))
+  expect(await take(2)).toBe('c2')
+  await queue.add('chunk', {}, { jobId: 'c3', delay: 60_000 })
+  expect(await redis.zrange(chunksDelayed, '0', '-1')).toEqual(['c3'])
+  await Promise.all(workers.map((worker) => worker.close(true)))
+  await queue.close()
+})
+
+test('a delay counts from the time that a job is said to be of', () =>
+  withLane(async (lane, queue) => {
+    const timestamp = Date.now() - 3_600_000
+    await queue.add('send', {}, { jobId: 'late', timestamp, delay: Date.now() - timestamp + 60_000 })
+    const score = await redis.zscore(laneBacklogKeys(lane).delayed, 'late')
+    expect(Math.abs(delayedUntil(score ?? '') - Date.now() - 60_000)).toBeLessThan(30_000)
   }))
 
 test('there are no other lists of a queue than those that Laneway looks at', () =>

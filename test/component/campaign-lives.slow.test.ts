@@ -107,7 +107,8 @@ async function check(life: Life): Promise<void> {
 }
 
 async function play(total: number, happenings: readonly HistoryEvent[]): Promise<void> {
-  const life = await lives.begin(total)
+  // Chunks of five recipients, so that much happens in the middle of one.
+  const life = await lives.begin(total, 20)
   try {
     for (const each of happenings) {
       await happen(life, each)

@@ -6,6 +6,7 @@ import { exportCampaign } from '../../src/campaigns/commands/export.ts'
 import { adoptMarks, endAdopting } from '../../src/campaigns/store/marks.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
+import { laneChunkKeys } from '../../src/redis/bullmq-layout.ts'
 import { campaignCountsKey, campaignKey, campaignMarksKey, messageKey } from '../../src/redis/keys.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
 
@@ -141,8 +142,8 @@ describe('a dead letter', () => {
     life = await lives.begin(100)
     await life.feedTo(WINDOW)
     // A job that BullMQ neither runs nor has given up: it stands in none of its lists.
-    const job = await life.worker.getNextJob('token', { block: false })
-    await lives.redis.lrem(`lw:{l${life.lane}}:lane-${life.lane}:active`, 0, job?.id ?? '')
+    const job = await life.chunkWorker.getNextJob('token', { block: false })
+    await lives.redis.lrem(laneChunkKeys(life.lane).chunksActive, 0, job?.id ?? '')
     await sendUpTo(99)
     const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await lives.redis.info('commandstats'))?.[1])
     const before = await calls()

@@ -6,9 +6,9 @@ import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { takeOver } from '../../src/campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { setLaneRate } from '../../src/lanes/control.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { openLaneQueues, waitingInChunks } from '../../src/lanes/queues.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
-import { laneBacklogKeys, laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { laneChunkKeys, laneChunkQueue } from '../../src/redis/bullmq-layout.ts'
 import { campaignKey, lanePrefix } from '../../src/redis/keys.ts'
 import { type CampaignService, SPRING, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { requeueAll } from '../support/requeue.ts'
@@ -83,20 +83,20 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     expect((await sentSince(before)).sort()).toEqual([...phones].sort())
   })
 
-  test('when the jobs that stood on the lane are lost', async () => {
+  test('when the chunks that stood on the lane are lost', async () => {
     await rate(200)
     const { tag, phones } = await service.addPeople(400)
     const before = (await service.ledger()).length
     const id = await service.ready({ tags: [tag] })
     await service.move(id, 'start')
     await eventually(async () => (await sentSince(before)).length > 50, 'some are sent')
-    const { prioritized } = laneBacklogKeys(service.lane)
-    const lost = await service.redis.zrange(prioritized, 0, '-1')
-    expect(lost.length).toBeGreaterThan(50)
-    const prefix = `${lanePrefix(service.lane)}:${laneQueue(service.lane)}`
+    const { chunksWaiting } = laneChunkKeys(service.lane)
+    const lost = await service.redis.lrange(chunksWaiting, 0, '-1')
+    expect(lost.length).toBeGreaterThan(1)
+    const prefix = `${lanePrefix(service.lane)}:${laneChunkQueue(service.lane)}`
     await service.redis
       .multi()
-      .zrem(prioritized, ...lost)
+      .del(chunksWaiting)
       .del(...lost.map((job) => `${prefix}:${job}`))
       .exec()
     await rate(100_000)
@@ -138,8 +138,7 @@ describe('on a shared lane', () => {
     const { tag } = await service.addPeople(400)
     const id = await service.ready({ tags: [tag] })
     await service.move(id, 'start')
-    const { prioritized } = laneBacklogKeys(service.lane)
-    await eventually(async () => (await service.redis.zcard(prioritized)) > 100, 'the lane is full')
+    await eventually(async () => (await waitingInChunks(service.redis, service.lane)) > 100, 'the lane is full')
     const before = (await service.ledger()).length
     const to = '491529999999'
     const answer = await service.post('/sendservicemessages/sendmessages', {

@@ -1,6 +1,7 @@
 // Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { waitingInChunks } from '../../src/lanes/queues.ts'
 import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 
@@ -79,10 +80,11 @@ test('a cancelled campaign sends nothing more, and whoever was not reached count
 const inFlightIsOver = (id: string) =>
   eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
 
-/** Every job on the lane was taken up, and either sent or dropped. */
+/** Every job and chunk on the lane was taken up, and either sent or dropped. */
 const laneIsEmpty = () =>
   eventually(async () => {
     const { redis, lane } = service
     const keys = laneBacklogKeys(lane)
-    return (await redis.zcard(keys.prioritized)) + (await redis.llen(keys.active)) === 0
+    const jobs = (await redis.zcard(keys.prioritized)) + (await redis.llen(keys.active))
+    return jobs + (await waitingInChunks(redis, lane)) === 0
   }, 'the lane is empty')

@@ -36,6 +36,7 @@ test.each([
       done += 1
       return { kind: 'done' }
     },
+    processChunk: async () => ({ kind: 'done' }),
     opened: () => {},
   })
   await queues.setPace(lane, RATE)

@@ -54,6 +54,7 @@ async function startManager(done: (id: string) => void): Promise<Manager> {
       done(job.id ?? '')
       return { kind: 'done' }
     },
+    processChunk: async () => ({ kind: 'done' }),
     opened: (lane) => void opened.push(lane),
   })
   listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
@@ -135,6 +136,7 @@ test('a lane that is idle is closed, and one that has work is not', async () => 
       await finished
       return { kind: 'done' }
     },
+    processChunk: async () => ({ kind: 'done' }),
     opened: () => {},
   })
   await queues.add(messageId(21, newUlid(Date.now())), payload)

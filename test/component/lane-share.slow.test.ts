@@ -41,6 +41,7 @@ test('full lanes share what a worker has in flight', async () => {
       })
       return { kind: 'done' }
     },
+    processChunk: async () => ({ kind: 'done' }),
     opened: () => {},
   })
   const end = (lane: number): void => {

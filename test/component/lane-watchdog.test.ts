@@ -36,7 +36,10 @@ function newWatchdog() {
   const asked: number[] = []
   const listener = service.redis.duplicate()
   listener.on('message', (_channel, lane) => asked.push(Number(lane)))
-  const watchdog = createWatchdog({ redis: service.redis, config: { sendTimeoutMs: 0 }, log: silentLog }, SILENT_MS)
+  const watchdog = createWatchdog(
+    { redis: service.redis, config: { sendTimeoutMs: 0, laneConcurrency: 100 }, log: silentLog },
+    SILENT_MS,
+  )
   const look = async (lane: number) => {
     const [survey] = await surveyLanes(service.redis, [lane])
     if (survey) await watchdog.see(survey)

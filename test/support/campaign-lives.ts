@@ -25,17 +25,20 @@ import {
   NOW,
   takeOver,
 } from '../../src/campaigns/store/campaigns.ts'
+import { lookAtChunk } from '../../src/campaigns/store/chunk-look.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { type Mark, readMarks } from '../../src/campaigns/store/marks.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
+import { buildMessage, messageSpecOf } from '../../src/campaigns/store/recipient-message.ts'
 import { writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
+import { type Chunk, chunkSchema } from '../../src/jobs/chunk.ts'
 import { type SendPayload, sendPayloadSchema } from '../../src/jobs/send.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import type { State } from '../../src/messages/lifecycle.ts'
-import { type MessageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
+import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { conclude } from '../../src/messages/store/conclude.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
@@ -45,7 +48,7 @@ import { cloudApi } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-call.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
-import { laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { laneChunkQueue, laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { inDoubtKey, lanePrefix, messageKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
@@ -102,7 +105,7 @@ export async function startLives() {
   let last: Promise<unknown> = Promise.resolve()
 
   /** The lane of a new sender. One after the other: a sender is added under a lock that nobody waits for long for. */
-  function newLane(): Promise<number> {
+  function newLane(rate: number): Promise<number> {
     senders += 1
     const sender: NewSender = {
       account,
@@ -112,7 +115,7 @@ export async function startLives() {
       phoneNumberId: '',
       baseUrl: 'http://127.0.0.1:1',
       sealedToken: seal.encrypt('token'),
-      rate: 1,
+      rate,
       honoursIdempotency: false,
       isDefault: false,
     }
@@ -122,14 +125,18 @@ export async function startLives() {
   }
 
   return {
+    url: server.url,
     redis,
     config,
     queues,
     queue,
 
-    /** A campaign to so many people that has just been started, on a lane of its own. */
-    async begin(total: number) {
-      const lane = await newLane()
+    /**
+     * A campaign to so many people that has just been started, on a lane of its own. Chunks hold a quarter of its rate:
+     * one recipient each unless more is asked for.
+     */
+    async begin(total: number, rate = 1) {
+      const lane = await newLane(rate)
       return createLife({ redis, url: server.url, account, queues, queue, config, directory }, lane, total)
     },
 
@@ -141,6 +148,11 @@ export async function startLives() {
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+interface SomeMessage {
+  message: MessageId
+  payload: SendPayload
 }
 
 interface World {
@@ -162,7 +174,12 @@ async function createLife(world: World, lane: number, total: number) {
     prefix: lanePrefix(lane),
     removeOnComplete: { count: 0 },
   })
-  worker.on('error', () => {})
+  const chunkWorker = new Worker(laneChunkQueue(lane), null, {
+    connection: redis,
+    prefix: lanePrefix(lane),
+    removeOnComplete: { count: 0 },
+  })
+  for (const each of [worker, chunkWorker]) each.on('error', () => {})
   const ulids = Array.from({ length: total }, (_, place) =>
     campaignMessageUlid(idOf(id), startedAt, place, String(FIRST_PHONE + place)),
   )
@@ -190,11 +207,76 @@ async function createLife(world: World, lane: number, total: number) {
     }
   }
 
-  /** Plays one job of the lane; false when there is none. */
+  /** What the worker holds of a chunk, whose job it has: places that it has not come to. */
+  let chunkInHand: { finish: (isOver: boolean) => Promise<unknown>; left: SomeMessage[] } | undefined
+
+  /** The next recipient of a chunk; undefined when there is none. Hands of one worker work on the same chunk, in turns. */
+  function nextOfChunk(): Promise<SomeMessage | undefined> {
+    const next = taking.then(takeNext)
+    taking = next.catch(() => {})
+    return next
+  }
+  let taking: Promise<unknown> = Promise.resolve()
+
+  async function takeNext(): Promise<SomeMessage | undefined> {
+    for (;;) {
+      if (chunkInHand === undefined) {
+        const token = newAttemptId()
+        const job = await chunkWorker.getNextJob(token, { block: false })
+        if (!job) return undefined
+        const finish = (isOver: boolean) => (isOver ? job.moveToCompleted('', token, false) : job.moveToWait(token))
+        chunkInHand = { finish, left: await waitingIn(chunkSchema.parse(job.data)) }
+      }
+      const hand = chunkInHand
+      const next = hand.left.shift()
+      if (next) return next
+      chunkInHand = undefined
+      await hand.finish(true)
+    }
+  }
+
+  /** As the worker looks at a chunk: whose turn it is. */
+  async function waitingIn({ from, count }: Chunk): Promise<SomeMessage[]> {
+    const campaign = await record()
+    const spec = messageSpecOf(campaign, VALIDITY_MS)
+    const made = Array.from({ length: count }, (_, i) => ({
+      ...buildMessage(spec, { to: String(FIRST_PHONE + from + i), values: [] }, from + i),
+    }))
+    const states = await lookAtChunk(
+      redis,
+      id,
+      from,
+      made.map(({ ulid }) => ulid),
+    )
+    const waiting: SomeMessage[] = []
+    for (const [i, { ulid, payload }] of made.entries()) {
+      if (states[i] === 'dead') await conclude(redis, { lane, ulid }, 'dead', payload, config.retentionMs)
+      if (states[i] === 'waits') waiting.push({ message: { lane, ulid }, payload })
+    }
+    return waiting
+  }
+
+  /** Plays one recipient of a chunk; false when there is none. */
+  async function workOneOfChunk(outcome: Outcome): Promise<boolean> {
+    const next = await nextOfChunk()
+    if (next === undefined) return false
+    const { message, payload } = next
+    const name = messageId(lane, message.ulid)
+    if (outcome === 'dead') {
+      // It gets a job of its own, which kills its workers.
+      await queues.add(name, payload)
+      return workOne(outcome)
+    }
+    const end = await attempt(message, payload, newAttemptId(), outcome)
+    if (end === 'back' && outcome !== 'crash') await queues.add(name, payload)
+    return true
+  }
+
+  /** Plays one message of the lane; false when there is none. */
   async function workOne(outcome: Outcome): Promise<boolean> {
     const token = newAttemptId()
     const job = await worker.getNextJob(token, { block: false })
-    if (!job) return false
+    if (!job) return workOneOfChunk(outcome)
     const message = parseMessageId(job.id ?? '')
     if (!message) throw new Error(`not a message: ${job.id}`)
     if (outcome === 'dead') {
@@ -244,7 +326,7 @@ async function createLife(world: World, lane: number, total: number) {
     ledger,
     silentRepeats,
     record,
-    worker,
+    chunkWorker,
 
     describe: async () => describeCampaign(redis, await record(), Date.now()),
 
@@ -287,7 +369,7 @@ async function createLife(world: World, lane: number, total: number) {
     /** Another worker takes the campaign over, whether the one before works or not. */
     takeOver: () => takeOver(redis, id, 0),
 
-    /** A worker takes up to so many jobs, in their order; returns how many there were. */
+    /** A worker takes up to so many messages, in their order; returns how many there were. */
     async work(most: number, outcome: Outcome): Promise<number> {
       let begun = 0
       let done = 0
@@ -298,6 +380,10 @@ async function createLife(world: World, lane: number, total: number) {
         }
       }
       await Promise.all(Array.from({ length: HANDS }, hand))
+      // Another worker goes on with what is left.
+      const left = chunkInHand
+      chunkInHand = undefined
+      await left?.finish(false)
       return done
     },
 
@@ -363,7 +449,7 @@ async function createLife(world: World, lane: number, total: number) {
       }
     },
 
-    close: () => worker.close(),
+    close: () => Promise.all([worker.close(), chunkWorker.close()]),
   }
   return life
 }

@@ -149,7 +149,7 @@ const filesWith = (pattern: RegExp): string[] =>
 
 test('imports are seen at all', () => {
   const pipeline = sources.find(({ file }) => file === 'worker/send-message.ts')
-  expect(pipeline?.imports).toContain('messages/outcome.ts')
+  expect(pipeline?.imports).toContain('messages/message-id.ts')
   expect(pipeline?.packages).toContain('bullmq')
   expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(2 * sources.length)
 })

@@ -6,8 +6,8 @@ import { redisNowMs } from '../../redis/heartbeats.ts'
 import { WIDEST_WINDOW } from '../pace.ts'
 import type { Campaign } from '../store/campaigns.ts'
 import { adoptMarks, endAdopting } from '../store/marks.ts'
+import { buildMessage, type MessageSpec } from '../store/recipient-message.ts'
 import type { Snapshot } from '../store/snapshot.ts'
-import { buildMessage, type MessageSpec } from './feed.ts'
 
 /** How far beyond the cursor somebody may have been fed: a resume went back so far. */
 const REWOUND = 2 * WIDEST_WINDOW

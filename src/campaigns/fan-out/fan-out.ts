@@ -3,8 +3,8 @@
 // its messages move or some time has passed, and its hand is free for another one. It ends as well when others wait for a
 // hand, and after half a minute, so that any worker may go on.
 //
-// Where the process may die: between putting messages on the lane and moving the cursor, they are fed again, which
-// adds nothing. Anywhere else nothing is lost either, because the cursor stands in Redis and another worker takes over
+// Where the process may die: between putting chunks on the lane and moving the cursor, they are fed again, which
+// sends nothing twice. Anywhere else nothing is lost either, because the cursor stands in Redis and another worker takes over
 // within about a second (watch.ts). Two fan-outs that overlap make the same ids and move the cursor once.
 
 import type { Config } from '../../config.ts'
@@ -15,18 +15,17 @@ import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { repeatedly } from '../../repeatedly.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { maySendAgain, valueSourceKind } from '../definition.ts'
-import { compileComponents } from '../parameters.ts'
+import { chunkOf, MOST_IN_CHUNK, WIDEST_WINDOW } from '../pace.ts'
 import { sharesOf, unsettled } from '../progress.ts'
 import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeartbeat } from '../store/campaigns.ts'
 import { campaignFolder } from '../store/files.ts'
-import { firstUnclaimed } from '../store/marks.ts'
 import { type Parking, parkCampaign } from '../store/parking.ts'
+import { messageSpecOf } from '../store/recipient-message.ts'
 import { advanceFanOut, type FanOutState } from '../store/round.ts'
 import { openSnapshot, type Snapshot } from '../store/snapshot.ts'
 import { adopt } from './adopt.ts'
 import { blockBroken } from './block.ts'
-import { feed, type MessageSpec } from './feed.ts'
+import { feed } from './feed.ts'
 import { createMemories, type Memories, type Memory } from './memory.ts'
 import { unstick } from './unstick.ts'
 
@@ -56,8 +55,6 @@ const IDLE_MS = 300
 /** A campaign is parked for so long at first; each time that nothing has moved meanwhile doubles it, up to the second. */
 const FIRST_PARK_MS = 250
 const MOST_PARK_MS = 60_000
-/** Recipients fed in one step: adding 250 jobs keeps Redis busy for some 5 ms, in which it serves nobody else. */
-const CHUNK = 250
 /** A lane's window is seconds long: looking this often keeps it full. */
 const ROUND_PAUSE_MS = 100
 /** Much shorter than the silence after which another worker takes over. */
@@ -128,18 +125,22 @@ async function supply(
   // One that was parked and finds all as it was is parked again at once.
   let movedAt = memory.parkedMs > 0 ? Number.NEGATIVE_INFINITY : begunAt
   let cursor: { from: number; to: number } | undefined
-  let rate = campaign.rate
+  let measuredRate = campaign.rate
   let isIdle = false
 
   while (!stopped.aborted) {
     const worked = performance.now() - begunAt
     if (worked >= TERM_MS || (worked >= SHORT_TERM_MS && turn.isWanted())) break
-    const state = await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
+    const state = await advanceFanOut(deps.redis, campaign, campaign.epoch, {
+      cursor,
+      rate: measuredRate,
+      pace: feeding.pace(),
+    })
     if (state === undefined) return 'over'
     cursor = undefined
     const { nowMs, next } = state
     const figures = figuresOf(campaign, state)
-    rate = taking.measure(figures.taken, nowMs)
+    measuredRate = taking.measure(figures.taken, nowMs)
     if (next >= campaign.total && figures.unsettled === 0) return stop(deps, campaign, 'finish', { ended_at: NOW })
     const { laneRate, problem } = await laneInfo(deps.redis, campaign)
     const reason = problem ?? breaker.check(figures)
@@ -148,21 +149,33 @@ async function supply(
     const moved = hasMoved(memory, figures, next)
     if (moved) movedAt = performance.now()
     const measured = ending.measure(figures.finished, nowMs)
-    const room = feeding.room({ ...state, taken: figures.taken, measured, laneRate })
+    // Nobody knows without looking how many of its recipients a chunk still has to send to: this many at most.
+    const backlog = state.backlog + state.chunks * chunkOf(laneRate)
+    const room = feeding.room({ ...state, backlog, taken: figures.taken, measured, laneRate })
+    const rate = feeding.pace() ?? laneRate
+    const portion =
+      nowMs < spec.until
+        ? { room, size: chunkOf(rate, state.running) }
+        : // None of them is sent, only written down: no pace holds that back.
+          { room: WIDEST_WINDOW - state.chunks * MOST_IN_CHUNK, size: MOST_IN_CHUNK }
     if (next >= campaign.total) {
       const { taken, unsettled } = figures
-      if (stuck({ unclaimed: campaign.total - taken, unsettled, backlog: state.backlog })) {
+      if (stuck({ unclaimed: campaign.total - taken, unsettled, backlog })) {
         const from = await unstick(deps, spec, campaign.total, snapshot)
-        if (from !== undefined) cursor = { from: next, to: from }
+        if (from !== undefined) {
+          cursor = { from: next, to: from }
+          memory.again += 1
+        }
       }
     } else {
       // Recipients that have a message already are skipped at once, as after a pause or a crash.
-      const at = room > 0 ? await firstUnclaimed(deps.redis, campaign, next, campaign.total) : next
-      const recipients = room > 0 ? await snapshot.read(at, Math.min(room, CHUNK)) : []
-      const fed = await feed(deps, spec, recipients, at)
-      feeding.fed(fed)
-      cursor = { from: next, to: at + recipients.length }
-      if (recipients.length === CHUNK || (fed === 0 && cursor.to !== next)) continue
+      const step = { next, total: campaign.total, size: portion.size, by: `${campaign.epoch}_${memory.again}` }
+      const fed = await feed(deps, campaign, { ...step, room: Math.min(portion.room, MOST_IN_CHUNK) })
+      feeding.fed(fed.count)
+      cursor = { from: next, to: fed.next }
+      // The cursor moves with each step, so that little is gone over again by whoever takes over.
+      const isMore = fed.count === 0 ? fed.next !== next : portion.room - fed.count >= portion.size
+      if (isMore && fed.next < campaign.total) continue
     }
     const isStill = (cursor === undefined || cursor.to === next) && !moved
     const isWanted = turn.isWanted()
@@ -172,11 +185,11 @@ async function supply(
     await pauseUnless(stopped)
   }
   if (cursor !== undefined && cursor.to !== cursor.from)
-    await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate, pace: feeding.pace() })
+    await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate: measuredRate, pace: feeding.pace() })
   if (!isIdle) return { nextMs: stopped.aborted ? 1 : ROUND_PAUSE_MS }
   memory.parkedMs = Math.min(MOST_PARK_MS, Math.max(FIRST_PARK_MS, 2 * memory.parkedMs))
   const ms = Math.min(memory.parkedMs, Math.max(ROUND_PAUSE_MS, feeding.heldForMs() ?? MOST_PARK_MS))
-  return { nextMs: ms, parked: { ms, reason: 'idle', rate } }
+  return { nextMs: ms, parked: { ms, reason: 'idle', rate: measuredRate } }
 }
 
 /**
@@ -191,21 +204,6 @@ function hasMoved(memory: Memory, figures: Record<string, number>, next: number)
   memory.figures = now
   memory.parkedMs = 0
   return true
-}
-
-function messageSpecOf(campaign: Campaign, validityMs: number): MessageSpec {
-  const { template: wanted, recipients, valid_until } = campaign.definition
-  const result = compileComponents(wanted.components, valueSourceKind(recipients))
-  if (!result.ok) throw new Error(`the components of campaign ${idOf(campaign)} do not compile any more`)
-  return {
-    id: campaign,
-    startedAtMs: campaign.started_at ?? 0,
-    name: wanted.name,
-    language: wanted.language.code,
-    compiled: result.compiled,
-    until: valid_until === undefined ? (campaign.resumed_at ?? 0) + validityMs : Date.parse(valid_until),
-    again: maySendAgain(recipients),
-  }
 }
 
 function figuresOf(campaign: Campaign, { counts, lost }: FanOutState) {

@@ -1,78 +1,74 @@
-// Puts recipients of a campaign on its lane. Feeding somebody again is harmless: whoever has a mark is passed over, and
-// who has a job keeps it, because the id of a recipient's message is always the same. A job that was dead-lettered would
-// be kept as well and never run: its message ends as failed.
-import type { SendPayload } from '../../jobs/send.ts'
-import { deadJobs, type LaneMessage, type LaneQueues } from '../../lanes/queues.ts'
-import { messageId } from '../../messages/message-id.ts'
-import { conclude } from '../../messages/store/conclude.ts'
+// Puts recipients of a campaign on its lane, in chunks: a job names places of the list, and the worker that runs it sends
+// to whoever has no mark by then. Feeding somebody again is therefore harmless.
+import type { Chunk } from '../../jobs/chunk.ts'
+import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { campaignMessageUlid } from '../message-ids.ts'
-import type { CompiledComponents } from '../parameters.ts'
-import { idOf } from '../store/campaigns.ts'
-import { readMarks } from '../store/marks.ts'
-import type { Recipient } from '../store/snapshot.ts'
+import { MOST_IN_CHUNK } from '../pace.ts'
+import { firstUnclaimed, type Mark, readMarks } from '../store/marks.ts'
 
-/** All that the messages of one campaign have in common. */
-export interface MessageSpec {
-  id: CampaignId
-  startedAtMs: number
-  name: string
-  language: string
-  compiled: CompiledComponents
-  /** Epoch ms after which they are not sent. */
-  until: number
-  /** They may be second messages to their recipients, by somebody's wish. */
-  again: boolean
+/** Places of the list that are looked at in one step: some chunks. Where all of them have marks, more are passed over. */
+const LOOKED_AT = 2_048
+
+/** Where a round stands in the list, and what it may do. */
+export interface Round {
+  /** Place of the recipient that is fed next. */
+  next: number
+  total: number
+  /** Recipients that may be fed. */
+  room: number
+  /** Of a chunk, see chunkOf in pace.ts. */
+  size: number
+  /** Who feeds: the epoch, and how often what was fed was looked for in vain. */
+  by: string
 }
 
-/** The message of the recipient at place `index`. */
-export function buildMessage(
-  spec: MessageSpec,
-  recipient: Recipient,
-  index: number,
-): { ulid: string; payload: SendPayload } {
-  const { id, name, language, compiled } = spec
-  const components = compiled.fill(recipient.values)
-  const content = { type: 'template' as const, template: { name, language: { code: language }, components } }
-  return {
-    ulid: campaignMessageUlid(idOf(id), spec.startedAtMs, index, recipient.to),
-    payload: {
-      v: 1,
-      to: recipient.to,
-      class: 'campaign',
-      content,
-      filled: recipient.values,
-      until: spec.until,
-      run: id.number,
-      ...(spec.again && { again: true as const }),
-    },
-  }
-}
-
-/** Feeds the recipients that stand at `index` and after it; returns how many were put on the lane. */
+/** Feeds whole chunks of recipients without a mark. Returns how many were fed, and the place to go on from. */
 export async function feed(
-  deps: { redis: Redis; queues: LaneQueues; config: { retentionMs: number } },
-  spec: MessageSpec,
-  recipients: readonly Recipient[],
-  index: number,
-): Promise<number> {
-  const { redis, queues, config } = deps
-  const { lane } = spec.id
-  const marks = await readMarks(redis, spec.id, index, recipients.length)
-  const unclaimed = recipients.flatMap((recipient, i) =>
-    marks[i] === undefined ? [buildMessage(spec, recipient, index + i)] : [],
-  )
-  const dead = await deadJobs(
-    redis,
-    lane,
-    unclaimed.map(({ ulid }) => messageId(lane, ulid)),
-  )
-  const fed: LaneMessage[] = []
-  for (const [i, { ulid, payload }] of unclaimed.entries()) {
-    if (dead[i]) await conclude(redis, { lane, ulid }, 'dead', payload, config.retentionMs)
-    else fed.push({ id: messageId(lane, ulid), payload })
+  deps: { redis: Redis; queues: LaneQueues },
+  id: CampaignId,
+  { next, total, room, size, by }: Round,
+): Promise<{ count: number; next: number }> {
+  if (room < Math.min(size, total - next)) return { count: 0, next }
+  const marks = await readMarks(deps.redis, id, next, Math.min(LOOKED_AT, total - next))
+  const looked = next + marks.length
+  if (!marks.includes(undefined)) return { count: 0, next: await firstUnclaimed(deps.redis, id, looked, total) }
+  const plan = planChunks(marks, { room, size, isEnd: looked >= total })
+  const chunks = plan.chunks.map(({ from, count }): Chunk => ({ v: 1, run: id.number, from: next + from, count }))
+  if (chunks.length > 0) await deps.queues.addChunks(id.lane, chunks, by)
+  return { count: plan.fed, next: next + plan.end }
+}
+
+/**
+ * Chunks of the recipients whose marks these are: each of `size` that have none, fewer only at the end of the list, and
+ * `room` of them in all. `end` is the place after the last one that was fed or has a mark.
+ */
+export function planChunks(
+  marks: readonly (Mark | undefined)[],
+  { room, size, isEnd }: { room: number; size: number; isEnd: boolean },
+): { chunks: { from: number; count: number }[]; fed: number; end: number } {
+  const chunks: { from: number; count: number }[] = []
+  let fed = 0
+  let end = 0
+  for (let place = 0; place < marks.length && fed < room; ) {
+    if (marks[place] !== undefined) {
+      place += 1
+      end = place
+      continue
+    }
+    const from = place
+    let unclaimed = 0
+    let last = place
+    for (; place < marks.length && place - from < MOST_IN_CHUNK && unclaimed < size; place += 1) {
+      if (marks[place] !== undefined) continue
+      unclaimed += 1
+      last = place
+    }
+    const isWhole = unclaimed === size || place - from === MOST_IN_CHUNK || isEnd
+    if (fed + unclaimed > room || !isWhole) break
+    chunks.push({ from, count: last + 1 - from })
+    fed += unclaimed
+    end = last + 1
   }
-  if (fed.length > 0) await queues.addMany(fed)
-  return fed.length
+  return { chunks, fed, end }
 }

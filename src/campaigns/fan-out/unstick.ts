@@ -1,6 +1,6 @@
 // What a campaign that was fed to its end and still does not end is looked through for: messages that were lost between
 // the list and a claim, and messages whose record is gone before they were settled.
-import { waitingJobs } from '../../lanes/queues.ts'
+import { chunksOn, waitingJobs } from '../../lanes/queues.ts'
 import type { Log } from '../../log.ts'
 import { messageId } from '../../messages/message-id.ts'
 import { conclude } from '../../messages/store/conclude.ts'
@@ -8,8 +8,8 @@ import { readStates } from '../../messages/store/states.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { idOf } from '../store/campaigns.ts'
 import { unclaimedPlaces, unsettledPlaces } from '../store/marks.ts'
+import { buildMessage, type MessageSpec } from '../store/recipient-message.ts'
 import type { Snapshot } from '../store/snapshot.ts'
-import { buildMessage, type MessageSpec } from './feed.ts'
 
 /** Nothing has moved for so long: the campaign is looked through. It costs half a byte per recipient. */
 const STILL_MS = 2_000
@@ -25,13 +25,13 @@ export interface Stillness {
   unclaimed: number
   /** Those and the messages that are not settled. */
   unsettled: number
-  /** Jobs on the lane, of whatever origin. */
+  /** Messages on the lane, of whatever origin: jobs of their own, and what chunks can hold at most. */
   backlog: number
 }
 
 /**
- * Says when to look through a campaign that was fed to its end: at once when fewer jobs stand on the lane than recipients
- * are unclaimed, which only a loss explains, else when nothing has moved for 2 s. Looking in vain makes it wait longer,
+ * Says when to look through a campaign that was fed to its end: at once when fewer messages stand on the lane than
+ * recipients are unclaimed, which only a loss explains, else when nothing has moved for 2 s. Looking in vain makes it wait longer,
  * so that a message that nobody can help costs next to nothing.
  */
 export function createStuckCheck(now: () => number = () => performance.now()) {
@@ -56,7 +56,7 @@ export function createStuckCheck(now: () => number = () => performance.now()) {
 
 /**
  * Ends every message of the campaign as unknown that was claimed and whose record is gone. Returns the place of the first
- * recipient whose message was never claimed and has no job that could be, from which the list is to be fed once more;
+ * recipient whose message was never claimed and waits in no job and no chunk, from which the list is to be fed once more;
  * undefined when there is none. Those that stand on a lane that is paused or busy are not lost: feeding them again, and
  * setting the cursor back for it, would keep a campaign at work that has nothing to do.
  */
@@ -80,10 +80,13 @@ export async function unstick(
       if (ended) log.warn({ campaign: idOf(spec.id), message: ulid }, 'campaign.record_lost')
     }
   }
+  const chunks = (await chunksOn(redis, lane)).filter(({ run }) => run === spec.id.number)
+  const isInChunk = (place: number) => chunks.some(({ from, count }) => place >= from && place < from + count)
   for await (const messages of built(unclaimedPlaces(redis, spec.id, total), spec, snapshot)) {
     const ids = messages.map(({ ulid }) => messageId(lane, ulid))
-    const lost = (await waitingJobs(redis, lane, ids)).indexOf(false)
-    if (lost !== -1) return messages[lost]?.place
+    const waits = await waitingJobs(redis, lane, ids)
+    const lost = messages.find(({ place }, i) => waits[i] !== true && !isInChunk(place))
+    if (lost) return lost.place
   }
   return undefined
 }

@@ -1,6 +1,6 @@
 // One round of a fan-out in Redis: the cursor moves and what the next round needs is read, in one step.
 import { z } from 'zod'
-import { laneBacklogKeys } from '../../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneChunkKeys } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { activeCampaignsKey, campaignCountsKey, campaignKey, throttledKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -20,6 +20,8 @@ export interface FanOutState {
   running: number
   /** Jobs of the lane, of whatever origin. */
   backlog: number
+  /** Chunks of the lane's campaigns that wait or are worked on. */
+  chunks: number
   /** How often the provider has thrown a message of the lane back for being too fast. */
   throttled: number
 }
@@ -27,7 +29,16 @@ export interface FanOutState {
 const roundScript = defineScript(import.meta.url, 'campaign-round')
 const roundReply = z.union([
   z.tuple([z.literal('over')]),
-  z.tuple([z.literal('on'), z.number(), z.number(), z.number(), z.number(), z.number(), z.array(z.string())]),
+  z.tuple([
+    z.literal('on'),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.array(z.string()),
+  ]),
 ])
 
 /** Moves the cursor if asked to; undefined when the campaign does not run in this epoch any more. */
@@ -46,15 +57,16 @@ export async function advanceFanOut(
         counts: campaignCountsKey(lane, number),
         activeCampaigns: activeCampaignsKey(lane),
         ...{ waiting, prioritized, delayed, active },
+        ...laneChunkKeys(lane),
         throttled: throttledKey(lane),
       },
       { epoch, moved: report.cursor, rate: report.rate.toFixed(2), pace: report.pace?.toFixed(2) ?? '' },
     ),
   )
   if (reply[0] === 'over') return undefined
-  const [, nowMs, next, running, backlog, throttled, flat] = reply
+  const [, nowMs, next, running, backlog, chunks, throttled, flat] = reply
   const hash = Object.fromEntries(flat.flatMap((letter, i) => (i % 2 === 0 ? [[letter, flat[i + 1] ?? '0']] : [])))
-  return { nowMs, next, running, backlog, throttled, counts: countsOf(hash), lost: Number(hash.lost ?? 0) }
+  return { nowMs, next, running, backlog, chunks, throttled, counts: countsOf(hash), lost: Number(hash.lost ?? 0) }
 }
 
 /** The provider has thrown a message of the lane back for being too fast. */

@@ -13,6 +13,8 @@ import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 /** Lines between two known places: what is read at once. */
 const STRIDE = 500
 const PLACE_BYTES = 8
+/** Two chunks of one campaign may be in hand, each of which may begin in one stride and end in the next. */
+const STRIDES_KEPT = 3
 /** Lines are written in pieces of about this many characters. */
 const WRITE_AT = 128 * 1024
 
@@ -24,9 +26,11 @@ export interface Recipient {
   values: string[]
 }
 
-const lineSchema = jsonText
-  .pipe(z.tuple([z.string().regex(/^\d{5,15}$/)], z.string()))
-  .transform(([to, ...values]): Recipient => ({ to, values }))
+const linesSchema = jsonText.pipe(
+  z.array(
+    z.tuple([z.string().regex(/^\d{5,15}$/)], z.string()).transform(([to, ...values]): Recipient => ({ to, values })),
+  ),
+)
 
 /** Refused recipients that are written down with an explanation; of a file of 2 MB that held nobody, all were 148 MB. */
 const MOST_REFUSED = 10_000
@@ -90,18 +94,21 @@ export async function openSnapshot(campaignFolder: string, name: string) {
   const places = Array.from({ length: bytes.length / PLACE_BYTES }, (_, i) => bytes.readDoubleLE(i * PLACE_BYTES))
   const file = await open(join(folder, 'recipients.ndjson'), 'r')
   const { size } = await file.stat()
-  let latest: { stride: number; recipients: Recipient[] } | undefined
+  let latest: { stride: number; recipients: Promise<Recipient[]> }[] = []
 
   /** The lines between two known places; the latest are kept, because a slow lane asks for a few at a time. */
-  async function readStride(stride: number): Promise<Recipient[]> {
-    if (latest?.stride === stride) return latest.recipients
+  function readStride(stride: number): Promise<Recipient[]> {
+    const known = latest.find((each) => each.stride === stride)
+    const recipients = known?.recipients ?? parseStride(stride)
+    latest = [{ stride, recipients }, ...latest.filter((each) => each.stride !== stride)].slice(0, STRIDES_KEPT)
+    return recipients
+  }
+
+  async function parseStride(stride: number): Promise<Recipient[]> {
     const from = places[stride]
     if (from === undefined) return []
     const text = await readPiece(file, from, places[stride + 1] ?? size)
-    const lines = text.split('\n').filter(Boolean)
-    const what = `recipients of ${name}`
-    latest = { stride, recipients: lines.map((line) => readRecord(lineSchema, what, line)) }
-    return latest.recipients
+    return readRecord(linesSchema, `recipients of ${name}`, `[${text.trimEnd().replaceAll('\n', ',')}]`)
   }
 
   return {
@@ -110,6 +117,17 @@ export async function openSnapshot(campaignFolder: string, name: string) {
       const recipients = await readStride(Math.floor(index / STRIDE))
       const at = index % STRIDE
       return recipients.slice(at, at + most)
+    },
+
+    /** All `count` recipients from the one at place `index`, fewer where the list ends. */
+    async readAll(index: number, count: number): Promise<Recipient[]> {
+      const all: Recipient[] = []
+      while (all.length < count) {
+        const some = await this.read(index + all.length, count - all.length)
+        if (some.length === 0) break
+        all.push(...some)
+      }
+      return all
     },
 
     close: (): Promise<void> => file.close(),

@@ -13,16 +13,28 @@
 --   queuedAgain     ZSET    messages queued again
 --   polls           ZSET    messages to poll
 --   activeCampaigns  HASH
+--   chunksWaiting   LIST    chunks, the next one last: BullMQ's
+--   chunksDelayed   ZSET    chunks: BullMQ's
+--   chunksActive    LIST    chunks: BullMQ's
+--   chunkLimiter    STRING  there while nobody takes up chunks: BullMQ's
 -- Output: {waiting, delayed, active, active campaigns, '1' when the lane is held, job that goes next ('' = none),
--- earliest time (ms) of inDoubt, queuedAgain and polls, each '' when there is none}
-local waiting, prioritized, delayed, active, meta, limiter, cooldown, inDoubt, queuedAgain, polls, activeCampaigns = unpack(KEYS)
+-- earliest time (ms) of inDoubt, queuedAgain and polls, each '' when there is none,
+-- chunks that wait, are delayed or worked on, those that are worked on, chunk that goes next and may ('' = none)}
+local waiting, prioritized, delayed, active, meta, limiter, cooldown, inDoubt, queuedAgain, polls, activeCampaigns, chunksWaiting, chunksDelayed, chunksActive, chunkLimiter = unpack(KEYS)
 local function earliest(key)
   return redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or ''
 end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local waits = redis.call('LLEN', waiting) + redis.call('ZCARD', prioritized)
-local head, held = '', '0'
+local head, held, chunkHead = '', '0', redis.call('LINDEX', chunksWaiting, -1) or ''
+if
+  redis.call('EXISTS', chunkLimiter) == 1
+  or redis.call('HEXISTS', meta, 'paused') == 1
+  or tonumber(redis.call('GET', cooldown) or '0') > now
+then
+  chunkHead = ''
+end
 if waits > 0 then
   head = redis.call('LINDEX', waiting, -1) or redis.call('ZRANGE', prioritized, 0, 0)[1] or ''
   if
@@ -43,4 +55,7 @@ return {
   earliest(inDoubt),
   earliest(queuedAgain),
   earliest(polls),
+  redis.call('LLEN', chunksWaiting) + redis.call('ZCARD', chunksDelayed) + redis.call('LLEN', chunksActive),
+  redis.call('LLEN', chunksActive),
+  chunkHead,
 }

@@ -1,5 +1,6 @@
 // Looking messages up, sent and received. Both show the same truth: the record, else the job that waits.
 import type { Sender } from '../../accounts/store/senders.ts'
+import type { ListSettings } from '../../campaigns/store/in-chunk.ts'
 import { type FoundMessage, infoStatus } from '../../lookup/lookup.ts'
 import { deliveryOf, findOwnMessage, type OwnMessage } from '../../lookup/own-message.ts'
 import { messageId } from '../../messages/message-id.ts'
@@ -11,10 +12,10 @@ import type { CallOf } from '../route.ts'
 import { lookups } from '../routes/lookups.ts'
 
 /** The routes of routes/lookups.ts. */
-export function lookupRoutes({ redis }: { redis: Redis }): Route[] {
+export function lookupRoutes({ redis, config }: { redis: Redis; config: ListSettings }): Route[] {
   /** The message of a lookup; another account's does not exist for the caller. */
   async function look({ caller, body }: CallOf<typeof lookups.info>): Promise<OwnMessage> {
-    const found = await findOwnMessage(redis, caller.account, body.message_id, Date.now())
+    const found = await findOwnMessage(redis, caller.account, body.message_id, Date.now(), config)
     if (!found) throw notFound('The message')
     return found
   }

@@ -1,8 +1,8 @@
 // One message by its id: looking at it, cancelling it while it waits, sending it again once it ended.
 import { cachedSender, findSender } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
-import { cancelMessage } from '../../lanes/cancel-message.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
+import { cancelWherever } from '../../lookup/cancel.ts'
 import { findMessage, owns } from '../../lookup/lookup.ts'
 import { receivedDocument, sentDocument } from '../../lookup/message-document.ts'
 import type { ReceivedMessage, SentMessage } from '../../lookup/message-schema.ts'
@@ -19,7 +19,7 @@ import type { messages } from '../routes/messages.ts'
 interface MessageDeps {
   redis: Redis
   queues: LaneQueues
-  config: Pick<Config, 'retentionMs' | 'validityMs'>
+  config: Pick<Config, 'dataDir' | 'retentionMs' | 'validityMs'>
 }
 
 type MessageRoutes = Pick<typeof messages, 'show' | 'cancel' | 'requeue'>
@@ -27,10 +27,10 @@ type Call = CallOf<MessageRoutes['show']>
 
 /** Handlers of `/messages/{id}` and below. */
 export function messageHandlers(deps: MessageDeps): Handlers<MessageRoutes> {
-  const { redis } = deps
+  const { redis, config } = deps
 
   async function documentOf({ params, caller }: Call): Promise<SentMessage | ReceivedMessage> {
-    const found = await findOwnMessage(redis, caller.account, params.id, Date.now())
+    const found = await findOwnMessage(redis, caller.account, params.id, Date.now(), config)
     if (!found) throw notFound('The message')
     return 'inbound' in found
       ? receivedDocument(found.inbound, await findSender(redis, found.inbound.lane))
@@ -58,10 +58,10 @@ async function ownId(redis: Redis, { params, caller }: Call): Promise<MessageId>
 }
 
 async function cancel(deps: MessageDeps, id: MessageId): Promise<void> {
-  const result = await cancelMessage(deps, id, deps.config.retentionMs)
+  const result = await cancelWherever(deps, id)
   if (result.verdict === 'missing') throw notFound('The message')
   if (result.verdict === 'done') return
-  throw wrongState(await shownState(deps.redis, id, result.state), 'only one that is queued can be cancelled')
+  throw wrongState(await shownState(deps, id, result.state), 'only one that is queued can be cancelled')
 }
 
 async function requeue(deps: MessageDeps, id: MessageId): Promise<void> {
@@ -80,14 +80,14 @@ async function requeue(deps: MessageDeps, id: MessageId): Promise<void> {
     case 'missing':
     case 'ignored': {
       const needed = `only one that is ${REQUEUE_STATES.slice(0, -1).join(', ')} or ${REQUEUE_STATES.at(-1)} can be requeued`
-      throw wrongState(await shownState(deps.redis, id, state), needed)
+      throw wrongState(await shownState(deps, id, state), needed)
     }
   }
 }
 
 /** The state that a lookup shows, which may be another than the stored one. */
-async function shownState(redis: Redis, id: MessageId, stored: State | undefined): Promise<State> {
-  const state = (await findMessage(redis, id, Date.now()))?.state ?? stored
+async function shownState({ redis, config }: MessageDeps, id: MessageId, stored: State | undefined): Promise<State> {
+  const state = (await findMessage(redis, id, Date.now(), config))?.state ?? stored
   if (state === undefined) throw notFound('The message')
   return state
 }

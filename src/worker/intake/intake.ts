@@ -54,7 +54,7 @@ interface IntakeDeps extends VerbDeps {
 }
 
 /** Starts to take jobs in, on a connection that waits for Redis. */
-export async function startIntake(given: AcceptDeps & { config: Pick<Config, 'retentionMs'>; log: Log }) {
+export async function startIntake(given: AcceptDeps & { config: Pick<Config, 'retentionMs' | 'dataDir'>; log: Log }) {
   const { redis, config } = given
   const campaigns = openCampaignQueue(redis)
   const deps: IntakeDeps = { ...given, lifecycle: { redis, queue: campaigns, retentionMs: config.retentionMs } }

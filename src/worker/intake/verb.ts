@@ -5,12 +5,14 @@ import type { AcceptDeps } from '../../accept/accept-message.ts'
 import { invalidFields } from '../../accept/refusal.ts'
 import type { Permission } from '../../accounts/store/credentials.ts'
 import type { LifecycleDeps } from '../../campaigns/commands/lifecycle.ts'
+import type { ListSettings } from '../../campaigns/store/in-chunk.ts'
 import type { IntakeContract, IntakeJob, intakeAnswers } from '../../jobs/intake.ts'
 import { faultsOf } from '../../messages/fault.ts'
 
 /** What the functions behind intake jobs need, beside what accepting a message does. */
 export interface VerbDeps extends AcceptDeps {
   lifecycle: LifecycleDeps
+  config: AcceptDeps['config'] & ListSettings
 }
 
 /** A job whose key was found good. */

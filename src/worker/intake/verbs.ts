@@ -27,7 +27,7 @@ export const intakeVerbs: { [J in IntakeJob]: IntakeVerb<J> } = {
     permission: 'messages:read',
     async run(deps, job) {
       const { message_id } = read(job.contract.status, job.data)
-      const found = await findOwnMessage(deps.redis, job.account, message_id, Date.now())
+      const found = await findOwnMessage(deps.redis, job.account, message_id, Date.now(), deps.config)
       if (!found) throw doesNotExist('The message')
       return deliveryOf(found)
     },

@@ -9,6 +9,9 @@
 --   prioritized    ZSET    jobs of the lane: BullMQ's
 --   delayed        ZSET    jobs of the lane: BullMQ's
 --   active         LIST    jobs of the lane: BullMQ's
+--   chunksWaiting  LIST    chunks of the lane: BullMQ's
+--   chunksDelayed  ZSET    chunks of the lane: BullMQ's
+--   chunksActive   LIST    chunks of the lane: BullMQ's
 --   throttled      STRING  how often the lane was
 -- Arguments:
 --   epoch
@@ -16,8 +19,8 @@
 --   rate           messages per second measured, as text
 --   pace           that it is held to, as text ('' = none)
 -- Output: {'over'} when the campaign does not run in this epoch any more; else
---   {'on', time (ms), cursor, running campaigns of the lane, backlog of the lane, throttled, {letter, count, ...}}
-local campaign, counts, activeCampaigns, waiting, prioritized, delayed, active, throttled = unpack(KEYS)
+--   {'on', time (ms), cursor, running campaigns of the lane, backlog of the lane, its chunks, throttled, {letter, count, ...}}
+local campaign, counts, activeCampaigns, waiting, prioritized, delayed, active, chunksWaiting, chunksDelayed, chunksActive, throttled = unpack(KEYS)
 local epoch, moved, rate, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
 if found[1] ~= 'running' then return { 'over' } end
@@ -41,5 +44,6 @@ for _, state in ipairs(redis.call('HVALS', activeCampaigns)) do
 end
 local backlog = redis.call('LLEN', waiting) + redis.call('ZCARD', prioritized)
   + redis.call('ZCARD', delayed) + redis.call('LLEN', active)
+local chunks = redis.call('LLEN', chunksWaiting) + redis.call('ZCARD', chunksDelayed) + redis.call('LLEN', chunksActive)
 local times = tonumber(redis.call('GET', throttled) or '0')
-return { 'on', now, cursor, running, backlog, times, redis.call('HGETALL', counts) }
+return { 'on', now, cursor, running, backlog, chunks, times, redis.call('HGETALL', counts) }

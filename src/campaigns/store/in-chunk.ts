@@ -1,0 +1,55 @@
+// Messages of campaigns that were fed to their lane in a chunk and that nobody has taken up: nothing is stored of them but
+// their place in the list. They are found by their id, which names the start of their campaign and that place.
+import type { SendPayload } from '../../jobs/send.ts'
+import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { activeCampaignsKey, campaignKey } from '../../redis/keys.ts'
+import { placeInId } from '../message-ids.ts'
+import { findCampaign } from './campaigns.ts'
+import { campaignFolder } from './files.ts'
+import { readMarks } from './marks.ts'
+import { buildMessage, messageSpecOf } from './recipient-message.ts'
+import { openSnapshot } from './snapshot.ts'
+
+/** Where lists are, and how long messages of a campaign without an end of its own may be sent: a Config has both. */
+export interface ListSettings {
+  dataDir: string
+  validityMs: { campaign: number }
+}
+
+/** What the message says, when it waits in a chunk of a running campaign; else undefined. */
+export async function findInChunk(redis: Redis, id: MessageId, lists: ListSettings): Promise<SendPayload | undefined> {
+  const { lane, ulid } = id
+  const [startedAt, place] = [acceptedAtMs(ulid), placeInId(ulid)]
+  for (const number of await startedThen(redis, lane, startedAt, place)) {
+    const campaign = await findCampaign(redis, { lane, number })
+    if (campaign?.state !== 'running' || place >= Math.min(campaign.next, campaign.total)) continue
+    const spec = messageSpecOf(campaign, lists.validityMs.campaign)
+    // On a machine without the list nobody can say more than that there is no such message.
+    const snapshot = await openSnapshot(campaignFolder(lists.dataDir, campaign), campaign.snapshot).catch(
+      () => undefined,
+    )
+    if (snapshot === undefined) continue
+    try {
+      const [recipient] = await snapshot.read(place, 1)
+      const message = recipient && buildMessage(spec, recipient, place)
+      if (message?.ulid !== ulid) continue
+      const [mark] = await readMarks(redis, campaign, place, 1)
+      return mark === undefined ? message.payload : undefined
+    } finally {
+      await snapshot.close()
+    }
+  }
+  return undefined
+}
+
+/** Numbers of the lane's running campaigns that began at this time and have been fed beyond this place. */
+async function startedThen(redis: Redis, lane: number, startedAtMs: number, place: number): Promise<number[]> {
+  const active = Object.entries(await redis.hgetall(activeCampaignsKey(lane)))
+  const running = active.flatMap(([number, state]) => (state === 'running' ? [Number(number)] : []))
+  const found = await Promise.all(running.map((number) => redis.hmget(campaignKey(lane, number), 'started_at', 'next')))
+  return running.filter((_number, i) => {
+    const [startedAt, next] = found[i] ?? []
+    return Number(startedAt) === startedAtMs && place < Number(next)
+  })
+}

@@ -1,0 +1,284 @@
+// The job `chunk`: recipients of a campaign that one worker sends to. It claims them one after the other as there is room
+// on the lane and in its slots; each goes through the same attempt as a message with a job of its own, and gets such a job
+// when it has to be tried again. The chunk is done when the last one is claimed, not when it is settled: from its claim on
+// a message is in its record, and the sweep finds it whoever dies.
+//
+// Where the process may die: whoever was not claimed has no mark, so that the chunk, taken up again, goes on with them. Who
+// was claimed is passed over. Two that run the same chunk at once meet in the claims. A chunk that is lost altogether is
+// fed again by its fan-out (unstick.ts).
+import { setTimeout as pause } from 'node:timers/promises'
+import { moveCampaign } from '../campaigns/store/campaigns.ts'
+import { lookAtChunk } from '../campaigns/store/chunk-look.ts'
+import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../campaigns/store/open-campaigns.ts'
+import { buildMessage } from '../campaigns/store/recipient-message.ts'
+import type { Chunk } from '../jobs/chunk.ts'
+import { messageId } from '../messages/message-id.ts'
+import { type Pace, paceOf } from '../messages/pace.ts'
+import type { ClaimResult } from '../messages/store/claim.ts'
+import { conclude } from '../messages/store/conclude.ts'
+import { laneMetaKey } from '../redis/bullmq-layout.ts'
+import { CorruptRecordError } from '../redis/corrupt-record.ts'
+import { isRedisAway } from '../redis/errors.ts'
+import { type Claimed, claimMessage, type Outgoing, type SendDeps, sendClaimed, waits } from './attempt.ts'
+import type { JobEnd } from './bullmq.ts'
+import { senderOrWait } from './lane-sender.ts'
+import type { ChunkRoom } from './lane-share.ts'
+import type { DirectoryEntry } from './sender-directory.ts'
+
+/** A pause of the lane holds within this time for chunks in hand. */
+const LOOK_AT_PAUSE_MS = 250
+/** A lane that is paused takes its chunks up again when it is resumed; if that was missed, after this. */
+const PAUSED_MS = 5_000
+/** What would wait longer for its slot gives the chunk back: nobody holds it meanwhile. */
+const MOST_WAIT_MS = 1_000
+/** When so many workers have died over a chunk, its recipients are sent to one by one, so that one to blame is found. */
+const MOST_CRASHES = 2
+
+/** What one answer weighs in how long Redis takes, and the most that claims are ahead because of it. */
+const ANSWER_WEIGHT = 1 / 8
+const MOST_ANSWER_MS = 50
+
+/** What a chunk needs besides what each of its attempts does; one for the whole process. */
+export interface ChunkDeps extends SendDeps {
+  campaigns: OpenCampaigns
+  /** Messages of the campaign were taken up. */
+  noteMoved: (lane: number, run: number) => void
+}
+
+/** A chunk in a worker's hand. */
+export interface ChunkRun {
+  lane: number
+  chunk: Chunk
+  /** Workers that died over it. */
+  crashes: number
+  room: ChunkRoom
+  stopping: AbortSignal
+}
+
+/** `back`: the process stops, and another one goes on. */
+export type ChunkEnd = JobEnd | { kind: 'back' }
+
+const DONE: ChunkEnd = { kind: 'done' }
+
+/** Sends to the recipients of a chunk. Rejects only when Redis is away or full; then the chunk is to be taken up again. */
+export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEnd> {
+  const { lane, chunk } = run
+  const id = { lane, number: chunk.run }
+  let campaign: OpenCampaign | undefined
+  try {
+    if ((await deps.redis.hexists(laneMetaKey(lane), 'paused')) === 1) return { kind: 'lane_waits', ms: PAUSED_MS }
+    campaign = await deps.campaigns.open(id)
+    // Whoever was not claimed is fed again should it be resumed.
+    if (campaign === undefined) return DONE
+    return await sendTo(deps, run, campaign)
+  } catch (error) {
+    if (isRedisAway(error)) throw error
+    deps.log.error({ campaign: `cmp_${lane}_${chunk.run}`, err: error }, 'chunk.broken')
+    // Its fan-out sees to a record that cannot be read.
+    if (error instanceof CorruptRecordError && campaign === undefined) return DONE
+    const reason =
+      error instanceof UnreadableListError
+        ? 'The list of recipients cannot be read on the server.'
+        : 'The campaign stopped because of an internal error; see the worker log.'
+    await moveCampaign(deps.redis, id, 'pause', deps.config.retentionMs, { fields: { reason } })
+    return DONE
+  } finally {
+    campaign?.release()
+  }
+}
+
+async function sendTo(deps: ChunkDeps, run: ChunkRun, { spec, total, snapshot }: OpenCampaign): Promise<ChunkEnd> {
+  const { redis, config } = deps
+  const { lane, chunk, crashes } = run
+  const found = await senderOrWait(deps, lane)
+  if ('laneMs' in found) return { kind: 'lane_waits', ms: found.laneMs }
+  const recipients = await snapshot.readAll(chunk.from, Math.min(chunk.count, total - chunk.from))
+  const messages = recipients.map((recipient, i): Outgoing => {
+    const { ulid, payload } = buildMessage(spec, recipient, chunk.from + i)
+    const { to, content, until, filled, again } = payload
+    const message = {
+      ...{ to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined },
+      ...{ run: chunk.run, filled, ...(again && { again }) },
+    }
+    return { id: { lane, ulid }, name: messageId(lane, ulid), payload, message }
+  })
+  if (messages.length === 0) return DONE
+  const ulids = messages.map(({ id }) => id.ulid)
+  const states = await lookAtChunk(redis, spec.id, chunk.from, ulids)
+  for (const [i, { id, payload }] of messages.entries()) {
+    if (states[i] === 'dead') await conclude(redis, id, 'dead', payload, config.retentionMs)
+  }
+  const waiting = messages.filter((_message, i) => states[i] === 'waits')
+  // Without a sender their jobs become dead letters, with that reason.
+  if (found.entry === undefined || crashes >= MOST_CRASHES) {
+    await deps.lanes.addMany(waiting.map(({ name, payload }) => ({ id: name, payload })))
+    return DONE
+  }
+  return createChunk(deps, run).send(waiting)
+}
+
+function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun) {
+  const { redis } = deps
+  /** Set when no more is to be claimed. */
+  let end: ChunkEnd | undefined
+  let pauseLookedAt = performance.now()
+  let refusedMs = 0
+  /** In jobs of their own that are being added. */
+  const adding: Promise<void>[] = []
+
+  async function send(messages: Outgoing[]): Promise<ChunkEnd> {
+    let left = messages
+    try {
+      while (left.length > 0 && end === undefined) {
+        const free = await room.free(stopping)
+        if (free === 0) return { kind: 'back' }
+        const found = await senderOrWait(deps, lane)
+        if ('laneMs' in found) return { kind: 'lane_waits', ms: found.laneMs }
+        const { entry } = found
+        // It was removed meanwhile; the chunk, taken up again, finds that at its beginning.
+        if (entry === undefined) return { kind: 'waits', ms: 1 }
+        if (await isPaused()) return { kind: 'lane_waits', ms: PAUSED_MS }
+        const pace = aheadOf(paceOf(entry.sender.rate), room.answerMs)
+        const { most, waitMs } = fitting(pace)
+        if (waitMs > MOST_WAIT_MS) return { kind: 'lane_waits', ms: waitMs }
+        if (waitMs > 0) {
+          await pause(waitMs, undefined, { signal: stopping }).catch(() => {})
+          continue
+        }
+        const batch = left.slice(0, Math.min(free, most))
+        const early = await claimAll(entry, batch, pace)
+        left = [...early, ...left.slice(batch.length)]
+        deps.noteMoved(lane, chunk.run)
+      }
+      return end ?? DONE
+    } finally {
+      await Promise.all(adding)
+    }
+  }
+
+  /** How many may be claimed now without a slot that is too far ahead, or how long to wait until there is one. */
+  function fitting(pace: Pace): { most: number; waitMs: number } {
+    const aheadMs = pace.aheadUs.campaign / 1_000
+    const gapMs = pace.gapUs / 1_000
+    const now = performance.now()
+    if (refusedMs > 0) {
+      const waitMs = refusedMs
+      refusedMs = 0
+      return { most: 0, waitMs }
+    }
+    if (room.latestSlotAt < now) return { most: Math.max(1, Math.floor(aheadMs / gapMs)), waitMs: 0 }
+    const most = Math.floor((now + aheadMs - room.latestSlotAt) / gapMs)
+    if (most >= 1) return { most, waitMs: 0 }
+    // More than one slot is let pass, so that they are claimed a few at a time.
+    return { most: 0, waitMs: Math.ceil(room.latestSlotAt + gapMs - aheadMs / 2 - now) }
+  }
+
+  /** Claims them in one go and sends what was claimed; returns those whose slots would be too far ahead. */
+  async function claimAll(entry: DirectoryEntry, batch: readonly Outgoing[], pace: Pace): Promise<Outgoing[]> {
+    room.begin(batch.length)
+    const early: Outgoing[] = []
+    const askedAt = performance.now()
+    const results = await Promise.allSettled(batch.map((outgoing) => claimMessage(deps, entry, outgoing, pace)))
+    room.answerMs += (Math.min(performance.now() - askedAt, MOST_ANSWER_MS) - room.answerMs) * ANSWER_WEIGHT
+    // Those with a slot first: it does not wait.
+    for (const [i, result] of results.entries()) {
+      const outgoing = batch[i]
+      if (outgoing !== undefined && result.status === 'fulfilled' && 'claimed' in result.value) {
+        launch(entry, outgoing, result.value.claimed)
+      } else room.end()
+    }
+    let failure: unknown
+    for (const [i, result] of results.entries()) {
+      const outgoing = batch[i]
+      if (outgoing === undefined) continue
+      if (result.status === 'fulfilled') {
+        if ('refused' in result.value && (await refused(outgoing, result.value.refused))) early.push(outgoing)
+      } else if (isRedisAway(result.reason)) {
+        failure = result.reason
+      } else {
+        // Whatever is wrong with it, a job of its own ends as a dead letter that says so.
+        deps.log.error({ message: outgoing.name, err: result.reason }, 'chunk.message_broken')
+        addJob(outgoing)
+      }
+    }
+    if (failure !== undefined) throw failure
+    return early
+  }
+
+  function launch(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): void {
+    if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(claimed.slot.atMs))
+    sendClaimed(deps, entry, outgoing, claimed)
+      .then((became) => goOn(outgoing, became))
+      .catch((error: unknown) => {
+        // Its record says that it was claimed: the sweep decides.
+        const level = isRedisAway(error) ? 'warn' : 'error'
+        deps.log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
+      })
+      .finally(() => room.end())
+  }
+
+  /** The message gets a job of its own before the chunk is done. */
+  function addJob({ name, payload }: Outgoing, delayMs = 0): void {
+    const added = deps.lanes.add(name, payload, delayMs)
+    // It may fail before it is waited for.
+    added.catch(() => {})
+    adding.push(added)
+  }
+
+  /** What becomes of one that may not be sent now; true when it is to be claimed again by this chunk. */
+  async function refused(outgoing: Outgoing, result: ClaimResult): Promise<boolean> {
+    const { id, payload } = outgoing
+    switch (result.verdict) {
+      case 'too_early':
+        refusedMs = refusedMs === 0 ? result.waitMs : Math.min(refusedMs, result.waitMs)
+        return true
+      case 'lane_cooldown':
+        end = { kind: 'lane_waits', ms: result.waitMs }
+        return true
+      case 'recipient_cooldown':
+        await waits(deps, id, result.waitMs)
+        addJob(outgoing, result.waitMs)
+        return false
+      case 'message_waits':
+        addJob(outgoing, result.waitMs)
+        return false
+      case 'stopped':
+        end = DONE
+        return false
+      case 'gone':
+        await conclude(redis, id, 'gone', payload, deps.config.retentionMs)
+    }
+    return false
+  }
+
+  /** What becomes of one whose attempt has ended. It may be long after the chunk. */
+  async function goOn({ name, payload }: Outgoing, became: JobEnd): Promise<void> {
+    switch (became.kind) {
+      case 'waits':
+        // The lane may have been paused for what this one was told.
+        pauseLookedAt = Number.NEGATIVE_INFINITY
+        return deps.lanes.add(name, payload, became.ms)
+      case 'lane_waits':
+        end ??= became
+        return deps.lanes.add(name, payload)
+      case 'done_lane_waits':
+        end ??= { kind: 'lane_waits', ms: became.ms }
+    }
+  }
+
+  async function isPaused(): Promise<boolean> {
+    if (performance.now() - pauseLookedAt < LOOK_AT_PAUSE_MS) return false
+    pauseLookedAt = performance.now()
+    return (await redis.hexists(laneMetaKey(lane), 'paused')) === 1
+  }
+
+  return { send }
+}
+
+/** On a fast lane claims are ahead by as long as Redis takes to answer, besides: meanwhile their slots come closer. */
+function aheadOf(pace: Pace, answerMs: number): Pace {
+  if (pace.heldMs === 0) return pace
+  const { transactional, campaign } = pace.aheadUs
+  const answerUs = answerMs * 1_000
+  return { ...pace, aheadUs: { transactional: transactional + answerUs, campaign: campaign + answerUs } }
+}

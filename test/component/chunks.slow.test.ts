@@ -1,0 +1,264 @@
+// Pins: a chunk of a campaign sends to each of its recipients once, whoever runs it and how often, wherever its worker
+// dies, and whatever its lane, its campaign and the chat product do meanwhile.
+// Real: Redis, the steps of messages, the worker's part that runs a chunk. The test is the chat product.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { cancelCampaign } from '../../src/campaigns/commands/lifecycle.ts'
+import { planChunks } from '../../src/campaigns/fan-out/feed.ts'
+import { cancelWherever } from '../../src/lookup/cancel.ts'
+import { findMessage } from '../../src/lookup/lookup.ts'
+import { messageId } from '../../src/messages/message-id.ts'
+import { laneDeadLettersKey, laneJobKey } from '../../src/redis/bullmq-layout.ts'
+import { campaignKey } from '../../src/redis/keys.ts'
+import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
+import { ACCEPTED, playProduct } from '../support/chunks.ts'
+
+let lives: Lives
+let life: Life
+beforeAll(async () => {
+  lives = await startLives()
+})
+afterEach(() => life?.close())
+afterAll(() => lives?.close())
+
+const phones = (count: number, from = 0) => Array.from({ length: count }, (_, i) => String(447_700_000_000 + from + i))
+const numberOf = (marks: readonly unknown[], mark: unknown) => marks.filter((each) => each === mark).length
+
+async function begin(total: number) {
+  life = await lives.begin(total)
+  return playProduct(lives, life)
+}
+
+describe('everybody is sent to once', () => {
+  test('when a chunk is run twice', async () => {
+    const product = await begin(20)
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(product.sent.sort()).toEqual(phones(20))
+    expect((await life.describe()).progress).toMatchObject({ sent: 20, queued: 0 })
+  })
+
+  test('when two workers run it at the same time', async () => {
+    const product = await begin(60)
+    await Promise.all([product.run(), product.run()])
+    // What one found in the other's hand is unconfirmed until the other says what came of it.
+    expect(product.sent.sort()).toEqual(phones(60))
+    expect((await life.describe()).progress).toMatchObject({ sent: 60, queued: 0 })
+  })
+
+  test('when the worker dies at any of its commands, or it is flagged', async () => {
+    const total = 5
+    let isOver = false
+    for (let commands = 0; !isOver; commands += 1) {
+      const product = await begin(total)
+      await product.runAndDie(commands)
+      isOver = product.sent.length === total && numberOf(await product.marks(), 'sent') === total
+      expect(await product.run()).toEqual({ kind: 'done' })
+      await life.sweep()
+      await life.sweep()
+      expect(product.sent.length, `sent to twice after ${commands}`).toBe(new Set(product.sent).size)
+      const marks = await product.marks()
+      for (const [place, phone] of phones(total).entries()) {
+        const isFlagged = marks[place] === 'unconfirmed' || marks[place] === 'unknown'
+        expect(marks[place] === 'sent' ? product.sent.includes(phone) : isFlagged, `${place} after ${commands}`).toBe(
+          true,
+        )
+      }
+      await life.close()
+    }
+  })
+})
+
+describe('at each message of a chunk', () => {
+  test.each([1, 2, 3, 5, 7])('a pause of the lane at the %i. holds, and a resume sends to the others', async (at) => {
+    const product = await begin(12)
+    product.answers(async (_to, nth) => {
+      if (nth === at) await lives.queues.pause(life.lane)
+      return ACCEPTED
+    })
+    const share = 2
+    const end = await product.run({ share, rate: 8 })
+    expect(end.kind).toBe('lane_waits')
+    // Those in flight, and what leaves within a second.
+    expect(product.sent.length).toBeLessThanOrEqual(at + share + 8)
+    await lives.queues.resume(life.lane)
+    product.answers(() => ACCEPTED)
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(product.sent.sort()).toEqual(phones(12))
+  })
+
+  test.each([1, 2, 3, 5, 7])(
+    'a pause of the campaign at the %i. holds at once, and a resume sends to the others',
+    async (at) => {
+      const product = await begin(12)
+      product.answers(async (_to, nth) => {
+        if (nth === at) await life.pause()
+        return ACCEPTED
+      })
+      const share = 2
+      expect(await product.run({ share })).toEqual({ kind: 'done' })
+      expect(product.sent.length).toBeLessThanOrEqual(at + share)
+      expect(await product.run()).toEqual({ kind: 'done' })
+      expect(product.sent.length).toBeLessThanOrEqual(at + share)
+      await life.resume()
+      await product.run()
+      expect(product.sent.sort()).toEqual(phones(12))
+    },
+  )
+
+  test('a cancellation holds at once, and the figures say so', async () => {
+    const product = await begin(12)
+    product.answers(async (_to, nth) => {
+      if (nth === 4)
+        await cancelCampaign({ redis: lives.redis, queue: lives.queue, retentionMs: 1_000_000 }, await life.record())
+      return ACCEPTED
+    })
+    expect(await product.run({ share: 2 })).toEqual({ kind: 'done' })
+    const { length } = product.sent
+    expect(length).toBeLessThanOrEqual(6)
+    expect((await life.describe()).progress).toMatchObject({ sent: length, cancelled: 12 - length })
+  })
+
+  test('a stop of the worker gives the chunk back, and another one goes on', async () => {
+    const product = await begin(12)
+    const stop = new AbortController()
+    product.answers((_to, nth) => {
+      if (nth === 3) stop.abort()
+      return ACCEPTED
+    })
+    expect(await product.run({ share: 2, stopping: stop.signal })).toEqual({ kind: 'back' })
+    expect(product.sent.length).toBeLessThan(12)
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(product.sent.sort()).toEqual(phones(12))
+  })
+})
+
+describe('what cannot be sent now', () => {
+  test('waits in a job of its own when its recipient is in a cooldown, and the others are sent', async () => {
+    const product = await begin(6)
+    const [, second] = phones(2)
+    const refused = { kind: 'answered', status: 400, readable: true, code: 131_056, subcode: undefined } as const
+    product.answers((to) => (to === second ? { ...refused, text: 'slow', retryAfterMs: undefined } : ACCEPTED))
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.jobs()).toEqual([life.messages[1]?.ulid])
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(product.sent.sort()).toEqual(phones(6).filter((phone) => phone !== second))
+    expect((await life.describe()).progress).toMatchObject({ sent: 5, queued: 1 })
+  })
+
+  test('waits while the provider is away: what was tried in jobs of its own, the others in the chunk', async () => {
+    const product = await begin(30)
+    product.answers(() => ({ kind: 'never_left', cause: 'refused' }))
+    const end = await product.run()
+    expect(end.kind).toBe('lane_waits')
+    const tried = numberOf(await product.marks(), 'queued')
+    expect(tried).toBeGreaterThan(0)
+    expect(tried).toBeLessThan(30)
+    expect(await product.jobs()).toHaveLength(tried)
+    expect((await product.run()).kind).toBe('lane_waits')
+    expect(numberOf(await product.marks(), undefined)).toBe(30 - tried)
+    product.answers(() => ACCEPTED)
+    await lives.redis.del(...(await lives.redis.keys(`lw:{l${life.lane}}:rest*`)))
+    expect(await product.run()).toEqual({ kind: 'done' })
+    await life.work(tried, 'sent')
+    expect(product.sent.length + life.ledger.size).toBe(30)
+    expect((await life.describe()).progress).toMatchObject({ sent: 30, queued: 0 })
+  })
+
+  test('gets a job of its own when workers have died over the chunk', async () => {
+    const product = await begin(5)
+    await product.run({ count: 2 })
+    expect(await product.run({ crashes: 2 })).toEqual({ kind: 'done' })
+    expect(product.sent).toHaveLength(2)
+    expect(await product.jobs()).toEqual(life.messages.slice(2).map(({ ulid }) => ulid))
+    // Nobody takes up by the chunk what may be to blame.
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(product.sent).toHaveLength(2)
+  })
+
+  test('ends failed when its own job is a dead letter', async () => {
+    const product = await begin(3)
+    const [first] = life.messages
+    const name = messageId(life.lane, first?.ulid ?? '')
+    await lives.redis.hset(laneJobKey(life.lane, name), { name: 'send', data: '{}', failedReason: 'no' })
+    await lives.redis.zadd(laneDeadLettersKey(life.lane), 1, name)
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.marks()).toEqual(['failed', 'sent', 'sent'])
+  })
+
+  test('expires with its chunk, in the figures as well', async () => {
+    const product = await begin(40)
+    await lives.redis.hset(campaignKey(life.lane, life.id.number), 'resumed_at', 1)
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(product.sent).toEqual([])
+    expect((await life.describe()).progress).toMatchObject({ expired: 40, queued: 0 })
+  })
+})
+
+describe('a message that waits in a chunk', () => {
+  const first = () => life.messages[0] ?? { lane: 0, ulid: '' }
+  const fed = () => lives.redis.hset(campaignKey(life.lane, life.id.number), 'next', life.total)
+
+  test('is found by its id from the moment that it was fed, and until its campaign is paused', async () => {
+    await begin(3)
+    const look = () => findMessage(lives.redis, first(), Date.now(), lives.config)
+    expect(await look()).toBeUndefined()
+    await fed()
+    expect(await look()).toMatchObject({ state: 'queued', to: phones(1)[0], class: 'campaign' })
+    await life.pause()
+    expect(await look()).toBeUndefined()
+  })
+
+  test('is cancelled by its id, and the chunk sends to the others', async () => {
+    const product = await begin(3)
+    await fed()
+    expect(await cancelWherever(lives, first())).toEqual({ verdict: 'done', state: 'cancelled' })
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(product.sent.sort()).toEqual(phones(2, 1))
+    expect((await life.describe()).progress).toMatchObject({ cancelled: 1, sent: 2 })
+  })
+
+  test('is unknown under an id that differs from its own', async () => {
+    await begin(3)
+    await fed()
+    const { lane, ulid } = first()
+    const other = { lane, ulid: `${ulid.slice(0, -1)}${ulid.endsWith('0') ? '1' : '0'}` }
+    expect(await findMessage(lives.redis, other, Date.now(), lives.config)).toBeUndefined()
+    expect(await cancelWherever(lives, other)).toEqual({ verdict: 'missing' })
+  })
+})
+
+describe('the chunks of a list', () => {
+  const plan = (marks: string, room: number, size: number, isEnd = true) =>
+    planChunks(
+      Array.from(marks, (mark) => (mark === '.' ? undefined : 'sent')),
+      { room, size, isEnd },
+    )
+
+  test('are of one size, the last one of what is left', () => {
+    expect(plan('.......', 100, 3)).toEqual({
+      chunks: [
+        { from: 0, count: 3 },
+        { from: 3, count: 3 },
+        { from: 6, count: 1 },
+      ],
+      fed: 7,
+      end: 7,
+    })
+  })
+
+  test('pass over whoever has a mark, and count nobody twice', () => {
+    expect(plan('.xx..x.xx', 100, 2)).toEqual({
+      chunks: [
+        { from: 0, count: 4 },
+        { from: 4, count: 3 },
+      ],
+      fed: 4,
+      end: 9,
+    })
+  })
+
+  test('are never more than there is room for', () => {
+    expect(plan('.......', 5, 3)).toEqual({ chunks: [{ from: 0, count: 3 }], fed: 3, end: 3 })
+    expect(plan('..', 100, 3, false)).toEqual({ chunks: [], fed: 0, end: 0 })
+  })
+})

@@ -1,0 +1,132 @@
+// Running a chunk of a campaign as a worker does, with a chat product that the test plays.
+import { findSender } from '../../src/accounts/store/senders.ts'
+import { readMarks } from '../../src/campaigns/store/marks.ts'
+import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
+import type { Chunk } from '../../src/jobs/chunk.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { parseMessageId } from '../../src/messages/message-id.ts'
+import type { CallEnd } from '../../src/messages/outcome.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { createClaimGates } from '../../src/worker/claim-gate.ts'
+import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
+import { createLaneShares } from '../../src/worker/lane-share.ts'
+import { createRedisClock } from '../../src/worker/redis-clock.ts'
+import { type ChunkEnd, sendChunk } from '../../src/worker/send-chunk.ts'
+import { silentLog } from './app.ts'
+import type { Life, Lives } from './campaign-lives.ts'
+
+/** Answers to the `nth` request, from 1, to this number. */
+export type ChatProduct = (to: string, nth: number) => CallEnd | Promise<CallEnd>
+
+export const ACCEPTED: CallEnd = { kind: 'accepted', providerId: 'p' }
+
+/** How a chunk is run. */
+interface How {
+  count?: number
+  crashes?: number
+  /** Messages in flight at once. */
+  share?: number
+  stopping?: AbortSignal
+  /** The worker's connection; its own without one. */
+  redis?: Redis
+  rate?: number
+}
+
+export type Product = Awaited<ReturnType<typeof playProduct>>
+
+/** A worker of the life's lane and its chat product. `sent` are the numbers that it took, in their order. */
+export async function playProduct(lives: Lives, life: Life, answer: ChatProduct = () => ACCEPTED) {
+  const { config, queues } = lives
+  const found = await findSender(lives.redis, life.lane)
+  if (!found) throw new Error('no sender')
+  const sender = found
+  const sent: string[] = []
+  let asked = 0
+  let answers = answer
+
+  async function run({
+    count = life.total,
+    crashes = 0,
+    share = 4,
+    rate = 100_000,
+    ...how
+  }: How = {}): Promise<ChunkEnd> {
+    const redis = how.redis ?? lives.redis
+    const shares = createLaneShares(share)
+    const campaigns = createOpenCampaigns({ redis, dataDir: config.dataDir, validityMs: config.validityMs.campaign })
+    const lanes = how.redis ? openLaneQueues(how.redis) : queues
+    const provider = {
+      async send(_sender: unknown, { to }: { to: string }): Promise<CallEnd> {
+        asked += 1
+        const end = await answers(to, asked)
+        if (end.kind === 'accepted' || end.kind === 'unanswered') sent.push(to)
+        return end
+      },
+    }
+    const entry = {
+      sender: { ...sender, rate },
+      provider,
+      providerSender: { number: '1', baseUrl: '', token: '', phoneNumberId: '' },
+      repeat: { transactional: 'never', campaign: 'never' },
+      bringsEvidence: false,
+    } as const
+    const chunk: Chunk = { v: 1, run: life.id.number, from: 0, count }
+    try {
+      const end = await sendChunk(
+        {
+          ...{ redis, config, log: silentLog, lanes, campaigns },
+          directory: { of: async () => entry },
+          backoff: createLaneBackoff(silentLog),
+          clock: createRedisClock(),
+          gates: createClaimGates(),
+          followByPolling: () => {},
+          clearLane: () => {},
+          noteMoved: () => {},
+        },
+        {
+          ...{ lane: life.lane, chunk, crashes, room: shares.add(() => {}).room },
+          stopping: how.stopping ?? new AbortController().signal,
+        },
+      )
+      await shares.idle()
+      return end
+    } finally {
+      campaigns.close()
+      if (how.redis) await lanes.close()
+    }
+  }
+
+  return {
+    sent,
+    run,
+
+    /** Answers otherwise from now on. */
+    answers(next: ChatProduct): void {
+      answers = next
+    },
+
+    /** The worker loses its connection at its n-th command and is heard of no more. */
+    async runAndDie(commands: number): Promise<void> {
+      const redis = connectWithRetry(lives.url)
+      redis.on('error', () => {})
+      await new Promise((resolve) => redis.once('ready', resolve))
+      const send = redis.sendCommand.bind(redis)
+      let left = commands
+      redis.sendCommand = (...args: Parameters<Redis['sendCommand']>) => {
+        left -= 1
+        if (left === -1) redis.disconnect()
+        return send(...args)
+      }
+      await run({ redis }).catch(() => {})
+      redis.disconnect()
+    },
+
+    /** ULIDs of messages with a job of their own. */
+    async jobs(): Promise<string[]> {
+      const found = await queues.queueOf(life.lane).getJobs(['wait', 'prioritized', 'delayed'])
+      return found.flatMap((job) => parseMessageId(job?.id ?? '')?.ulid ?? []).sort()
+    },
+
+    marks: () => readMarks(lives.redis, life.id, 0, life.total),
+  }
+}
