@@ -77,7 +77,10 @@ export const harm = (judgement: Judgement): number =>
   judgement.lostSilently.length + (judgement.unearned ? judgement.sentTwice : judgement.sentTwiceSilently).length
 
 /** The text that takes each safeguard away, by the name of its scenario. */
-export const ALTERATIONS: readonly [name: string, alteration: Alteration][] = ALL.map(({ name, removedBy }) => [name, removedBy])
+export const ALTERATIONS: readonly [name: string, alteration: Alteration][] = ALL.map(({ name, removedBy }) => [
+  name,
+  removedBy,
+])
 
 /** A scenario for each safeguard that keeps its promise when the guarding scenario does not keep its own. */
 export const SAFEGUARDS: readonly Scenario[] = ALL.map(({ name, is, guardedBy, removedBy }) => ({

@@ -110,16 +110,17 @@ const tableOf = (all: readonly LaneStatus[]): string =>
       'DELAYED',
       'ACTIVE',
       'DEAD LETTERS',
-      'PAUSED',
       'COOLDOWN UNTIL',
+      // A reason may be long: last, it pushes nothing off the screen.
+      'PAUSED',
     ],
     all.map((lane) => [
       ...[lane.lane, lane.account, lane.number, lane.name, lane.rate].map(String),
       String(lane.waiting),
       lane.oldest_waiting_at === null ? '' : ageOf(lane.oldest_waiting_at),
       ...[lane.delayed, lane.active, lane.set_aside].map(String),
-      lane.paused ? lane.paused_for || 'yes' : 'no',
       cooldownOf(lane),
+      lane.paused ? lane.paused_for || 'yes' : 'no',
     ]),
   )
 

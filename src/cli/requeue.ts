@@ -9,6 +9,7 @@ import type { LaneQueues } from '../lanes/queues.ts'
 import { counted } from '../messages/fault.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
+import { isRedisAway } from '../redis/errors.ts'
 import { redisNowMs } from '../redis/heartbeats.ts'
 import { hasFilter, type RequeueRequest, requeueOrder } from '../requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../requeue/filter.ts'
@@ -18,13 +19,15 @@ import { requeueMessage } from '../requeue/requeue.ts'
 import { countMatching } from '../requeue/search.ts'
 import { existingAccount } from './accounts.ts'
 import { existing } from './campaigns/campaign-context.ts'
-import { CliFailure } from './failure.ts'
+import { CliFailure, reasonOf } from './failure.ts'
 import { followRequeue } from './follow-requeue.ts'
 import { withQueues } from './lanes.ts'
 import { accountId, instant, nameUpTo, oneOf, phoneNumber } from './values.ts'
 import { type Answer, type CommandContext, verb } from './verb.ts'
 
 const CLASSES = ['transactional', 'campaign'] as const
+/** Each takes 2.5 s at most. */
+const MOST_TRIES = 2
 
 export const requeueVerb = verb({
   usage: 'requeue [id]',
@@ -147,6 +150,23 @@ async function confirm({ redis, stdin, stderr }: CommandContext, request: Requeu
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliFailure('Nothing was requeued.')
 }
 
+/**
+ * Adding a job under its id once more changes nothing, so a Redis that is slow or away for a moment is asked again. After
+ * that nobody can know whether the job was added, and the person learns its id.
+ */
+async function insist(job: string, add: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await add()
+    } catch (error) {
+      if (!isRedisAway(error)) throw error
+      if (tries < MOST_TRIES) continue
+      const doubt = `Redis gave no answer (${reasonOf(error)}), so the job ${job} may or may not have been added`
+      throw new CliFailure(`${doubt}: look at it with GET /jobs/${job} before you run the command again.`)
+    }
+  }
+}
+
 async function start(
   { redis, stderr }: CommandContext,
   asked: { order: RequeueOrder; account: number | undefined; nowMs: number; detach: boolean },
@@ -155,7 +175,7 @@ async function start(
   const job = newRequeueJobId(nowMs)
   const requeues = openRequeueQueue(redis)
   try {
-    await requeues.start(job, { account: asked.account ?? 0, order, nowMs })
+    await insist(job, () => requeues.start(job, { account: asked.account ?? 0, order, nowMs }))
   } finally {
     await requeues.close()
   }

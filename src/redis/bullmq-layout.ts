@@ -90,3 +90,6 @@ export const INTAKE_PREFIX = 'bull'
 
 /** HASH of one job of the intake queue. */
 export const intakeJobKey = (queue: string, jobId: string): string => `${INTAKE_PREFIX}:${queue}:${jobId}`
+
+/** LIST of the ids of jobs of the intake queue that a worker is processing, or was when it died. */
+export const intakeActiveKey = (queue: string): string => `${INTAKE_PREFIX}:${queue}:active`

@@ -403,7 +403,7 @@ describe('the sender', () => {
     },
   )
 
-  test('of a service message is the default one; an account without any is told so', async () => {
+  test('of a service message is the default one; an account without any gets an error that says so', async () => {
     const account = await emptyAccount()
     const answer = refusal(await service.post(SERVICE, { ...audioTo('+491700000001'), api_key: account }))
     expect(answer).toEqual({ status: 400, code: 'unknown_sender', paths: ['sender'] })

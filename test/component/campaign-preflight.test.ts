@@ -149,7 +149,7 @@ describe('uploaded rows', () => {
 })
 
 describe('what stands in the way', () => {
-  test('is told all at once: template unknown, nobody to send to', async () => {
+  test('is reported all at once: template unknown, nobody to send to', async () => {
     const empty = await createTag(service.redis, service.tenant.account, 'empty')
     const unknown = { template: { name: 'winter', language: { code: 'de' }, components: [] } }
     const id = await service.create({ tags: [empty.id] }, unknown)

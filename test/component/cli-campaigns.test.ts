@@ -87,7 +87,7 @@ test('pause, resume and cancel say what they did, and what a state does not allo
   expect(await json('cancel', id)).toMatchObject({ state: 'cancelled', progress: { cancelled: 20 } })
 })
 
-test('a definition that is wrong is told with all its faults', async () => {
+test('a wrong definition is refused with all its faults', async () => {
   const file = written(
     'wrong.json',
     JSON.stringify({ sender: 7, template: { name: 'spring', language: {} }, recipients: { tags: [] } }),

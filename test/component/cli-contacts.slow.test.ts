@@ -115,7 +115,7 @@ test('refused rows are reported with line and reason, in a file for nobody else 
   expect(existsSync(report), 'the report of the earlier import').toBe(false)
 })
 
-test('a number that appears again in the file is told, and its last row counts', async () => {
+test('a number that appears again in the file is reported, and its last row counts', async () => {
   const run = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,004915123456790\n', 'Twice')
   expect(run.stdout).not.toContain('Repeated')
   const again = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,4915123456790\n', 'Twice')

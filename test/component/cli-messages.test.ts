@@ -104,7 +104,7 @@ test('a message that waits is shown from its job', async () => {
   })
 })
 
-test('a delivered message is told as a story, oldest first, with what each step took', async () => {
+test('a delivered message is shown with its history, oldest first, with what each step took', async () => {
   const { id, text } = newId(2_000)
   await claimed(id, 'AAAAAA')
   await recordStatus(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.X' })

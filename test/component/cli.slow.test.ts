@@ -153,7 +153,7 @@ describe('Redis', () => {
     expect(run.stderr).not.toContain('hush')
   })
 
-  test('with a broken record is told by the record, not by a stack', async () => {
+  test('with a broken record names the record and prints no stack', async () => {
     const { id } = await json('accounts', 'create', 'Broken')
     await redis.hset(`lw:account:${id}`, 'template_check', 'maybe')
     const run = await cli('accounts', 'list')

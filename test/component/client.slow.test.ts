@@ -314,7 +314,7 @@ describe('when Redis goes away', () => {
     expect(counts).toHaveLength(2)
   })
 
-  test('whoever waits is told when the client is closed', async () => {
+  test('a wait rejects when the client is closed', async () => {
     const laneway = await connect('through the intake queue')
     const id = await laneway.send(image('+15550100401'))
     await service.stopWorker()

@@ -58,7 +58,7 @@ async function later(lane: number, to: string, ms: number): Promise<void> {
 }
 
 describe('a recipient', () => {
-  test('rests for 4^X seconds, X from 0, at most about 68 minutes, and at least as long as asked', async () => {
+  test('waits 4^X seconds, X from 0, at most about 68 minutes, and at least as long as asked', async () => {
     const lane = newLane()
     const waits: number[] = []
     for (let i = 0; i < 9; i += 1) {
@@ -70,7 +70,7 @@ describe('a recipient', () => {
     expect(await (await underWay(lane, ANOTHER)).refused(90 * SECOND)).toBe(90 * SECOND)
   })
 
-  test('is refused to every claim while it rests, without a try and without a trace; others are not', async () => {
+  test('is refused to every claim during its cooldown, without a try and without a trace; others are not', async () => {
     const lane = newLane()
     const first = await underWay(lane, ONE)
     expect(await first.refused(30 * SECOND)).toBe(30 * SECOND)
@@ -85,7 +85,7 @@ describe('a recipient', () => {
     expect(await claimOf(newId(newLane()), ONE)).toMatchObject({ verdict: 'done' })
   })
 
-  test('rests once for a burst that was under way together', async () => {
+  test('has one cooldown for a burst that was under way together', async () => {
     const lane = newLane()
     const burst = await Promise.all(Array.from({ length: 20 }, () => underWay(lane, ONE)))
     const since = performance.now()
@@ -97,7 +97,7 @@ describe('a recipient', () => {
     expect(await (await underWay(lane, ONE)).refused()).toBe(4 * SECOND)
   })
 
-  test('gets one message at a time after its rest, each at its turn', async () => {
+  test('gets one message at a time after its cooldown, each at its turn', async () => {
     const lane = newLane()
     const burst = await Promise.all(Array.from({ length: 3 }, () => underWay(lane, ONE)))
     const since = performance.now()
@@ -114,7 +114,7 @@ describe('a recipient', () => {
     expect(await claimOf(burst[2]?.id ?? newId(lane), ONE)).toMatchObject({ verdict: 'done' })
   })
 
-  test('is told who comes a moment early, and who cannot be sent in time, without standing in line', async () => {
+  test('refuses what comes a moment early and what cannot be sent in time, without a place in line', async () => {
     const lane = newLane()
     await (await underWay(lane, ONE)).refused(30 * SECOND)
     expect(await claimOf(newId(lane), ONE, undefined, 5 * SECOND)).toMatchObject({ verdict: 'recipient_cooldown' })
@@ -135,7 +135,7 @@ describe('a recipient', () => {
   })
 })
 
-test('a message past its validity expires whether or not anybody rests', async () => {
+test('a message past its validity expires whether or not its recipient is in cooldown', async () => {
   const lane = newLane()
   await (await underWay(lane, ONE)).refused(30 * SECOND)
   await (await underWay(lane, ANOTHER)).throttled(30 * SECOND)
@@ -143,7 +143,7 @@ test('a message past its validity expires whether or not anybody rests', async (
 })
 
 describe('a lane', () => {
-  test('rests from the step that proves a message thrown back, for all claims of it and no others', async () => {
+  test('begins with the step that proves a message thrown back, for all claims of it and no others', async () => {
     const lane = newLane()
     const since = performance.now()
     await (await underWay(lane, ONE)).throttled(30 * SECOND)
@@ -155,7 +155,7 @@ describe('a lane', () => {
     expect(await claimOf(newId(newLane()), ONE)).toMatchObject({ verdict: 'done' })
   })
 
-  test('keeps the longest of its rests, in whatever order they come', async () => {
+  test('keeps the longest of its cooldowns, in whatever order they come', async () => {
     const lane = newLane()
     const burst = await Promise.all([1, 2, 3].map(() => underWay(lane, ONE)))
     const since = performance.now()
@@ -164,7 +164,7 @@ describe('a lane', () => {
     expect(await claimOf(newId(lane), ONE)).toMatchObject({ verdict: 'lane_cooldown' })
   })
 
-  test('a shortest rest of less than a millisecond harms nothing', async () => {
+  test('a shortest cooldown of less than a millisecond harms nothing', async () => {
     const lane = newLane()
     expect(await (await underWay(lane, ONE)).throttled(0)).toMatchObject({ verdict: 'done', state: 'queued' })
   })

@@ -229,7 +229,7 @@ describe('unanswered', () => {
 describe('an answer', () => {
   const answering = (text: string) => (socket: Socket) => onRequest(socket, () => socket.end(text))
 
-  test.each([200, 204, 400, 404, 429, 500, 503])('%i is told with its body', async (status) => {
+  test.each([200, 204, 400, 404, 429, 500, 503])('%i is returned with its body', async (status) => {
     const body = status === 204 ? '' : '{"x":1}'
     const { end } = await against(answering(httpAnswer(status, body)))
     expect(end).toEqual({ kind: 'answer', status, body, retryAfterMs: undefined })

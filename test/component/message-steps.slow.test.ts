@@ -196,7 +196,7 @@ test('what an attempt is proven by, the provider id, is that of the attempt that
   expect(await readMessage(redis, id)).toMatchObject({ attempt: 'BBBBBB', providerId: 'wamid.second' })
 })
 
-test('a failure while another attempt is known to be sent is told in the history and changes nothing else', async () => {
+test('a failure while another attempt is known to be sent is noted in the history and changes nothing else', async () => {
   const id = { lane: 90_005, ulid: newUlid(Date.now()) }
   const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
   await claimWith('AAAAAA')
@@ -230,7 +230,7 @@ test('steps that write down what happened work on a full Redis; a claim is refus
   }
 })
 
-test('no step of a history is told before the one that led to it, nor later than now, whatever a webhook says', async () => {
+test('no step of a history stands before the one that led to it, nor later than now, whatever a webhook says', async () => {
   const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
   const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
   const more = { validUntil: FUTURE, campaign: undefined, run: undefined }
@@ -258,7 +258,7 @@ test('no step of a history is told before the one that led to it, nor later than
   )
 })
 
-test('evidence that is told exactly keeps its time', async () => {
+test('evidence with an exact time keeps it', async () => {
   const id = { lane: 9, ulid: newUlid(Date.now() - 600_000) }
   const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
   const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const

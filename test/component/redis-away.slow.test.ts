@@ -112,7 +112,7 @@ test('while Redis is full nothing is accepted, lookups go on, and what was accep
   await reaches(service, tenant, id, 'read', 25_000)
 })
 
-test('a send that was told 503 and is repeated with its key until it is taken is one message', async () => {
+test('a send that was answered with 503 and is repeated with its key until it is taken is one message', async () => {
   const send = async (i: number) => {
     const headers = { 'idempotency-key': `away-${i}` }
     const body = { ...audioTo(`+49170000${2_000 + i}`), api_key: all }

@@ -84,7 +84,7 @@ describe('methods', () => {
     }
   })
 
-  test('that are wrong are told before the body and the key are looked at', async () => {
+  test('that are wrong are refused before the body and the key are looked at', async () => {
     const answer = await inspect(`${service.url}/chatappbusiness/fetchmessageinfo`, {
       method: 'PUT',
       headers: { 'content-type': 'text/plain' },
@@ -206,7 +206,7 @@ describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the bod
     }
   })
 
-  test('larger than it may be is 413, also when its length is not told; up to there it is read', async () => {
+  test('larger than it may be is 413, also when its length is not given; up to there it is read', async () => {
     const padded = (length: number) => `{"x":"${'y'.repeat(length - 8)}"}`
     const type = 'application/json'
     const large = padded(route.limitBytes + 1)

@@ -74,7 +74,7 @@ test('messages of a sender whose token was sealed under another key wait, and go
   )
 })
 
-test('a provider that cannot be reached is told of in the log, and so is its return', async () => {
+test('a provider that cannot be reached is logged, and so is its return', async () => {
   tenant = await service.addTenant()
   const sender = await findSender(service.redis, tenant.partnerLane)
   const sealedToken = sender?.token ?? ''

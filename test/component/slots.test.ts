@@ -105,7 +105,7 @@ describe('a claim', () => {
     expect((slot?.atMs ?? HOUR) - (slot?.nowMs ?? 0)).toBeLessThanOrEqual(1)
   })
 
-  test('leaves no state behind on a lane at rest', async () => {
+  test('leaves no state behind on an idle lane', async () => {
     const lane = newLane()
     await slotOn(lane)
     expect(await redis.pttl(laneSlotsKey(lane))).toBeLessThanOrEqual(1_500)

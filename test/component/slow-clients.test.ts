@@ -46,12 +46,12 @@ const answer = async (): Promise<string> => {
 }
 
 describe('a body that is too large is refused', () => {
-  test.each([SEND, '/webhooks/cloud-api'])('before it comes, when its length is told (%s)', async (path) => {
+  test.each([SEND, '/webhooks/cloud-api'])('before it comes, when its length is given (%s)', async (path) => {
     socket.write(head(path, JSON_TYPE, SIGNED, 'content-length: 10000000000'))
     expect(await answer()).toBe('HTTP/1.1 413 Payload Too Large')
   })
 
-  test.each([SEND, '/webhooks/cloud-api'])('while it comes, when its length is not told (%s)', async (path) => {
+  test.each([SEND, '/webhooks/cloud-api'])('while it comes, when its length is not given (%s)', async (path) => {
     socket.write(head(path, JSON_TYPE, SIGNED, 'transfer-encoding: chunked'))
     // 5 MB, more than any body may have; the chunk that says that this is all is never sent.
     for (let sent = 0; sent < 80; sent += 1) socket.write(CHUNK)

@@ -65,7 +65,7 @@ test('behind others it waits for the pace of its lane', async () => {
   })
 })
 
-test('a cooldown of its lane is told with its end and its reason, without numbers and tokens', async () => {
+test('a cooldown of its lane is shown with its end and its reason, without numbers and tokens', async () => {
   const lane = await newLane()
   const message = await queued(lane)
   await refused(lane, { of: 'lane', ms: 60_000 }, '130429')
@@ -90,7 +90,7 @@ test('a shorter cooldown does not cut a longer one', async () => {
   expect(await laneCooldown(redis, lane, Date.now())).toMatchObject({ code: 'timeout', sentence: 'No answer.' })
 })
 
-test('a pause is told before a cooldown, with its reason', async () => {
+test('a pause is shown before a cooldown, with its reason', async () => {
   const lane = await newLane()
   const message = await queued(lane)
   await coolLane(redis, lane, 60_000, { code: '130429', sentence: 'Too much.' })
@@ -101,7 +101,7 @@ test('a pause is told before a cooldown, with its reason', async () => {
   expect(await waitsOf(redis, message)).toMatchObject({ why: 'pace' })
 })
 
-test('a cooldown of its recipient is told with the turn of the message itself', async () => {
+test('a cooldown of its recipient is shown with the turn of the message itself', async () => {
   const lane = await newLane()
   await refused(lane, { of: 'recipient', to: TO, leastMs: 60_000 }, '131056')
   const before = Date.now()

@@ -66,7 +66,7 @@ export const fileVerbs: readonly Verb[] = [
   }),
   verb({
     usage: 'refused <id> <file>',
-    summary: 'export the recipients that the preflight rejected and why, as CSV',
+    summary: 'export the recipients that the preflight refused and why, as CSV',
     example: 'cmp_1_7 refused.csv',
     options: {},
     values: z.strictObject({ id: campaignArgument, file: z.string().transform((file) => resolve(file)) }),
@@ -78,7 +78,7 @@ export const fileVerbs: readonly Verb[] = [
       await copyFile(path, file).catch((error: unknown) => {
         throw fileFailure(file, error)
       })
-      return { json: { file }, text: `Wrote the rejected recipients to ${file}.` }
+      return { json: { file }, text: `Wrote the refused recipients to ${file}.` }
     },
   }),
 ]

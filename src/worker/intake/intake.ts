@@ -23,10 +23,10 @@ import {
 } from '../../jobs/intake.ts'
 import type { Log } from '../../log.ts'
 import { notOneOf } from '../../messages/fault.ts'
-import { INTAKE_PREFIX, intakeJobKey, JOB } from '../../redis/bullmq-layout.ts'
-import type { Redis } from '../../redis/connect.ts'
+import { INTAKE_PREFIX } from '../../redis/bullmq-layout.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
+import { repairActive, repairJob } from './repair.ts'
 import type { VerbDeps } from './verb.ts'
 import { intakeVerbs } from './verbs.ts'
 
@@ -48,6 +48,8 @@ const KEPT_ANSWERS = { age: 3_600, count: 20_000, limit: 500 }
 const KEPT_REFUSALS = { age: 7 * 86_400, count: 10_000, limit: 500 }
 /** Redis refuses for now: full, loading, failing over. */
 const TROUBLE_WAIT_MS = 1_000
+/** Errors that come together are looked into once. */
+const REPAIR_WAIT_MS = 500
 
 interface IntakeDeps extends VerbDeps {
   log: Log
@@ -68,22 +70,38 @@ export async function startIntake(given: AcceptDeps & { config: Pick<Config, 're
     removeOnComplete: KEPT_ANSWERS,
     removeOnFail: KEPT_REFUSALS,
   }
+  let repairing: NodeJS.Timeout | undefined
   const worker = openWorker(
     redis,
     { name: INTAKE_QUEUE, prefix: INTAKE_PREFIX },
     async (job, token) => endOwn(await takeIn(deps, job), job, token),
     settings,
-    (error) => deps.log.debug({ err: error }, 'intake.error'),
+    (error) => {
+      deps.log.debug({ err: error }, 'intake.error')
+      repairSoon()
+    },
   )
-  worker.on('stalled', (id) => {
-    mendUnreadable(deps.redis, id).catch((error: unknown) =>
-      deps.log.warn({ job: id, err: error }, 'intake.repair_failed'),
-    )
-  })
+  worker.on('stalled', (id) => repair(() => repairJob(deps, id)))
+
+  function repair(work: () => Promise<void>): Promise<void> {
+    return work().catch((error: unknown) => deps.log.warn({ err: error }, 'intake.repair_failed'))
+  }
+
+  /** An error may have come from a job that BullMQ cannot read; it does not say which. */
+  function repairSoon(): void {
+    if (redis.status !== 'ready' || repairing !== undefined) return
+    repairing = setTimeout(() => {
+      void repair(() => repairActive(deps)).finally(() => {
+        repairing = undefined
+      })
+    }, REPAIR_WAIT_MS)
+  }
+
   await worker.waitUntilReady()
   return {
     /** Takes no more jobs and finishes those in flight, at most for `limitMs`; others take up what is left then. */
     async stop(limitMs: number): Promise<void> {
+      clearTimeout(repairing)
       await closeWorker(worker, limitMs)
       await campaigns.close()
     },
@@ -159,24 +177,4 @@ function remains(data: unknown, end: IntakeEnd): object {
   if (isTooDeep(data) || isTooLarge(data)) return {}
   const kept = hideKeys(data)
   return typeof kept === 'object' && kept !== null && !Array.isArray(kept) ? kept : { data: kept }
-}
-
-/**
- * BullMQ cannot even fetch a job whose data is not JSON: it would stall for ever. What cannot be read is taken out, so
- * that the next run refuses the job.
- */
-async function mendUnreadable(redis: Redis, id: string): Promise<void> {
-  const key = intakeJobKey(INTAKE_QUEUE, id)
-  const data = await redis.hget(key, JOB.data)
-  if (data === null || isJson(data)) return
-  await redis.hset(key, JOB.data, '"not JSON"')
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,0 +1,81 @@
+// Pins: whatever another program puts into laneway-intake behind BullMQ's back ends as a refused job with a line in the
+// log, and the jobs behind it are taken in. Real: Redis, BullMQ, producer, worker.
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { startWorker } from '../../src/worker/main.ts'
+import { keptLog } from '../support/app.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+const QUEUE = 'bull:laneway-intake'
+
+let service: Service
+let tenant: Tenant
+let worker: { close: () => Promise<void> }
+const { log, lines } = keptLog()
+
+const message = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700008001', type: 'image' }
+const good = () =>
+  JSON.stringify({ api_key: tenant.apiKey, message: { ...message, image: { link: 'https://a.test/a' } } })
+const broken = JSON.stringify({ api_key: 'lw_nobody' })
+const whole = { name: 'send', data: broken, opts: '{}', timestamp: String(Date.now()), delay: '0', priority: '0' }
+
+/** What is wrong with a job → its fields, and the code that it is refused with. */
+const CASES: Record<string, { fields: Record<string, string>; code: string }> = {
+  'data that is not JSON': { fields: { ...whole, data: '{"api_key":' }, code: 'invalid_data' },
+  'data that is a number': { fields: { ...whole, data: '7' }, code: 'invalid_data' },
+  'data that is a text': { fields: { ...whole, data: '"send"' }, code: 'invalid_data' },
+  'data of 20 MB': { fields: { ...whole, data: JSON.stringify({ more: 'x'.repeat(20_000_000) }) }, code: 'too_large' },
+  'a name that is no verb': { fields: { ...whole, name: 'sent' }, code: 'unknown_job' },
+  'a name of 1 MB': { fields: { ...whole, name: 'x'.repeat(1_000_000) }, code: 'unknown_job' },
+  'no field but its data': { fields: { data: broken }, code: 'unknown_job' },
+  'options that are not JSON': { fields: { ...whole, opts: '{' }, code: 'unauthorized' },
+  'options that are a list': { fields: { ...whole, opts: '[1]' }, code: 'unauthorized' },
+  'a time that is none': { fields: { ...whole, timestamp: 'today' }, code: 'unauthorized' },
+  'counts that are none': { fields: { ...whole, stc: 'often', atm: 'x', ats: 'x' }, code: 'unauthorized' },
+  'a stack trace that is not JSON': { fields: { ...whole, stacktrace: '{' }, code: 'unauthorized' },
+  'a parent that is not JSON': { fields: { ...whole, parent: '{', parentKey: 'x' }, code: 'unauthorized' },
+}
+const idOf = (name: string): string => `raw ${name}`
+
+async function put(id: string, fields: Record<string, string>): Promise<void> {
+  await service.redis.hset(`${QUEUE}:${id}`, fields)
+  await service.redis.lpush(`${QUEUE}:wait`, id)
+  await service.redis.zadd(`${QUEUE}:marker`, 0, '0')
+}
+
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  tenant = await service.addTenant()
+  for (const [name, { fields }] of Object.entries(CASES)) await put(idOf(name), fields)
+  // Somebody deleted the job, or took its key for something else.
+  await service.redis.lpush(`${QUEUE}:wait`, 'raw gone')
+  worker = await startWorker(service.config, service.server.url, log)
+})
+afterAll(async () => {
+  await worker?.close()
+  await service?.close()
+})
+
+const refusal = z.object({ code: z.string() })
+const logLine = z.object({ msg: z.string(), job: z.string().optional(), code: z.string().optional() })
+const logged = () => lines.map((line) => logLine.parse(JSON.parse(line)))
+
+test.each(Object.entries(CASES))('a job with %s is refused, logged and kept', async (name, { code }) => {
+  const id = idOf(name)
+  const reason = await eventually(
+    async () => (await service.redis.hget(`${QUEUE}:${id}`, 'failedReason')) ?? undefined,
+    `the end of ${id}`,
+    40_000,
+  )
+  expect(refusal.parse(JSON.parse(reason)).code).toBe(code)
+  expect(logged()).toContainEqual(expect.objectContaining({ msg: 'intake.refused', job: id, code }))
+  expect(await service.redis.zscore(`${QUEUE}:failed`, id)).not.toBeNull()
+})
+
+test('a good job behind them all is taken in', async () => {
+  await put('raw good', { ...whole, data: good() })
+  await eventually(async () => service.redis.hexists(`${QUEUE}:raw good`, 'returnvalue'), 'it is taken in', 40_000)
+})
