@@ -4,6 +4,7 @@ import type { Queue } from 'bullmq'
 import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
+import { type IndexedMessage, indexMessages } from '../messages/store/message-index.ts'
 import { JOB, laneJobKey, laneQueue } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { lanePrefix, rootKeys } from '../redis/keys.ts'
@@ -30,9 +31,18 @@ const AT_ONCE = 100
 
 export type LaneQueues = ReturnType<typeof openLaneQueues>
 
-/** The queues of all lanes on one connection. A queue is opened when it is first used and stays open until `close`. */
-export function openLaneQueues(redis: Redis) {
+/** The default of LANEWAY_RETENTION_DAYS. */
+const DEFAULT_RETENTION_MS = 30 * 86_400_000
+
+/**
+ * The queues of all lanes on one connection. A queue is opened when it is first used and stays open until `close`. New
+ * messages stay in the index of their lane for `retentionMs` after their validity.
+ */
+export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS) {
   const open = new Map<number, Queue>()
+  /** Of which messages Redis is known to have the script that indexes them. */
+  const known = new Set<'single' | 'campaign'>()
+  redis.on('close', () => known.clear())
   /** What waits for the end of this turn of the event loop, by lane: one broken lane must not harm the others. */
   const gathered = new Map<number, { messages: LaneMessage[]; added: Promise<void> }>()
 
@@ -45,8 +55,17 @@ export function openLaneQueues(redis: Redis) {
     return queue
   }
 
-  async function addToLane(lane: number, messages: readonly LaneMessage[]): Promise<void> {
-    await inTime(redis, () => queueOf(lane).addBulk(messages.map(jobOf)))
+  async function addToLane(lane: number, messages: readonly LaneMessage[], areNew = true): Promise<void> {
+    await inTime(redis, async () => {
+      // First the index, then the jobs, in one write: whoever dies in between leaves ids without messages.
+      const indexed = areNew ? indexMessages(redis, lane, messages.map(indexedOf), retentionMs) : undefined
+      // A script that Redis does not know yet is sent once more, which would put it behind the jobs.
+      if (areNew && messages.some((message) => !known.has(kindOf(message)))) {
+        await indexed
+        for (const message of messages) known.add(kindOf(message))
+      }
+      await Promise.all([indexed, queueOf(lane).addBulk(messages.map(jobOf))])
+    })
     wake(lane)
   }
 
@@ -87,9 +106,9 @@ export function openLaneQueues(redis: Redis) {
 
     /**
      * The same for many, in one round trip per lane. It is not atomic: when it rejects, any of them may have been
-     * added. Adding all of them again is safe.
+     * added. Adding all of them again is safe. `again`: they were accepted before, and stand in the index.
      */
-    async addMany(messages: readonly LaneMessage[]): Promise<void> {
+    async addMany(messages: readonly LaneMessage[], which: 'new' | 'again' = 'new'): Promise<void> {
       const lanes = new Map<number, LaneMessage[]>()
       for (const message of messages) {
         const { lane } = laneOf(message.id)
@@ -106,7 +125,7 @@ export function openLaneQueues(redis: Redis) {
             made = 0
           }
           made += slice.length
-          const added = addToLane(lane, slice)
+          const added = addToLane(lane, slice, which === 'new')
           // It may fail before all are made, when nobody waits for it yet; whoever called hears of it below.
           added.catch(() => {})
           adding.push(added)
@@ -184,6 +203,16 @@ function jobOf({ id, payload }: LaneMessage) {
     opts: { jobId: id, timestamp, ...(isCampaign ? { priority: CAMPAIGN_PRIORITY } : {}) },
   }
 }
+
+const kindOf = ({ payload }: LaneMessage) => (payload.run === undefined ? 'single' : 'campaign')
+
+/** What the index is told of a message. */
+const indexedOf = ({ id, payload: { to, until, run } }: LaneMessage): IndexedMessage => ({
+  ulid: laneOf(id).ulid,
+  to,
+  until,
+  run,
+})
 
 function laneOf(id: string) {
   const parsed = parseMessageId(id)

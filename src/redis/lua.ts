@@ -19,13 +19,14 @@ import { Packr } from 'msgpackr'
 import type { Redis } from './connect.ts'
 import { isUnknownScript } from './errors.ts'
 
-/** What a script can be given: it arrives as the Lua value of the same kind. */
-export type Argument =
+/** What a script can be given: it arrives as the Lua value of the same kind; bytes, which may not lie deeper, as a string. */
+export type Argument = Value | Uint8Array
+type Value =
   | string
   | number
   | boolean
-  | readonly Argument[]
-  | { readonly [name: string]: Argument | undefined }
+  | readonly Value[]
+  | { readonly [name: string]: Value | undefined }
 
 /** Runs a script. What it returns is whatever the Lua code returns: check it with zod before use. */
 export type Script = (
@@ -36,6 +37,23 @@ export type Script = (
 
 /** Lua knows no undefined: what is not given is nil. */
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
+
+/** Redis' cmsgpack does not know MessagePack's own kind for bytes: they are packed as a string, which in Lua is bytes. */
+function packed(list: readonly (Argument | undefined)[]): Buffer {
+  if (!list.some((each) => each instanceof Uint8Array)) return packr.pack(list)
+  const parts: Uint8Array[] = [Buffer.of(0xdc, list.length >> 8, list.length & 0xff)]
+  for (const each of list) {
+    if (each instanceof Uint8Array) {
+      const head = Buffer.of(0xdb, 0, 0, 0, 0)
+      head.writeUInt32BE(each.length, 1)
+      parts.push(head, each)
+    } else {
+      // The packer may use its buffer again.
+      parts.push(Buffer.from(packr.pack(each)))
+    }
+  }
+  return Buffer.concat(parts)
+}
 
 /**
  * The caller of scripts/<name>.lua beside `module`, which is the import.meta.url of the module that defines it. Sends
@@ -53,7 +71,7 @@ export function defineScript(module: string, name: string, constants?: string): 
     check(head.keys, keys)
     check(head.args, args)
     const given: (string | Buffer)[] = head.keys.names.map((key) => keys[key] ?? '')
-    if (head.args.names.length > 0) given.push(packr.pack(listOf(head.args.names, args)))
+    if (head.args.names.length > 0) given.push(packed(listOf(head.args.names, args)))
     try {
       return await redis.evalsha(sha, head.keys.names.length, ...given)
     } catch (error) {

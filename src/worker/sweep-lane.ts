@@ -17,6 +17,7 @@ import {
 import type { Log } from '../log.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { deadLetter, workerLost } from '../messages/outcome.ts'
+import { keepIndexed } from '../messages/store/message-index.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { giveUp, keepRecord, markUnconfirmed, resolveUnconfirmed } from '../messages/store/steps.ts'
@@ -118,6 +119,7 @@ async function lookAt(
   if (record?.state === 'queued' && look.list === 'queued_again') {
     // It may wait for long, as on a paused lane, and what was already tried of it must not be forgotten meanwhile.
     await keepRecord(deps.redis, id, deps.config.retentionMs)
+    await keepIndexed(deps.redis, id.lane, [id.ulid], look.nowMs + deps.config.retentionMs)
     if (await isPaused(deps.redis, id.lane, record.run)) {
       // Every worker would only drop its job. A resume brings the look forward.
       return rescheduleReview(deps.redis, id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
@@ -171,6 +173,7 @@ async function ensureJob(
     return
   }
   // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.
-  await deps.queues.add(name, { ...payload.data, until: record?.validUntil ?? payload.data.until })
+  const again = { id: name, payload: { ...payload.data, until: record?.validUntil ?? payload.data.until } }
+  await deps.queues.addMany([again], 'again')
   await rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)
 }
