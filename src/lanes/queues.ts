@@ -64,7 +64,10 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
         await indexed
         for (const message of messages) known.add(kindOf(message))
       }
-      await Promise.all([indexed, queueOf(lane).addBulk(messages.map(jobOf))])
+      const [index, jobs] = await Promise.allSettled([indexed, queueOf(lane).addBulk(messages.map(jobOf))])
+      if (jobs.status === 'rejected') throw jobs.reason
+      // A full Redis had room again for the jobs.
+      if (index.status === 'rejected') await indexMessages(redis, lane, messages.map(indexedOf), retentionMs)
     })
     wake(lane)
   }

@@ -1,4 +1,4 @@
-// A page of an account's messages, the newest first. It looks through a bounded number of them: a filter that hardly
+// A page of messages, the newest first. It looks through a bounded number of them: a filter that hardly
 // anything matches brings pages with few messages or none, and the place to go on from, until all were looked at.
 import { z } from 'zod'
 import type { Sender } from '../accounts/store/senders.ts'
@@ -20,8 +20,7 @@ import { rareSources } from './rare-sources.ts'
 
 /** What is looked for. */
 export interface Search {
-  account: number
-  /** All of them are the account's. */
+  /** Whose messages are looked through. */
   senders: readonly Sender[]
   filter: MessageFilter
   limit: number
@@ -48,7 +47,7 @@ const SEGMENTS_OF_ONE = 32
 /** A message that was received has an id of another length. */
 const SENT_KEY = 16
 
-/** The page of the account's messages that follows `after`. A record that is not what Laneway wrote is passed over. */
+/** The page of the senders' messages that follows `after`. A record that is not what Laneway wrote is passed over. */
 export async function findMessages(redis: Redis, search: Search): Promise<Page> {
   const { filter, limit, after, isWanted = () => true } = search
   const endMs = performance.now() + LOOK_MS
@@ -158,7 +157,7 @@ async function readEntry(redis: Redis, entry: Entry, search: Search): Promise<Li
       return message && listedSent(message, sender)
     }
     const digested = Buffer.from(entry.key.slice(6), 'latin1').toString('base64url').slice(0, 27)
-    const message = await findInboundBy(redis, search.account, digested)
+    const message = sender && (await findInboundBy(redis, sender.account, digested))
     return message && listedReceived(message, sender)
   } catch (error) {
     if (error instanceof CorruptRecordError) return undefined

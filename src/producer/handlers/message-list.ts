@@ -32,7 +32,6 @@ async function list(redis: Redis, call: CallOf<ListRoute['list']>): Promise<Answ
   const all = await listSenders(redis, account)
   const senders = sender === undefined ? all : named(all, sender)
   const { messages: found, next } = await findMessages(redis, {
-    account,
     senders,
     filter: {
       ...same,

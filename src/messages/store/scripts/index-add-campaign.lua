@@ -1,5 +1,6 @@
-#!lua flags=allow-oom
--- Adds messages of a campaign to the index of its lane, before their jobs are added. Running it twice changes nothing.
+#!lua
+-- Adds messages of a campaign to the index of its lane, before their jobs are added. Refused when Redis is full, like
+-- the jobs. Running it twice changes nothing.
 --
 -- Keys:
 --   index        ZSET  segments of the lane's index

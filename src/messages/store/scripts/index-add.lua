@@ -1,6 +1,6 @@
-#!lua flags=allow-oom
--- Adds messages of a lane to its index, before their jobs are added. Allowed when Redis is full: a job whose message is
--- not in the index would be one that no list shows. Running it twice shows nothing twice.
+#!lua
+-- Adds messages of a lane to its index, before their jobs are added. Refused when Redis is full, like the jobs. Running it
+-- twice shows nothing twice.
 --
 -- Keys:
 --   index     ZSET  segments of the lane's index
