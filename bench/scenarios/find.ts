@@ -1,10 +1,10 @@
 // How long a page of GET /messages takes over a million messages, by whatever filter, and what the index of them takes.
 // The store is written directly, as the steps would leave it: sending a million messages would take minutes.
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
-import { markOf } from '../../src/messages/packed-id.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
-import { FIELDS } from '../../src/messages/store/record-format.ts'
+import { markOf } from '../../src/messages/packed-id.ts'
 import { type IndexedMessage, indexMessages } from '../../src/messages/store/message-index.ts'
+import { FIELDS } from '../../src/messages/store/record-format.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { campaignKey, messageKey, requeueableKey } from '../../src/redis/keys.ts'
 import type { Bench } from '../bench.ts'
@@ -22,7 +22,9 @@ const RETENTION_MS = 30 * 86_400_000
 const FEW = 70
 const PAGES = 200
 
-const TEXT = 'Your parcel left our house today and will reach you on one of the next two working days. '.repeat(3).slice(0, 200)
+const TEXT = 'Your parcel left our house today and will reach you on one of the next two working days. '
+  .repeat(3)
+  .slice(0, 200)
 
 export async function find(bench: Bench): Promise<Figure[]> {
   const { rig, dir, closing } = bench
@@ -96,7 +98,11 @@ async function bytes(bench: Bench, client: Redis, lane: number, quiet: number): 
   ]
 }
 
-const single = (i: number): IndexedMessage => ({ ulid: newUlid(Date.now()), to: recipientOf(i), until: Date.now() + 86_400_000 })
+const single = (i: number): IndexedMessage => ({
+  ulid: newUlid(Date.now()),
+  to: recipientOf(i),
+  until: Date.now() + 86_400_000,
+})
 const ofCampaign = (lane: number, startedAt: number, i: number): IndexedMessage => ({
   ...single(i),
   ulid: campaignMessageUlid(`cmp_${lane}_1`, startedAt, i, recipientOf(i)),

@@ -81,10 +81,7 @@ export const listVerb = verb({
 })
 
 /** Looks on until there are as many as wanted: nobody at a terminal wants to see a page of a search without hits. */
-async function fill(
-  redis: Redis,
-  search: Search,
-): Promise<{ messages: ListedMessage[]; next: Place | undefined }> {
+async function fill(redis: Redis, search: Search): Promise<{ messages: ListedMessage[]; next: Place | undefined }> {
   const messages: ListedMessage[] = []
   let { after } = search
   for (;;) {

@@ -106,7 +106,9 @@ async function sourcesOf(redis: Redis, search: Search): Promise<{ sources: Sourc
     if (campaign !== undefined) return name === `c${campaign.number}`
     return kind === 'received' ? directions.inbound : directions.outbound
   }
-  const sources = found.flatMap(({ segments }) => segments.filter(isOf).map((each) => sourceOf(redis, each, person, top)))
+  const sources = found.flatMap(({ segments }) =>
+    segments.filter(isOf).map((each) => sourceOf(redis, each, person, top)),
+  )
   const floors = found.flatMap(({ belowMs }) => (belowMs === undefined ? [] : [lastKeyOf(belowMs)]))
   return { sources, floor: floors.reduce((most, each) => (each > most ? each : most), '') }
 }
@@ -136,7 +138,7 @@ async function sift(redis: Redis, entries: readonly Entry[], { filter }: Search)
           jobs: laneJobKey(lane, `msg_${lane}_`),
           ulids: places.map((i) => ulidOf(entries[i] ?? { lane, key: '' })),
           letters: state && lettersOf(state),
-          class: only && only[0],
+          class: only?.[0],
           group: campaignId,
           run: campaign?.number,
           code: code === undefined ? undefined : `${code}|`,

@@ -64,7 +64,10 @@ function campaignSource(redis: Redis, segment: Segment, person: string | undefin
       if (wanted?.length === 0 || to === 0) return []
       const places = wanted ?? Array.from({ length: to - from }, (_, i) => i)
       const first = places[0] ?? 0
-      const range = { from: (from + first) * CAMPAIGN_ID_BYTES, to: (from + (places.at(-1) ?? 0) + 1) * CAMPAIGN_ID_BYTES }
+      const range = {
+        from: (from + first) * CAMPAIGN_ID_BYTES,
+        to: (from + (places.at(-1) ?? 0) + 1) * CAMPAIGN_ID_BYTES,
+      }
       const ids = (await readSegment(redis, segment, 'ids', range)) ?? Buffer.alloc(0)
       return places.flatMap((place): Entry[] => {
         const at = (place - first) * CAMPAIGN_ID_BYTES
@@ -81,7 +84,9 @@ function campaignSource(redis: Redis, segment: Segment, person: string | undefin
 }
 
 const readMarks = (redis: Redis, segment: Segment, from: number, to: number): Promise<Buffer | null> =>
-  to === from ? Promise.resolve(null) : readSegment(redis, segment, 'marks', { from: from * MARK_BYTES, to: to * MARK_BYTES })
+  to === from
+    ? Promise.resolve(null)
+    : readSegment(redis, segment, 'marks', { from: from * MARK_BYTES, to: to * MARK_BYTES })
 
 /** The greatest key that the message at a place of a campaign can have. */
 function keyOfPlace(segment: Segment, place: number): string {

@@ -21,12 +21,7 @@ import { isUnknownScript } from './errors.ts'
 
 /** What a script can be given: it arrives as the Lua value of the same kind; bytes, which may not lie deeper, as a string. */
 export type Argument = Value | Uint8Array
-type Value =
-  | string
-  | number
-  | boolean
-  | readonly Value[]
-  | { readonly [name: string]: Value | undefined }
+type Value = string | number | boolean | readonly Value[] | { readonly [name: string]: Value | undefined }
 
 /** Runs a script. What it returns is whatever the Lua code returns: check it with zod before use. */
 export type Script = (

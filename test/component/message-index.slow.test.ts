@@ -33,7 +33,14 @@ beforeAll(async () => {
 afterAll(() => store?.close())
 
 const senderOf = (id: number): Sender => ({
-  ...{ id, account: ACCOUNT, number: `4420000${id}`, name: '', provider: 'partner-api', base_url: 'http://127.0.0.1:9' },
+  ...{
+    id,
+    account: ACCOUNT,
+    number: `4420000${id}`,
+    name: '',
+    provider: 'partner-api',
+    base_url: 'http://127.0.0.1:9',
+  },
   ...{ token: '', phone_number_id: '', rate: 80, honours_idempotency: false, paused_for: '' },
   ...{ blocked_at: 0, sent_after_block: 0 },
 })
@@ -66,7 +73,12 @@ const change = fc.record({
   what: fc.constantFrom('claim', 'deliver', 'fail', 'cancel', 'forget', 'again'),
   which: fc.nat(1_000),
 })
-const campaign = fc.record({ what: fc.constant('campaign' as const), lane: fc.nat(1), from: fc.nat(5), count: fc.nat(4) })
+const campaign = fc.record({
+  what: fc.constant('campaign' as const),
+  lane: fc.nat(1),
+  from: fc.nat(5),
+  count: fc.nat(4),
+})
 const receive = fc.record({ what: fc.constant('receive' as const), lane: fc.nat(1), from: fc.constantFrom(...PEOPLE) })
 const life = fc.array(fc.oneof(accept, change, change, campaign, receive), { minLength: 1, maxLength: 20 })
 
@@ -120,7 +132,8 @@ async function run(steps: Steps, asked: MessageFilter[], limit: number): Promise
           payload: { ...audioJob(), to, class: 'campaign' as const, run: 1 },
         })),
       )
-      for (const { ulid } of ids) if (!sent.some((id) => id.lane === lane && id.ulid === ulid)) sent.push({ lane, ulid })
+      for (const { ulid } of ids)
+        if (!sent.some((id) => id.lane === lane && id.ulid === ulid)) sent.push({ lane, ulid })
     } else if (step.what === 'receive') {
       const id = `wamid.${newUlid(Date.now())}`
       const message = { id, lane: lanes[step.lane] ?? 0, from: step.from, type: 'text', text: 'x' }
@@ -205,17 +218,23 @@ test('a hundred writers at a time leave nothing out, over several segments, at n
   await readyOrLate(own, 10_000)
   const queues = openLaneQueues(own)
   try {
-    const ids = Array.from({ length: 10_000 }, () => newUlid(Date.now()))
-    const writers = Array.from({ length: 100 }, (_, i) => ids.slice(i * 100, (i + 1) * 100))
-    await Promise.all(
-      writers.map((ulids, i) =>
-        (i % 2 === 0 ? queues : store.queues).addMany(
-          ulids.map((ulid) => ({ id: messageId(lane, ulid), payload: audioJob() })),
-        ),
-      ),
-    )
+    const ids: string[] = []
+    const write = async (by: number): Promise<void> => {
+      for (let turn = 0; turn < 10; turn += 1) {
+        const ulids = Array.from({ length: 5 }, () => newUlid(Date.now()))
+        ids.push(...ulids)
+        const messages = ulids.map((ulid) => ({ id: messageId(lane, ulid), payload: audioJob() }))
+        await (by % 2 === 0 ? queues : store.queues).addMany(messages)
+      }
+    }
+    await Promise.all(Array.from({ length: 100 }, (_, i) => write(i)))
     const found = await listed([lane])
-    expect(found.map(({ id }) => id)).toEqual(ids.sort().reverse().map((ulid) => messageId(lane, ulid)))
+    expect(found.map(({ id }) => id)).toEqual(
+      ids
+        .sort()
+        .reverse()
+        .map((ulid) => messageId(lane, ulid)),
+    )
     const index = messageIndexKey(lane)
     const keys = [index, `${index}:open`]
     for (const name of await store.redis.zrange(index, '0', '-1')) keys.push(`${index}:${name}`, `${index}:${name}:to`)
@@ -232,12 +251,12 @@ test('a hundred writers at a time leave nothing out, over several segments, at n
 test('whatever breaks off, no message has a job that no list shows', async () => {
   const lane = store.newLane()
   for (let round = 0; round < 15; round += 1) {
+    // As a server that has started again, and knows no script.
+    if (round % 3 === 0) await store.redis.script('FLUSH')
     const own = connectWithRetry(store.server.url)
     await readyOrLate(own, 10_000)
     const queues = openLaneQueues(own)
     if (round % 2 === 0) await queues.addMany([{ id: messageId(lane, newUlid(Date.now())), payload: audioJob() }])
-    // As a server that has started again, and knows no script.
-    if (round % 3 === 0) await store.redis.script('FLUSH')
     const adding = Array.from({ length: 30 }, () =>
       queues.addMany([{ id: messageId(lane, newUlid(Date.now())), payload: audioJob() }]).catch(() => {}),
     )

@@ -148,7 +148,7 @@ describe('GET /messages', () => {
     expect((await list({ to: '491700008051' })).data).toEqual([])
   })
 
-  test("shows nothing of another account, whose senders are as ones that do not exist", async () => {
+  test('shows nothing of another account, whose senders are as ones that do not exist', async () => {
     const id = await sendTo(service, other, '+491700008061')
     await reaches(service, other, id, 'read')
     expect((await list({ to: '491700008061' })).data).toEqual([])
