@@ -110,7 +110,7 @@ async function sourcesOf(redis: Redis, search: Search): Promise<{ sources: Sourc
     segments.filter(isOf).map((each) => sourceOf(redis, each, person, top)),
   )
   const floors = found.flatMap(({ belowMs }) => (belowMs === undefined ? [] : [lastKeyOf(belowMs)]))
-  return { sources, floor: floors.reduce((most, each) => (each > most ? each : most), '') }
+  return { sources, floor: floors.sort().at(-1) ?? '' }
 }
 
 const siftScript = defineScript(import.meta.url, 'message-sift')

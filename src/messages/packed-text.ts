@@ -73,6 +73,7 @@ const scratch = Buffer.alloc(4_096)
 
 /** The text in fewer bytes; undefined where it would not be shorter, as that of an alphabet that has no codes here. */
 export function packText(text: string): string | undefined {
+  if (text === '') return undefined
   const most = Math.min(Buffer.byteLength(text) - 1, scratch.length)
   let [held, count, to] = [0, 0, 0]
   const put = (value: number, length: number): void => {
@@ -108,7 +109,7 @@ export function packText(text: string): string | undefined {
   // What fills the last character is the beginning of a code that is longer than that, so that it says nothing.
   const rest = (PACKED_BITS - count) % PACKED_BITS
   if (rest > 0) put((codes[announcer] ?? 0) >> ((bits[announcer] ?? 0) - rest), rest)
-  return scratch.toString('latin1', 0, to)
+  return to > most ? undefined : scratch.toString('latin1', 0, to)
 }
 
 /** The text that was packed; what is damaged is read as far as it makes sense. */
