@@ -31,7 +31,10 @@ export function compareEntries(a: Entry, b: Entry): number {
   return b.lane - a.lane
 }
 
-/** Entries of all sources in order, each once, in pieces; a piece may be empty. `place`: whatever is not after it was in a piece. */
+/**
+ * Entries of all sources in order, each once, in pieces; a piece may be empty. `place`: whatever is not after it was in a
+ * piece. Sources are read one, two, four at a time and so on, up to `atOnce`: most who ask want the newest only.
+ */
 export async function* inOrder(
   sources: readonly Source[],
   atOnce: number,
@@ -39,9 +42,9 @@ export async function* inOrder(
   const unread = [...sources]
   let known: Entry[] = []
   let last: Entry | undefined
-  for (;;) {
+  for (let most = 1; ; most = Math.min(2 * most, atOnce)) {
     unread.sort((a, b) => ((a.bound ?? '') < (b.bound ?? '') ? 1 : -1))
-    const next = unread.slice(0, atOnce)
+    const next = unread.slice(0, most)
     for (const piece of await Promise.all(next.map((source) => source.read()))) known = known.concat(piece)
     for (let i = unread.length - 1; i >= 0; i -= 1) if (unread[i]?.bound === undefined) unread.splice(i, 1)
     const line = unread.reduce((most, { bound = '' }) => (bound > most ? bound : most), '')
