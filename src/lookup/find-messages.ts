@@ -140,7 +140,7 @@ async function sift(redis: Redis, entries: readonly Entry[], { filter }: Search)
         {
           jobs: laneJobKey(lane, `msg_${lane}_`),
           ulids: places.map((i) => ulidOf(entries[i] ?? { lane, key: '' })),
-          letters: state && lettersOf(state),
+          ...(state && lettersOf(state)),
           class: only?.[0],
           group: campaignId,
           run: campaign?.number,

@@ -38,10 +38,19 @@ export function directionsOf(filter: MessageFilter): { outbound: boolean; inboun
   }
 }
 
-/** Letters of the stored states that can be shown as this one, see shown-state.ts and lookup.ts. */
-export function lettersOf(state: State): string {
-  const others: Partial<Record<State, State[]>> = { unknown: ['failed', 'expired', 'cancelled'], expired: ['queued'] }
-  return [state, ...(others[state] ?? [])].map((each) => LETTERS[each]).join('')
+/** Letters of the stored states that can be shown as this one: of messages that were not repeated in doubt, and that were. */
+export function lettersOf(state: State): { once: string; repeated: string } {
+  const letter = LETTERS[state]
+  const unsent = [LETTERS.failed, LETTERS.expired, LETTERS.cancelled]
+  switch (state) {
+    case 'unknown':
+      return { once: letter, repeated: [letter, ...unsent].join('') }
+    case 'expired':
+      // What waits past its validity is shown as expired before anybody has come to say so.
+      return { once: letter + LETTERS.queued, repeated: LETTERS.queued }
+    default:
+      return { once: letter, repeated: unsent.includes(letter) ? '' : letter }
+  }
 }
 
 const fits = <T>(wanted: T | undefined, value: T): boolean => wanted === undefined || wanted === value

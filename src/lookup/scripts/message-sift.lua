@@ -6,19 +6,21 @@
 -- Arguments:
 --   jobs      what the keys of the jobs begin with
 --   ulids
---   letters?  of the states that match
+--   once?     letters of the states that match, of a message that was not repeated in doubt
+--   repeated? the same of one that was
 --   class?    letter
 --   group?    grouping text
 --   run?      number of a campaign
 --   code?     `code|`, what a problem begins with
 -- Output: places of those that may match
 local records = unpack(KEYS)
-local jobs, ulids, letters, class, group, run, code = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
+local jobs, ulids, once, repeated, class, group, run, code = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local found = {}
 for place, ulid in ipairs(ulids) do
-  local f = redis.call('HMGET', records .. ulid, 's', 'y', 'g', 'r', 'e')
+  local f = redis.call('HMGET', records .. ulid, 's', 'y', 'g', 'r', 'e', 'o')
   local fits
   if f[1] then
+    local letters = tonumber(f[6] or '0') > 0 and repeated or once
     fits = (not letters or string.find(letters, f[1], 1, true)) and (not class or f[2] == class)
       and (not group or f[3] == group) and (not run or tonumber(f[4] or '') == run)
       and (not code or string.sub(f[5] or '', 1, #code) == code)
