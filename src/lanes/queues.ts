@@ -223,11 +223,14 @@ function jobOf({ id, payload }: LaneMessage) {
   }
 }
 
+const ULID_LENGTH = 26
+
 const kindOf = ({ payload }: LaneMessage) => (payload.run === undefined ? 'single' : 'campaign')
 
 /** What the index is told of a message. */
 const indexedOf = ({ id, payload: { to, until, run } }: LaneMessage): IndexedMessage => ({
-  ulid: laneOf(id).ulid,
+  // Cheaper than reading the id once more: this is on the way of every message.
+  ulid: id.slice(-ULID_LENGTH),
   to,
   until,
   run,

@@ -25,6 +25,14 @@ local function keepSegment(index, name, newestMs, untilMs)
   keepIndexed(index .. ':' .. name .. ':to', untilMs)
 end
 
+-- What is appended to has room for as much again; written once more it takes what it needs.
+local function shrink(key)
+  for _, each in ipairs({ key, key .. ':to' }) do
+    local bytes = redis.call('GET', each)
+    if bytes then redis.call('SET', each, bytes, 'KEEPTTL') end
+  end
+end
+
 -- Appends messages to the segment of their series, `o` or `r`. An id that is appended twice is shown once.
 local function indexMessages(index, series, ids, marks, oldestMs, newestMs, untilMs, nowMs)
   local late = nowMs - oldestMs
@@ -32,6 +40,7 @@ local function indexMessages(index, series, ids, marks, oldestMs, newestMs, unti
   local open = index .. ':open'
   local begun = redis.call('HGET', open, series)
   if not begun or nowMs - begun >= SEGMENT_MS then
+    if begun then shrink(index .. ':' .. series .. begun) end
     begun = string.format('%.0f', nowMs)
     redis.call('HSET', open, series, begun)
     -- Segments end by themselves; what names them is swept here, a few each time one is begun.
@@ -45,8 +54,7 @@ local function indexMessages(index, series, ids, marks, oldestMs, newestMs, unti
   keepSegment(index, series .. begun, newestMs, untilMs)
   keepIndexed(open, untilMs)
   if bytes >= SEGMENT * 4 and nowMs > tonumber(begun) then
-    -- What is appended to has room for as much again; written once more it takes what it needs.
-    for _, each in ipairs({ key, key .. ':to' }) do redis.call('SET', each, redis.call('GET', each), 'KEEPTTL') end
+    shrink(key)
     redis.call('HDEL', open, series)
   end
 end
