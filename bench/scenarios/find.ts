@@ -81,7 +81,7 @@ async function bytes(bench: Bench, client: Redis, lane: number, quiet: number): 
   const afterFew = await usedMemory(client)
   let inIndex = 0
   const startedAt = Date.now()
-  await client.hset(campaignKey(lane, 1), { state: 'done' })
+  await client.hset(campaignKey(lane, 1), { state: 'done', total: OF_CAMPAIGN })
   for (let i = 0; i < MESSAGES; i += AT_ONCE) {
     if (i % 100_000 === 0) bench.progress(`writing messages, ${i.toLocaleString('en')}`)
     const batch = Array.from({ length: AT_ONCE }, (_, k) =>

@@ -20,7 +20,7 @@ import { keepIndexed } from '../../src/messages/store/message-index.ts'
 import { newMessageOf } from '../../src/messages/store/record-format.ts'
 import { jobKey, recordStatus } from '../../src/messages/store/steps.ts'
 import { connectWithRetry, readyOrLate } from '../../src/redis/connect.ts'
-import { inboundKey, messageIndexKey, messageKey } from '../../src/redis/keys.ts'
+import { campaignKey, inboundKey, messageIndexKey, messageKey } from '../../src/redis/keys.ts'
 import { audioJob, type LaneRedis, LONG_TIMES, startLaneRedis } from '../support/lane-redis.ts'
 
 const ACCOUNT = 1
@@ -113,6 +113,7 @@ async function run(steps: Steps, asked: MessageFilter[], limit: number): Promise
   const sent: MessageId[] = []
   const received: string[] = []
   const startedAt = Date.now() - HOUR_MS
+  for (const lane of lanes) await redis.hset(campaignKey(lane, 1), 'total', 8)
   for (const step of steps) {
     if (step.what === 'accept') {
       const lane = lanes[step.lane] ?? 0
@@ -295,4 +296,15 @@ test('what stands for a received message leads to it', async () => {
   expect(await store.redis.exists(inboundKey(ACCOUNT, 'wamid.in'))).toBe(1)
   expect((await listed([lane], { from: PEOPLE[0] })).map(({ id }) => id)).toEqual(['wamid.in'])
   expect(await listed([lane], { from: PEOPLE[1] })).toEqual([])
+})
+
+test('an id that was not made from the list of its campaign does not make the index grow', async () => {
+  const lane = store.newLane()
+  await store.redis.hset(campaignKey(lane, 1), 'total', 10)
+  const payload = { ...audioJob(), class: 'campaign' as const, run: 1 }
+  const listedOne = campaignMessageUlid(`cmp_${lane}_1`, Date.now(), 9, PEOPLE[0])
+  const foreign = newUlid(Date.now() + 1)
+  for (const ulid of [listedOne, foreign]) await store.queues.addMany([{ id: messageId(lane, ulid), payload }])
+  expect((await listed([lane])).map(({ id }) => id)).toEqual([foreign, listedOne].map((ulid) => messageId(lane, ulid)))
+  expect(await store.redis.strlen(`${messageIndexKey(lane)}:c1`)).toBe(70)
 })

@@ -3,11 +3,11 @@
 // message, which readers pass over, and never a message that no list shows. What it looks like in Redis says
 // scripts/message-index.lua; index-segments.ts reads it.
 import type { Redis } from '../../redis/connect.ts'
-import { inboundDigest, messageIndexKey } from '../../redis/keys.ts'
+import { campaignPrefix, inboundDigest, messageIndexKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { acceptedAtMs } from '../message-id.ts'
 import { ID_BYTES, MARK_BYTES, markOf, packTime, packUlid, placeIn } from '../packed-id.ts'
-import { CAMPAIGN_ID_BYTES, RECEIVED_ID_BYTES, segmentsFrom } from './index-segments.ts'
+import { RECEIVED_ID_BYTES, segmentsFrom } from './index-segments.ts'
 
 const addScript = defineScript(import.meta.url, 'index-add')
 const addCampaignScript = defineScript(import.meta.url, 'index-add-campaign')
@@ -102,16 +102,14 @@ function addPiece(
   { run, startedAtMs, place, messages }: Piece,
   retentionMs: number,
 ): Promise<unknown> {
-  const whole = Buffer.alloc(ID_BYTES)
-  const ids = Buffer.alloc(messages.length * CAMPAIGN_ID_BYTES)
+  const ids = Buffer.alloc(messages.length * ID_BYTES)
   const marks = Buffer.alloc(messages.length * MARK_BYTES)
   for (const [i, { ulid, to }] of messages.entries()) {
-    packUlid(ulid, whole, 0)
-    whole.copy(ids, i * CAMPAIGN_ID_BYTES, ID_BYTES - CAMPAIGN_ID_BYTES)
+    packUlid(ulid, ids, i * ID_BYTES)
     marks.writeUInt32LE(markOf(to), i * MARK_BYTES)
   }
   const untilMs = lastOf(messages) + retentionMs
-  const args = { run, startedAtMs, place, ids, marks, untilMs }
+  const args = { campaigns: campaignPrefix(lane), run, startedAtMs, place, ids, marks, untilMs }
   return addCampaignScript(redis, { index: messageIndexKey(lane) }, args)
 }
 

@@ -59,11 +59,18 @@ local function indexMessages(index, series, ids, marks, oldestMs, newestMs, unti
   end
 end
 
--- Writes messages of a campaign, `place` being that of the first, the others following without a gap. Doing it again
--- changes nothing.
-local function indexCampaign(index, run, startedAtMs, place, ids, marks, untilMs)
+-- Writes messages of a campaign, `place` being that of the first, the others following without a gap; ids have 16 bytes.
+-- Doing it again changes nothing. `campaigns` is what the keys of the lane's campaigns begin with.
+local function indexCampaign(index, campaigns, run, startedAtMs, place, ids, marks, untilMs, nowMs)
+  local total = tonumber(redis.call('HGET', campaigns .. run, 'total') or '0')
+  -- Ids that were not made from the list must not make the strings grow.
+  if place + #marks / 4 > total then
+    return indexMessages(index, 'o', ids, marks, startedAtMs, startedAtMs, untilMs, nowMs)
+  end
+  local parts = {}
+  for at = 16, #ids, 16 do parts[#parts + 1] = string.sub(ids, at - 6, at) end
   local name = 'c' .. run
-  redis.call('SETRANGE', index .. ':' .. name, place * 7, ids)
+  redis.call('SETRANGE', index .. ':' .. name, place * 7, table.concat(parts))
   redis.call('SETRANGE', index .. ':' .. name .. ':to', place * 4, marks)
   keepSegment(index, name, startedAtMs, untilMs)
 end
