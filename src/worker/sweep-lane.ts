@@ -119,7 +119,10 @@ async function lookAt(
   if (record?.state === 'queued' && look.list === 'queued_again') {
     // It may wait for long, as on a paused lane, and what was already tried of it must not be forgotten meanwhile.
     await keepRecord(deps.redis, id, deps.config.retentionMs)
-    await keepIndexed(deps.redis, id.lane, [id.ulid], look.nowMs + deps.config.retentionMs)
+    // Its place in the index was to end with its validity and the retention.
+    if (look.nowMs > record.validUntil) {
+      await keepIndexed(deps.redis, id.lane, [id.ulid], look.nowMs + deps.config.retentionMs)
+    }
     if (await isPaused(deps.redis, id.lane, record.run)) {
       // Every worker would only drop its job. A resume brings the look forward.
       return rescheduleReview(deps.redis, id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)

@@ -9,12 +9,15 @@ test('a record with its type and text as earlier releases wrote them is read', (
   expect(recordSchema.parse(raw)).toMatchObject({ state: 'delivered', type: 'template', text: TEXT })
 })
 
-test.each(['interactive', 'image', 'audio', 'template'] as const)('a new record of %s is read as it was meant', (type) => {
-  for (const text of [TEXT, 'short', '', 'नमस्ते आपका ऑर्डर आज भेजा गया है और कल पहुँच जाएगा']) {
-    const message = { to: '491700000001', type, text, class: 'campaign', validUntil: 5 } as const
-    const fields = newRecordFields({ ...message, campaign: undefined, run: undefined })
-    const raw: Record<string, string> = { s: 'q' }
-    for (let i = 0; i < fields.length; i += 2) raw[fields[i] ?? ''] = fields[i + 1] ?? ''
-    expect(recordSchema.parse(raw)).toMatchObject({ ...message, state: 'queued' })
-  }
-})
+test.each(['interactive', 'image', 'audio', 'template'] as const)(
+  'a new record of %s is read as it was meant',
+  (type) => {
+    for (const text of [TEXT, 'short', '', 'नमस्ते आपका ऑर्डर आज भेजा गया है और कल पहुँच जाएगा']) {
+      const message = { to: '491700000001', type, text, class: 'campaign', validUntil: 5 } as const
+      const fields = newRecordFields({ ...message, campaign: undefined, run: undefined })
+      const raw: Record<string, string> = { s: 'q' }
+      for (let i = 0; i < fields.length; i += 2) raw[fields[i] ?? ''] = fields[i + 1] ?? ''
+      expect(recordSchema.parse(raw)).toMatchObject({ ...message, state: 'queued' })
+    }
+  },
+)
