@@ -15,6 +15,7 @@ import { batch } from './scenarios/batch.ts'
 import { campaign } from './scenarios/campaign.ts'
 import { campaignLatency } from './scenarios/campaign-latency.ts'
 import { dispatch } from './scenarios/dispatch.ts'
+import { find } from './scenarios/find.ts'
 import { growth } from './scenarios/growth.ts'
 import { idle } from './scenarios/idle.ts'
 import { idleLanes } from './scenarios/idle-lanes.ts'
@@ -35,6 +36,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   latency,
   growth,
   lookups,
+  find,
   webhooks,
   idle,
   'idle-lanes': idleLanes,

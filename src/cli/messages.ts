@@ -1,4 +1,4 @@
-// messages: show, cancel, requeue. One message and everything that happened to it.
+// messages: show, list, cancel, requeue. One message and everything that happened to it.
 import { z } from 'zod'
 import { listAccounts } from '../accounts/store/accounts.ts'
 import { findSender, type Sender } from '../accounts/store/senders.ts'
@@ -10,13 +10,14 @@ import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
 import type { Redis } from '../redis/connect.ts'
 import { cancelVerb } from './cancel.ts'
 import { CliFailure } from './failure.ts'
+import { listVerb } from './list-messages.ts'
 import { requeueVerb } from './requeue.ts'
 import { keyValueTable, table } from './table.ts'
 import { type Answer, type Noun, verb } from './verb.ts'
 
 export const messages: Noun = {
   name: 'messages',
-  summary: 'look up, cancel and requeue messages',
+  summary: 'list, look up, cancel and requeue messages',
   verbs: [
     verb({
       usage: 'show <id>',
@@ -31,6 +32,7 @@ export const messages: Noun = {
         return answer
       },
     }),
+    listVerb,
     cancelVerb,
     requeueVerb,
   ],

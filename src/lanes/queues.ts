@@ -6,6 +6,7 @@ import { CHUNK_JOB, type Chunk, chunkJobId, parseChunkJobId } from '../jobs/chun
 import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
+import { type IndexedMessage, indexMessages } from '../messages/store/message-index.ts'
 import {
   JOB,
   laneChunkKeys,
@@ -41,10 +42,19 @@ const AT_ONCE = 100
 
 export type LaneQueues = ReturnType<typeof openLaneQueues>
 
-/** The queues of all lanes on one connection. A queue is opened when it is first used and stays open until `close`. */
-export function openLaneQueues(redis: Redis) {
+/** The default of LANEWAY_RETENTION_DAYS. */
+const DEFAULT_RETENTION_MS = 30 * 86_400_000
+
+/**
+ * The queues of all lanes on one connection. A queue is opened when it is first used and stays open until `close`. New
+ * messages stay in the index of their lane for `retentionMs` after their validity.
+ */
+export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS) {
   const open = new Map<number, Queue>()
   const openChunks = new Map<number, Queue>()
+  /** Of which messages Redis is known to have the script that indexes them. */
+  const known = new Set<'single' | 'campaign'>()
+  redis.on('close', () => known.clear())
   /** What waits for the end of this turn of the event loop, by lane: one broken lane must not harm the others. */
   const gathered = new Map<number, { messages: LaneMessage[]; added: Promise<void> }>()
 
@@ -71,8 +81,20 @@ export function openLaneQueues(redis: Redis) {
     await redis.del(laneChunkLimiterKey(lane))
   }
 
-  async function addToLane(lane: number, messages: readonly LaneMessage[]): Promise<void> {
-    await inTime(redis, () => queueOf(lane).addBulk(messages.map(jobOf)))
+  async function addToLane(lane: number, messages: readonly LaneMessage[], areNew = true): Promise<void> {
+    await inTime(redis, async () => {
+      // First the index, then the jobs, in one write: whoever dies in between leaves ids without messages.
+      const indexed = areNew ? indexMessages(redis, lane, messages.map(indexedOf), retentionMs) : undefined
+      // A script that Redis does not know yet is sent once more, which would put it behind the jobs.
+      if (areNew && messages.some((message) => !known.has(kindOf(message)))) {
+        await indexed
+        for (const message of messages) known.add(kindOf(message))
+      }
+      const [index, jobs] = await Promise.allSettled([indexed, queueOf(lane).addBulk(messages.map(jobOf))])
+      if (jobs.status === 'rejected') throw jobs.reason
+      // A full Redis had room again for the jobs.
+      if (index.status === 'rejected') await indexMessages(redis, lane, messages.map(indexedOf), retentionMs)
+    })
     wake(lane)
   }
 
@@ -129,9 +151,9 @@ export function openLaneQueues(redis: Redis) {
 
     /**
      * The same for many, in one round trip per lane. It is not atomic: when it rejects, any of them may have been
-     * added. Adding all of them again is safe.
+     * added. Adding all of them again is safe. `again`: they were accepted before, and stand in the index.
      */
-    async addMany(messages: readonly LaneMessage[]): Promise<void> {
+    async addMany(messages: readonly LaneMessage[], which: 'new' | 'again' = 'new'): Promise<void> {
       const lanes = new Map<number, LaneMessage[]>()
       for (const message of messages) {
         const { lane } = laneOf(message.id)
@@ -148,7 +170,7 @@ export function openLaneQueues(redis: Redis) {
             made = 0
           }
           made += slice.length
-          const added = addToLane(lane, slice)
+          const added = addToLane(lane, slice, which === 'new')
           // It may fail before all are made, when nobody waits for it yet; whoever called hears of it below.
           added.catch(() => {})
           adding.push(added)
@@ -262,6 +284,19 @@ function jobOf({ id, payload, delayMs = 0 }: LaneMessage) {
     },
   }
 }
+
+const ULID_LENGTH = 26
+
+const kindOf = ({ payload }: LaneMessage) => (payload.run === undefined ? 'single' : 'campaign')
+
+/** What the index is told of a message. */
+const indexedOf = ({ id, payload: { to, until, run } }: LaneMessage): IndexedMessage => ({
+  // Cheaper than reading the id once more: this is on the way of every message.
+  ulid: id.slice(-ULID_LENGTH),
+  to,
+  until,
+  run,
+})
 
 function laneOf(id: string) {
   const parsed = parseMessageId(id)

@@ -7,7 +7,7 @@ import { messageId } from '../messages/message-id.ts'
 import type { InboundMessage } from '../messages/store/inbound.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { FoundMessage } from './lookup.ts'
-import type { ReceivedMessage, SentMessage } from './message-schema.ts'
+import type { ListedMessage, ReceivedMessage, SentMessage } from './message-schema.ts'
 import { type Waits, waitsOf } from './waits.ts'
 
 /** What happened, oldest first. The id holds when it was accepted; the record only what followed. */
@@ -25,13 +25,8 @@ export const isPossibleDuplicate = (message: FoundMessage): boolean => (message.
 export const waitsOfFound = (redis: Redis, message: FoundMessage): Promise<Waits | null> =>
   message.state === 'queued' ? waitsOf(redis, message) : Promise.resolve(null)
 
-/** A message that was accepted to be sent. */
-export async function sentDocument(
-  redis: Redis,
-  message: FoundMessage,
-  sender: Sender | undefined,
-): Promise<SentMessage> {
-  const waits = await waitsOfFound(redis, message)
+/** A message that was accepted to be sent, as lists have it. */
+export function listedSent(message: FoundMessage, sender: Sender | undefined): Extract<ListedMessage, { to: string }> {
   return {
     id: messageId(message.id.lane, message.id.ulid),
     direction: 'outbound',
@@ -49,6 +44,18 @@ export async function sentDocument(
     send_at: null,
     valid_until: iso(message.validUntil),
     problem: message.problem ? { code: message.problem.code, sentence: message.problem.sentence } : null,
+  }
+}
+
+/** A message that was accepted to be sent. */
+export async function sentDocument(
+  redis: Redis,
+  message: FoundMessage,
+  sender: Sender | undefined,
+): Promise<SentMessage> {
+  const waits = await waitsOfFound(redis, message)
+  return {
+    ...listedSent(message, sender),
     waits: waits && { ...waits, until: waits.until === null ? null : iso(waits.until) },
     history: historyOf(message).map(({ atMs, what, detail, code }) => {
       // Only the entry that begins an attempt names it; later ones carry a code of the provider at most.
@@ -63,8 +70,11 @@ export async function sentDocument(
   }
 }
 
-/** A message that was received. */
-export const receivedDocument = (message: InboundMessage, sender: Sender | undefined): ReceivedMessage => ({
+/** A message that was received, as lists have it. */
+export const listedReceived = (
+  message: InboundMessage,
+  sender: Sender | undefined,
+): Extract<ListedMessage, { from: string }> => ({
   id: message.id,
   direction: 'inbound',
   // As every lookup has it: a message that is here has been delivered.
@@ -82,6 +92,11 @@ export const receivedDocument = (message: InboundMessage, sender: Sender | undef
   send_at: null,
   valid_until: null,
   problem: null,
+})
+
+/** A message that was received. */
+export const receivedDocument = (message: InboundMessage, sender: Sender | undefined): ReceivedMessage => ({
+  ...listedReceived(message, sender),
   waits: null,
   history: [{ at: iso(message.received_at), event: 'received', attempt: null, detail: null }],
 })

@@ -73,6 +73,13 @@ export type ReceivedMessage = z.infer<typeof receivedMessageSchema>
 /** A message of either direction. */
 export const messageSchema = z.discriminatedUnion('direction', [sentMessageSchema, receivedMessageSchema])
 
+/** A message as lists have it: what takes more to find out is told of a single one. */
+export const listedMessageSchema = z.discriminatedUnion('direction', [
+  sentMessageSchema.omit({ waits: true, history: true }),
+  receivedMessageSchema.omit({ waits: true, history: true }),
+])
+export type ListedMessage = z.infer<typeof listedMessageSchema>
+
 /** How the delivery of a message stands, as every lookup shows it. */
 export const deliverySchema = z.strictObject({
   status: z.enum(STATES),

@@ -45,7 +45,7 @@ export async function startProducer(
 ): Promise<{ url: string; close: () => Promise<void> }> {
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
-  const queues = openLaneQueues(redis)
+  const queues = openLaneQueues(redis, config.retentionMs)
   const moves = openBulkMoves(redis)
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)

@@ -66,12 +66,22 @@ export const idempotencyKey = (account: number, route: string, key: string): str
   `lw:idempotency:${account}:${digest(`${route}\n${key}`)}`
 /** HASH of one received message, by the chat product's id. */
 export const inboundKey = (account: number, providerMessageId: string): string =>
-  `lw:inbound:${account}:${digest(providerMessageId)}`
+  inboundKeyOf(account, digest(providerMessageId))
+/** The same by what stands for the id: 27 characters of base64url. */
+export const inboundKeyOf = (account: number, digested: string): string => `lw:inbound:${account}:${digested}`
+/** What stands for a received message's id in its key. */
+export const inboundDigest = (providerMessageId: string): string => digest(providerMessageId)
 
 /** Prefix of everything of one lane, BullMQ's keys included. */
 export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
+/**
+ * ZSET segment → acceptance (ms) of its newest message: the index of the lane's messages. message-index.lua appends the
+ * names of the segments itself: `:<segment>` STRING of ids, `:<segment>:to` STRING of recipients, and `:open` HASH series
+ * → segment that is appended to.
+ */
+export const messageIndexKey = (lane: number): string => `${lanePrefix(lane)}:i`
 /** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
 export const inDoubtKey = (lane: number): string => `${lanePrefix(lane)}:open`
 /** ZSET ulid → time (ms) at which the sweep must make sure that it has a job: queued again and not claimed since. */

@@ -27,13 +27,9 @@ import { Packr } from 'msgpackr'
 import type { Redis } from './connect.ts'
 import { isUnknownScript } from './errors.ts'
 
-/** What a script can be given: it arrives as the Lua value of the same kind. */
-export type Argument =
-  | string
-  | number
-  | boolean
-  | readonly Argument[]
-  | { readonly [name: string]: Argument | undefined }
+/** What a script can be given: it arrives as the Lua value of the same kind; bytes, which may not lie deeper, as a string. */
+export type Argument = Value | Uint8Array
+type Value = string | number | boolean | readonly Value[] | { readonly [name: string]: Value | undefined }
 
 type Keys = Readonly<Record<string, string>>
 type Arguments = Readonly<Record<string, Argument | undefined>>
@@ -51,6 +47,23 @@ export type ScriptOfMany = (
 
 /** Lua knows no undefined: what is not given is nil. */
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
+
+/** Redis' cmsgpack does not know MessagePack's own kind for bytes: they are packed as a string, which in Lua is bytes. */
+function packed(list: readonly (Argument | undefined)[]): Buffer {
+  if (!list.some((each) => each instanceof Uint8Array)) return packr.pack(list)
+  const parts: Uint8Array[] = [Buffer.of(0xdc, list.length >> 8, list.length & 0xff)]
+  for (const each of list) {
+    if (each instanceof Uint8Array) {
+      const head = Buffer.of(0xdb, 0, 0, 0, 0)
+      head.writeUInt32BE(each.length, 1)
+      parts.push(head, each)
+    } else {
+      // The packer may use its buffer again.
+      parts.push(Buffer.from(packr.pack(each)))
+    }
+  }
+  return Buffer.concat(parts)
+}
 
 /**
  * The caller of scripts/<name>.lua beside `module`, which is the import.meta.url of the module that defines it. Sends
@@ -80,7 +93,7 @@ function loadScript(module: string, name: string, constants: string | undefined)
   const isOfMany = head.each.keys.names.length > 0
   const run: ScriptOfMany = async (redis, keys, args, each) => {
     const given = [...keysFor(head, keys), ...each.flatMap((one) => keysFor(head.each, one.keys))]
-    const argv = head.args.names.length > 0 || isOfMany ? [packr.pack(argumentsFor(head, args))] : []
+    const argv = head.args.names.length > 0 || isOfMany ? [packed(argumentsFor(head, args))] : []
     if (isOfMany) argv.push(packr.pack(each.map((one) => argumentsFor(head.each, one.args))))
     try {
       return await redis.evalsha(sha, given.length, ...given, ...argv)

@@ -65,7 +65,8 @@ export async function requeueOrder(
   }
 }
 
-function named(senders: readonly Sender[], name: string): Sender[] {
+/** Those of the senders that have this number, in any spelling, or else this name. Throws a Refusal when none has. */
+export function named(senders: readonly Sender[], name: string): Sender[] {
   const phone = parsePhone(name)
   const byNumber = phone.ok ? senders.filter(({ number }) => number === phone.digits) : []
   const found = byNumber.length > 0 ? byNumber : senders.filter((sender) => sender.name === name)
@@ -75,7 +76,8 @@ function named(senders: readonly Sender[], name: string): Sender[] {
   ])
 }
 
-function digitsOf(path: string, text: string): string {
+/** The digits of a number in any spelling; throws a Refusal that names the field. */
+export function digitsOf(path: string, text: string): string {
   const phone = parsePhone(text)
   if (phone.ok) return phone.digits
   throw invalidFields([{ path, message: 'expected a full international number such as +14155550123' }])

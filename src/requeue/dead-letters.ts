@@ -3,6 +3,7 @@ import type { Job } from 'bullmq'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { parseMessageId } from '../messages/message-id.ts'
+import { keepIndexed } from '../messages/store/message-index.ts'
 import { readStates } from '../messages/store/states.ts'
 import type { Redis } from '../redis/connect.ts'
 import { hasJobMovedOn } from '../redis/errors.ts'
@@ -10,6 +11,11 @@ import { matchesRequeue, type RequeueFilter } from './filter.ts'
 
 /** The code that a lookup shows for such a message. */
 const DEAD_LETTER = 'dead_letter'
+
+interface RetryDeps {
+  redis: Redis
+  config: { retentionMs: number; validityMs: Readonly<Record<SendPayload['class'], number>> }
+}
 
 /** A failed job whose payload can still be sent. */
 export interface DeadLetter {
@@ -57,7 +63,14 @@ export async function matchingDeadLetters(
  * Puts the job back on its lane with a new validity. False when somebody else has done so. Dying between the two writes
  * is harmless: the job is still a dead letter, with another validity.
  */
-export async function retryDeadLetter({ job, payload }: DeadLetter, until: number): Promise<boolean> {
+export async function retryDeadLetter(
+  { redis, config }: RetryDeps,
+  lane: number,
+  { job, payload }: DeadLetter,
+): Promise<boolean> {
+  const until = Date.now() + config.validityMs[payload.class]
+  const ulid = parseMessageId(job.id ?? '')?.ulid
+  if (ulid !== undefined) await keepIndexed(redis, lane, [ulid], until + config.retentionMs)
   await job.updateData({ ...payload, until })
   try {
     await job.retry('failed')

@@ -13,6 +13,7 @@ import type { LaneMessage, LaneQueues } from '../lanes/queues.ts'
 import { rescheduleReview } from '../lanes/survey.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
+import { keepIndexed } from '../messages/store/message-index.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
 import { type MessageRecord, stateSchema } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
@@ -82,6 +83,9 @@ export async function putBack(
   const nowMs = await redisNowMs(redis)
   const ulids = found.map(({ ulid }) => ulid)
   const [contents, jobs] = await Promise.all([contentsOf(redis, lane, found), jobStates(redis, lane, ulids)])
+  // Whatever is queued again lives longer than was known when it was accepted.
+  const keptMs = nowMs + Math.max(...Object.values(config.validityMs)) + config.retentionMs
+  await keepIndexed(redis, lane, ulids, keptMs)
   // Before the steps as well: whoever dies between a step and its job leaves the lane to the next look of the sweep.
   await markLane(redis, lane)
   const steps = await Promise.all(
@@ -109,7 +113,7 @@ export async function putBack(
     lane,
     ulids.filter((_ulid, i) => jobs[i] === 'dead_letter' && steps[i]?.[0] === 'done'),
   )
-  if (added.length > 0) await queues.addMany(added)
+  if (added.length > 0) await queues.addMany(added, 'again')
   await rescheduleReview(redis, lane, late, nowMs + OLD_JOB_GONE_MS)
   return steps.map(([verdict]) => verdict)
 }
@@ -125,7 +129,7 @@ export async function requeueMessage(
   const record = await readMessage(deps.redis, id)
   if (record === undefined) {
     const [letter] = await matchingDeadLetters(deps, id.lane, [messageId(id.lane, id.ulid)], {})
-    const isBack = letter && (await retryDeadLetter(letter, Date.now() + deps.config.validityMs[letter.payload.class]))
+    const isBack = letter && (await retryDeadLetter(deps, id.lane, letter))
     if (isBack) deps.queues.wake(id.lane)
     return { verdict: isBack ? 'done' : 'missing', state: undefined }
   }

@@ -67,7 +67,7 @@ export async function startWorker(
     'partner-api': partnerApi(agent),
     'cloud-api': cloudApi(agent, createOpaqueIds(secretKey), config.cloudApiVersion),
   }
-  const queues = openLaneQueues(redis)
+  const queues = openLaneQueues(redis, config.retentionMs)
   const directory = createSenderDirectory({ redis, seal: createSeal(secretKey), providers })
   const polls = startStatusPolls({ redis, config, log, directory })
   const followByPolling = (lane: number): void => polls.follow(lane)

@@ -132,7 +132,7 @@ async function workOnPage(deps: RequeueDeps, lane: number, id: string, untilMs: 
     if (verdict !== 'done' && verdict !== 'ignored' && verdict !== 'missing') counts[countOf(verdict)] += 1
   }
   for (const letter of page.deadLetters) {
-    if (await retryDeadLetter(letter, Date.now() + deps.config.validityMs[letter.payload.class])) counts.requeued += 1
+    if (await retryDeadLetter(deps, lane, letter)) counts.requeued += 1
   }
   if (counts.requeued > 0) deps.queues.wake(lane)
   return counts

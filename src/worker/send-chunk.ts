@@ -16,6 +16,7 @@ import { messageId } from '../messages/message-id.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
 import { conclude } from '../messages/store/conclude.ts'
+import { indexMessages } from '../messages/store/message-index.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
@@ -103,6 +104,9 @@ async function sendTo(deps: ChunkDeps, run: ChunkRun, { spec, total, snapshot }:
     return { id: { lane, ulid }, name: messageId(lane, ulid), payload, message }
   })
   if (messages.length === 0) return DONE
+  // Before any of them is claimed: dying here leaves ids whose messages still wait, which a list finds in the chunk.
+  const indexed = messages.map(({ id, payload: { to, until } }) => ({ ulid: id.ulid, to, until, run: chunk.run }))
+  await indexMessages(redis, lane, indexed, config.retentionMs)
   const ulids = messages.map(({ id }) => id.ulid)
   const states = await lookAtChunk(redis, spec.id, chunk.from, ulids)
   for (const [i, { id, payload }] of messages.entries()) {

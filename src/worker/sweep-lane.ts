@@ -18,6 +18,7 @@ import {
 import type { Log } from '../log.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { deadLetter, workerLost } from '../messages/outcome.ts'
+import { keepIndexed } from '../messages/store/message-index.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { giveUp, keepRecord, markUnconfirmed, resolveUnconfirmed } from '../messages/store/steps.ts'
@@ -119,6 +120,10 @@ async function lookAt(
   if (record?.state === 'queued' && look.list === 'queued_again') {
     // It may wait for long, as on a paused lane, and what was already tried of it must not be forgotten meanwhile.
     await keepRecord(deps.redis, id, deps.config.retentionMs)
+    // Its place in the index was to end with its validity and the retention.
+    if (look.nowMs > record.validUntil) {
+      await keepIndexed(deps.redis, id.lane, [id.ulid], look.nowMs + deps.config.retentionMs)
+    }
     if (await isPaused(deps.redis, id.lane, record.run)) {
       // Every worker would only drop its job. A resume brings the look forward.
       return rescheduleReview(deps.redis, id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
@@ -184,6 +189,7 @@ async function ensureJob(
     return
   }
   // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.
-  await deps.queues.add(name, { ...payload, until: record?.validUntil ?? payload.until })
+  const again = { id: name, payload: { ...payload, until: record?.validUntil ?? payload.until } }
+  await deps.queues.addMany([again], 'again')
   await rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)
 }

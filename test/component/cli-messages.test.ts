@@ -175,3 +175,29 @@ test.each([
     stderr: `error: There is no message ${id}, or it is older than the retention.\n`,
   })
 })
+
+test('messages list shows what matches, the newest first, and where to go on', async () => {
+  const queues = openLaneQueues(redis)
+  const ids = Array.from({ length: 3 }, (_, i) => newId(3_000 - i * 1_000).text)
+  const payload: SendPayload = {
+    ...{ v: 1, to: '4915120000077', class: 'transactional', until: Date.now() + HOUR_MS },
+    content: { type: 'audio', audio: { link: 'https://example.com/a.mp3' } },
+  }
+  await queues.addMany(ids.map((id) => ({ id, payload })))
+  await queues.close()
+  const list = (...more: string[]) =>
+    runCli(['messages', 'list', '--account', String(account), '--to', '+4915120000077', ...more], {
+      REDIS_URL: server.url,
+    })
+  const all = JSON.parse((await list('--json')).stdout)
+  expect(all.messages.map(({ id }: { id: string }) => id)).toEqual([...ids].reverse())
+  expect(all.next).toBeNull()
+  const first = JSON.parse((await list('--json', '--limit', '2')).stdout)
+  const rest = JSON.parse((await list('--json', '--cursor', first.next)).stdout)
+  expect(rest.messages.map(({ id }: { id: string }) => id)).toEqual([ids[0]])
+  const shown = await list('--state', 'queued')
+  expect(shown.stdout).toMatch(new RegExp(`${ids[2]} .*queued .*14155550100 .*4915120000077 .*audio`))
+  expect((await list('--state', 'failed')).stdout).toContain('No messages.')
+  expect(await list('--cursor', 'garbage')).toMatchObject({ code: 2 })
+  expect(await list('--sender', '4900000000')).toMatchObject({ code: 1 })
+})

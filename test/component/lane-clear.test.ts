@@ -129,7 +129,7 @@ describe('a page', () => {
         }
       }),
     )
-    expect(one).toMatchObject({ s: 'x', k: 'audio', y: 't', p: JSON.stringify(cleared.payload) })
+    expect(one).toMatchObject({ s: 'x', k: 'a', y: 't', p: JSON.stringify(cleared.payload) })
     expect({ ...one, p: '' }).toEqual({ ...other, p: '' })
     expect(await service.redis.zrange(requeueableKey(lane), '0', '-1')).toEqual(
       expect.arrayContaining([cleared.ulid, claimed.ulid]),

@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
-import { inboundKey } from '../../redis/keys.ts'
+import { inboundKey, inboundKeyOf } from '../../redis/keys.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
+import { indexReceived } from './message-index.ts'
 
 const inboundSchema = z.object({
   id: z.string(),
@@ -26,6 +27,8 @@ export async function storeInbound(
   retentionMs: number,
 ): Promise<void> {
   const key = inboundKey(account, message.id)
+  // First, so that whoever dies in between leaves an id without a message. A repeat is shown once.
+  if ((await redis.exists(key)) === 0) await indexReceived(redis, message, retentionMs)
   await execOrThrow(redis.multi().hset(key, message).pexpire(key, retentionMs, 'NX'))
 }
 
@@ -33,7 +36,14 @@ export async function storeInbound(
  * A received message of the account by the chat product's id; undefined when there is none. Throws a
  * CorruptRecordError.
  */
-export async function findInbound(redis: Redis, account: number, id: string): Promise<InboundMessage | undefined> {
-  const raw = await redis.hgetall(inboundKey(account, id))
+export const findInbound = (redis: Redis, account: number, id: string): Promise<InboundMessage | undefined> =>
+  readInbound(redis, inboundKey(account, id))
+
+/** The same by what stands for the id in the index. */
+export const findInboundBy = (redis: Redis, account: number, digested: string): Promise<InboundMessage | undefined> =>
+  readInbound(redis, inboundKeyOf(account, digested))
+
+async function readInbound(redis: Redis, key: string): Promise<InboundMessage | undefined> {
+  const raw = await redis.hgetall(key)
   return Object.keys(raw).length === 0 ? undefined : readRecord(inboundSchema, 'received message', raw)
 }

@@ -6,6 +6,7 @@ import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
 import { jsonText } from '../../redis/corrupt-record.ts'
 import { LETTERS, type State } from '../lifecycle.ts'
 import type { Problem } from '../outcome.ts'
+import { packText, unpackText } from '../packed-text.ts'
 
 /** The letter that each field of a record is stored under. */
 export const FIELDS = {
@@ -24,8 +25,10 @@ export const FIELDS = {
   /** Recipient: digits with country code. */
   to: 't',
   type: 'k',
-  /** Empty for a message of a campaign. */
+  /** As it is, where it cannot be packed. Neither is there for a message of a campaign. */
   text: 'x',
+  /** The same packed, see src/messages/packed-text.ts. */
+  packedText: 'z',
   /** JSON. Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts). */
   filled: 'v',
   /** `t` or `c`. */
@@ -53,6 +56,14 @@ export const stateSchema = z
 
 const CLASSES = { t: 'transactional', c: 'campaign' } as const
 
+const TYPES = { interactive: 'n', image: 'i', audio: 'a', template: 't' } as const
+const TYPE_OF = new Map(Object.entries(TYPES).map(([type, letter]): [string, string] => [letter, type]))
+/** A type from its letter; records of before had the word. */
+const typeSchema = z
+  .string()
+  .transform((stored) => TYPE_OF.get(stored) ?? stored)
+  .pipe(z.enum(['interactive', 'image', 'audio', 'template']))
+
 /** A record from the hash that Redis has. A field at fault is named by its letter. */
 export const recordSchema = z
   .object({
@@ -63,8 +74,9 @@ export const recordSchema = z
     [FIELDS.others]: z.string().default(''),
     [FIELDS.history]: z.string().default(''),
     [FIELDS.to]: z.string().default(''),
-    [FIELDS.type]: z.enum(['interactive', 'image', 'audio', 'template']),
+    [FIELDS.type]: typeSchema,
     [FIELDS.text]: z.string().default(''),
+    [FIELDS.packedText]: z.string().optional(),
     [FIELDS.filled]: jsonText.pipe(z.array(z.string())).optional(),
     [FIELDS.class]: z.enum(['t', 'c']),
     [FIELDS.validUntil]: z.coerce.number(),
@@ -83,7 +95,7 @@ export const recordSchema = z
     history: raw[FIELDS.history],
     to: raw[FIELDS.to],
     type: raw[FIELDS.type],
-    text: raw[FIELDS.text],
+    text: textOf(raw[FIELDS.text], raw[FIELDS.packedText]),
     filled: raw[FIELDS.filled],
     class: CLASSES[raw[FIELDS.class]],
     validUntil: raw[FIELDS.validUntil],
@@ -94,6 +106,9 @@ export const recordSchema = z
     payload: raw[FIELDS.payload],
   }))
 export type MessageRecord = z.infer<typeof recordSchema>
+
+const textOf = (plain: string, packed: string | undefined): string =>
+  packed === undefined ? plain : unpackText(packed)
 
 function problemOf(stored: string | undefined): Problem | undefined {
   if (stored === undefined) return undefined
@@ -137,10 +152,18 @@ export const newMessageOf = (payload: SendPayload): NewMessage => ({
 
 /** What a new record holds besides its progress: field, value, … */
 export const newRecordFields = (message: NewMessage): string[] => [
-  ...[FIELDS.to, message.to, FIELDS.type, message.type],
+  ...[FIELDS.to, message.to, FIELDS.type, TYPES[message.type]],
   ...[FIELDS.class, message.class === 'transactional' ? 't' : 'c', FIELDS.validUntil, String(message.validUntil)],
-  ...(message.filled === undefined ? [FIELDS.text, message.text] : [FIELDS.filled, JSON.stringify(message.filled)]),
+  ...(message.filled === undefined ? textFields(message.text) : [FIELDS.filled, JSON.stringify(message.filled)]),
   ...(message.campaign === undefined ? [] : [FIELDS.campaign, message.campaign]),
   ...(message.run === undefined ? [] : [FIELDS.run, String(message.run)]),
   ...(message.again ? [FIELDS.repeats, '1'] : []),
 ]
+
+/** Shorter than this, a text takes as much packed, as memory is given out. */
+const PACK_FROM = 32
+
+function textFields(text: string): string[] {
+  const packed = text.length < PACK_FROM ? undefined : packText(text)
+  return packed === undefined ? [FIELDS.text, text] : [FIELDS.packedText, packed]
+}

@@ -6,6 +6,10 @@ export const done = z.strictObject({ status: z.literal(true), message: z.string(
 /** The envelope of our own addresses with this schema as `data`, exact. */
 export const doneWith = <S extends z.ZodType>(data: S) => z.strictObject({ ...done.shape, data })
 
+/** A page of one of our own lists; `next` is what to give as `cursor` for the next one, null on the last. */
+export const listOf = <S extends z.ZodType>(item: S) =>
+  z.strictObject({ status: z.literal(true), data: z.array(item), next: z.string().nullable() })
+
 /** The gallery. */
 export const success = z.strictObject({ success: z.literal(true), message: z.string() })
 /** The envelope of the gallery with this schema as `data`, exact. */

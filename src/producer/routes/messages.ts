@@ -1,12 +1,13 @@
 // Messages by their id, and sending again.
 import { z } from 'zod'
 import { messageClassSchema } from '../../jobs/send.ts'
-import { messageSchema } from '../../lookup/message-schema.ts'
+import { listedMessageSchema, messageSchema } from '../../lookup/message-schema.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
+import { STATES } from '../../messages/lifecycle.ts'
 import { REQUEUE_STATES } from '../../requeue/filter.ts'
-import { idempotencyHeaders } from '../fields.ts'
+import { idempotencyHeaders, pageFields } from '../fields.ts'
 import { route } from '../route.ts'
-import { doneWith } from './answers.ts'
+import { doneWith, listOf } from './answers.ts'
 
 const mayLook = { in: 'bearer', permission: 'messages:read' } as const
 const maySend = { in: 'bearer', permission: 'messages:send' } as const
@@ -28,6 +29,22 @@ const requeueBody = z.strictObject({
   until: time.optional(),
   all: z.boolean().default(false),
   dry_run: z.boolean().default(false),
+})
+
+const listQuery = z.strictObject({
+  sender: textUpTo(255).optional(),
+  to: textUpTo(40).optional(),
+  from: textUpTo(40).optional(),
+  state: z.enum(STATES).optional(),
+  class: messageClassSchema.optional(),
+  direction: z.enum(['outbound', 'inbound']).optional(),
+  campaign: textUpTo(40).optional(),
+  campaign_id: textUpTo(255).optional(),
+  code: textUpTo(100).optional(),
+  since: time.optional(),
+  until: time.optional(),
+  limit: pageFields.limit,
+  cursor: textUpTo(100).optional(),
 })
 
 /** Those that match and cannot be sent again: without content, of a campaign that is over, with an unreadable record. */
@@ -65,7 +82,26 @@ const message = {
   history: [{ at: '2026-11-21T10:00:00.000Z', event: 'accepted', attempt: null, detail: null }],
 }
 
+const { waits: _waits, history: _history, ...listed } = message
+
 export const messages = {
+  list: route({
+    method: 'get',
+    path: '/messages',
+    summary: 'Lists messages that match a filter, the newest first, a page at a time.',
+    access: mayLook,
+    query: listQuery,
+    body: { as: 'ignored' },
+    answers: { 200: listOf(listedMessageSchema) },
+    errors: { 400: ['unknown_sender'] },
+    examples: [
+      {
+        query: { to: '+447700900123', limit: '1' },
+        status: 200,
+        answer: { status: true, data: [listed], next: 'AAAAAAABAAAAAAABAZqlq0rRzKVt6cY2x0dRvg' },
+      },
+    ],
+  }),
   // Before those with an id, which its address would be taken for.
   requeueMany: route({
     method: 'post',

@@ -1,0 +1,32 @@
+-- Passes over messages that are gone or do not match, so that only those that may match are read. What has no record yet
+-- may match anything.
+--
+-- Keys:
+--   records   HASH  what the keys of the records begin with, for the slot
+-- Arguments:
+--   ulids
+--   once?     letters of the states that match, of a message that was not repeated in doubt
+--   repeated? the same of one that was
+--   class?    letter
+--   group?    grouping text
+--   run?      number of a campaign
+--   code?     `code|`, what a problem begins with
+-- Output: places of those that may match
+local records = unpack(KEYS)
+local ulids, once, repeated, class, group, run, code = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
+local found = {}
+for place, ulid in ipairs(ulids) do
+  local f = redis.call('HMGET', records .. ulid, 's', 'y', 'g', 'r', 'e', 'o')
+  local fits
+  if f[1] then
+    local letters = tonumber(f[6] or '0') > 0 and repeated or once
+    fits = (not letters or string.find(letters, f[1], 1, true)) and (not class or f[2] == class)
+      and (not group or f[3] == group) and (not run or tonumber(f[4] or '') == run)
+      and (not code or string.sub(f[5] or '', 1, #code) == code)
+  else
+    -- It waits, in a job of its own or in a chunk.
+    fits = true
+  end
+  if fits then found[#found + 1] = place end
+end
+return found

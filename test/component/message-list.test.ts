@@ -1,0 +1,198 @@
+// Pins: GET /messages shows an account's messages, the newest first, by filter and in pages. Real: Redis, HTTP, producer,
+// worker. Stood in for: the chat product.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { storeInbound } from '../../src/messages/store/inbound.ts'
+import { messageKey } from '../../src/redis/keys.ts'
+import { audioJob } from '../support/lane-redis.ts'
+import { reaches, sendTo } from '../support/messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+
+const page = z.object({
+  data: z.array(z.looseObject({ id: z.string(), state: z.string(), direction: z.string() })),
+  next: z.string().nullable(),
+})
+const refused = z.object({
+  error: z.object({ code: z.string(), details: z.array(z.object({ path: z.string() })).optional() }),
+})
+
+let service: Service
+let tenant: Tenant
+let other: Tenant
+let queues: LaneQueues
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.addTenant()
+  other = await service.addTenant()
+  queues = openLaneQueues(service.redis)
+})
+afterAll(async () => {
+  await queues?.close()
+  await service?.close()
+})
+
+async function ask(query: Record<string, string>, key = tenant.apiKey) {
+  const url = `${service.url}/messages?${new URLSearchParams(query)}`
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
+  return { status: answer.status, body: await answer.json() }
+}
+async function list(query: Record<string, string> = {}, key?: string) {
+  const { status, body } = await ask(query, key)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return page.parse(body)
+}
+const idsOf = ({ data }: z.infer<typeof page>) => data.map(({ id }) => id)
+/** All pages of a list. */
+async function all(query: Record<string, string>): Promise<string[]> {
+  const ids: string[] = []
+  for (let next: string | null | undefined; next !== null; ) {
+    const part = await list({ ...query, ...(next && { cursor: next }) })
+    ids.push(...idsOf(part))
+    next = part.next
+  }
+  return ids
+}
+
+describe('GET /messages', () => {
+  test('shows messages, the newest first, with all that is known but their waits and history', async () => {
+    const first = await sendTo(service, tenant, '+491700008001')
+    const second = await sendTo(service, tenant, '+491700008002')
+    await reaches(service, tenant, first, 'read')
+    await reaches(service, tenant, second, 'read')
+    const { data, next } = await list()
+    expect(data.map(({ id }) => id)).toEqual([second, first])
+    expect(next).toBeNull()
+    expect(data[1]).toEqual({
+      id: first,
+      direction: 'outbound',
+      state: 'read',
+      possible_duplicate: false,
+      class: 'transactional',
+      kind: 'audio',
+      sender: tenant.partnerNumber,
+      to: '491700008001',
+      text: 'https://example.com/hello.ogg',
+      campaign_id: null,
+      campaign: null,
+      provider_id: expect.any(String),
+      accepted_at: expect.any(String),
+      send_at: null,
+      valid_until: expect.any(String),
+      problem: null,
+    })
+  })
+
+  test('shows one that waits to be claimed, and one that was cancelled', async () => {
+    await queues.pause(tenant.partnerLane)
+    const waiting = await sendTo(service, tenant, '+491700008011')
+    const cancelled = await sendTo(service, tenant, '+491700008011')
+    const headers = { authorization: `Bearer ${tenant.apiKey}` }
+    await fetch(`${service.url}/messages/${cancelled}/cancel`, { method: 'POST', headers })
+    expect(idsOf(await list({ to: '+49 170 0008011' }))).toEqual([cancelled, waiting])
+    expect(idsOf(await list({ to: '491700008011', state: 'queued' }))).toEqual([waiting])
+    expect(idsOf(await list({ state: 'queued' }))).toEqual([waiting])
+    expect(idsOf(await list({ state: 'cancelled' }))).toEqual([cancelled])
+    await queues.resume(tenant.partnerLane)
+    await reaches(service, tenant, waiting, 'read')
+  })
+
+  test('shows received messages, by whom they are from and by their direction', async () => {
+    const at = Date.now()
+    const message = { id: 'wamid.listed', lane: tenant.cloudLane, from: '491700008021', type: 'text', text: 'Hi' }
+    await storeInbound(service.redis, tenant.account, { ...message, received_at: at }, 60_000)
+    // As the chat product repeats it.
+    await storeInbound(service.redis, tenant.account, { ...message, received_at: at }, 60_000)
+    expect(idsOf(await list({ from: '+491700008021' }))).toEqual(['wamid.listed'])
+    const inbound = await list({ direction: 'inbound' })
+    expect(inbound.data).toMatchObject([{ id: 'wamid.listed', direction: 'inbound', text: 'Hi', from: '491700008021' }])
+    expect(idsOf(await list({ direction: 'outbound' }))).not.toContain('wamid.listed')
+    expect(idsOf(await list({ limit: '1' }))).toEqual(['wamid.listed'])
+  })
+
+  test('shows each message once over all pages, also while new ones arrive', async () => {
+    const ids = Array.from({ length: 25 }, () => messageId(tenant.cloudLane, newUlid(Date.now() - 5_000)))
+    await queues.pause(tenant.cloudLane)
+    await queues.addMany(ids.map((id) => ({ id, payload: { ...audioJob(), to: '491700008031' } })))
+    const found: string[] = []
+    for (let next: string | null | undefined; next !== null; ) {
+      const part = await list({ to: '491700008031', limit: '4', ...(next && { cursor: next }) })
+      found.push(...idsOf(part))
+      next = part.next
+      const late = messageId(tenant.cloudLane, newUlid(Date.now()))
+      await queues.addMany([{ id: late, payload: { ...audioJob(), to: '491700008031' } }])
+    }
+    expect(found).toEqual(ids.sort().reverse())
+  })
+
+  test('passes over an id whose message never came to be, and shows a message once that was added twice', async () => {
+    const [dead, twice] = [newUlid(Date.now()), newUlid(Date.now())].map((ulid) => messageId(tenant.cloudLane, ulid))
+    const payload = { ...audioJob(), to: '491700008041' }
+    await queues.addMany([{ id: dead ?? '', payload }])
+    await queues.queueOf(tenant.cloudLane).remove(dead ?? '')
+    await queues.addMany([{ id: twice ?? '', payload }])
+    await queues.addMany([{ id: twice ?? '', payload }])
+    expect(idsOf(await list({ to: '491700008041' }))).toEqual([twice])
+    // What repeats after a crash may come so much later that it stands in another part of the index.
+    const old = newUlid(Date.now() - 7_200_000)
+    for (let i = 0; i < 2; i += 1)
+      await queues.addMany([{ id: messageId(tenant.cloudLane, old), payload: { ...payload, to: '491700008042' } }])
+    expect(await all({ to: '491700008042', limit: '1' })).toEqual([messageId(tenant.cloudLane, old)])
+  })
+
+  test('passes over what is older than the retention', async () => {
+    const id = await sendTo(service, tenant, '+491700008051')
+    await reaches(service, tenant, id, 'read')
+    await service.redis.del(messageKey(tenant.partnerLane, id.split('_')[2] ?? ''))
+    expect((await list({ to: '491700008051' })).data).toEqual([])
+  })
+
+  test('shows nothing of another account, whose senders are as ones that do not exist', async () => {
+    const id = await sendTo(service, other, '+491700008061')
+    await reaches(service, other, id, 'read')
+    expect((await list({ to: '491700008061' })).data).toEqual([])
+    expect(idsOf(await list({ to: '491700008061' }, other.apiKey))).toEqual([id])
+    const [foreign, missing] = await Promise.all([ask({ sender: other.partnerNumber }), ask({ sender: '4915112345' })])
+    expect(foreign.status).toBe(400)
+    expect(refused.parse(foreign.body).error.code).toBe('unknown_sender')
+    expect(refused.parse(missing.body).error.code).toBe('unknown_sender')
+    expect((await list({ campaign: `cmp_${other.partnerLane}_1` })).data).toEqual([])
+  })
+
+  test('shows what was accepted between two times', async () => {
+    const day = 86_400_000
+    const at = [3, 2, 1].map((days) => Date.now() - days * day)
+    const ids = at.map((ms) => messageId(tenant.cloudLane, newUlid(ms)))
+    await queues.addMany(ids.map((id) => ({ id, payload: { ...audioJob(), to: '491700008071' } })))
+    const iso = (i: number) => new Date(at[i] ?? 0).toISOString()
+    const to = '491700008071'
+    expect(await all({ to, since: iso(1) })).toEqual([ids[2], ids[1]])
+    expect(await all({ to, until: iso(1) })).toEqual([ids[1], ids[0]])
+    expect(await all({ to, since: iso(1), until: iso(1) })).toEqual([ids[1]])
+  })
+
+  test.each([
+    ['a cursor that is none', { cursor: 'garbage' }, 'cursor'],
+    ['an unknown filter', { colour: 'red' }, 'colour'],
+    ['a state that there is not', { state: 'lost' }, 'state'],
+    ['a limit over 1,000', { limit: '1001' }, 'limit'],
+    ['a campaign that is no id', { campaign: 'spring' }, 'campaign'],
+    ['a number that is none', { to: 'abc' }, 'to'],
+    ['a time without a zone', { since: '2026-01-01' }, 'since'],
+  ])('refuses %s', async (_what, query: Record<string, string>, path) => {
+    const { status, body } = await ask(query)
+    expect(status).toBe(400)
+    expect(refused.parse(body).error.details?.map((detail) => detail.path)).toEqual([path])
+  })
+
+  test('refuses the cursor of another account', async () => {
+    const { next } = await list({ limit: '1' }, other.apiKey)
+    expect(next).not.toBeNull()
+    expect((await ask({ cursor: next ?? '' })).status).toBe(400)
+  })
+
+  test('needs the permission to look', async () => {
+    expect((await ask({}, await tenant.key('messages:send'))).status).toBe(403)
+  })
+})

@@ -1,0 +1,34 @@
+// Pins: a search by state passes over no message that would be shown in that state, and reads none that would not.
+import { expect, test } from 'vitest'
+import { directionsOf, lettersOf } from '../../src/lookup/message-filter.ts'
+import { LETTERS, STATES } from '../../src/messages/lifecycle.ts'
+import { shownState } from '../../src/messages/shown-state.ts'
+
+test.each(STATES)('a search for %s asks for the letters of exactly the states that are shown so', (wanted) => {
+  const { once, repeated } = lettersOf(wanted)
+  for (const [repeats, letters] of [
+    [0, once],
+    [1, repeated],
+  ] as const) {
+    for (const state of STATES) {
+      const isShownSo = shownState({ state, repeats }) === wanted
+      // What waits past its validity is shown as expired.
+      const mayBe = wanted === 'expired' && state === 'queued'
+      expect(letters.includes(LETTERS[state]), `${state}, ${repeats} repeats`).toBe(isShownSo || mayBe)
+    }
+  }
+})
+
+test('a filter that only messages of one direction have leaves the other out', () => {
+  expect(directionsOf({})).toEqual({ outbound: true, inbound: true })
+  expect(directionsOf({ from: '491700000001' })).toEqual({ outbound: false, inbound: true })
+  expect(directionsOf({ state: 'delivered' })).toEqual({ outbound: true, inbound: true })
+  for (const filter of [
+    { to: '491700000001' },
+    { state: 'failed' },
+    { code: '131026' },
+    { campaignId: 'x' },
+  ] as const) {
+    expect(directionsOf(filter)).toEqual({ outbound: true, inbound: false })
+  }
+})
