@@ -16,13 +16,14 @@ import { coolLane } from '../lanes/cooldown.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
-import { type MessageId, newAttemptId, parseMessageId } from '../messages/message-id.ts'
+import { acceptedAtMs, type MessageId, newAttemptId, parseMessageId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { paceOf } from '../messages/pace.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { newMessageOf } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { claim, markNotSent, markUnconfirmed, putOff, recordStatus } from '../messages/store/steps.ts'
+import { observerOf } from '../observe.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
@@ -112,6 +113,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     startedAt = performance.now()
     return entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, leaveBy)
   })
+  const tookMs = performance.now() - startedAt
   const outcome: Outcome = called ? outcomeOf(called) : tooLate
 
   // Settle, then say what becomes of the job.
@@ -120,8 +122,13 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
 
   // Report.
   const code = 'problem' in outcome ? outcome.problem.code : undefined
-  const ms = Math.round(performance.now() - startedAt)
-  deps.log.debug({ message: job.id, attempt, outcome: outcome.kind, code, ms }, 'attempt.finished')
+  observerOf(deps.redis).attempted({
+    ...{ lane: id.lane, class: payload.data.class, provider: entry.sender.provider, outcome: outcome.kind, code },
+    waitedMs: Math.max(0, Date.now() - tookMs - acceptedAtMs(id.ulid)),
+    tookMs,
+  })
+  const level = outcome.kind === 'sent' ? 'debug' : 'info'
+  deps.log[level]({ message: job.id, attempt, outcome: outcome.kind, code, ms: Math.round(tookMs) }, 'attempt.finished')
   return end
 }
 

@@ -5,6 +5,7 @@ import type { SendPayload } from '../../jobs/send.ts'
 import { deadJobs, type LaneMessage, type LaneQueues } from '../../lanes/queues.ts'
 import { messageId } from '../../messages/message-id.ts'
 import { conclude } from '../../messages/store/conclude.ts'
+import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
@@ -74,5 +75,6 @@ export async function feed(
     else fed.push({ id: messageId(lane, ulid), payload })
   }
   if (fed.length > 0) await queues.addMany(fed)
+  observerOf(redis).accepted({ lane, class: 'campaign', count: fed.length })
   return fed.length
 }

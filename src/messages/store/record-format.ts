@@ -52,6 +52,8 @@ export const stateSchema = z
   .pipe(z.enum(Object.keys(LETTERS) as [State, ...State[]]))
 
 const CLASSES = { t: 'transactional', c: 'campaign' } as const
+/** The class from its letter, for counting: whatever else stands there counts as transactional. */
+export const countedClassSchema = z.string().transform((letter) => (letter === 'c' ? CLASSES.c : CLASSES.t))
 
 /** A record from the hash that Redis has. A field at fault is named by its letter. */
 export const recordSchema = z

@@ -1,6 +1,7 @@
 // Claiming messages and taking steps. The steps themselves are Lua, so that each is one atomic move; src/messages/lifecycle.ts
 // has the table of moves, record-format.ts what a record holds.
 import { z } from 'zod'
+import { observerOf } from '../../observe.ts'
 import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
@@ -16,12 +17,13 @@ import {
   requeueableKey,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
+import { readHistory } from '../history.ts'
 import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Verdict } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import { type Problem, workerLost } from '../outcome.ts'
 import type { Pace } from '../pace.ts'
 import { defineMessageScript } from './message-script.ts'
-import { type NewMessage, newRecordFields, stateSchema, storable, storedProblem } from './record-format.ts'
+import { countedClassSchema, type NewMessage, newRecordFields, stateSchema, storable, storedProblem } from './record-format.ts'
 
 const claimScript = defineMessageScript(import.meta.url, 'message-claim')
 const slotScript = defineScript(import.meta.url, 'message-slot')
@@ -36,7 +38,7 @@ const slotReply = z.tuple([z.string(), z.coerce.number()])
 const stepReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['done', 'ignored', 'held']), stateSchema]),
-  z.tuple([z.literal('done'), stateSchema, z.number()]),
+  z.tuple([z.literal('done'), stateSchema, stateSchema, countedClassSchema, z.string()], z.number()),
 ])
 
 /** What a step came to. `missing`: there is no such record. `waitMs`: of a message whose recipient is in a cooldown from now on. */
@@ -91,6 +93,12 @@ export async function claim(
     newFields: newRecordFields(message),
   })
   const [verdict, state, last, slot, nowUs] = claimReply.parse(reply)
+  // A claim also ends what must not leave. That a message is being sent now, its end will tell.
+  if ((verdict === 'done' && state === 'expired') || (verdict === 'stopped' && state === 'cancelled')) {
+    observerOf(redis).changed({ lane, class: message.class, from: 'queued', to: state })
+  } else if (verdict === 'held') {
+    observerOf(redis).changed({ lane, class: message.class, from: 'sending', to: state })
+  }
   switch (verdict) {
     case 'lane_cooldown':
     case 'recipient_cooldown':
@@ -244,9 +252,19 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldo
     maxTries: step.maxTries,
     ifDead: step.ifDead,
   })
-  const [verdict, state, waitMs] = stepReply.parse(reply)
-  return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state, waitMs }
+  const [verdict, state, from, of, history, waitMs] = stepReply.parse(reply)
+  if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
+  if (from !== undefined && of !== undefined && from !== state) {
+    const sentAt = state === 'delivered' || state === 'read' ? sentAtMs(history ?? '', acceptedAtMs(id.ulid)) : undefined
+    const sinceSentMs = sentAt && (step.happenedAt ?? Date.now()) - sentAt
+    observerOf(redis).changed({ lane: id.lane, class: of, from, to: state, code: problem?.code, sinceSentMs })
+  }
+  return { verdict, state, waitMs }
 }
+
+/** When its latest attempt was sent, as its history says. */
+const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
+  readHistory(history, acceptedAt).findLast(({ code }) => code === 's')?.atMs
 
 const stepKeys = ({ lane, ulid }: MessageId, cooldown: Cooldown | undefined) => ({
   record: messageKey(lane, ulid),

@@ -29,7 +29,8 @@
 --   policy?      of `resolve`: never, once or safe
 --   maxTries?    of `not_sent` and `resolve`
 --   ifDead?      of `give_up`: only if its job is a dead letter
--- Output: {verdict, state letter, ms that a message to a recipient in cooldown must wait}; {'missing'} without a record
+-- Output: {verdict, state letter}; {'missing'} without a record. When the state changed, also {..., state letter before,
+-- letter of the class, history before of one that is proven sent, ms that a message to a recipient in cooldown must wait}
 -- include message-lifecycle
 -- include message-cooldowns
 local record, inDoubt, polls, requeueable, job, queuedAgain, cooldown = unpack(KEYS)
@@ -144,4 +145,4 @@ if coolDown and coolDown.of == 'lane' then
 elseif coolDown then
   waitMs = coolRecipient(cooldown, coolDown.ms, now)
 end
-return { verdict, p.state, waitMs }
+return { verdict, p.state, before, p.class, rankOf(p.state) and p.history or '', waitMs }
