@@ -30,8 +30,8 @@ export interface Attempt {
   code: string | undefined
   /** From acceptance to the moment that the request left. */
   waitedMs: number
-  /** From there to the answer. */
-  tookMs: number
+  /** From there to the answer; undefined when no request was made. */
+  tookMs: number | undefined
 }
 
 /** What can be heard of. */

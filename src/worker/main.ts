@@ -18,6 +18,7 @@ import { rootKeys } from '../redis/keys.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { trimRequeueable } from '../requeue/requeueable.ts'
+import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { startCampaignJobs } from './campaign-jobs.ts'
 import { createClearing } from './clear-lanes.ts'
 import { createCrashQuarantine } from './crash-quarantine.ts'
@@ -50,6 +51,7 @@ export async function startWorker(
   config: Config,
   redisUrl: string,
   log: Log,
+  telemetry: Telemetry = createTelemetry(),
 ): Promise<{ name: string; close: () => Promise<void> }> {
   const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const redis = connectWithRetry(redisUrl)
@@ -58,6 +60,8 @@ export async function startWorker(
     connection.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   }
 
+  let sweeps = false
+  const counting = telemetry.start(redis, log, () => sweeps)
   const secretKey = secretKeyOf(config)
   const agent = createHttpAgent()
   const providers = {
@@ -113,7 +117,10 @@ export async function startWorker(
   const sweep = createSweep({ redis, config, log, queues, directory, followByPolling: polls.pickUp })
   const sweeping = repeatedly(
     SWEEP_MS,
-    async () => ((await isSweeper(redis, name)) ? sweep.sweep() : sweep.pass()),
+    async () => {
+      sweeps = await isSweeper(redis, name)
+      return sweeps ? sweep.sweep() : sweep.pass()
+    },
     log,
   )
   const closingIdle = repeatedly(CLOSE_IDLE_MS, () => lanes.closeIdle(), log)
@@ -146,7 +153,7 @@ export async function startWorker(
       if (lanes.inFlight() > 0) log.warn({ messages: lanes.inFlight() }, 'stop.left_in_flight')
       await withTimeout(
         LAST_WORDS_MS,
-        Promise.all([removeHeartbeat(redis, name), resignAsSweeper(redis, name), queues.close()]),
+        Promise.all([removeHeartbeat(redis, name), resignAsSweeper(redis, name), queues.close(), counting.stop()]),
       ).catch(() => {})
       await agent.destroy()
       listener.disconnect()

@@ -125,7 +125,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   observerOf(deps.redis).attempted({
     ...{ lane: id.lane, class: payload.data.class, provider: entry.sender.provider, outcome: outcome.kind, code },
     waitedMs: Math.max(0, Date.now() - tookMs - acceptedAtMs(id.ulid)),
-    tookMs,
+    tookMs: called && tookMs,
   })
   const level = outcome.kind === 'sent' ? 'debug' : 'info'
   deps.log[level]({ message: job.id, attempt, outcome: outcome.kind, code, ms: Math.round(tookMs) }, 'attempt.finished')

@@ -27,7 +27,14 @@ export async function conclude(
 ): Promise<boolean> {
   const { lane, ulid } = id
   const { to: recipient, content, until, run, filled, again } = payload
-  const message = { to: recipient, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined }
+  const message = {
+    to: recipient,
+    type: content.type,
+    text: '',
+    class: payload.class,
+    validUntil: until,
+    campaign: undefined,
+  }
   const reply = await concludeScript(
     redis,
     {

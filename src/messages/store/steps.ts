@@ -23,7 +23,14 @@ import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import { type Problem, workerLost } from '../outcome.ts'
 import type { Pace } from '../pace.ts'
 import { defineMessageScript } from './message-script.ts'
-import { countedClassSchema, type NewMessage, newRecordFields, stateSchema, storable, storedProblem } from './record-format.ts'
+import {
+  countedClassSchema,
+  type NewMessage,
+  newRecordFields,
+  stateSchema,
+  storable,
+  storedProblem,
+} from './record-format.ts'
 
 const claimScript = defineMessageScript(import.meta.url, 'message-claim')
 const slotScript = defineScript(import.meta.url, 'message-slot')
@@ -255,7 +262,8 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldo
   const [verdict, state, from, of, history, waitMs] = stepReply.parse(reply)
   if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
   if (from !== undefined && of !== undefined && from !== state) {
-    const sentAt = state === 'delivered' || state === 'read' ? sentAtMs(history ?? '', acceptedAtMs(id.ulid)) : undefined
+    const sentAt =
+      state === 'delivered' || state === 'read' ? sentAtMs(history ?? '', acceptedAtMs(id.ulid)) : undefined
     const sinceSentMs = sentAt && (step.happenedAt ?? Date.now()) - sentAt
     observerOf(redis).changed({ lane: id.lane, class: of, from, to: state, code: problem?.code, sinceSentMs })
   }
