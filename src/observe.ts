@@ -45,6 +45,8 @@ export interface Observer {
   polled(outcome: string): void
   /** A job of the intake queue ended. */
   tookIn(outcome: 'done' | 'refused'): void
+  /** A campaign was paused, and not by a person. */
+  campaignPaused(): void
 }
 
 const nobody: Observer = {
@@ -54,6 +56,7 @@ const nobody: Observer = {
   attempted: () => undefined,
   polled: () => undefined,
   tookIn: () => undefined,
+  campaignPaused: () => undefined,
 }
 const observers = new WeakMap<Redis, Observer>()
 

@@ -4,7 +4,7 @@ import { listSenders } from '../accounts/store/senders.ts'
 import { laneOf } from '../lanes/control.ts'
 import type { Redis } from '../redis/connect.ts'
 import { WHOLE } from '../telemetry/history-buffer.ts'
-import { COUNTED, type Counted, type Point } from '../telemetry/history-fields.ts'
+import { COUNTED_NAMES, type Counted, type Point } from '../telemetry/history-fields.ts'
 import { type History, readStats } from '../telemetry/store/history.ts'
 import { formatDuration } from './duration.ts'
 import { CliFailure } from './failure.ts'
@@ -88,9 +88,8 @@ function textOf(lane: number | undefined, history: History): string {
   const sum = (of: Counted, some: readonly Point[]): number => some.reduce((total, point) => total + point[of], 0)
   const highest = (of: 'backlog' | 'oldestSeconds', some: readonly Point[]): number =>
     Math.max(0, ...some.map((point) => point[of]))
-  const names: Counted[] = Object.keys(COUNTED) as Counted[]
   const rows = [
-    ...names.map((name) => [name, sum(name, points), columns.map((some) => sum(name, some))] as const),
+    ...COUNTED_NAMES.map((name) => [name, sum(name, points), columns.map((some) => sum(name, some))] as const),
     ['most waiting', highest('backlog', points), columns.map((some) => highest('backlog', some))] as const,
     ['oldest (s)', highest('oldestSeconds', points), columns.map((some) => highest('oldestSeconds', some))] as const,
   ]

@@ -73,6 +73,7 @@ export function createHistoryBuffer(now: () => number = Date.now) {
     attempted: () => undefined,
     polled: () => undefined,
     tookIn: () => undefined,
+    campaignPaused: () => undefined,
   }
 
   return {

@@ -31,6 +31,11 @@ export const COUNTED = {
 } as const
 export type Counted = keyof typeof COUNTED
 
+/** The names of COUNTED in the order in which people want to see them. */
+export const COUNTED_NAMES: readonly Counted[] = [
+  ...(['accepted', 'sent', 'delivered', 'read', 'failed', 'expired', 'cancelled', 'unconfirmed', 'unknown'] as const),
+]
+
 /** What is measured now and then; of a period, the highest value. */
 export const MEASURED = {
   /** Messages that wait. */

@@ -39,6 +39,11 @@ export function createMetrics(labelOf: LaneLabels): { registry: Registry; observ
     labelNames: ['outcome'] as const,
     registers,
   })
+  const autoPaused = new Counter({
+    name: 'laneway_campaigns_auto_paused_total',
+    help: 'Campaigns that were paused, and not by a person; of this worker.',
+    registers,
+  })
   const accept = new Histogram({
     name: 'laneway_accept_seconds',
     help: 'From reading a send to its message being durable in Redis, for one message or a batch.',
@@ -85,6 +90,7 @@ export function createMetrics(labelOf: LaneLabels): { registry: Registry; observ
     },
     polled: (outcome) => polls.inc({ outcome }),
     tookIn: (outcome) => intake.inc({ outcome }),
+    campaignPaused: () => autoPaused.inc(),
   }
   return { registry, observer }
 }

@@ -1,6 +1,7 @@
 // All that a process counts and tells of itself and of the installation, in one piece: made once per process, given to
 // its parts.
 import { collectDefaultMetrics } from 'prom-client'
+import { z } from 'zod'
 import type { Log } from '../log.ts'
 import { type Observer, observe } from '../observe.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -17,6 +18,8 @@ import { measureLanes } from './store/measure-lanes.ts'
 const WRITE_MS = 5_000
 /** How often the worker that sweeps measures what waits. */
 const MEASURE_MS = 10_000
+
+const described = z.object({ name: z.string(), type: z.string(), help: z.string(), labelNames: z.array(z.string()) })
 
 export type Telemetry = ReturnType<typeof createTelemetry>
 
@@ -70,8 +73,8 @@ export function createTelemetry({ ofProcess = false } = {}) {
       return textOfLanes(registry, (label) => gauges.ownerOf(label) === account)
     },
 
-    /** Names, types and labels of all metrics. */
-    describe: () => registry.getMetricsAsJSON(),
+    /** All metrics that there are. */
+    describe: () => z.array(described).parse(registry.getMetricsAsArray()),
   }
 }
 
@@ -89,4 +92,5 @@ const both = (one: Observer, other: Observer): Observer => ({
   attempted: one.attempted,
   polled: one.polled,
   tookIn: one.tookIn,
+  campaignPaused: one.campaignPaused,
 })
