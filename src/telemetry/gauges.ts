@@ -1,5 +1,6 @@
 // How the whole installation stands, as Prometheus takes it. Every process that is asked tells the same, so that any one
 // of them is enough: read from Redis at most every 5 s, however often and by how many it is asked.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Gauge, type Registry } from 'prom-client'
 import type { Redis } from '../redis/connect.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
@@ -10,7 +11,7 @@ import type { LaneGauges } from './store/lane-gauges.ts'
 /** What was read is told for so long. */
 const FRESH_MS = 5_000
 /** A Redis that has not answered by then is taken to be away; a scrape must end. */
-const ANSWER_MS = 3_000
+const ANSWER_MS = 8_000
 
 /** How lanes of one label are told together. */
 type Together = 'sum' | 'max'
@@ -177,14 +178,18 @@ export function createGauges(registry: Registry, labelOf: LaneLabels) {
   let owners: ReadonlyMap<number, number> = new Map()
 
   function clear(): void {
-    for (const { gauge } of [...ofLanes, ...ofAll]) gauge.reset()
+    for (const { gauge } of ofLanes) gauge.reset()
+    // Without labels, a reset would leave a 0.
+    for (const { gauge } of ofAll) gauge.remove()
     campaigns.reset()
   }
 
-  function tell(all: Installation): void {
+  /** One metric a turn: a thousand lanes would hold up everything else for 20 ms. */
+  async function tell(all: Installation): Promise<void> {
     clear()
     for (const { gauge, value } of ofAll) gauge.set(value(all))
     for (const { gauge, together, value, byClass } of ofLanes) {
+      await nextTurn()
       for (const of of byClass ? (['transactional', 'campaign'] as const) : (['transactional'] as const)) {
         const byLabel = new Map<string, number>()
         for (const lane of all.lanes) {
@@ -204,7 +209,7 @@ export function createGauges(registry: Registry, labelOf: LaneLabels) {
     try {
       const all = await withTimeout(ANSWER_MS, readInstallation(redis, known))
       owners = all.owners
-      tell(all)
+      await tell(all)
       up.set(1)
     } catch {
       // What was true a while ago is not told as if it still were.

@@ -1,10 +1,12 @@
 // All that a process counts and tells of itself and of the installation, in one piece: made once per process, given to
 // its parts.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { collectDefaultMetrics } from 'prom-client'
 import { z } from 'zod'
 import type { Log } from '../log.ts'
 import { type Observer, observe } from '../observe.ts'
 import type { Redis } from '../redis/connect.ts'
+import { withTimeout } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { textOfLanes } from './exposition.ts'
 import { createGauges } from './gauges.ts'
@@ -20,6 +22,9 @@ const WRITE_MS = 5_000
 const MEASURE_MS = 10_000
 
 const described = z.object({ name: z.string(), type: z.string(), help: z.string(), labelNames: z.array(z.string()) })
+
+/** A stop waits for Redis so long. */
+const LAST_WRITE_MS = 1_000
 
 export type Telemetry = ReturnType<typeof createTelemetry>
 
@@ -39,7 +44,8 @@ export function createTelemetry({ ofProcess = false } = {}) {
 
     /**
      * Counts from now on what is written over this connection, and writes the history over it. With `isSweeper`, measures
-     * what waits whenever that says so. `stop` writes what is left; it takes as long as Redis does.
+     * what waits whenever that says so. `stop` writes what is left, and
+     * rejects when Redis does not take it within a second.
      */
     start(redis: Redis, log: Log, isSweeper?: () => boolean): { stop: () => Promise<void> } {
       observe(redis, observer)
@@ -56,7 +62,7 @@ export function createTelemetry({ ofProcess = false } = {}) {
         async stop() {
           writing.stop()
           measuring?.stop()
-          await write()
+          await withTimeout(LAST_WRITE_MS, write())
         },
       }
     },
@@ -64,7 +70,13 @@ export function createTelemetry({ ofProcess = false } = {}) {
     /** All that the process knows, in Prometheus' text format. Reads Redis at most every 5 s. Never rejects. */
     async text(redis: Redis): Promise<string> {
       await gauges.refresh(redis)
-      return registry.metrics()
+      const blocks: string[] = []
+      for (const { name } of registry.getMetricsAsArray()) {
+        blocks.push(await registry.getSingleMetricAsString(name))
+        // A thousand lanes are two thousand lines for one metric, and forty metrics.
+        await nextTurn()
+      }
+      return `${blocks.join('\n\n')}\n`
     },
 
     /** The same of the lanes of one account. */
