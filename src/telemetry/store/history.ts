@@ -1,6 +1,6 @@
 // The history in Redis: written in batches, one script per lane that had something to count, and read whole. Each key
-// holds the periods of an hour, or of a day, and goes when the last of them is old enough; a lane without traffic has
-// none. A period is 10 to 60 bytes, so a lane that is busy all week has some 50 KB.
+// holds the periods of an hour, or of a day, and goes as a whole when the last of them is old enough; a lane without
+// traffic has none. One with traffic in every period takes 130 KB in all: 45 bytes a period, 2 hours and 8 days of them.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { historyKey } from '../../redis/keys.ts'
