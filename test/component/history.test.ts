@@ -2,7 +2,8 @@
 // stays within bounds, and goes by itself. Real: Redis, the steps of messages.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newAttemptId } from '../../src/messages/message-id.ts'
-import { claim, recordStatus } from '../../src/messages/store/steps.ts'
+import { claim } from '../../src/messages/store/claim.ts'
+import { recordStatus } from '../../src/messages/store/steps.ts'
 import { observe } from '../../src/observe.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { historyKey } from '../../src/redis/keys.ts'
