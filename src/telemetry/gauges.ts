@@ -151,8 +151,8 @@ const OF_ALL: readonly { name: string; help: string; value: (all: Installation) 
 
 export type Gauges = ReturnType<typeof createGauges>
 
-/** The gauges of a process, in its registry. `refresh` brings them up to date. */
-export function createGauges(registry: Registry, labelOf: LaneLabels) {
+/** The gauges of a process, in its registry; `clock` in ms. `refresh` brings them up to date. */
+export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () => number) {
   const registers = [registry]
   const ofLanes = OF_LANES.map((each) => {
     const labelNames = each.byClass ? ['lane', 'class'] : ['lane']
@@ -205,7 +205,7 @@ export function createGauges(registry: Registry, labelOf: LaneLabels) {
   }
 
   async function read(redis: Redis): Promise<void> {
-    const beganAt = performance.now()
+    const beganAt = clock()
     try {
       const all = await withTimeout(ANSWER_MS, readInstallation(redis, known))
       owners = all.owners
@@ -216,14 +216,14 @@ export function createGauges(registry: Registry, labelOf: LaneLabels) {
       clear()
       up.set(0)
     }
-    took.set((performance.now() - beganAt) / 1_000)
-    readAt = performance.now()
+    took.set((clock() - beganAt) / 1_000)
+    readAt = clock()
   }
 
   return {
     /** Reads Redis, unless that was done within the last 5 s or is under way. Never rejects. */
     async refresh(redis: Redis): Promise<void> {
-      if (performance.now() - readAt < FRESH_MS) return
+      if (clock() - readAt < FRESH_MS) return
       reading ??= read(redis).finally(() => {
         reading = undefined
       })

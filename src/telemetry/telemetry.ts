@@ -29,11 +29,11 @@ const LAST_WRITE_MS = 1_000
 export type Telemetry = ReturnType<typeof createTelemetry>
 
 /** Nothing counted yet. `ofProcess`: also metrics of Node and the process, for a process that is ours alone. */
-export function createTelemetry({ ofProcess = false } = {}) {
+export function createTelemetry({ ofProcess = false, clock = () => performance.now() } = {}) {
   const labelOf = createLaneLabels()
   const { registry, observer: metrics } = createMetrics(labelOf)
   const history = createHistoryBuffer()
-  const gauges = createGauges(registry, labelOf)
+  const gauges = createGauges(registry, labelOf, clock)
   if (ofProcess) collectDefaultMetrics({ register: registry })
   const observer = both(metrics, history.observer)
   /** Parts of one process share the buffer, and of each lane an earlier batch must be written before a later one. */
