@@ -44,7 +44,7 @@ const OF_LANES: readonly {
     together: 'sum',
     value: ({ delayed }) => delayed,
   },
-  { name: 'laneway_lane_active', help: 'Messages that a worker has in hand.', together: 'sum', value: (l) => l.active },
+  { name: 'laneway_lane_active', help: 'Messages that a worker has in flight.', together: 'sum', value: (l) => l.active },
   {
     name: 'laneway_lane_seconds_to_drain',
     help: 'What waits, at the pace of the lane.',
@@ -77,7 +77,7 @@ const OF_LANES: readonly {
   },
   {
     name: 'laneway_unconfirmed',
-    help: 'Unconfirmed messages, at least: those in doubt that no worker has in hand.',
+    help: 'Unconfirmed messages, at least: those in doubt that no worker has in flight.',
     together: 'sum',
     value: ({ inDoubt, active }) => Math.max(0, inDoubt - active),
   },

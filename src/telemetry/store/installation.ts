@@ -6,7 +6,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { workersAlive } from '../../redis/heartbeats.ts'
 import { rootKeys } from '../../redis/keys.ts'
 import { bytesOf, redisProblems } from '../../redis/safety.ts'
-import { type LaneGauges, readLaneGauges } from './lane-gauges.ts'
+import { type LaneGauges, readGaugesOf } from './lane-gauges.ts'
 
 /** How the installation stands at one moment. */
 export interface Installation {
@@ -25,7 +25,7 @@ export interface Installation {
  */
 export async function readInstallation(redis: Redis, known: Set<number>): Promise<Installation> {
   const expected = [...known]
-  const [due, campaignLanes, owners, workers, problems, memory, intake, ...first] = await Promise.all([
+  const [due, campaignLanes, owners, workers, problems, memory, intake, first] = await Promise.all([
     redis.zrange(rootKeys.dueLanes, '0', '-1'),
     redis.smembers(rootKeys.campaignLanes),
     redis.hgetall(rootKeys.lanes),
@@ -33,14 +33,11 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     redisProblems(redis),
     redis.info('memory'),
     readIntake(redis),
-    ...expected.map((lane) => readLaneGauges(redis, lane)),
+    readGaugesOf(redis, expected),
   ])
   const now = new Set([...due, ...campaignLanes].map(Number))
   const more = [...now].filter((lane) => !known.has(lane))
-  const lanes = [
-    ...first.filter(({ lane }) => now.has(lane)),
-    ...(await Promise.all(more.map((lane) => readLaneGauges(redis, lane)))),
-  ]
+  const lanes = [...first.filter(({ lane }) => now.has(lane)), ...(await readGaugesOf(redis, more))]
   known.clear()
   for (const lane of now) known.add(lane)
   return {

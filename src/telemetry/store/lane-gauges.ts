@@ -1,4 +1,5 @@
 // How one lane stands, for metrics and history: one script, whatever is in the lane.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { readHistory } from '../../messages/history.ts'
 import { acceptedAtMs, parseMessageId } from '../../messages/message-id.ts'
@@ -19,34 +20,16 @@ import { defineScript } from '../../redis/lua.ts'
 
 const gaugesScript = defineScript(import.meta.url, 'lane-gauges')
 
-const number = z.coerce.number()
-const numbersSchema = z.object({
-  now: number,
-  transactional: number,
-  campaign: number,
-  delayed: number,
-  active: number,
-  deadLetters: number,
-  paused: number,
-  cooldownUntil: number,
-  inDoubt: number,
-  requeueable: number,
-  polls: number,
-  firstPollAt: number,
-  reopened: number,
-})
-const namesAndValues = z.array(z.union([z.string(), z.number()])).transform((list) => {
-  const pairs: [name: string, value: string | number][] = []
-  for (let i = 0; i + 1 < list.length; i += 2) pairs.push([String(list[i]), list[i + 1] ?? 0])
-  return pairs
-})
-const head = z.tuple([z.string(), z.string()])
-const gaugesReply = z.tuple([
-  namesAndValues.transform((pairs) => numbersSchema.parse(Object.fromEntries(pairs))),
-  head,
-  head,
-  namesAndValues,
-])
+/** The numbers of lane-gauges.lua in their order. */
+const NUMBERS = [
+  ...(['now', 'transactional', 'campaign', 'delayed', 'active', 'deadLetters', 'paused', 'cooldownUntil'] as const),
+  ...(['inDoubt', 'requeueable', 'polls', 'firstPollAt', 'reopened'] as const),
+] as const
+const numbers = z
+  .string()
+  .transform((text) => text.split(' ').map(Number))
+  .pipe(z.array(z.number()).length(NUMBERS.length))
+const gaugesReply = z.tuple([numbers, z.string(), z.string(), z.string(), z.string()], z.unknown())
 
 /** How a lane stands. Times are in seconds from now. */
 export interface LaneGauges {
@@ -74,8 +57,8 @@ export interface LaneGauges {
   campaignRemaining: number
 }
 
-/** Reads one lane with two commands; called for many in one turn, they go to Redis in one piece. */
-export async function readLaneGauges(redis: Redis, lane: number): Promise<LaneGauges> {
+/** With two commands. */
+async function readLaneGauges(redis: Redis, lane: number): Promise<LaneGauges> {
   const [reply, rate] = await Promise.all([
     gaugesScript(
       redis,
@@ -94,37 +77,59 @@ export async function readLaneGauges(redis: Redis, lane: number): Promise<LaneGa
     ),
     redis.hget(senderKey(lane), 'rate'),
   ])
-  const [found, next, nextOfCampaigns, activeCampaigns] = gaugesReply.parse(reply)
+  const [list, head, history, headOfCampaigns, historyOfCampaigns, ...activeCampaigns] = gaugesReply.parse(reply)
+  const at = (name: (typeof NUMBERS)[number]): number => list[NUMBERS.indexOf(name)] ?? 0
   const campaigns = new Map<string, number>()
   let campaignRemaining = 0
-  for (const [state, remaining] of activeCampaigns) {
+  for (let i = 0; i < activeCampaigns.length; i += 2) {
+    const state = String(activeCampaigns[i])
     campaigns.set(state, (campaigns.get(state) ?? 0) + 1)
-    campaignRemaining += Number(remaining)
+    campaignRemaining += Number(activeCampaigns[i + 1])
   }
-  const since = (ms: number): number => Math.max(0, found.now - ms) / 1_000
+  const since = (ms: number): number => Math.max(0, at('now') - ms) / 1_000
   return {
     lane,
-    waiting: { transactional: found.transactional, campaign: found.campaign },
-    oldestSeconds: { transactional: waitsFor(next, since), campaign: waitsFor(nextOfCampaigns, since) },
-    delayed: found.delayed,
-    active: found.active,
-    deadLetters: found.deadLetters,
-    paused: found.paused === 1,
-    cooldownSeconds: Math.max(0, found.cooldownUntil - found.now) / 1_000,
-    inDoubt: found.inDoubt,
-    requeueable: found.requeueable,
-    pollsWaiting: found.polls,
-    pollsLateSeconds: found.firstPollAt === 0 ? 0 : since(found.firstPollAt),
-    reopened: found.reopened,
+    waiting: { transactional: at('transactional'), campaign: at('campaign') },
+    oldestSeconds: {
+      transactional: waitsFor(head, history, since),
+      campaign: waitsFor(headOfCampaigns, historyOfCampaigns, since),
+    },
+    delayed: at('delayed'),
+    active: at('active'),
+    deadLetters: at('deadLetters'),
+    paused: at('paused') === 1,
+    cooldownSeconds: Math.max(0, at('cooldownUntil') - at('now')) / 1_000,
+    inDoubt: at('inDoubt'),
+    requeueable: at('requeueable'),
+    pollsWaiting: at('polls'),
+    pollsLateSeconds: at('firstPollAt') === 0 ? 0 : since(at('firstPollAt')),
+    reopened: at('reopened'),
     rate: Number(rate ?? 0),
     campaigns,
     campaignRemaining,
   }
 }
 
-function waitsFor([job, history]: z.infer<typeof head>, since: (ms: number) => number): number {
+function waitsFor(job: string, history: string, since: (ms: number) => number): number {
   const id = parseMessageId(job)
   if (id === undefined) return 0
   const acceptedAt = acceptedAtMs(id.ulid)
+  if (history === '') return since(acceptedAt)
   return since(readHistory(history, acceptedAt).findLast(({ code }) => code === 'q')?.atMs ?? acceptedAt)
+}
+
+/** Lanes that are asked about in one turn of the event loop. */
+const LANES_A_TURN = 100
+
+/** The same of many lanes, in a few turns: asking about a thousand at once would hold up everything else for 30 ms. */
+export async function readGaugesOf(redis: Redis, lanes: readonly number[]): Promise<LaneGauges[]> {
+  const reading: Promise<LaneGauges>[] = []
+  for (const [i, lane] of lanes.entries()) {
+    if (i > 0 && i % LANES_A_TURN === 0) await nextTurn()
+    const read = readLaneGauges(redis, lane)
+    // It may fail while others are still being asked for; whoever called hears of it below.
+    read.catch(() => undefined)
+    reading.push(read)
+  }
+  return Promise.all(reading)
 }

@@ -2,12 +2,12 @@
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys } from '../../redis/keys.ts'
 import { type HistoryBuffer, WHOLE } from '../history-buffer.ts'
-import { readLaneGauges } from './lane-gauges.ts'
+import { readGaugesOf } from './lane-gauges.ts'
 
 /** Looks at every lane with work and keeps how many messages wait and how old the oldest is. Rejects when Redis is away. */
 export async function measureLanes(redis: Redis, history: HistoryBuffer): Promise<void> {
   const lanes = (await redis.zrange(rootKeys.dueLanes, '0', '-1')).map(Number)
-  const found = await Promise.all(lanes.map((lane) => readLaneGauges(redis, lane)))
+  const found = await readGaugesOf(redis, lanes)
   let backlog = 0
   let oldest = 0
   for (const { lane, waiting, oldestSeconds } of found) {

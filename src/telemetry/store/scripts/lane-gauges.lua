@@ -17,16 +17,16 @@
 -- Arguments:
 --   campaigns  what the keys of the lane's campaigns begin with
 --   records    what the keys of records begin with
--- Output: {{name, number, ...}, {next job, its history}, {next job of a campaign, its history},
--- {state of a campaign, its recipients without an outcome, ...}}; a job is '' where there is none
+-- Output: {numbers, next job, its history, next job of a campaign, its history, state of a campaign, its recipients without
+-- an outcome, ...}; a job is '' where there is none. The numbers are those below in their order, in one string: reading
+-- a list of them takes a client three times as long, and it does so for a thousand lanes.
 local waiting, prioritized, delayed, active, deadLetters, meta, cooldown, inDoubt, requeueable, polls, reopened, activeCampaigns = unpack(KEYS)
 local campaigns, records = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 -- More are not looked at: this script must stay a matter of microseconds.
 local CAMPAIGNS_MAX = 20
 
-local function headOf(job)
-  if not job then return { '', '' } end
-  return { job, redis.call('HGET', records .. (string.match(job, '_(%w+)$') or ''), 'h') or '' }
+local function historyOf(job)
+  return job and redis.call('HGET', records .. (string.match(job, '_(%w+)$') or ''), 'h') or ''
 end
 
 local remaining, found = {}, redis.call('HGETALL', activeCampaigns)
@@ -43,37 +43,28 @@ for i = 1, math.min(#found, 2 * CAMPAIGNS_MAX), 2 do
 end
 
 local t = redis.call('TIME')
-local firstPoll = redis.call('ZRANGE', polls, 0, 0, 'WITHSCORES')[2] or '0'
+local numbers = {
+  string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000)),
+  redis.call('LLEN', waiting),
+  redis.call('ZCARD', prioritized),
+  redis.call('ZCARD', delayed),
+  redis.call('LLEN', active),
+  redis.call('ZCARD', deadLetters),
+  redis.call('HEXISTS', meta, 'paused'),
+  redis.call('GET', cooldown) or 0,
+  redis.call('ZCARD', inDoubt),
+  redis.call('ZCARD', requeueable),
+  redis.call('ZCARD', polls),
+  redis.call('ZRANGE', polls, 0, 0, 'WITHSCORES')[2] or 0,
+  redis.call('GET', reopened) or 0,
+}
+local head = redis.call('LINDEX', waiting, -1)
+local headOfCampaigns = redis.call('ZRANGE', prioritized, 0, 0)[1]
 return {
-  {
-    'now',
-    t[1] * 1000 + math.floor(t[2] / 1000),
-    'transactional',
-    redis.call('LLEN', waiting),
-    'campaign',
-    redis.call('ZCARD', prioritized),
-    'delayed',
-    redis.call('ZCARD', delayed),
-    'active',
-    redis.call('LLEN', active),
-    'deadLetters',
-    redis.call('ZCARD', deadLetters),
-    'paused',
-    redis.call('HEXISTS', meta, 'paused'),
-    'cooldownUntil',
-    redis.call('GET', cooldown) or '0',
-    'inDoubt',
-    redis.call('ZCARD', inDoubt),
-    'requeueable',
-    redis.call('ZCARD', requeueable),
-    'polls',
-    redis.call('ZCARD', polls),
-    'firstPollAt',
-    firstPoll,
-    'reopened',
-    redis.call('GET', reopened) or '0',
-  },
-  headOf(redis.call('LINDEX', waiting, -1)),
-  headOf(redis.call('ZRANGE', prioritized, 0, 0)[1]),
-  remaining,
+  table.concat(numbers, ' '),
+  head or '',
+  historyOf(head),
+  headOfCampaigns or '',
+  historyOf(headOfCampaigns),
+  unpack(remaining),
 }
