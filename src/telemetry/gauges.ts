@@ -44,7 +44,12 @@ const OF_LANES: readonly {
     together: 'sum',
     value: ({ delayed }) => delayed,
   },
-  { name: 'laneway_lane_active', help: 'Messages that a worker has in flight.', together: 'sum', value: (l) => l.active },
+  {
+    name: 'laneway_lane_active',
+    help: 'Messages that a worker has in flight.',
+    together: 'sum',
+    value: (l) => l.active,
+  },
   {
     name: 'laneway_lane_seconds_to_drain',
     help: 'What waits, at the pace of the lane.',
