@@ -35,6 +35,14 @@ export const settings = {
     .default('development')
     .describe('production: refuses to start with an insecure or unsafe setting'),
   LANEWAY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum log level'),
+  LANEWAY_METRICS_PORT: z
+    .string()
+    .regex(/^\d*$/, 'expected a number from 0 to 65535')
+    .optional()
+    .transform((value) => (value ? Number(value) : undefined))
+    .refine((port) => port === undefined || port <= 65_535, 'expected a number from 0 to 65535')
+    .describe('Port of metrics and health of this process, without a key; 0 takes any free one; default: none'),
+  LANEWAY_METRICS_HOST: z.string().min(1).default('127.0.0.1').describe('Address that port listens on'),
   LANEWAY_PUBLIC_URL: z
     .union([z.literal(''), z.url({ protocol: /^https?$/ }).regex(/^[^?#]*$/, 'expected an address without ? and #')])
     .optional()
@@ -110,6 +118,8 @@ const schema = z.object(settings).transform((env) => ({
   dataDir: env.LANEWAY_DATA_DIR,
   production: env.LANEWAY_ENV === 'production',
   logLevel: env.LANEWAY_LOG_LEVEL,
+  metricsPort: env.LANEWAY_METRICS_PORT,
+  metricsHost: env.LANEWAY_METRICS_HOST,
   publicUrl: env.LANEWAY_PUBLIC_URL,
   secretKey: env.LANEWAY_SECRET_KEY,
   retentionMs: env.LANEWAY_RETENTION_DAYS,

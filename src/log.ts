@@ -1,8 +1,9 @@
-// The log of a process: JSON lines through pino. Message text, phone numbers and secrets never go into it: callers log
+// The log of a process: JSON lines through pino, or on a terminal lines for people. Message text, phone numbers and secrets never go into it: callers log
 // ids, codes and counts, and of an error only what is safe goes in.
 import { pino } from 'pino'
 import type { Config } from './config.ts'
 import { createLogOutput } from './log-output.ts'
+import { prettyLine } from './log-pretty.ts'
 
 export type Log = pino.Logger
 
@@ -12,11 +13,10 @@ export function createLog(config: Pick<Config, 'logLevel'>, part: string): Log {
   const options = { level: config.logLevel, base: { part }, timestamp, serializers: { err: loggedError } }
   if (config.logLevel === 'silent') return pino(options, { write: () => undefined })
   // Node sets it to not block when it opens it.
-  const { fd } = process.stdout
-  const log: Log = pino(
-    options,
-    createLogOutput(fd, (lines) => log.warn({ lines }, 'log.dropped')),
-  )
+  const { fd, isTTY } = process.stdout
+  const output = createLogOutput(fd, (lines) => log.warn({ lines }, 'log.dropped'))
+  const hasColours = isTTY && process.stdout.hasColors()
+  const log: Log = pino(options, isTTY ? { write: (line) => output.write(prettyLine(line, hasColours)) } : output)
   return log
 }
 

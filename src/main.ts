@@ -21,6 +21,7 @@ import { removeDemoFile, writeDemoFile } from './start/demo-file.ts'
 import { startEmbeddedRedis } from './start/embedded-redis.ts'
 import type { Lifecycle } from './start/lifecycle.ts'
 import { createLifecycle, StopRequested } from './start/lifecycle.ts'
+import { startMetricsPort } from './start/metrics-port.ts'
 import { pingRedis } from './start/ping-redis.ts'
 import { assertCanListen } from './start/ports.ts'
 import { restartProcess } from './start/restart.ts'
@@ -28,6 +29,7 @@ import { startSimulatorChild } from './start/simulator-child.ts'
 import { startupErrorMessage } from './start/startup-error.ts'
 import { warnOfUnknownSettings } from './start/unknown-settings.ts'
 import { waitUntilReady } from './start/wait-until-ready.ts'
+import { createTelemetry } from './telemetry/telemetry.ts'
 import { startWorker } from './worker/main.ts'
 
 const CLOUD_WEBHOOK_PATH = '/webhooks/cloud-api'
@@ -112,16 +114,22 @@ async function startWithSimulator(loaded: Config, redisUrl: string, life: Lifecy
   return { baseUrl, demo: { record, file, simulatorUrl: simulator.url } }
 }
 
-/** Worker and producer. They stop together, because each may take most of the 20 s that a stop has. */
+/** Worker and producer, which share one telemetry. They stop together, because each may take most of the 20 s that a stop has. */
 async function startService(config: Config, redisUrl: string, life: Lifecycle, log: Log): Promise<string> {
+  const telemetry = createTelemetry({ ofProcess: config.metricsPort !== undefined })
+  await life.start(
+    'metrics',
+    () => startMetricsPort(config, redisUrl, telemetry, log),
+    (port) => ({ stop: port.close }),
+  )
   const stopWorker = await life.start(
     'worker',
-    async () => once((await startWorker(config, redisUrl, log)).close),
+    async () => once((await startWorker(config, redisUrl, log, telemetry)).close),
     (stop) => ({ stop }),
   )
   const producer = await life.start(
     'producer',
-    () => startProducer(config, redisUrl, log),
+    () => startProducer(config, redisUrl, log, telemetry),
     (part) => ({ stop: () => Promise.all([part.close(), stopWorker()]) }),
   )
   return producer.url

@@ -9,6 +9,7 @@ import { derivedUlid, messageId, newUlid, parseMessageId } from '../messages/mes
 import { batchDigest } from '../messages/store/idempotency.ts'
 import { messageExists } from '../messages/store/records.ts'
 import { unknownFields } from '../messages/unknown-fields.ts'
+import { observerOf } from '../observe.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import type { AcceptDeps } from './accept-message.ts'
 import { BATCH_MAX, type BatchResult, type ItemError } from './acknowledgement.ts'
@@ -36,8 +37,9 @@ export interface BatchRequest {
 export async function acceptBatch(deps: BatchDeps, request: BatchRequest): Promise<BatchResult[]> {
   const { account, body } = request
   const items = itemsOf(body)
+  const beganAt = performance.now()
   const use = { account, route: 'batch', key: request.idempotencyKey, digest: () => batchDigest(items, inSlices) }
-  return once<readonly Judged[], BatchResult[]>(deps.redis, use, {
+  const results = await once<readonly Judged[], BatchResult[]>(deps.redis, use, {
     async prepare() {
       const nowMs = Date.now()
       const judged = await inSlices(items, (item, index) => judge(deps, account, item, index, nowMs))
@@ -46,6 +48,8 @@ export async function acceptBatch(deps: BatchDeps, request: BatchRequest): Promi
     make: (name, judged) => queueAll(deps, readPlan(name), judged),
     find: (name) => repeat(deps, account, items, readPlan(name)),
   })
+  observerOf(deps.redis).acceptTook('batch', performance.now() - beganAt)
+  return results
 }
 
 function itemsOf(body: Record<string, unknown>): readonly unknown[] {
@@ -93,6 +97,9 @@ async function queueAll(deps: AcceptDeps, plan: BatchPlan, judged: readonly Judg
     isRefused(each) ? [] : [{ id: idOf(plan, index, each.lane), payload: each.payload }],
   )
   await deps.queues.addMany(messages)
+  for (const each of judged) {
+    if (!isRefused(each)) observerOf(deps.redis).accepted({ lane: each.lane, class: each.payload.class, count: 1 })
+  }
   return judged.map((each, index) => {
     if (isRefused(each)) return { index, error: each }
     return { index, id: idOf(plan, index, each.lane) }
@@ -113,6 +120,7 @@ function repeat(deps: BatchDeps, account: number, items: readonly unknown[], pla
     if (lane === undefined) return { index, error: errorOf(refusedBefore()) }
     const id = idOf(plan, index, lane)
     await deps.queues.add(id, judged.payload)
+    observerOf(deps.redis).accepted({ lane, class: judged.payload.class, count: 1 })
     return { index, id }
   })
 }

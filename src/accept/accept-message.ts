@@ -9,6 +9,7 @@ import type { LaneQueues } from '../lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
 import { bodyDigest } from '../messages/store/idempotency.ts'
 import { messageExists } from '../messages/store/records.ts'
+import { observerOf } from '../observe.ts'
 import type { Acknowledgement } from './acknowledgement.ts'
 import { once } from './once.ts'
 import { type PrepareDeps, prepareMessage, refusalOf } from './prepare-message.ts'
@@ -39,6 +40,7 @@ export interface Accepted {
 
 /** Queues the message of a request, or throws a Refusal. */
 export async function acceptMessage(deps: AcceptDeps, request: SendRequest): Promise<Accepted> {
+  const beganAt = performance.now()
   const { account, kind, body } = request
   const read = readSend(kind, body, request.unknownFields)
   if (read.kind === 'unreadable') throw await refusalOf(deps, account, read)
@@ -49,10 +51,11 @@ export async function acceptMessage(deps: AcceptDeps, request: SendRequest): Pro
     async prepare() {
       const nowMs = Date.now()
       const { lane, payload } = await prepareMessage(deps, account, read, nowMs)
-      return { name: messageId(lane, newUlid(nowMs)), work: payload }
+      return { name: messageId(lane, newUlid(nowMs)), work: { lane, payload } }
     },
-    async make(name, payload) {
+    async make(name, { lane, payload }) {
       await deps.queues.add(name, payload)
+      observerOf(deps.redis).accepted({ lane, class: payload.class, count: 1 })
       return name
     },
     async find(name) {
@@ -60,6 +63,7 @@ export async function acceptMessage(deps: AcceptDeps, request: SendRequest): Pro
       return parsed && (await messageExists(deps.redis, parsed)) ? name : undefined
     },
   })
+  observerOf(deps.redis).acceptTook('one', performance.now() - beganAt)
   const acknowledgement: Acknowledgement = {
     messaging_product: 'chatapp',
     contacts: [{ input, wa_id: to }],

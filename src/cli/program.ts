@@ -10,11 +10,12 @@ import { lanes } from './lanes.ts'
 import { messages } from './messages.ts'
 import { withRedis } from './redis-session.ts'
 import { senders } from './senders.ts'
+import { stats } from './stats.ts'
 import { templates } from './templates.ts'
 import type { Noun, Verb } from './verb.ts'
 import { VERSION } from './version.ts'
 
-const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes, campaigns]
+const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes, campaigns, stats]
 
 /** How a person calls the command line. */
 const PROGRAM = 'npm run cli --'
@@ -38,7 +39,9 @@ export interface Terminal {
 /** Its `parseAsync` runs one command line, and throws commander's errors, CliFailure, and what the work itself throws. */
 export function createProgram(terminal: Terminal): Command {
   const program = new Command(PROGRAM)
-    .description('Manages Laneway: accounts, keys, senders, templates, contacts, messages, lanes and campaigns.')
+    .description(
+      'Manages Laneway: accounts, keys, senders, templates, contacts, messages, lanes and campaigns; shows what was sent.',
+    )
     .usage('<noun> <verb> [options]')
     .version(VERSION, '--version', 'print the version of Laneway')
     .addHelpText('after', ABOUT)
@@ -59,7 +62,7 @@ export function createProgram(terminal: Terminal): Command {
 }
 
 function addVerb(noun: Command, verb: Verb, terminal: Terminal): void {
-  const command = noun.command(verb.usage).description(verb.summary)
+  const command = noun.command(verb.usage, { isDefault: verb.isDefault === true }).description(verb.summary)
   for (const [flags, meaning] of Object.entries(verb.options)) {
     if (flags.startsWith('!')) command.requiredOption(flags.slice(1), `${meaning} (required)`)
     else command.option(flags, meaning)

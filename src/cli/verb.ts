@@ -25,6 +25,8 @@ interface Usage {
   /** Name and arguments: `revoke <id>`. */
   usage: string
   summary: string
+  /** Done when the noun stands alone. */
+  isDefault?: true
   /** The rest of a command line that works, after noun and verb. */
   example: string
   /** Flags and what they mean. Those that begin with `!` must be given. */

@@ -6,6 +6,7 @@ import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.
 import { defineMessageScript } from '../messages/store/message-script.ts'
 import { newMessageOf, newRecordFields, stateSchema } from '../messages/store/record-format.ts'
 import { jobKey } from '../messages/store/steps.ts'
+import { observerOf } from '../observe.ts'
 import { JOB } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
@@ -64,7 +65,11 @@ export async function cancelStep(redis: Redis, id: MessageId, retentionMs: numbe
       },
     ),
   )
-  return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state }
+  if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
+  if (verdict === 'done') {
+    observerOf(redis).changed({ lane, class: payload?.class ?? 'transactional', from: 'queued', to: state })
+  }
+  return { verdict, state }
 }
 
 const waitingSchema = jsonText.pipe(sendPayloadSchema)

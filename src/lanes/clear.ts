@@ -5,6 +5,7 @@ import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
 import { newMessageOf, newRecordFields } from '../messages/store/record-format.ts'
+import { observerOf } from '../observe.ts'
 import { JOB, laneBacklogKeys, laneJobKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
@@ -119,6 +120,9 @@ export async function clearPage(
     if (expired < 0) return undefined
     total.expired += expired
     total.stopped += stopped
+  }
+  if (total.expired > 0) {
+    observerOf(redis).changed({ lane, class: of, from: 'queued', to: 'expired', count: total.expired })
   }
   return total
 }

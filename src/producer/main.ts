@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
+import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import type { Route } from './bind.ts'
 import { openBulkMoves } from './bulk-moves.ts'
 import { createDashboard } from './dashboard.ts'
@@ -21,6 +22,7 @@ import { galleryRoutes } from './handlers/gallery.ts'
 import { healthRoutes } from './handlers/health.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
 import { messageRoutes } from './handlers/messages.ts'
+import { metricsRoutes } from './handlers/metrics.ts'
 import { sendingRoutes } from './handlers/sending.ts'
 import { HEADERS_CHECK_MS, limit } from './limits.ts'
 import { createListener } from './listener.ts'
@@ -42,9 +44,11 @@ export async function startProducer(
   config: Config,
   redisUrl: string,
   log: Log,
+  telemetry: Telemetry = createTelemetry(),
 ): Promise<{ url: string; close: () => Promise<void> }> {
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
+  const counting = telemetry.start(redis, log)
   const queues = openLaneQueues(redis, config.retentionMs)
   const moves = openBulkMoves(redis)
   const campaigns = openCampaignQueue(redis)
@@ -60,6 +64,7 @@ export async function startProducer(
     ...contactRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues }),
+    ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
@@ -88,6 +93,8 @@ export async function startProducer(
       await campaigns.close()
       await requeues.close()
       await queues.close()
+      // Fails at once while Redis is away.
+      await counting.stop().catch(() => undefined)
       redis.disconnect()
       log.info('producer.stopped')
     },

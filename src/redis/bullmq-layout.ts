@@ -72,6 +72,8 @@ export const JOB = {
   failedReason: 'failedReason',
   /** Epoch ms. */
   finishedOn: 'finishedOn',
+  /** When it was added (epoch ms). */
+  addedAt: 'timestamp',
   /** What the processor returned, JSON. */
   returned: 'returnvalue',
 } as const
@@ -87,6 +89,9 @@ export const delayedUntil = (score: string): number => Number(score) / 4_096
  * being told. It has no hash tag: in a cluster the keys of this queue would not share a node.
  */
 export const INTAKE_PREFIX = 'bull'
+
+/** LIST of job ids of the intake queue that wait; the next one stands last. */
+export const intakeWaitingKey = (queue: string): string => intakeJobKey(queue, 'wait')
 
 /** HASH of one job of the intake queue. */
 export const intakeJobKey = (queue: string, jobId: string): string => `${INTAKE_PREFIX}:${queue}:${jobId}`

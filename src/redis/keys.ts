@@ -138,6 +138,12 @@ export const activeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}
  * `idle`: there is nothing to feed; `turn`: its account has its share of the workers' hands.
  */
 export const parkedCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-parked`
+/**
+ * HASH place of a period → counts: history of a lane, or without one of the whole installation; `chunk` numbers the hours
+ * or days since 1970. It expires.
+ */
+export const historyKey = (lane: number | undefined, resolution: string, chunk: number): string =>
+  `${lane === undefined ? 'lw:{all}' : lanePrefix(lane)}:history:${resolution}:${chunk}`
 /** STRING: how often the provider has thrown a message of the lane back for being too fast. */
 export const throttledKey = (lane: number): string => `${lanePrefix(lane)}:throttled`
 

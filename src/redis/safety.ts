@@ -34,10 +34,13 @@ export async function redisProblems(redis: Redis): Promise<string[]> {
 
 /** Whether Redis refuses writes for want of memory. What it does not count itself is not counted here either. */
 export function isFull(info: string): boolean {
-  const bytes = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
-  const most = bytes('maxmemory')
-  return most > 0 && bytes('used_memory') - bytes('mem_not_counted_for_evict') > most
+  const most = bytesOf(info, 'maxmemory')
+  return most > 0 && bytesOf(info, 'used_memory') - bytesOf(info, 'mem_not_counted_for_evict') > most
 }
+
+/** A number of bytes out of the answer to INFO; 0 when it is not there. */
+export const bytesOf = (info: string, name: string): number =>
+  Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
 
 /**
  * Waits until the Redis answers, however long that takes, and checks it: an unsafe one is refused in production, and

@@ -19,22 +19,33 @@ export async function assertCanListen(host: string, port: number): Promise<void>
   try {
     await tryListen(host, port)
   } catch (error) {
-    throw listenError(error, host, port) ?? error
+    throw listenError(error, { host, port, names: { host: 'HOST', port: 'PORT' } }) ?? error
   }
 }
 
+/** Where somebody wanted to listen, and the settings that said so. */
+interface Wanted {
+  host: string
+  port: number
+  names: { host: string; port: string }
+}
+
 /** The sentence for a failed listen; undefined for an error that is none. */
-function listenError(error: unknown, host: string, port: number): StartError | undefined {
+export function listenError(error: unknown, { host, port, names }: Wanted): StartError | undefined {
   switch (systemCode(error)) {
     case 'EADDRINUSE':
-      return new StartError(`Port ${port} on ${host} is taken by another program; set PORT to a free one, or to 0.`)
+      return new StartError(
+        `Port ${port} on ${host} is taken by another program; set ${names.port} to a free one, or to 0.`,
+      )
     case 'EACCES':
-      return new StartError(`Port ${port} needs more rights than this user has; set PORT to 1024 or above, or to 0.`)
+      return new StartError(
+        `Port ${port} needs more rights than this user has; set ${names.port} to 1024 or above, or to 0.`,
+      )
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EINVAL':
-      return new StartError(`HOST is "${host}": this machine has no such address; 127.0.0.1 is always there.`)
+      return new StartError(`${names.host} is "${host}": this machine has no such address; 127.0.0.1 is always there.`)
     default:
       return undefined
   }

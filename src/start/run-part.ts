@@ -2,15 +2,22 @@
 import { type Config, ConfigError, loadConfig, startedByNpm } from '../config.ts'
 import { createLog, type Log } from '../log.ts'
 import { checkRedis } from '../redis/safety.ts'
+import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
+import { startMetricsPort } from './metrics-port.ts'
 import { startupErrorMessage } from './startup-error.ts'
 import { warnOfUnknownSettings } from './unknown-settings.ts'
 
 /** A start that is under way when a stop begins gets this long to finish, so that it can be stopped in order. */
 const START_GRACE_MS = 2_000
 
-type StartPart = (config: Config, redisUrl: string, log: Log) => Promise<{ close(): Promise<void> }>
+type StartPart = (
+  config: Config,
+  redisUrl: string,
+  log: Log,
+  telemetry: Telemetry,
+) => Promise<{ close(): Promise<void> }>
 
 /** Runs the part until a signal ends it. Prints one sentence and exits with 1 when it cannot start. */
 export async function runPart(name: 'producer' | 'worker', startPart: StartPart): Promise<void> {
@@ -24,9 +31,16 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     warnOfUnknownSettings(log)
     const life = createLifecycle(log, startedByNpm() ? process.ppid : 0)
     const settings = { ...config, dataDir: openDataFolder(config.dataDir) }
+    const telemetry = createTelemetry({ ofProcess: config.metricsPort !== undefined })
+    // First, so that whoever asks is told that the part lives while it waits for Redis.
+    await life.start(
+      'metrics',
+      () => startMetricsPort(config, redisUrl, telemetry, log),
+      (port) => ({ stop: port.close }),
+    )
     const begin = async () => {
       await checkRedis(redisUrl, config.production, log)
-      return startPart(settings, redisUrl, log)
+      return startPart(settings, redisUrl, log, telemetry)
     }
     await life.start(
       name,

@@ -15,13 +15,14 @@ import { coolLane } from '../lanes/cooldown.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
-import { type MessageId, newAttemptId } from '../messages/message-id.ts'
+import { acceptedAtMs, type MessageId, newAttemptId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
 import { type ClaimResult, claim, putOff, type Slot } from '../messages/store/claim.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../messages/store/steps.ts'
+import { observerOf } from '../observe.ts'
 import type { Redis } from '../redis/connect.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
 import type { JobEnd } from './bullmq.ts'
@@ -117,6 +118,7 @@ export async function sendClaimed(
     startedAt = performance.now()
     return entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, leaveBy)
   })
+  const tookMs = performance.now() - startedAt
   const outcome: Outcome = called ? outcomeOf(called) : tooLate
 
   // Settle, then say what becomes of the job.
@@ -125,8 +127,13 @@ export async function sendClaimed(
 
   // Report.
   const code = 'problem' in outcome ? outcome.problem.code : undefined
-  const ms = Math.round(performance.now() - startedAt)
-  deps.log.debug({ message: name, attempt, outcome: outcome.kind, code, ms }, 'attempt.finished')
+  observerOf(deps.redis).attempted({
+    ...{ lane: id.lane, class: payload.class, provider: entry.sender.provider, outcome: outcome.kind, code },
+    waitedMs: Math.max(0, Date.now() - tookMs - acceptedAtMs(id.ulid)),
+    tookMs: called && tookMs,
+  })
+  const level = outcome.kind === 'sent' ? 'debug' : 'info'
+  deps.log[level]({ message: name, attempt, outcome: outcome.kind, code, ms: Math.round(tookMs) }, 'attempt.finished')
   return end
 }
 

@@ -19,6 +19,7 @@ import { rootKeys } from '../redis/keys.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { trimRequeueable } from '../requeue/requeueable.ts'
+import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { startCampaignJobs } from './campaign-jobs.ts'
 import { createClaimGates } from './claim-gate.ts'
 import { createClearing } from './clear-lanes.ts'
@@ -53,6 +54,7 @@ export async function startWorker(
   config: Config,
   redisUrl: string,
   log: Log,
+  telemetry: Telemetry = createTelemetry(),
 ): Promise<{ name: string; close: () => Promise<void> }> {
   const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const redis = connectWithRetry(redisUrl)
@@ -61,6 +63,8 @@ export async function startWorker(
     connection.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   }
 
+  let sweeps = false
+  const counting = telemetry.start(redis, log, () => sweeps)
   const secretKey = secretKeyOf(config)
   const agent = createHttpAgent()
   const providers = {
@@ -121,7 +125,10 @@ export async function startWorker(
   const sweep = createSweep({ redis, config, log, queues, directory, followByPolling: polls.pickUp })
   const sweeping = repeatedly(
     SWEEP_MS,
-    async () => ((await isSweeper(redis, name)) ? sweep.sweep() : sweep.pass()),
+    async () => {
+      sweeps = await isSweeper(redis, name)
+      return sweeps ? sweep.sweep() : sweep.pass()
+    },
     log,
   )
   const closingIdle = repeatedly(CLOSE_IDLE_MS, () => lanes.closeIdle(), log)
@@ -154,7 +161,7 @@ export async function startWorker(
       if (lanes.inFlight() > 0) log.warn({ messages: lanes.inFlight() }, 'stop.left_in_flight')
       await withTimeout(
         LAST_WORDS_MS,
-        Promise.all([removeHeartbeat(redis, name), resignAsSweeper(redis, name), queues.close()]),
+        Promise.all([removeHeartbeat(redis, name), resignAsSweeper(redis, name), queues.close(), counting.stop()]),
       ).catch(() => {})
       openCampaigns.close()
       await agent.destroy()

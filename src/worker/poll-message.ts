@@ -9,6 +9,7 @@ import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { endPoll } from '../messages/store/status-polls.ts'
 import { recordStatus } from '../messages/store/steps.ts'
+import { observerOf } from '../observe.ts'
 import type { PollEnd } from '../providers/provider.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
@@ -50,6 +51,7 @@ async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId)
     return undefined
   }
   const end = await entry.provider.poll(entry.providerSender, record.providerId, config.sendTimeoutMs)
+  observerOf(redis).polled(end.kind)
   let state: string = record.state
   if (end.kind === 'status') {
     const result = await recordStatus(redis, id, record.attempt, end.status, { problem: end.problem })

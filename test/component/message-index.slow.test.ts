@@ -151,7 +151,7 @@ async function run(steps: Steps, asked: MessageFilter[], limit: number): Promise
 
   const truth: ListedMessage[] = []
   for (const id of sent) {
-    const found = await findMessage(redis, id, Date.now())
+    const found = await findMessage(redis, id, Date.now(), lists)
     if (found) truth.push(listedSent(found, senderOf(id.lane)))
   }
   for (const id of received) {

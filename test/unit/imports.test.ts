@@ -16,23 +16,25 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   config: [],
   'log-output': [],
-  log: ['config', 'log-output'],
+  'log-pretty': [],
+  log: ['config', 'log-output', 'log-pretty'],
   repeatedly: ['log'],
   redis: ['log'],
   files: [],
 
   messages: [],
+  observe: ['redis', 'messages'],
   campaigns: ['messages'],
   gallery: [],
   jobs: ['messages', 'campaigns'],
 
-  'messages/store': ['redis', 'messages', 'jobs'],
+  'messages/store': ['redis', 'observe', 'messages', 'jobs'],
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'gallery', 'jobs'],
-  lanes: ['redis', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
-  accept: ['redis', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
+  lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
+  accept: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
@@ -41,6 +43,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'campaigns/fan-out': [
     ...[
       'redis',
+      'observe',
       'messages',
       'messages/store',
       'jobs',
@@ -66,15 +69,17 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['campaigns', 'campaigns/store'],
   ],
   providers: ['messages'],
+  telemetry: ['redis', 'messages', 'jobs', 'observe', 'log', 'repeatedly'],
 
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['lookup', 'requeue', 'providers', 'config', 'log'],
+    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log'],
   ],
   worker: [
     ...[
       'redis',
+      'observe',
       'messages',
       'messages/store',
       'jobs',
@@ -85,7 +90,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['lookup', 'requeue', 'providers', 'config', 'log', 'repeatedly'],
+    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log', 'repeatedly'],
   ],
   cli: [
     ...[
@@ -99,13 +104,13 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'lanes',
       'accept',
     ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'config', 'log'],
+    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'config', 'log'],
   ],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
-    ...['producer', 'worker', 'config', 'log'],
+    ...['producer', 'worker', 'telemetry', 'config', 'log'],
   ],
-  main: ['start', 'redis', 'producer', 'worker', 'config', 'log'],
+  main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],
 }
 
 /** What of the producer may know a provider. */

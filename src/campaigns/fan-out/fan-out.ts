@@ -10,6 +10,7 @@
 import type { Config } from '../../config.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Log } from '../../log.ts'
+import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -228,6 +229,7 @@ async function stop(
   const { redis, config, log } = deps
   const moved = await moveCampaign(redis, campaign, move, config.retentionMs, { epoch: campaign.epoch, fields })
   if (moved.kind === 'moved') log.info({ campaign: idOf(campaign), state: moved.state, ...fields }, 'campaign.stopped')
+  if (moved.kind === 'moved' && move === 'pause') observerOf(redis).campaignPaused()
   return 'over'
 }
 

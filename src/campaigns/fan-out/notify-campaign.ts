@@ -2,6 +2,7 @@
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import type { Outcome } from '../../messages/outcome.ts'
+import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { templatePauseReason } from '../circuit-breaker.ts'
 import { isThrottling } from '../pace.ts'
@@ -22,5 +23,7 @@ export async function notifyCampaign(
   if (reason === undefined || run === undefined) return
   const campaign = { lane, number: run }
   const moved = await moveCampaign(deps.redis, campaign, 'pause', deps.config.retentionMs, { fields: { reason } })
-  if (moved.kind === 'moved') deps.log.warn({ campaign: idOf(campaign), code }, 'campaign.auto_paused')
+  if (moved.kind !== 'moved') return
+  deps.log.warn({ campaign: idOf(campaign), code }, 'campaign.auto_paused')
+  observerOf(deps.redis).campaignPaused()
 }

@@ -1,6 +1,7 @@
 // Claiming messages, each for one attempt, and the slots that their requests leave in. The steps themselves are Lua, so that
 // each is one atomic move; claims of one turn of the event loop go to Redis together.
 import { z } from 'zod'
+import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -70,6 +71,12 @@ export async function claim(
   const group = [id.lane, lostAfterMs, evidenceWaitMs, retentionMs, gapUs, closestUs, window].join(' ')
   const reply = await claimTogether(redis, group, { id, attempt, message, times, pace })
   const [verdict, state, last, slot, nowUs] = claimReply.parse(reply)
+  // A claim also ends what must not leave. That a message is being sent now, its end will tell.
+  if ((verdict === 'done' && state === 'expired') || (verdict === 'stopped' && state === 'cancelled')) {
+    observerOf(redis).changed({ lane: id.lane, class: message.class, from: 'queued', to: state })
+  } else if (verdict === 'held') {
+    observerOf(redis).changed({ lane: id.lane, class: message.class, from: 'sending', to: state })
+  }
   switch (verdict) {
     case 'lane_cooldown':
     case 'recipient_cooldown':

@@ -1,6 +1,7 @@
 // Ending messages of campaigns that no claim can end, so that every recipient has an outcome and the campaign an end.
 import { z } from 'zod'
 import type { SendPayload } from '../../jobs/send.ts'
+import { observerOf } from '../../observe.ts'
 import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inDoubtKey, messageKey, requeueableKey } from '../../redis/keys.ts'
@@ -25,8 +26,15 @@ export async function conclude(
   retentionMs: number,
 ): Promise<boolean> {
   const { lane, ulid } = id
-  const { to, content, until, run, filled, again } = payload
-  const message = { to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined }
+  const { to: recipient, content, until, run, filled, again } = payload
+  const message = {
+    to: recipient,
+    type: content.type,
+    text: '',
+    class: payload.class,
+    validUntil: until,
+    campaign: undefined,
+  }
   const reply = await concludeScript(
     redis,
     {
@@ -44,5 +52,8 @@ export async function conclude(
       ],
     },
   )
-  return concludeReply.parse(reply)[0] === 'done'
+  if (concludeReply.parse(reply)[0] !== 'done') return false
+  const [to, code] = how === 'dead' ? (['failed', deadLetter.code] as const) : (['unknown', recordLost.code] as const)
+  observerOf(redis).changed({ lane, class: payload.class, from: undefined, to, code })
+  return true
 }

@@ -55,6 +55,8 @@ export const stateSchema = z
   .pipe(z.enum(Object.keys(LETTERS) as [State, ...State[]]))
 
 const CLASSES = { t: 'transactional', c: 'campaign' } as const
+/** The class from its letter, for counting: whatever else stands there counts as transactional. */
+export const countedClassSchema = z.string().transform((letter) => (letter === 'c' ? CLASSES.c : CLASSES.t))
 
 const TYPES = { interactive: 'n', image: 'i', audio: 'a', template: 't' } as const
 const TYPE_OF = new Map(Object.entries(TYPES).map(([type, letter]): [string, string] => [letter, type]))

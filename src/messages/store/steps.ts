@@ -2,6 +2,7 @@
 // src/messages/lifecycle.ts has the table of moves, record-format.ts what a record holds. Steps of one turn of the event loop
 // go to Redis together.
 import { z } from 'zod'
+import { observerOf } from '../../observe.ts'
 import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
@@ -14,19 +15,20 @@ import {
   recipientCooldownKey,
   requeueableKey,
 } from '../../redis/keys.ts'
+import { readHistory } from '../history.ts'
 import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Verdict } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
 import { gathered, repliesOf } from './gather.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
-import { stateSchema, storable, storedProblem } from './record-format.ts'
+import { countedClassSchema, stateSchema, storable, storedProblem } from './record-format.ts'
 
 const stepScript = defineMessageScriptOfMany(import.meta.url, 'message-step')
 
 const stepReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['done', 'ignored', 'held']), stateSchema]),
-  z.tuple([z.literal('done'), stateSchema, z.number()]),
+  z.tuple([z.literal('done'), stateSchema, stateSchema, countedClassSchema, z.string()], z.number()),
 ])
 
 /** What a step came to. `missing`: there is no such record. `waitMs`: of a message whose recipient is in a cooldown from now on. */
@@ -122,9 +124,20 @@ interface StepArguments {
 
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldown?: Cooldown): Promise<StepResult> {
   const reply = await stepTogether(redis, String(id.lane), { id, step, cooldown })
-  const [verdict, state, waitMs] = stepReply.parse(reply)
-  return verdict === 'missing' || state === undefined ? { verdict: 'missing' } : { verdict, state, waitMs }
+  const [verdict, state, from, of, history, waitMs] = stepReply.parse(reply)
+  if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
+  if (from !== undefined && of !== undefined && from !== state) {
+    const sentAt =
+      state === 'delivered' || state === 'read' ? sentAtMs(history ?? '', acceptedAtMs(id.ulid)) : undefined
+    const sinceSentMs = sentAt && (step.happenedAt ?? Date.now()) - sentAt
+    observerOf(redis).changed({ lane: id.lane, class: of, from, to: state, code: step.problem?.code, sinceSentMs })
+  }
+  return { verdict, state, waitMs }
 }
+
+/** When its latest attempt was sent, as its history says. */
+const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
+  readHistory(history, acceptedAt).findLast(({ code }) => code === 's')?.atMs
 
 /** Steps of one lane. */
 const stepTogether = gathered<{ id: MessageId; step: StepArguments; cooldown: Cooldown | undefined }>(

@@ -10,11 +10,12 @@ import { galleryFolders } from './gallery-folders.ts'
 import { health } from './health.ts'
 import { lookups } from './lookups.ts'
 import { messages } from './messages.ts'
+import { metrics } from './metrics.ts'
 import { sending } from './sending.ts'
 import { webhooks } from './webhooks.ts'
 
 const FAMILIES: readonly Readonly<Record<string, RouteSpec>>[] = [
-  ...[health, sending, lookups, messages, galleryFolders, galleryFiles, contacts, campaigns, admin, webhooks],
+  ...[health, sending, lookups, messages, galleryFolders, galleryFiles, contacts, campaigns, admin, metrics, webhooks],
 ]
 
 export const ROUTES: readonly RouteSpec[] = FAMILIES.flatMap((family) => Object.values(family))

@@ -23,6 +23,7 @@ import {
 } from '../../jobs/intake.ts'
 import type { Log } from '../../log.ts'
 import { notOneOf } from '../../messages/fault.ts'
+import { observerOf } from '../../observe.ts'
 import { INTAKE_PREFIX } from '../../redis/bullmq-layout.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
@@ -113,6 +114,7 @@ async function takeIn(deps: IntakeDeps, job: Job<unknown>): Promise<OwnEnd> {
     const ended = endedIntakeSchema.safeParse(job.data)
     const end = ended.success ? ended.data.end : await endOf(deps, job)
     if (!ended.success) await job.updateData({ ...remains(job.data, end), api_key: HIDDEN_KEY, end })
+    observerOf(deps.redis).tookIn('answer' in end ? 'done' : 'refused')
     if ('answer' in end) return { kind: 'done', answer: end.answer }
     deps.log.info({ job: job.id, code: end.refusal.code }, 'intake.refused')
     return { kind: 'dead_letter', reason: JSON.stringify(end.refusal) }

@@ -32,8 +32,9 @@
 --   maxTries?    of `not_sent` and `resolve`
 --   ifDead?      of `give_up`: only if its job is a dead letter
 --   content?     JSON of what a job of it holds, kept if the message may be sent again and has none
--- Output: of each {verdict, state letter, ms that a message to a recipient in cooldown must wait}; {'missing'} without a
--- record; {'error', text} of one that failed
+-- Output: of each {verdict, state letter}; {'missing'} without a record; {'error', text} of one that failed. When the state
+-- changed, also {..., state letter before, letter of the class, history before of one that is proven sent, ms that a
+-- message to a recipient in cooldown must wait}
 -- include message-lifecycle
 -- include message-many
 -- include message-cooldowns
@@ -154,7 +155,7 @@ local function take(i)
   elseif coolDown then
     waitMs = coolRecipient(cooldown, coolDown.ms, now)
   end
-  return { verdict, p.state, waitMs }
+  return { verdict, p.state, before, p.class, rankOf(p.state) and p.history or '', waitMs }
 end
 
 return forEach(each, campaigns, take)

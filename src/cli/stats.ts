@@ -1,0 +1,114 @@
+// stats: what was accepted, sent and delivered lately, of the whole installation or of one lane.
+import { z } from 'zod'
+import { listSenders } from '../accounts/store/senders.ts'
+import { laneOf } from '../lanes/control.ts'
+import type { Redis } from '../redis/connect.ts'
+import { WHOLE } from '../telemetry/history-buffer.ts'
+import { COUNTED_NAMES, type Counted, type Point } from '../telemetry/history-fields.ts'
+import { type History, readStats } from '../telemetry/store/history.ts'
+import { formatDuration } from './duration.ts'
+import { CliFailure } from './failure.ts'
+import { sparkline } from './sparkline.ts'
+import { clockTime } from './table.ts'
+import { duration, laneId, phoneNumber } from './values.ts'
+import { type Noun, verb } from './verb.ts'
+
+const HOUR_MS = 3_600_000
+const WEEK_MS = 7 * 24 * HOUR_MS
+/** Columns of the bars. */
+const COLUMNS = 60
+
+export const stats: Noun = {
+  name: 'stats',
+  summary: 'what was accepted, sent, delivered and failed lately',
+  verbs: [
+    verb({
+      usage: 'show',
+      isDefault: true,
+      summary: 'show counts per 10 s of the last hour, or per 5 min of up to a week',
+      example: '--lane 1 --since 24h',
+      options: {
+        '--lane <id>': 'only this lane; without it the whole installation',
+        '--sender <number>': 'the lane of this number',
+        '--since <duration>': 'how far back, such as 30m, 24h or 7d; 1h without it',
+      },
+      values: z
+        .strictObject({
+          lane: laneId.optional(),
+          sender: phoneNumber.optional(),
+          since: duration.default(HOUR_MS),
+        })
+        .refine(({ lane, sender }) => lane === undefined || sender === undefined, {
+          path: ['sender'],
+          message: 'give either a lane or a sender',
+        }),
+      async run({ lane, sender, since }, { redis }) {
+        const of = await laneNamed(redis, lane, sender)
+        const nowMs = Date.now()
+        const history = await readStats(redis, [of ?? WHOLE], { sinceMs: nowMs - Math.min(since, WEEK_MS), nowMs })
+        return { json: documentOf(of, history), text: textOf(of, history) }
+      },
+    }),
+  ],
+}
+
+/** The lane that was asked for; undefined for the whole installation. */
+async function laneNamed(redis: Redis, lane?: number, sender?: string): Promise<number | undefined> {
+  if (sender !== undefined) {
+    const found = (await listSenders(redis)).find(({ number }) => number === sender)
+    if (found === undefined) throw new CliFailure(`There is no sender ${sender}; see \`senders list\`.`)
+    return found.id
+  }
+  if (lane !== undefined && !(await laneOf(redis, lane))) {
+    throw new CliFailure(`There is no lane ${lane}; see \`lanes list\`.`)
+  }
+  return lane
+}
+
+const documentOf = (lane: number | undefined, { everyMs, fromMs, toMs, points }: History) => ({
+  lane: lane ?? null,
+  every_seconds: everyMs / 1_000,
+  from: new Date(fromMs).toISOString(),
+  to: new Date(toMs).toISOString(),
+  points: points.map(({ atMs, failedBy, backlog, oldestSeconds, ...counts }) => ({
+    at: new Date(atMs).toISOString(),
+    ...counts,
+    failed_by: failedBy,
+    backlog,
+    oldest_seconds: oldestSeconds,
+  })),
+})
+
+function textOf(lane: number | undefined, history: History): string {
+  const { everyMs, fromMs, toMs, points } = history
+  const periods = (toMs - fromMs) / everyMs + 1
+  const perColumn = Math.max(1, Math.ceil(periods / COLUMNS))
+  const columns: Point[][] = Array.from({ length: Math.ceil(periods / perColumn) }, () => [])
+  for (const point of points) columns[Math.floor((point.atMs - fromMs) / everyMs / perColumn)]?.push(point)
+  const sum = (of: Counted, some: readonly Point[]): number => some.reduce((total, point) => total + point[of], 0)
+  const highest = (of: 'backlog' | 'oldestSeconds', some: readonly Point[]): number =>
+    Math.max(0, ...some.map((point) => point[of]))
+  const rows = [
+    ...COUNTED_NAMES.map((name) => [name, sum(name, points), columns.map((some) => sum(name, some))] as const),
+    ['most waiting', highest('backlog', points), columns.map((some) => highest('backlog', some))] as const,
+    ['oldest (s)', highest('oldestSeconds', points), columns.map((some) => highest('oldestSeconds', some))] as const,
+  ]
+  const whose = lane === undefined ? 'The whole installation' : `Lane ${lane}`
+  const column = formatDuration((perColumn * everyMs) / 1_000)
+  return [
+    `${whose} since ${clockTime(fromMs)}; each column is ${column}.`,
+    '',
+    ...rows.map(([name, total, values]) => `${name.padEnd(13)}${String(total).padStart(9)}  |${sparkline(values)}|`),
+    ...failures(points),
+  ].join('\n')
+}
+
+/** Why messages failed, the most frequent first. */
+function failures(points: readonly Point[]): string[] {
+  const byCode = new Map<string, number>()
+  for (const { failedBy } of points) {
+    for (const [code, count] of Object.entries(failedBy)) byCode.set(code, (byCode.get(code) ?? 0) + count)
+  }
+  const shown = [...byCode].sort(([, a], [, b]) => b - a).map(([code, count]) => `${code}: ${count}`)
+  return shown.length === 0 ? [] : ['', `Failed by code: ${shown.join(', ')}`]
+}

@@ -1,0 +1,69 @@
+// Who hears of what happens to messages: metrics and history. An observer belongs to a connection, because everything
+// that happens is written over one; so the place that writes a change tells of it in one line, and nobody in between has
+// to hand anything on. An observer only counts in memory: it must neither throw nor wait.
+import type { State } from './messages/lifecycle.ts'
+import type { MessageClass } from './messages/message-class.ts'
+import type { Redis } from './redis/connect.ts'
+
+/** A change of state that Redis has really made; what was known already, or came too late, is none. */
+export interface Change {
+  lane: number
+  class: MessageClass
+  /** Undefined for a message without a record. */
+  from: State | undefined
+  to: State
+  /** Why it failed: a code of the chat product or a word of ours. */
+  code?: string | undefined
+  /** Of one that is delivered now: how long that took since it was sent. */
+  sinceSentMs?: number | undefined
+  /** Messages that changed alike; one unless said. */
+  count?: number
+}
+
+/** How one attempt to send a message ended. */
+export interface Attempt {
+  lane: number
+  class: MessageClass
+  provider: string
+  outcome: string
+  /** Undefined when it was sent. */
+  code: string | undefined
+  /** From acceptance to the moment that the request left. */
+  waitedMs: number
+  /** From there to the answer; undefined when no request was made. */
+  tookMs: number | undefined
+}
+
+/** What can be heard of. */
+export interface Observer {
+  /** Messages were queued: one, a batch, or the next ones of a campaign. `tookMs` of those that somebody waited for. */
+  accepted(of: { lane: number; class: MessageClass; count: number }): void
+  /** A request was accepted whole, in that time. */
+  acceptTook(kind: 'one' | 'batch', ms: number): void
+  changed(change: Change): void
+  attempted(attempt: Attempt): void
+  polled(outcome: string): void
+  /** A job of the intake queue ended. */
+  tookIn(outcome: 'done' | 'refused'): void
+  /** A campaign was paused, and not by a person. */
+  campaignPaused(): void
+}
+
+const nobody: Observer = {
+  accepted: () => undefined,
+  acceptTook: () => undefined,
+  changed: () => undefined,
+  attempted: () => undefined,
+  polled: () => undefined,
+  tookIn: () => undefined,
+  campaignPaused: () => undefined,
+}
+const observers = new WeakMap<Redis, Observer>()
+
+/** From now on `observer` hears of everything that is written over this connection. */
+export function observe(redis: Redis, observer: Observer): void {
+  observers.set(redis, observer)
+}
+
+/** Whom to tell of what was written over this connection. */
+export const observerOf = (redis: Redis): Observer => observers.get(redis) ?? nobody

@@ -1,0 +1,15 @@
+// Metrics of an account's lanes.
+import { Readable } from 'node:stream'
+import type { Redis } from '../../redis/connect.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
+import { bind, type Route } from '../bind.ts'
+import { metrics } from '../routes/metrics.ts'
+
+/** The routes of routes/metrics.ts. */
+export const metricsRoutes = ({ redis, telemetry }: { redis: Redis; telemetry: Telemetry }): Route[] =>
+  bind(metrics)({
+    async metrics({ caller }) {
+      const text = await telemetry.textOfAccount(redis, caller.account)
+      return { headers: { 'Content-Type': telemetry.contentType }, stream: Readable.from([text]) }
+    },
+  })

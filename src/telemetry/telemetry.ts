@@ -1,0 +1,108 @@
+// All that a process counts and tells of itself and of the installation, in one piece: made once per process, given to
+// its parts.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { collectDefaultMetrics } from 'prom-client'
+import { z } from 'zod'
+import type { Log } from '../log.ts'
+import { type Observer, observe } from '../observe.ts'
+import type { Redis } from '../redis/connect.ts'
+import { withTimeout } from '../redis/with-timeout.ts'
+import { repeatedly } from '../repeatedly.ts'
+import { textOfLanes } from './exposition.ts'
+import { createGauges } from './gauges.ts'
+import { createHistoryBuffer } from './history-buffer.ts'
+import { createLaneLabels } from './lane-labels.ts'
+import { createMetrics } from './metrics.ts'
+import { writeHistory } from './store/history.ts'
+import { measureLanes } from './store/measure-lanes.ts'
+
+/** How often a process writes what it has counted: so many seconds of history a kill takes with it. */
+const WRITE_MS = 5_000
+/** How often the worker that sweeps measures what waits. */
+const MEASURE_MS = 10_000
+
+const described = z.object({ name: z.string(), type: z.string(), help: z.string(), labelNames: z.array(z.string()) })
+
+/** A stop waits for Redis so long. */
+const LAST_WRITE_MS = 1_000
+
+export type Telemetry = ReturnType<typeof createTelemetry>
+
+/** Nothing counted yet. `ofProcess`: also metrics of Node and the process, for a process that is ours alone. */
+export function createTelemetry({ ofProcess = false, clock = () => performance.now() } = {}) {
+  const labelOf = createLaneLabels()
+  const { registry, observer: metrics } = createMetrics(labelOf)
+  const history = createHistoryBuffer()
+  const gauges = createGauges(registry, labelOf, clock)
+  if (ofProcess) collectDefaultMetrics({ register: registry })
+  const observer = both(metrics, history.observer)
+  /** Parts of one process share the buffer, and of each lane an earlier batch must be written before a later one. */
+  let lastWrite: Promise<unknown> = Promise.resolve()
+
+  return {
+    contentType: registry.contentType,
+
+    /**
+     * Counts from now on what is written over this connection, and writes the history over it. With `isSweeper`, measures
+     * what waits whenever that says so. `stop` writes what is left, and rejects when Redis does not take it within a
+     * second.
+     */
+    start(redis: Redis, log: Log, isSweeper?: () => boolean): { stop: () => Promise<void> } {
+      observe(redis, observer)
+      const write = async (): Promise<void> => {
+        const written = lastWrite.catch(() => undefined).then(() => writeHistory(redis, history))
+        lastWrite = written
+        const lost = await written
+        if (lost > 0) log.warn({ periods: lost }, 'history.lost')
+      }
+      const writing = repeatedly(WRITE_MS, write, log)
+      const measuring =
+        isSweeper && repeatedly(MEASURE_MS, async () => (isSweeper() ? measureLanes(redis, history) : undefined), log)
+      return {
+        async stop() {
+          writing.stop()
+          measuring?.stop()
+          await withTimeout(LAST_WRITE_MS, write())
+        },
+      }
+    },
+
+    /** All that the process knows, in Prometheus' text format. Reads Redis at most every 5 s. Never rejects. */
+    async text(redis: Redis): Promise<string> {
+      await gauges.refresh(redis)
+      const blocks: string[] = []
+      for (const { name } of registry.getMetricsAsArray()) {
+        blocks.push(await registry.getSingleMetricAsString(name))
+        // A thousand lanes are two thousand lines for one metric, and forty metrics.
+        await nextTurn()
+      }
+      return `${blocks.join('\n\n')}\n`
+    },
+
+    /** The same of the lanes of one account. */
+    async textOfAccount(redis: Redis, account: number): Promise<string> {
+      await gauges.refresh(redis)
+      return textOfLanes(registry, (label) => gauges.ownerOf(label) === account)
+    },
+
+    /** All metrics that there are. */
+    describe: () => z.array(described).parse(registry.getMetricsAsArray()),
+  }
+}
+
+/** Two observers as one. */
+const both = (one: Observer, other: Observer): Observer => ({
+  accepted(of) {
+    one.accepted(of)
+    other.accepted(of)
+  },
+  changed(change) {
+    one.changed(change)
+    other.changed(change)
+  },
+  acceptTook: one.acceptTook,
+  attempted: one.attempted,
+  polled: one.polled,
+  tookIn: one.tookIn,
+  campaignPaused: one.campaignPaused,
+})

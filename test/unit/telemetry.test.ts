@@ -1,0 +1,153 @@
+// Pins: what a change of state counts as, that no label and no count of codes grows without bound, and how the buffer of
+// the history hands out what it holds.
+import { describe, expect, test } from 'vitest'
+import { sparkline } from '../../src/cli/sparkline.ts'
+import { prettyLine } from '../../src/log-pretty.ts'
+import { countedCode } from '../../src/telemetry/codes.ts'
+import { enteredStates } from '../../src/telemetry/entered-states.ts'
+import { createHistoryBuffer, WHOLE } from '../../src/telemetry/history-buffer.ts'
+import { createLaneLabels } from '../../src/telemetry/lane-labels.ts'
+
+describe('a change of state counts', () => {
+  test('the state that it leads to', () => {
+    expect(enteredStates('sending', 'sent')).toEqual(['sent'])
+    expect(enteredStates('sending', 'unconfirmed')).toEqual(['unconfirmed'])
+    expect(enteredStates(undefined, 'failed')).toEqual(['failed'])
+    expect(enteredStates('sent', 'failed')).toEqual(['failed'])
+  })
+
+  test('what must have come before, when nobody had told it', () => {
+    expect(enteredStates('sent', 'read')).toEqual(['delivered', 'read'])
+    expect(enteredStates('unconfirmed', 'delivered')).toEqual(['sent', 'delivered'])
+    expect(enteredStates('unknown', 'read')).toEqual(['sent', 'delivered', 'read'])
+  })
+
+  test('nothing when a message waits, is being sent, or stays as it is', () => {
+    expect(enteredStates('failed', 'queued')).toEqual([])
+    expect(enteredStates('queued', 'sending')).toEqual([])
+    expect(enteredStates('delivered', 'delivered')).toEqual([])
+  })
+})
+
+describe('a code is counted', () => {
+  test.each(['131047', 'timeout', 'worker_lost'])('as %s where the code is known', (code) => {
+    expect(countedCode(code)).toBe(code)
+  })
+
+  test('by its class where it is an HTTP status', () => {
+    expect(countedCode('http_503')).toBe('http_5xx')
+  })
+
+  test('as other when a provider has made it up', () => {
+    expect(countedCode('999999')).toBe('other')
+    expect(countedCode('+491700000001')).toBe('other')
+    expect(countedCode('http_900')).toBe('other')
+  })
+
+  test('as nothing where there is none', () => {
+    expect(countedCode(undefined)).toBe('')
+  })
+})
+
+test('lanes beyond the most that have series of their own share one label, and others keep theirs', () => {
+  const labelOf = createLaneLabels(2)
+  expect([1, 2, 3, 4, 1].map(labelOf)).toEqual(['1', '2', 'other', 'other', '1'])
+})
+
+describe('the buffer of the history', () => {
+  const accepted = { lane: 1, class: 'transactional', count: 2 } as const
+
+  test('counts for the lane and for the whole, by periods of 10 s', () => {
+    let now = 100_000
+    const buffer = createHistoryBuffer(() => now)
+    buffer.observer.accepted(accepted)
+    now = 109_999
+    buffer.observer.changed({ lane: 2, class: 'campaign', from: 'sending', to: 'failed', code: '131047' })
+    now = 110_000
+    buffer.observer.accepted(accepted)
+    const batches = buffer.take()
+    expect(batches.map(({ atMs }) => atMs)).toEqual([100_000, 110_000])
+    const [first] = batches
+    expect(first && [...first.lanes].map(([lane, fields]) => [lane, Object.fromEntries(fields)])).toEqual([
+      [1, { a: 2 }],
+      [WHOLE, { a: 2, f: 1, 'f.131047': 1 }],
+      [2, { f: 1, 'f.131047': 1 }],
+    ])
+    expect(buffer.take()).toEqual([])
+  })
+
+  test('numbers its batches upwards, also two of the same period', () => {
+    const buffer = createHistoryBuffer(() => 100_000)
+    const numbers = [1, 2, 3].flatMap(() => {
+      buffer.observer.accepted(accepted)
+      return buffer.take().map(({ number }) => number)
+    })
+    expect(numbers).toEqual([1, 2, 3])
+  })
+
+  test('keeps what could not be written before what came after it', () => {
+    let now = 100_000
+    const buffer = createHistoryBuffer(() => now)
+    buffer.observer.accepted(accepted)
+    const taken = buffer.take()
+    now = 110_000
+    buffer.observer.accepted(accepted)
+    buffer.putBack(taken)
+    expect(buffer.take().map(({ number }) => number)).toEqual([1, 2])
+  })
+
+  test('drops the oldest periods of an outage that lasts, and says how many', () => {
+    let now = 0
+    const buffer = createHistoryBuffer(() => now)
+    for (let i = 0; i < 70; i += 1) {
+      now = i * 10_000
+      buffer.observer.accepted(accepted)
+    }
+    const taken = buffer.take()
+    expect(taken).toHaveLength(60)
+    expect(taken[0]?.atMs).toBe(100_000)
+    expect(buffer.takeDropped()).toBe(10)
+    expect(buffer.takeDropped()).toBe(0)
+  })
+
+  test('keeps of what is measured the highest value of a period', () => {
+    const buffer = createHistoryBuffer(() => 0)
+    buffer.measure(1, 5, 2.4)
+    buffer.measure(1, 3, 9.6)
+    const [batch] = buffer.take()
+    expect(Object.fromEntries(batch?.lanes.get(1) ?? [])).toEqual({ b: 5, o: 10 })
+  })
+})
+
+test('a sparkline is as high as its highest value, and blank where there was nothing', () => {
+  expect(sparkline([0, 1, 4, 8])).toBe(' ▁▄█')
+  expect(sparkline([0, 0])).toBe('  ')
+})
+
+describe('on a terminal, a line of the log', () => {
+  const line = JSON.stringify({
+    ...{ level: 40, time: '2026-11-21T03:12:44.123Z', part: 'worker', lane: 3, code: 'timeout' },
+    ...{ sentence: 'no\u001b[2Janswer', msg: 'lane.cooldown' },
+  })
+
+  test('is for people, and cannot move the cursor', () => {
+    expect(prettyLine(`${line}\n`, false)).toBe(
+      '03:12:44.123 WARN  worker lane.cooldown lane=3 code=timeout sentence="no\\u001b[2Janswer"\n',
+    )
+  })
+
+  test('shows the stack of an error below it', () => {
+    const failed = JSON.stringify({
+      level: 50,
+      time: '2026-11-21T03:12:44.123Z',
+      part: 'w',
+      msg: 'x',
+      err: { stack: 'a\nb' },
+    })
+    expect(prettyLine(failed, false)).toBe('03:12:44.123 ERROR w x\n    a\n    b\n')
+  })
+
+  test('stays as it is when it is no JSON', () => {
+    expect(prettyLine('plain\n', true)).toBe('plain\n')
+  })
+})
