@@ -14,6 +14,7 @@ const digitsField = (low: number, high: number, expected: string) =>
       error: (issue) => `expected ${expected}, got ${quoted(issue.input)}`,
     })
     .transform(Number)
+    .meta({ type: 'integer', minimum: low, maximum: high })
 
 /** An id as text. */
 export const textIdField = digitsField(1, Number.MAX_SAFE_INTEGER, 'a positive integer')
@@ -43,6 +44,7 @@ export const nameField = (max: number) =>
     .trim()
     .refine((name) => name !== '', 'must not be empty')
     .pipe(textUpTo(max))
+    .meta({ minLength: 1, maxLength: max, description: 'Spaces at its ends are left out.' })
 
 /** Control characters, of which C1 are no less confusing in a name than C0. */
 const CONTROL = /\p{Cc}/u

@@ -17,6 +17,7 @@ import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
 import { contactRoutes } from './handlers/contacts.ts'
+import { descriptionRoutes } from './handlers/description.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
 import { healthRoutes } from './handlers/health.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
@@ -53,6 +54,7 @@ export async function startProducer(
   // In the order of routes/table.ts.
   const routes: Route[] = [
     ...healthRoutes({ redis }),
+    ...descriptionRoutes(),
     ...sendingRoutes({ redis, config, queues, log }),
     ...lookupRoutes({ redis }),
     ...messageRoutes({ redis, config, queues, requeues }),

@@ -17,16 +17,12 @@ export const fileSchema = z.strictObject({
   user_id: z.string(),
   folder_id: z.int().positive(),
   name: z.string(),
-  /** At upload. */
-  original_name: z.string(),
-  /** Where the bytes are in the data folder. */
-  path: z.string(),
-  /** SHA-256 of the bytes. */
-  hash: z.string(),
+  original_name: z.string().describe('At upload.'),
+  path: z.string().describe('Where the bytes are in the data folder.'),
+  hash: z.string().describe('SHA-256 of the bytes.'),
   path_hash: z.null(),
   mime_type: z.string(),
-  /** The kind of file that the chat product sends it as. */
-  type: z.enum(['image', 'video', 'audio', 'document']),
+  type: z.enum(['image', 'video', 'audio', 'document']).describe('The kind of file that the chat product sends it as.'),
   extension: z.string(),
   size: z.int().nonnegative(),
   url: z.string(),
@@ -36,11 +32,11 @@ export const fileSchema = z.strictObject({
   uploaded_at: time,
   created_at: time,
   updated_at: time,
-  /** When it went into the trash; null while it is active. */
-  deleted_at: time.nullable(),
+  deleted_at: time.nullable().describe('When it went into the trash; null while it is active.'),
   tags: z.tuple([]),
   folder: folderSchema,
 })
+fileSchema.register(z.globalRegistry, { id: 'File' })
 export type FileJson = z.infer<typeof fileSchema>
 
 const params = z.object({ file_id: textIdField })

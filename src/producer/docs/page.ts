@@ -1,0 +1,1 @@
+export const docsPage = (_document: object): { html: string; policy: string } => ({ html: '', policy: '' })
