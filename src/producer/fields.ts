@@ -1,5 +1,6 @@
 // The kinds of fields that several routes take, in a path, a query or a body.
 import { z } from 'zod'
+import { IDEMPOTENCY_KEY_MAX } from '../accept/body-limits.ts'
 import { textUpTo } from '../messages/bounded-text.ts'
 import { quoted } from '../messages/fault.ts'
 
@@ -27,13 +28,19 @@ const OFFSET_MAX = 10_000
 
 /** `?after=<id>&limit=<n>` of a list: the records whose ids follow `after`, at most `limit` of them. */
 export const pageFields = {
-  after: digitsField(0, Number.MAX_SAFE_INTEGER, 'the id of the last record seen').default(0),
-  limit: digitsField(1, PAGE_MAX, `a number from 1 to ${PAGE_MAX}`).default(PAGE_DEFAULT),
+  after: digitsField(0, Number.MAX_SAFE_INTEGER, 'the id of the last record seen')
+    .meta({ description: 'The id of the last record seen; from the first one unless given.' })
+    .default(0),
+  limit: digitsField(1, PAGE_MAX, `a number from 1 to ${PAGE_MAX}`)
+    .meta({ description: `How many to answer, ${PAGE_DEFAULT} unless given.` })
+    .default(PAGE_DEFAULT),
 }
 
 /** `?offset=<n>&limit=<n>` of a list that has the latest first. */
 export const offsetPageFields = {
-  offset: digitsField(0, OFFSET_MAX, `how many to leave out, at most ${OFFSET_MAX}`).default(0),
+  offset: digitsField(0, OFFSET_MAX, `how many to leave out, at most ${OFFSET_MAX}`)
+    .meta({ description: 'How many of the latest to leave out, none unless given.' })
+    .default(0),
   limit: pageFields.limit,
 }
 
@@ -55,10 +62,15 @@ export const galleryNameField = nameField(255)
   .refine((name) => !name.includes('/'), 'must have no slash')
 
 /** Why something is paused, for people. */
-export const pauseFields = z.strictObject({ reason: textUpTo(200).default('by hand') })
+export const pauseFields = z.strictObject({ reason: textUpTo(200).default('by hand') }).meta({ id: 'PauseReason' })
 
 /** A body in which nothing is to be said. */
-export const noFields = z.strictObject({})
+export const noFields = z.strictObject({}).meta({ id: 'NoFields' })
 
 /** The header that makes a repeat the same request. Its length is checked by what it is for (idempotency-key.ts). */
-export const idempotencyHeaders = z.object({ 'Idempotency-Key': z.string().optional() })
+export const idempotencyHeaders = z.object({
+  'Idempotency-Key': z.string().optional().meta({
+    maxLength: IDEMPOTENCY_KEY_MAX,
+    description: 'A text of your own for this request: a repeat with it does nothing twice, for at least 8 days.',
+  }),
+})

@@ -40,10 +40,16 @@ export function createDescription(version: string): oas31.OpenAPIObject {
       tags: Object.values(FAMILY_NOTES).map(({ name, description }) => ({ name, description })),
       paths,
       webhooks: providerWebhooks,
-      components: { ...COMPONENTS, examples: errorExamples() },
+      components: { ...COMPONENTS, examples: examplesOfErrors() },
     },
     { override: readable },
   )
+}
+
+/** Of the errors that an operation may answer: an address that is none is no operation's. */
+function examplesOfErrors() {
+  const { no_such_route: _none, method_not_allowed: _other, invalid_http: _noHttp, ...examples } = errorExamples()
+  return examples
 }
 
 interface Operation {
@@ -70,8 +76,8 @@ const dashboard: ZodOpenApiOperationObject = {
   'x-laneway-permission': 'admin',
   responses: {
     200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } },
-    401: { $ref: '#/components/responses/Unauthorized' },
-    403: { $ref: '#/components/responses/Forbidden' },
+    401: { description: 'The password is no key that is valid.' },
+    403: { description: 'The key lacks the permission.' },
   },
 }
 

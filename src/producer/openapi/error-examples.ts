@@ -14,7 +14,11 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   too_many_values: 'The body has more than 10000 values.',
   invalid_http: 'The request is not valid HTTP.',
   invalid_path: 'The path is not valid percent-encoding.',
-  unknown_sender: field('sender', 'the account has no sender "shop"'),
+  unknown_sender: {
+    message: 'sender: the account has no sender of this number or name.',
+    path: 'sender',
+    fault: 'not a sender of the account',
+  },
   not_supported_by_provider: field('interactive.header.type', 'cloud-api takes only text headers in lists'),
   duplicate_name: { ...Object(field('name', 'a list of this name exists already')), tag_id: 7 },
   no_rows: 'Upload the rows before the preflight.',

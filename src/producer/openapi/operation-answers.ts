@@ -1,4 +1,5 @@
 // What a route may answer, as responses of the description: its own answers, and its errors with an example of each code.
+import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import { EDGE_ERRORS, type ErrorsByStatus } from '../error-codes.ts'
@@ -57,7 +58,9 @@ export function answersOf(spec: RouteSpec, id: string, names: SchemaNames): ZodO
 /** Every error of a route, also those that its request meets before the route is found; not those of another address. */
 export function documentedErrors(spec: RouteSpec): Map<number, ReadonlySet<string>> {
   const own = errorsOf(spec)
-  const { 404: _elsewhere, 405: _otherMethod, ...edge } = EDGE_ERRORS satisfies ErrorsByStatus
+  // What is not HTTP, or not this address, or not this method, is not about this route.
+  const { 404: _elsewhere, 405: _otherMethod, 400: _notHttp, ...others } = EDGE_ERRORS
+  const edge: ErrorsByStatus = spec.params ? { ...others, 400: ['invalid_path'] } : others
   const all = new Map([...own].map(([status, codes]) => [status, new Set(codes)]))
   for (const [status, codes] of Object.entries(edge)) {
     const known = all.get(Number(status)) ?? new Set()
@@ -94,10 +97,18 @@ function answerOf(
   return { description, headers, content: Object.fromEntries(content) }
 }
 
-/** One error answer of these codes, as a reference to it where it stands for itself. */
+/** Errors of one status with the same codes are one answer, which all operations that may give it refer to. */
+const errorAnswers = new Map<string, ZodOpenApiResponseObject>()
+
 function errorAnswer(status: number, codes: ReadonlySet<string>): ZodOpenApiResponseObject {
-  return {
-    description: `${SAID[status] ?? 'An error.'} Code ${[...codes].map((code) => `\`${code}\``).join(', ')}.`,
+  const key = `${status} ${[...codes].sort().join(' ')}`
+  const known = errorAnswers.get(key)
+  if (known) return known
+  const word = (STATUS_CODES[status] ?? 'Error').replaceAll(/\W/g, '')
+  const alike = [...errorAnswers.keys()].filter((each) => each.startsWith(`${status} `)).length
+  const answer: ZodOpenApiResponseObject = {
+    id: alike === 0 ? word : `${word}${alike + 1}`,
+    description: `${SAID[status] ?? 'An error.'} ${counted(codes)} ${[...codes].map((code) => `\`${code}\``).join(', ')}.`,
     headers: { ...REQUEST_ID, ...WITH_STATUS[status] },
     content: {
       'application/json': {
@@ -107,4 +118,8 @@ function errorAnswer(status: number, codes: ReadonlySet<string>): ZodOpenApiResp
     },
     'x-laneway-codes': [...codes],
   }
+  errorAnswers.set(key, answer)
+  return answer
 }
+
+const counted = ({ size }: ReadonlySet<string>): string => (size === 1 ? 'Code' : 'Codes')

@@ -48,7 +48,7 @@ function parametersOf({ params, query, headers, examples }: RouteSpec): Paramete
       const value = shown.find((values) => values?.[name] !== undefined)?.[name]
       const required = place === 'path' || !schema.safeParse(undefined).success
       return schema.meta({
-        param: { in: place, name, required, ...(value !== undefined && { example: shownAs(value) }) },
+        param: { in: place, name, required, ...(value !== undefined && { example: shownAs(value, schema) }) },
       })
     }),
   )
@@ -56,7 +56,10 @@ function parametersOf({ params, query, headers, examples }: RouteSpec): Paramete
 }
 
 /** Numbers in a path or a query are text on the way and numbers in the description. */
-const shownAs = (value: string): string | number => (/^\d{1,15}$/.test(value) ? Number(value) : value)
+function shownAs(value: string, schema: z.ZodType): string | number {
+  const { data } = schema.safeParse(value)
+  return typeof data === 'number' ? data : value
+}
 
 function bodyOf(spec: RouteSpec, id: string, names: SchemaNames): ZodOpenApiRequestBodyObject | undefined {
   const { body } = spec

@@ -118,7 +118,7 @@ function report(options: { id: string; summary: string; description: string; val
       },
       responses: {
         200: { description: 'All of it is written down.' },
-        401: { $ref: '#/components/responses/BadSignature' },
+        401: { description: 'The signature is not that of the body.' },
         503: { description: 'Redis is away; the chat product brings it again.' },
       },
     },

@@ -1,6 +1,5 @@
 // What the description says once for all addresses: its introduction, credentials, and headers.
 import type { ZodOpenApiComponentsObject } from 'zod-openapi'
-import { errorBodySchema } from '../errors.ts'
 
 /** A key as one looks, that nobody has. */
 export const KEY_EXAMPLE = 'lw_00000000000000000000000000000000000000'
@@ -26,13 +25,6 @@ listed with it and in \`x-laneway-codes\`. More codes and more fields of answers
 **Order of checks.** Address (404), method (405), credential (401), permission (403), body (415, 413, 400), fields (400,
 422), existence (404). Where the key is in the body, the body comes before the key.
 `.trim()
-
-const error = (code: string, description: string) => ({
-  description,
-  content: {
-    'application/json': { schema: errorBodySchema, examples: { [code]: { $ref: `#/components/examples/${code}` } } },
-  },
-})
 
 export const COMPONENTS: ZodOpenApiComponentsObject = {
   securitySchemes: {
@@ -60,10 +52,5 @@ export const COMPONENTS: ZodOpenApiComponentsObject = {
     },
     RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } },
     WwwAuthenticate: { description: 'The scheme that is asked for.', schema: { type: 'string' } },
-  },
-  responses: {
-    Unauthorized: error('unauthorized', 'The credential is missing, unknown, expired or revoked.'),
-    Forbidden: error('forbidden', 'The credential does not permit it.'),
-    BadSignature: error('bad_signature', 'The signature is not that of the body.'),
   },
 }

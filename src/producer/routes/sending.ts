@@ -81,7 +81,7 @@ export const sending = {
     errors: { 422: ['idempotency_key_reused'] },
     examples: [
       {
-        body: { messages: [imageMessage, { ...imageMessage, to: '+44 7700' }] },
+        body: { messages: [imageMessage, { ...templateMessages[0]?.body, sender: 'nobody' }] },
         status: 200,
         answer: {
           results: [
@@ -89,9 +89,9 @@ export const sending = {
             {
               index: 1,
               error: {
-                code: 'invalid_request',
-                message: 'to: TODO.',
-                details: [{ path: 'to', message: 'TODO' }],
+                code: 'unknown_sender',
+                message: 'sender: the account has no sender of this number or name.',
+                details: [{ path: 'sender', message: 'not a sender of the account' }],
               },
             },
           ],
