@@ -66,7 +66,7 @@ export async function startProducer(
   ]
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
   const server = createServer(
-    { connectionsCheckingInterval: HEADERS_CHECK_MS },
+    { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },
     createListener({ redis, log, routes, dashboard }),
   )
   limit(server, log)

@@ -92,10 +92,14 @@ function answerOf(
   if (answer instanceof z.ZodType) return { description, headers, content: { 'application/json': inJson(answer) } }
   const content = answer.contentTypes.map((type) => [
     type === '*' ? '*/*' : type,
-    answer.schema ? inJson(answer.schema) : type === '*' ? {} : { schema: { type: 'string' } },
+    answer.schema ? inJson(answer.schema) : bytesOf(type),
   ])
   return { description, headers, content: Object.fromEntries(content) }
 }
+
+/** What a program may expect of an answer that has no schema. */
+const bytesOf = (type: string): { schema?: { type: 'object' | 'string' } } =>
+  type === '*' ? {} : { schema: { type: type === 'application/json' ? 'object' : 'string' } }
 
 /** Errors of one status with the same codes are one answer, which all operations that may give it refer to. */
 const errorAnswers = new Map<string, ZodOpenApiResponseObject>()
