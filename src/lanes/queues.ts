@@ -1,6 +1,7 @@
 // The queues of the lanes: adding a message, pace, pause, counts. Every process opens a queue when it first needs it
 // and keeps it; they all share the process's one connection.
 import type { Queue } from 'bullmq'
+import { z } from 'zod'
 import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
@@ -173,6 +174,21 @@ export async function deadJobs(redis: Redis, lane: number, ids: readonly string[
     return isDead === 1
   })
 }
+
+/** Which of these messages of a lane have a job that was not dead-lettered: it is sent some day. In their order. */
+export async function waitingJobs(redis: Redis, lane: number, ids: readonly string[]): Promise<boolean[]> {
+  if (ids.length === 0) return []
+  const pipeline = redis.pipeline()
+  for (const id of ids) pipeline.hmget(laneJobKey(lane, id), JOB.name, JOB.failedReason)
+  const replies = (await pipeline.exec()) ?? []
+  return replies.map(([error, fields]) => {
+    if (error) throw error
+    const [name, failedReason] = jobFields.parse(fields)
+    return name !== null && failedReason === null
+  })
+}
+
+const jobFields = z.tuple([z.string().nullable(), z.string().nullable()])
 
 /** The BullMQ job of a message. */
 function jobOf({ id, payload }: LaneMessage) {

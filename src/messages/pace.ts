@@ -21,11 +21,19 @@ export interface Pace {
   aheadUs: { transactional: number; campaign: number }
   /** A request that is later than this needs another slot; infinite on a lane that is too fast for it to matter. */
   lateMs: number
+  /** So long a worker holds a message that may not be claimed yet before it goes back to its lane (worker/claim-gate.ts). */
+  heldMs: number
 }
 
 /** Below this rate a second holds so few slots that 50 ms of leeway, or 3 % more, would let one too many in. */
 const SLOW_A_SECOND = 20
+/**
+ * From this rate on, messages that are too early wait in their worker: it fetches the next one when one ends, and would
+ * have nothing in hand to claim when all of them went back. Below, too many would wait before a transactional one.
+ */
 const FAST_A_SECOND = 500
+/** Longer than all that three workers have in hand takes to leave at 1,000 a second. */
+const HELD_MS = 300
 /** From this rate on the list of slots of 5 s would be long, and half a per cent more or less does not matter. */
 const SHORT_WINDOW_A_SECOND = 2_000
 /**
@@ -38,20 +46,23 @@ const MOST_IN_WINDOW = 10_000
 /** The slots of a lane of so many messages per second. */
 export function paceOf(ratePerSecond: number): Pace {
   const isSlow = ratePerSecond < SLOW_A_SECOND
+  const isFast = ratePerSecond >= FAST_A_SECOND
   // Of 10 a second, 11 fit into one when clocks are translated a millisecond or two wrong.
   const [spanMs, leewayMs, lateMs, closer] = isSlow ? [1_000, 12.5, 10, 1.25] : [10_000, 50, 50, 1.03]
   const windowSeconds = isSlow || ratePerSecond > SHORT_WINDOW_A_SECOND ? 1 : 5
   // Ten seconds must be whole windows, or the rest of them could be denser than the rate.
   const window = Number.isInteger(ratePerSecond) ? Math.min(ratePerSecond * windowSeconds, MOST_IN_WINDOW) : 1
-  // A fast lane fetches dozens at a time, and all of them must find a slot; a slow one loses what it claims too late.
-  const campaignMs = !isSlow && ratePerSecond < FAST_A_SECOND ? 30 : 50
+  // A slow lane loses what it claims too late. A fast one is ahead by as long as Redis takes to answer, besides.
+  const transactionalMs = isFast ? 60 : 100
+  const campaignMs = isSlow ? 50 : 30
   const gapUs = ((spanMs + leewayMs) / spanMs) * (1_000_000 / ratePerSecond)
   return {
     gapUs,
     closestUs: window === 1 ? gapUs : gapUs / closer,
     window,
-    aheadUs: { transactional: 100_000, campaign: campaignMs * 1_000 },
+    aheadUs: { transactional: transactionalMs * 1_000, campaign: campaignMs * 1_000 },
     lateMs: ratePerSecond < NEVER_LATE_A_SECOND ? lateMs : Number.POSITIVE_INFINITY,
+    heldMs: isFast ? HELD_MS : 0,
   }
 }
 
@@ -62,9 +73,13 @@ export function paceOf(ratePerSecond: number): Pace {
  */
 const AHEAD_OF_PACE = 2
 const WINDOW_SECONDS = 0.03
+/** Where messages wait in their workers, their number is what limits them. This only keeps a fault from running wild. */
+const FAR_AHEAD_OF_PACE = 10
 
 /** A rate as BullMQ's global limit: windows of about 30 ms, the longest that a transactional message waits to be fetched. */
 export function flowOf(ratePerSecond: number): { max: number; durationMs: number } {
-  const max = Math.max(1, Math.ceil(ratePerSecond * WINDOW_SECONDS))
-  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * AHEAD_OF_PACE)) * 1_000)) }
+  const times = ratePerSecond < FAST_A_SECOND ? AHEAD_OF_PACE : FAR_AHEAD_OF_PACE
+  const seconds = ratePerSecond < FAST_A_SECOND ? WINDOW_SECONDS : WINDOW_SECONDS * FAR_AHEAD_OF_PACE
+  const max = Math.max(1, Math.ceil(ratePerSecond * seconds))
+  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * times)) * 1_000)) }
 }

@@ -53,6 +53,13 @@ function replyCode(error: unknown): string | undefined {
 /** Whether Redis itself answered with this error. */
 export const isReplyError = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError'
 
+/** The error that Redis answered for one part of a script, as if it had answered it for the whole. */
+export function replyError(text: string): Error {
+  const error = new Error(text)
+  error.name = 'ReplyError'
+  return error
+}
+
 /** The server does not know the script, as after a restart. */
 export const isUnknownScript = (error: unknown): boolean => replyCode(error) === 'NOSCRIPT'
 

@@ -10,6 +10,14 @@
 //   local record, inDoubt = unpack(KEYS)
 //   local ulid, detail = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 //
+// A script that takes a step of many things at once has names of each besides, `Keys of each:` and `Arguments of each:`;
+// with two keys for all, three of each and four arguments of each its code is:
+//
+//   local inDoubt, polls = unpack(KEYS, 1, 2)
+//   local each = cmsgpack.unpack(ARGV[2])
+//   local record, job, cooldown = unpack(KEYS, 3 * i, 3 * i + 2)
+//   local ulid, kind, attempt, detail = unpack(each[i], 1, 4)
+//
 // Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one, in the order of the
 // head. The names of the head are compared with the code when a script is loaded, and with what is given at every run;
 // in the code Redis itself refuses a name that nobody declared.
@@ -27,11 +35,18 @@ export type Argument =
   | readonly Argument[]
   | { readonly [name: string]: Argument | undefined }
 
+type Keys = Readonly<Record<string, string>>
+type Arguments = Readonly<Record<string, Argument | undefined>>
+
 /** Runs a script. What it returns is whatever the Lua code returns: check it with zod before use. */
-export type Script = (
+export type Script = (redis: Redis, keys: Keys, args?: Arguments) => Promise<unknown>
+
+/** The same, of a script that takes a step of many things at once. */
+export type ScriptOfMany = (
   redis: Redis,
-  keys: Readonly<Record<string, string>>,
-  args?: Readonly<Record<string, Argument | undefined>>,
+  keys: Keys,
+  args: Arguments,
+  each: readonly { keys: Keys; args: Arguments }[],
 ) => Promise<unknown>
 
 /** Lua knows no undefined: what is not given is nil. */
@@ -44,23 +59,37 @@ const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
  * rejects when it is given other names than the head has.
  */
 export function defineScript(module: string, name: string, constants?: string): Script {
+  const run = loadScript(module, name, constants)
+  if (run.isOfMany) throw new Error(`script ${name} takes a step of many`)
+  return (redis, keys, args = {}) => run.with(redis, keys, args, [])
+}
+
+/** The same for a script that takes a step of many things at once. The caller gives it at least one. */
+export function defineScriptOfMany(module: string, name: string, constants?: string): ScriptOfMany {
+  const run = loadScript(module, name, constants)
+  if (!run.isOfMany) throw new Error(`script ${name} takes a step of one`)
+  return run.with
+}
+
+function loadScript(module: string, name: string, constants: string | undefined) {
   const text = readScript(new URL(`./scripts/${name}.lua`, module))
   if (CONSTANTS.test(text) !== (constants !== undefined)) throw new Error(`script ${name} and its constants do not fit`)
   const source = text.replace(CONSTANTS, constants ?? '')
   const sha = createHash('sha1').update(source).digest('hex')
   const head = headOf(name, source)
-  return async (redis, keys, args = {}) => {
-    check(head.keys, keys)
-    check(head.args, args)
-    const given: (string | Buffer)[] = head.keys.names.map((key) => keys[key] ?? '')
-    if (head.args.names.length > 0) given.push(packr.pack(listOf(head.args.names, args)))
+  const isOfMany = head.each.keys.names.length > 0
+  const run: ScriptOfMany = async (redis, keys, args, each) => {
+    const given = [...keysFor(head, keys), ...each.flatMap((one) => keysFor(head.each, one.keys))]
+    const argv = head.args.names.length > 0 || isOfMany ? [packr.pack(argumentsFor(head, args))] : []
+    if (isOfMany) argv.push(packr.pack(each.map((one) => argumentsFor(head.each, one.args))))
     try {
-      return await redis.evalsha(sha, head.keys.names.length, ...given)
+      return await redis.evalsha(sha, given.length, ...given, ...argv)
     } catch (error) {
       if (!isUnknownScript(error)) throw error
-      return redis.eval(source, head.keys.names.length, ...given)
+      return redis.eval(source, given.length, ...given, ...argv)
     }
   }
+  return { isOfMany, with: run }
 }
 
 /** Stands where the constants of a script go. */
@@ -84,21 +113,49 @@ interface Names {
   known: ReadonlySet<string>
 }
 
+/** What a script takes. */
+interface Taken {
+  keys: Names
+  args: Names
+}
+
 /** The names at the head of a script. Throws when its code takes other ones, or never looks at one. */
-function headOf(script: string, source: string): { keys: Names; args: Names } {
-  const [keys, args] = [namesUnder(script, 'Keys', source), namesUnder(script, 'Arguments', source)]
-  const taken = /^local (.+) = unpack\(KEYS\)$/m.exec(source)?.[1] ?? ''
-  if (taken !== keys.names.join(', ')) throw new Error(`script ${script}: its code takes the keys "${taken}"`)
-  const unpacked = /^local ([\w,\s]+?)\s+=\s+unpack\(cmsgpack\.unpack\(ARGV\[1\]\), 1, (\d+)\)$/m.exec(source)
-  const read = unpacked?.[1]?.split(/,\s+/) ?? []
-  if (read.join() !== args.names.join() || Number(unpacked?.[2] ?? 0) !== read.length) {
-    throw new Error(`script ${script}: its code takes the arguments "${read.join(', ')}"`)
+function headOf(script: string, source: string): Taken & { each: Taken } {
+  const named = (title: string) => namesUnder(script, title, source)
+  const head = { keys: named('Keys'), args: named('Arguments') }
+  const each = { keys: named('Keys of each'), args: named('Arguments of each') }
+  const [shared, ofEach] = [head.keys.names.length, each.keys.names.length]
+  const places = [`${ofEach} * i + ${shared - ofEach + 1}`, `${ofEach} * i + ${shared}`].map((at) =>
+    at.replace(' + 0', ''),
+  )
+  const keysAt = (where: string) => {
+    const code = source.split('\n').find((line) => line.endsWith(` = unpack(KEYS${where})`))
+    return code === undefined ? [] : code.trim().slice('local '.length, code.trim().indexOf(' =')).split(', ')
   }
-  const code = source.slice(unpacked === null ? 0 : unpacked.index + unpacked[0].length).replace(/--.*$/gm, '')
-  for (const each of args.names) {
-    if (!new RegExp(`\\b${each}\\b`).test(code)) throw new Error(`script ${script}: its code does not read ${each}`)
+  const argumentsOf = (packed: string) => {
+    const code = new RegExp(`^ *local ([\\w,\\s]+?)\\s+=\\s+unpack\\(${packed}, 1, (\\d+)\\)$`, 'm').exec(source)
+    const names = code?.[1]?.split(/,\s+/) ?? []
+    return Number(code?.[2] ?? 0) === names.length ? names : [`${names.length} of ${code?.[2]}`]
   }
-  return { keys, args }
+  agree(head.keys, keysAt(ofEach === 0 ? '' : `, 1, ${shared}`))
+  agree(head.args, argumentsOf('cmsgpack\\.unpack\\(ARGV\\[1\\]\\)'))
+  if (ofEach > 0) {
+    agree(each.keys, keysAt(`, ${places.join(', ')}`))
+    agree(each.args, argumentsOf('each\\[i\\]'))
+  }
+  for (const name of [...head.args.names, ...each.args.names]) {
+    // Once in the head, once where it is taken, and once where it is used.
+    const code = source.replace(/--.*$/gm, '')
+    if ([...code.matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length < 2) {
+      throw new Error(`script ${script}: its code does not read ${name}`)
+    }
+  }
+  return { ...head, each }
+}
+
+/** Throws when the code of a script takes other names than its head has. */
+function agree({ where, names }: Names, taken: readonly string[]): void {
+  if (taken.join() !== names.join()) throw new Error(`${where}: its code takes "${taken.join(', ')}"`)
 }
 
 /** `name` or `name?` of each line of a list in the head. */
@@ -110,9 +167,16 @@ function namesUnder(script: string, title: string, source: string): Names {
   return { where: `script ${script}, ${title}`, names, required, known: new Set(names) }
 }
 
+/** The keys in the order of the head. */
+function keysFor({ keys }: Taken, given: Keys): string[] {
+  check(keys, given)
+  return keys.names.map((name) => given[name] ?? '')
+}
+
 /** The values in the order of the names; what is not given at the end is left out, which reads as nil as well. */
-function listOf(names: readonly string[], args: Readonly<Record<string, Argument | undefined>>) {
-  const list = names.map((name) => args[name])
+function argumentsFor({ args }: Taken, given: Arguments) {
+  check(args, given)
+  const list = args.names.map((name) => given[name])
   while (list.length > 1 && list.at(-1) === undefined) list.pop()
   return list
 }

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type CallEnd, MISSED_SLOT } from '../messages/outcome.ts'
 import type { Pace } from '../messages/pace.ts'
-import { reserveSlot, type Slot } from '../messages/store/steps.ts'
+import { reserveSlot, type Slot } from '../messages/store/claim.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { RedisClock } from './redis-clock.ts'
 

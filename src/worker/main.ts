@@ -19,6 +19,7 @@ import { withTimeout } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { trimRequeueable } from '../requeue/requeueable.ts'
 import { startCampaignJobs } from './campaign-jobs.ts'
+import { createClaimGates } from './claim-gate.ts'
 import { createClearing } from './clear-lanes.ts'
 import { createCrashQuarantine } from './crash-quarantine.ts'
 import { startIntake } from './intake/intake.ts'
@@ -73,6 +74,7 @@ export async function startWorker(
     ...{ redis, config, log, lanes: queues, directory, followByPolling },
     backoff: createLaneBackoff(log),
     clock: createRedisClock(),
+    gates: createClaimGates(),
     clearLane: clearing.begin,
   }
   const opened = (lane: number): void => {

@@ -19,14 +19,16 @@ import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
 import { type MessageId, newAttemptId, parseMessageId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { paceOf } from '../messages/pace.ts'
+import { claim, putOff } from '../messages/store/claim.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { newMessageOf } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
-import { claim, markNotSent, markUnconfirmed, putOff, recordStatus } from '../messages/store/steps.ts'
+import { markNotSent, markUnconfirmed, recordStatus } from '../messages/store/steps.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
 import type { JobEnd } from './bullmq.ts'
+import type { ClaimGates } from './claim-gate.ts'
 import { departure } from './departure.ts'
 import type { LaneBackoff } from './lane-backoff.ts'
 import type { RedisClock } from './redis-clock.ts'
@@ -51,6 +53,7 @@ export interface SendDeps {
   directory: SenderDirectory
   backoff: LaneBackoff
   clock: RedisClock
+  gates: ClaimGates
   /** Called when a message was sent on a wire that must be polled. */
   followByPolling: (lane: number) => void
   /** Called when a message must not leave: there may be many more of its class on the lane. */
@@ -86,8 +89,9 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
   const pace = paceOf(entry.sender.rate)
-  const claimAskedAt = performance.now()
-  const claimed = await claim(deps.redis, id, attempt, message, times, pace)
+  const { claimed, askedAt: claimAskedAt } = await deps.gates.claim(id.lane, message.class, pace, (asked) =>
+    claim(deps.redis, id, attempt, message, times, asked),
+  )
   if (claimed.verdict === 'lane_cooldown' || claimed.verdict === 'too_early') {
     return { kind: 'lane_waits', ms: claimed.waitMs }
   }

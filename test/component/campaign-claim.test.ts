@@ -11,14 +11,9 @@ import { advanceFanOut } from '../../src/campaigns/store/round.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { workerLost } from '../../src/messages/outcome.ts'
+import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import {
-  claim,
-  markNotSent,
-  markUnconfirmed,
-  recordStatus,
-  resolveUnconfirmed,
-} from '../../src/messages/store/steps.ts'
+import { markNotSent, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { campaignCountsKey, campaignKey, queuedAgainKey } from '../../src/redis/keys.ts'

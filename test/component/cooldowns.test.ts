@@ -2,8 +2,9 @@
 // them; one message at a time is let through after it; and nothing else notices. Real: Redis.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
+import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { claim, markNotSent } from '../../src/messages/store/steps.ts'
+import { markNotSent } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { laneCooldownKey, lanePrefix, recipientCooldownKey } from '../../src/redis/keys.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'

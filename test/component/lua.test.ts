@@ -59,13 +59,21 @@ describe('a script of which the head and the code disagree is refused when it is
   const keys = 'local one, two = unpack(KEYS)\n'
   const args = 'local ms, why = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)\n'
   const cases = [
-    ['keys in another order', `${head}local two, one = unpack(KEYS)\n${args}return { ms, why }`, 'the keys "two, one"'],
+    [
+      'keys in another order',
+      `${head}local two, one = unpack(KEYS)\n${args}return { ms, why }`,
+      'Keys: its code takes "two, one"',
+    ],
     [
       'arguments in another order',
       `${head}${keys}${args.replace('ms, why', 'why, ms')}return { ms, why }`,
       '"why, ms"',
     ],
-    ['fewer arguments', `${head}${keys}${args.replace('1, 2', '1, 1')}return { ms, why }`, 'the arguments "ms, why"'],
+    [
+      'fewer arguments',
+      `${head}${keys}${args.replace('1, 2', '1, 1')}return { ms, why }`,
+      'Arguments: its code takes "2 of 1"',
+    ],
     ['an argument that nobody reads', `${head}${keys}${args}return ms -- not why`, 'does not read why'],
     ['constants that nobody gives it', `${head}-- constants\n${keys}${args}return { ms, why }`, 'do not fit'],
   ] as const

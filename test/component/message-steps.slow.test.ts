@@ -5,10 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import type { State, Verdict } from '../../src/messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, newUlid } from '../../src/messages/message-id.ts'
+import { type ClaimResult, claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import {
-  type ClaimResult,
-  claim,
   giveUp,
   markNotSent,
   markUnconfirmed,

@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { markLane } from '../../src/lanes/due-lanes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { readStates } from '../../src/messages/store/states.ts'
-import { claim, recordStatus } from '../../src/messages/store/steps.ts'
+import { recordStatus } from '../../src/messages/store/steps.ts'
 import {
   campaignKey,
   idempotencyKey,

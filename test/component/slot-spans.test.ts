@@ -20,10 +20,10 @@ local pace = { gapUs = tonumber(ARGV[1]), closestUs = tonumber(ARGV[2]), window 
 local aheadUs, lateUs, missedOneIn = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 redis.call('DEL', KEYS[1])
 local used, missed, count = {}, {}, 0
-local function take(nowUs)
-  local slot = nextSlot(KEYS[1], nowUs, pace)
+local function take(slots, nowUs)
+  local slot = slots.next()
   if slot - nowUs > aheadUs then return false end
-  local name = reserve(KEYS[1], slot, nowUs, pace)
+  local name = slots.reserve(slot)
   count = count + 1
   if missedOneIn > 0 and count % missedOneIn == 0 then missed[#missed + 1] = name else used[#used + 1] = name end
   return true
@@ -35,12 +35,22 @@ for i = 7, #ARGV do
   for _, name in ipairs(again) do
     if tonumber(name) + lateUs < nowUs then
       redis.call('LREM', KEYS[1], 1, name)
-      used[#used + 1] = reserve(KEYS[1], nextSlot(KEYS[1], nowUs, pace), nowUs, pace)
+      local slots = openSlots(KEYS[1], nowUs, pace)
+      used[#used + 1] = slots.reserve(slots.next())
+      slots.write()
     else
       missed[#missed + 1] = name
     end
   end
-  while take(nowUs) do end
+  -- Some claims go alone, others many in one step.
+  local slots = openSlots(KEYS[1], nowUs, pace)
+  while take(slots, nowUs) do
+    if count % 3 == 0 then
+      slots.write()
+      slots = openSlots(KEYS[1], nowUs, pace)
+    end
+  end
+  slots.write()
 end
 return used
 `

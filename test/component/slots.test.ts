@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
-import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/steps.ts'
+import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/claim.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { redisNowMs } from '../../src/redis/heartbeats.ts'
 import { laneCooldownKey, laneSlotsKey } from '../../src/redis/keys.ts'
@@ -20,6 +20,7 @@ const SLOW: Pace = {
   window: 1,
   aheadUs: { transactional: 60_000_000, campaign: 1_000_000 },
   lateMs: 50,
+  heldMs: 0,
 }
 
 let redis: Redis

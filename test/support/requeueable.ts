@@ -2,7 +2,8 @@
 
 import type { LaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { claim, recordStatus } from '../../src/messages/store/steps.ts'
+import { claim } from '../../src/messages/store/claim.ts'
+import { recordStatus } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 
 const HOUR_MS = 3_600_000

@@ -33,7 +33,7 @@ test('jobs are fetched somewhat faster than they may leave, so that claims stay 
       // BullMQ begins a window up to 1.3 ms after the one before has ended.
       const perSecond = max / ((durationMs + 1.3) / 1_000)
       expect(perSecond).toBeGreaterThan(1.1 * rate)
-      expect(perSecond).toBeLessThan(2.1 * rate)
+      expect(perSecond).toBeLessThan((paceOf(rate).heldMs > 0 ? 10.1 : 2.1) * rate)
     }),
   )
 })

@@ -145,7 +145,7 @@ async function supply(
     const reason = problem ?? breaker.check(figures)
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
-    const moved = hasMoved(memory, { ...figures, next })
+    const moved = hasMoved(memory, figures, next)
     if (moved) movedAt = performance.now()
     const measured = ending.measure(figures.finished, nowMs)
     const room = feeding.room({ ...state, taken: figures.taken, measured, laneRate })
@@ -179,9 +179,14 @@ async function supply(
   return { nextMs: ms, parked: { ms, reason: 'idle', rate } }
 }
 
-/** Whether these figures are others than those of the round before. */
-function hasMoved(memory: Memory, figures: Record<string, number>): boolean {
-  const now = Object.values(figures).join(' ')
+/**
+ * Whether these figures are others than those of the round before, or the cursor stands further on than ever. A cursor
+ * that was set back and comes forward again moves nothing: taken for movement, a campaign that looks in vain for what it
+ * lost would begin its parking anew each time.
+ */
+function hasMoved(memory: Memory, figures: Record<string, number>, next: number): boolean {
+  memory.furthest = Math.max(memory.furthest, next)
+  const now = [...Object.values(figures), memory.furthest].join(' ')
   if (now === memory.figures) return false
   memory.figures = now
   memory.parkedMs = 0

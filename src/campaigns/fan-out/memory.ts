@@ -24,6 +24,8 @@ function createMemory(campaign: Campaign) {
     laneInfo: createLaneInfoCache(),
     /** The figures of the latest round, to see whether anything has moved. */
     figures: '',
+    /** The furthest place of the cursor. */
+    furthest: 0,
     /** How long it was parked when nothing had moved; 0 when something had. */
     parkedMs: 0,
   }

@@ -1,11 +1,13 @@
 // What a campaign that was fed to its end and still does not end is looked through for: messages that were lost between
 // the list and a claim, and messages whose record is gone before they were settled.
+import { waitingJobs } from '../../lanes/queues.ts'
 import type { Log } from '../../log.ts'
+import { messageId } from '../../messages/message-id.ts'
 import { conclude } from '../../messages/store/conclude.ts'
 import { readStates } from '../../messages/store/states.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { idOf } from '../store/campaigns.ts'
-import { firstUnclaimed, unsettledPlaces } from '../store/marks.ts'
+import { unclaimedPlaces, unsettledPlaces } from '../store/marks.ts'
 import type { Snapshot } from '../store/snapshot.ts'
 import { buildMessage, type MessageSpec } from './feed.ts'
 
@@ -54,7 +56,9 @@ export function createStuckCheck(now: () => number = () => performance.now()) {
 
 /**
  * Ends every message of the campaign as unknown that was claimed and whose record is gone. Returns the place of the first
- * recipient whose message was never claimed, from which the list is to be fed once more; undefined when there is none.
+ * recipient whose message was never claimed and has no job that could be, from which the list is to be fed once more;
+ * undefined when there is none. Those that stand on a lane that is paused or busy are not lost: feeding them again, and
+ * setting the cursor back for it, would keep a campaign at work that has nothing to do.
  */
 export async function unstick(
   deps: { redis: Redis; log: Log; config: { retentionMs: number } },
@@ -64,25 +68,36 @@ export async function unstick(
 ): Promise<number | undefined> {
   const { redis, log, config } = deps
   const { lane } = spec.id
-  for await (const places of unsettledPlaces(redis, spec.id, total)) {
+  for await (const messages of built(unsettledPlaces(redis, spec.id, total), spec, snapshot)) {
+    const states = await readStates(
+      redis,
+      lane,
+      messages.map(({ ulid }) => ulid),
+    )
+    for (const [i, { ulid, payload }] of messages.entries()) {
+      if (states[i] !== undefined) continue
+      const ended = await conclude(redis, { lane, ulid }, 'gone', payload, config.retentionMs)
+      if (ended) log.warn({ campaign: idOf(spec.id), message: ulid }, 'campaign.record_lost')
+    }
+  }
+  for await (const messages of built(unclaimedPlaces(redis, spec.id, total), spec, snapshot)) {
+    const ids = messages.map(({ ulid }) => messageId(lane, ulid))
+    const lost = (await waitingJobs(redis, lane, ids)).indexOf(false)
+    if (lost !== -1) return messages[lost]?.place
+  }
+  return undefined
+}
+
+/** The messages of the recipients at these places, at most AT_ONCE at a time. */
+async function* built(pieces: AsyncIterable<number[]>, spec: MessageSpec, snapshot: Snapshot) {
+  for await (const places of pieces) {
     for (let from = 0; from < places.length; from += AT_ONCE) {
       const messages = []
       for (const place of places.slice(from, from + AT_ONCE)) {
         const [recipient] = await snapshot.read(place, 1)
-        if (recipient !== undefined) messages.push(buildMessage(spec, recipient, place))
+        if (recipient !== undefined) messages.push({ place, ...buildMessage(spec, recipient, place) })
       }
-      const states = await readStates(
-        redis,
-        lane,
-        messages.map(({ ulid }) => ulid),
-      )
-      for (const [i, { ulid, payload }] of messages.entries()) {
-        if (states[i] !== undefined) continue
-        const ended = await conclude(redis, { lane, ulid }, 'gone', payload, config.retentionMs)
-        if (ended) log.warn({ campaign: idOf(spec.id), message: ulid }, 'campaign.record_lost')
-      }
+      yield messages
     }
   }
-  const place = await firstUnclaimed(redis, spec.id, 0, total)
-  return place < total ? place : undefined
 }

@@ -53,6 +53,14 @@ export async function firstUnclaimed(redis: Redis, id: CampaignId, from: number,
   return total
 }
 
+/** Places of the recipients whose message was never claimed, a piece of the list at a time. */
+export async function* unclaimedPlaces(redis: Redis, id: CampaignId, total: number): AsyncGenerator<number[]> {
+  for await (const { at, marks } of pieces(redis, id, 0, total)) {
+    const places = marks.flatMap((mark, i) => (mark === undefined ? [at + i] : []))
+    if (places.length > 0) yield places
+  }
+}
+
 /** Places of the recipients whose message was claimed and is not settled, a piece of the list at a time. */
 export async function* unsettledPlaces(redis: Redis, id: CampaignId, total: number): AsyncGenerator<number[]> {
   for await (const { at, marks } of pieces(redis, id, 0, total)) {

@@ -28,6 +28,7 @@ redis.call('SET', clearedBy, by, 'PX', SOLE_MS)
 local now = redisNowMs()
 local isList = redis.call('TYPE', waiting).ok == 'list'
 local expired, stopped = 0, 0
+gathered = {}
 for _, m in ipairs(messages) do
   m.retentionMs, m.campaigns, m.queuedAgain, m.requeueable = retentionMs, campaigns, queuedAgain, requeueable
   m.record, m.job = records .. m.ulid, jobs .. m.jobId
@@ -50,4 +51,5 @@ for _, m in ipairs(messages) do
     if taken == 1 then redis.call('DEL', m.job) end
   end
 end
+for run, changes in pairs(gathered) do writeChanges(campaigns, run, changes) end
 return { expired, stopped }

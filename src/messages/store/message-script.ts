@@ -1,5 +1,5 @@
 // Scripts that know the states of messages: they are given the table of src/messages/lifecycle.ts as constants.
-import { defineScript, type Script } from '../../redis/lua.ts'
+import { defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
 import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State } from '../lifecycle.ts'
 
 const letter = (state: State): string => `'${LETTERS[state]}'`
@@ -24,3 +24,7 @@ const CONSTANTS = [
 
 /** The same as `defineScript`, of a script that reads these constants. */
 export const defineMessageScript = (module: string, name: string): Script => defineScript(module, name, CONSTANTS)
+
+/** The same as `defineScriptOfMany`, of a script that reads these constants. */
+export const defineMessageScriptOfMany = (module: string, name: string): ScriptOfMany =>
+  defineScriptOfMany(module, name, CONSTANTS)

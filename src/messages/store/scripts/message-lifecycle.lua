@@ -203,31 +203,52 @@ local function markOf(prefix, run, ulid)
   return letter == '' and UNKNOWN or letter
 end
 
+-- What a step of many messages has changed for campaigns, by number of campaign; nil: each change is written at once.
+local gathered
+
+-- Writes changes of one campaign: counts {letter = by how many}, marks {place, mark, place, mark, ...}.
+local function writeChanges(prefix, run, changes)
+  local key = prefix .. run
+  local campaign = redis.call('HMGET', key, 'state', 'total')
+  -- Not kept any more: counts that are written now would never expire.
+  if not campaign[1] then return end
+  for letter, by in pairs(changes.counts) do
+    if by ~= 0 then redis.call('HINCRBY', key .. ':counts', letter, by) end
+  end
+  local total, set = tonumber(campaign[2] or '0'), {}
+  for i = 1, #changes.marks, 2 do
+    -- An id that was not made from the list must not make the string grow.
+    if changes.marks[i] < total then
+      local n = #set
+      set[n + 1], set[n + 2], set[n + 3], set[n + 4] = 'SET', 'u4', '#' .. changes.marks[i], changes.marks[i + 1]
+    end
+  end
+  if #set > 0 then redis.call('BITFIELD', key .. ':states', unpack(set)) end
+  -- Of an ended campaign this step may have made a key that had been missing: it ends with the campaign.
+  local ttl = redis.call('PTTL', key)
+  if ttl <= 0 then return end
+  for _, suffix in ipairs({ ':counts', ':states' }) do
+    if redis.call('PTTL', key .. suffix) == -1 then redis.call('PEXPIRE', key .. suffix, ttl) end
+  end
+end
+
 -- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
 -- true at every moment, and keeps the recipient's state. `run` is the campaign's number; nil for a message of none.
 -- `from` nil: it is new. Besides the states, `lost` counts those of the unknown ones that are so because a worker died.
 local function count(prefix, run, ulid, from, to, isLost)
   if not run or from == to then return end
-  local campaign = redis.call('HMGET', prefix .. run, 'state', 'total')
-  -- Not kept any more: counts that are written now would never expire.
-  if not campaign[1] then return end
-  local key = prefix .. run .. ':counts'
-  if isLost and from == UNKNOWN then redis.call('HINCRBY', key, 'lost', -1) end
-  if isLost and to == UNKNOWN then redis.call('HINCRBY', key, 'lost', 1) end
-  if from then redis.call('HINCRBY', key, from, -1) end
-  redis.call('HINCRBY', key, to, 1)
-  local place = placeOf(ulid)
-  -- An id that was not made from the list must not make the string grow.
-  if place < tonumber(campaign[2] or '0') then
-    local mark = string.find(MARKS, to, 1, true)
-    redis.call('BITFIELD', prefix .. run .. ':states', 'SET', 'u4', '#' .. place, mark)
-  end
-  -- Of an ended campaign this step may have made a key that had been missing: it ends with the campaign.
-  local ttl = redis.call('PTTL', prefix .. run)
-  if ttl <= 0 then return end
-  for _, suffix in ipairs({ ':counts', ':states' }) do
-    if redis.call('PTTL', prefix .. run .. suffix) == -1 then redis.call('PEXPIRE', prefix .. run .. suffix, ttl) end
-  end
+  -- A record has the number as text, an argument as a number.
+  run = tonumber(run)
+  local changes = gathered and gathered[run] or { counts = {}, marks = {} }
+  local counts, marks = changes.counts, changes.marks
+  local function add(letter, by) counts[letter] = (counts[letter] or 0) + by end
+  if isLost and from == UNKNOWN then add('lost', -1) end
+  if isLost and to == UNKNOWN then add('lost', 1) end
+  if from then add(from, -1) end
+  add(to, 1)
+  marks[#marks + 1] = placeOf(ulid)
+  marks[#marks + 1] = string.find(MARKS, to, 1, true)
+  if gathered then gathered[run] = changes else writeChanges(prefix, run, changes) end
 end
 
 -- What is kept of an ended campaign is kept at least as long as the record of a message of it. One that goes on has no

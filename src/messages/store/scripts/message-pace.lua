@@ -10,23 +10,45 @@ local function redisNowUs()
   return t[1] * 1000000 + t[2]
 end
 
--- The slot that comes next: a gap after the last one. A lane that has lost slots, because nobody claimed them in time,
--- makes up for them as long as its window has room, but no two slots are closer than `closestUs`.
-local function nextSlot(key, nowUs, pace)
+-- The slots of a lane for one step, which may reserve several: what it reserves is written by `write`.
+local function openSlots(key, nowUs, pace)
   local last = tonumber(redis.call('LINDEX', key, 0) or '')
-  if not last or last > nowUs + FARTHEST then return nowUs end
-  local first = tonumber(redis.call('LINDEX', key, pace.window - 1) or '')
-  local dueUs = first and first + pace.window * pace.gapUs or last + pace.gapUs
-  return math.max(nowUs, last + pace.closestUs, dueUs)
-end
+  local isStale = last and last > nowUs + FARTHEST
+  if isStale then last = nil end
+  local reserved = {}
 
--- Reserves a slot; returns it as it is written down. Kept no longer than it matters.
-local function reserve(key, slotUs, nowUs, pace)
-  local text = string.format('%.0f', slotUs)
-  -- Any that is later than this one was reserved before the clock was set back.
-  if tonumber(redis.call('LINDEX', key, 0) or '0') > slotUs then redis.call('DEL', key) end
-  redis.call('LPUSH', key, text)
-  redis.call('LTRIM', key, 0, pace.window - 1)
-  redis.call('PEXPIRE', key, string.format('%.0f', (slotUs - nowUs + pace.window * pace.gapUs) / 1000 + 1000))
-  return text
+  -- The slot so many before the next one.
+  local function before(places)
+    if places <= #reserved then return reserved[#reserved + 1 - places] end
+    return not isStale and tonumber(redis.call('LINDEX', key, places - 1 - #reserved) or '')
+  end
+
+  local slots = {}
+  -- The slot that comes next: a gap after the last one. A lane that has lost slots, because nobody claimed them in time,
+  -- makes up for them as long as its window has room, but no two slots are closer than `closestUs`.
+  function slots.next()
+    if not last then return nowUs end
+    local first = before(pace.window)
+    local dueUs = first and first + pace.window * pace.gapUs or last + pace.gapUs
+    return math.max(nowUs, last + pace.closestUs, dueUs)
+  end
+
+  -- Reserves a slot; returns it as it is written down.
+  function slots.reserve(slotUs)
+    last = slotUs
+    reserved[#reserved + 1] = slotUs
+    return string.format('%.0f', slotUs)
+  end
+
+  -- Writes down what was reserved. Kept no longer than it matters.
+  function slots.write()
+    if #reserved == 0 then return end
+    if isStale then redis.call('DEL', key) end
+    local texts = {}
+    for i, slotUs in ipairs(reserved) do texts[i] = string.format('%.0f', slotUs) end
+    redis.call('LPUSH', key, unpack(texts))
+    redis.call('LTRIM', key, 0, pace.window - 1)
+    redis.call('PEXPIRE', key, string.format('%.0f', (last - nowUs + pace.window * pace.gapUs) / 1000 + 1000))
+  end
+  return slots
 end

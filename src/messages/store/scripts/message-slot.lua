@@ -13,6 +13,9 @@ local slots = unpack(KEYS)
 local missed, mostAheadUs, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local nowUs = redisNowUs()
 redis.call('LREM', slots, 1, missed)
-local slotUs = nextSlot(slots, nowUs, pace)
+local lane = openSlots(slots, nowUs, pace)
+local slotUs = lane.next()
 if slotUs - nowUs > mostAheadUs then return { '', string.format('%.0f', nowUs) } end
-return { reserve(slots, slotUs, nowUs, pace), string.format('%.0f', nowUs) }
+local reserved = lane.reserve(slotUs)
+lane.write()
+return { reserved, string.format('%.0f', nowUs) }

@@ -1,22 +1,24 @@
 #!lua flags=allow-oom
--- Takes any step but a claim, a cancel and a requeue, which have scripts of their own. Allowed when Redis is full: what
--- happened to a message must be written down, or a full Redis would turn sent messages into doubled ones. Every step is
--- fenced by the attempt and harmless when repeated.
+-- Takes steps of messages of a lane, any but a claim, a cancel and a requeue, which have scripts of their own. Allowed when
+-- Redis is full: what happened to a message must be written down, or a full Redis would turn sent messages into doubled
+-- ones. Every step is fenced by the attempt, harmless when repeated, and taken by itself: a fault of one harms no other.
 --
 -- Keys:
---   record       HASH  the message
 --   inDoubt      ZSET  messages of the lane in doubt
 --   polls        ZSET  messages of the lane to poll
 --   requeueable  ZSET  messages of the lane that can be requeued
---   job          HASH  the message's job in BullMQ
 --   queuedAgain  ZSET  messages of the lane that were queued again
+-- Keys of each:
+--   record       HASH  the message
+--   job          HASH  the message's job in BullMQ
 --   cooldown     STRING  of the lane or the recipient that takes nothing for a while from now on; any key without one
 -- Arguments:
+--   campaigns    what the keys of the lane's campaigns begin with
+-- Arguments of each:
 --   ulid
 --   kind         of step, see src/messages/lifecycle.ts
---   attempt?     id of the attempt
 --   acceptedAt   ms
---   campaigns    what the keys of the lane's campaigns begin with
+--   attempt?     id of the attempt
 --   detail?      for the history
 --   problem?     `code|sentence`
 --   status?      of `status`: state letter
@@ -29,119 +31,130 @@
 --   policy?      of `resolve`: never, once or safe
 --   maxTries?    of `not_sent` and `resolve`
 --   ifDead?      of `give_up`: only if its job is a dead letter
--- Output: {verdict, state letter, ms that a message to a recipient in cooldown must wait}; {'missing'} without a record
+--   content?     JSON of what a job of it holds, kept if the message may be sent again and has none
+-- Output: of each {verdict, state letter, ms that a message to a recipient in cooldown must wait}; {'missing'} without a
+-- record; {'error', text} of one that failed
 -- include message-lifecycle
+-- include message-many
 -- include message-cooldowns
-local record, inDoubt, polls, requeueable, job, queuedAgain, cooldown = unpack(KEYS)
-local ulid, kind, attempt, acceptedAt, campaigns, detail, problem, status, happenedAt, sentAs, firstPollMs, counts,
-  coolDown, evidenceMs, policy, maxTries, ifDead = unpack(cmsgpack.unpack(ARGV[1]), 1, 17)
+local inDoubt, polls, requeueable, queuedAgain = unpack(KEYS, 1, 4)
+local campaigns = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
+local each = cmsgpack.unpack(ARGV[2])
 local now = redisNowMs()
-local p, exists = load(record)
-if not exists then return { 'missing' } end
--- Somebody may have given it another job meanwhile.
-if ifDead and redis.call('HEXISTS', job, 'failedReason') == 0 then return { 'ignored', p.state } end
-local before, counting = p.state, p.attempt
-local event =
-  { kind = kind, attempt = attempt, status = status, counts = counts, policy = policy, maxTries = maxTries }
-local verdict = step(p, event, now >= p.validUntil)
--- The provider's id of the attempt that counts is worth keeping even when the state knew already, as when a webhook
--- overtook the answer.
-local providerId = p.attempt == attempt and sentAs
-if verdict == 'ignored' then
-  if providerId then redis.call('HSET', record, 'w', providerId) end
-  return { verdict, p.state }
+
+local function take(i)
+  local record, job, cooldown = unpack(KEYS, 3 * i + 2, 3 * i + 4)
+  local ulid, kind, acceptedAt, attempt, detail, problem, status, happenedAt, sentAs, firstPollMs, counts, coolDown,
+    evidenceMs, policy, maxTries, ifDead, content = unpack(each[i], 1, 17)
+  local p, exists = load(record)
+  if not exists then return { 'missing' } end
+  -- Somebody may have given it another job meanwhile.
+  if ifDead and redis.call('HEXISTS', job, 'failedReason') == 0 then return { 'ignored', p.state } end
+  local before, counting = p.state, p.attempt
+  local event =
+    { kind = kind, attempt = attempt, status = status, counts = counts, policy = policy, maxTries = maxTries }
+  local verdict = step(p, event, now >= p.validUntil)
+  -- The provider's id of the attempt that counts is worth keeping even when the state knew already, as when a webhook
+  -- overtook the answer.
+  local providerId = p.attempt == attempt and sentAs
+  if verdict == 'ignored' then
+    if providerId then redis.call('HSET', record, 'w', providerId) end
+    return { verdict, p.state }
+  end
+
+  -- Read before it is written: no step that leads to unknown brings an error of its own, so that it is the same one on
+  -- the way in and on the way out.
+  local cause = (before == UNKNOWN or p.state == UNKNOWN) and string.sub(redis.call('HGET', record, 'e') or '', 1, 12)
+  local isLost = cause == 'worker_lost|' or cause == 'record_lost|'
+
+  -- Nothing that we are told has happened later than now.
+  local at = happenedAt and math.min(happenedAt, now) or now
+  -- Of another attempt than the one that counts, or of that one while another is known to be sent: the state stays, and
+  -- with it all lists.
+  if kind == 'status' and p.state == before then
+    local history = appendHistory(p.history, status, at, acceptedAt, detail)
+    redis.call('HSET', record, 'a', p.attempt, 'b', p.others, 'h', history)
+    -- That was the provider's id of the attempt that has failed.
+    if p.attempt ~= counting then redis.call('HDEL', record, 'w') end
+    return { verdict, p.state }
+  end
+
+  local set, gone = {}, {}
+  local function write(field, value)
+    set[#set + 1] = field
+    set[#set + 1] = value
+  end
+  local function drop(field)
+    if p.has[field] then gone[#gone + 1] = field end
+  end
+
+  local letter = p.state
+  if kind == 'not_sent' then letter = p.state == FAILED and FAILED or 'u' end
+  write('s', p.state)
+  write('a', p.attempt)
+  write('h', appendHistory(p.history, letter, at, acceptedAt, detail))
+  if providerId then write('w', providerId) end
+  if p.tries > 0 then write('n', p.tries) else drop('n') end
+  if p.repeats > 0 then write('o', p.repeats) end
+  if p.others ~= '' then write('b', p.others) else drop('b') end
+  if problem then
+    write('e', problem)
+  elseif rankOf(p.state) or p.state == QUEUED then
+    drop('e')
+  end
+
+  -- The content is needed for another try and lives in the job, which goes away once it is done. What is only `sent` can
+  -- still fail, and is sent again by hand then; of a campaign's message the content can be made once more.
+  local contentNow = p.has.p
+  if p.state == DELIVERED or p.state == READ or (p.state == SENT and p.run) then
+    drop('p')
+  elseif not p.has.p then
+    local data = redis.call('HGET', job, 'data') or content
+    if data then write('p', data) end
+  end
+  redis.call('HSET', record, unpack(set))
+  if #gone > 0 then redis.call('HDEL', record, unpack(gone)) end
+  -- Redis never takes a hash back to its compact encoding once a long value was in it: it is written once more.
+  if rankOf(p.state) and p.state ~= SENT and contentNow and #contentNow > 1024 then
+    local all, ttl = redis.call('HGETALL', record), redis.call('PTTL', record)
+    redis.call('DEL', record)
+    redis.call('HSET', record, unpack(all))
+    if ttl > 0 then redis.call('PEXPIRE', record, ttl) end
+  end
+  count(campaigns, p.run, ulid, before, p.state, isLost)
+
+  -- Two lists, so that attempts in doubt never wait behind a hundred thousand messages that only need a job.
+  if p.state == UNCONFIRMED then
+    addLater(inDoubt, now + (evidenceMs or 0), ulid)
+  else
+    removeLater(inDoubt, ulid)
+  end
+  if p.state == QUEUED then
+    -- Its job may be gone: the sweep makes sure that there is one.
+    addLater(queuedAgain, kind == 'not_sent' and now + 60000 or now, ulid)
+  elseif before == QUEUED then
+    removeLater(queuedAgain, ulid)
+  end
+
+  -- Only what was sent is polled, and only what can be requeued is listed as such: nothing else need be taken off.
+  if rankOf(p.state) and p.state ~= READ then
+    if firstPollMs and not rankOf(before) then addLater(polls, now + firstPollMs, ulid) end
+  elseif rankOf(before) then
+    removeLater(polls, ulid)
+  end
+  if isRequeueable(p.state) then
+    addLater(requeueable, now, ulid)
+  elseif isRequeueable(before) then
+    removeLater(requeueable, ulid)
+  end
+
+  local waitMs
+  if coolDown and coolDown.of == 'lane' then
+    coolLane(cooldown, coolDown.ms, now, problem)
+  elseif coolDown then
+    waitMs = coolRecipient(cooldown, coolDown.ms, now)
+  end
+  return { verdict, p.state, waitMs }
 end
 
--- Read before it is written: no step that leads to unknown brings an error of its own, so that it is the same one on
--- the way in and on the way out.
-local cause = (before == UNKNOWN or p.state == UNKNOWN) and string.sub(redis.call('HGET', record, 'e') or '', 1, 12)
-local isLost = cause == 'worker_lost|' or cause == 'record_lost|'
-
--- Nothing that we are told has happened later than now.
-local at = happenedAt and math.min(happenedAt, now) or now
--- Of another attempt than the one that counts, or of that one while another is known to be sent: the state stays, and
--- with it all lists.
-if kind == 'status' and p.state == before then
-  local history = appendHistory(p.history, status, at, acceptedAt, detail)
-  redis.call('HSET', record, 'a', p.attempt, 'b', p.others, 'h', history)
-  -- That was the provider's id of the attempt that has failed.
-  if p.attempt ~= counting then redis.call('HDEL', record, 'w') end
-  return { verdict, p.state }
-end
-
-local set, gone = {}, {}
-local function write(field, value)
-  set[#set + 1] = field
-  set[#set + 1] = value
-end
-local function drop(field)
-  if p.has[field] then gone[#gone + 1] = field end
-end
-
-local letter = p.state
-if kind == 'not_sent' then letter = p.state == FAILED and FAILED or 'u' end
-write('s', p.state)
-write('a', p.attempt)
-write('h', appendHistory(p.history, letter, at, acceptedAt, detail))
-if providerId then write('w', providerId) end
-if p.tries > 0 then write('n', p.tries) else drop('n') end
-if p.repeats > 0 then write('o', p.repeats) end
-if p.others ~= '' then write('b', p.others) else drop('b') end
-if problem then
-  write('e', problem)
-elseif rankOf(p.state) or p.state == QUEUED then
-  drop('e')
-end
-
--- The content is needed for another try and lives in the job, which goes away once it is done. What is only `sent` can
--- still fail, and is sent again by hand then; of a campaign's message the content can be made once more.
-local contentNow = p.has.p
-if p.state == DELIVERED or p.state == READ or (p.state == SENT and p.run) then
-  drop('p')
-elseif not p.has.p then
-  local data = redis.call('HGET', job, 'data')
-  if data then write('p', data) end
-end
-redis.call('HSET', record, unpack(set))
-if #gone > 0 then redis.call('HDEL', record, unpack(gone)) end
--- Redis never takes a hash back to its compact encoding once a long value was in it: it is written once more.
-if rankOf(p.state) and p.state ~= SENT and contentNow and #contentNow > 1024 then
-  local all, ttl = redis.call('HGETALL', record), redis.call('PTTL', record)
-  redis.call('DEL', record)
-  redis.call('HSET', record, unpack(all))
-  if ttl > 0 then redis.call('PEXPIRE', record, ttl) end
-end
-count(campaigns, p.run, ulid, before, p.state, isLost)
-
--- Two lists, so that attempts in doubt never wait behind a hundred thousand messages that only need a job.
-if p.state == UNCONFIRMED then
-  redis.call('ZADD', inDoubt, now + (evidenceMs or 0), ulid)
-else
-  redis.call('ZREM', inDoubt, ulid)
-end
-if p.state == QUEUED then
-  -- Its job may be gone: the sweep makes sure that there is one.
-  redis.call('ZADD', queuedAgain, kind == 'not_sent' and now + 60000 or now, ulid)
-elseif before == QUEUED then
-  redis.call('ZREM', queuedAgain, ulid)
-end
-
--- Only what was sent is polled, and only what can be requeued is listed as such: nothing else need be taken off.
-if rankOf(p.state) and p.state ~= READ then
-  if firstPollMs and not rankOf(before) then redis.call('ZADD', polls, now + firstPollMs, ulid) end
-elseif rankOf(before) then
-  redis.call('ZREM', polls, ulid)
-end
-if isRequeueable(p.state) then
-  redis.call('ZADD', requeueable, now, ulid)
-elseif isRequeueable(before) then
-  redis.call('ZREM', requeueable, ulid)
-end
-
-local waitMs
-if coolDown and coolDown.of == 'lane' then
-  coolLane(cooldown, coolDown.ms, now, problem)
-elseif coolDown then
-  waitMs = coolRecipient(cooldown, coolDown.ms, now)
-end
-return { verdict, p.state, waitMs }
+return forEach(each, campaigns, take)

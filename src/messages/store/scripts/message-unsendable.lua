@@ -37,11 +37,22 @@ local function isGone(m, exists)
   return m.run and not exists and markOf(m.campaigns, m.run, m.ulid) or nil
 end
 
+-- The state of a campaign; no step of messages changes it.
+local statesOfCampaigns = {}
+local function stateOfCampaign(key)
+  local known = statesOfCampaigns[key]
+  if known == nil then
+    known = redis.call('HGET', key, 'state')
+    statesOfCampaigns[key] = known
+  end
+  return known
+end
+
 -- Whether its campaign keeps it from being sent. What was never claimed leaves no trace, so that a resumed campaign can
 -- queue it again.
 local function isStopped(m, p, exists, now)
   if not m.run or p.state ~= QUEUED then return false end
-  local campaign = redis.call('HGET', m.campaigns .. m.run, 'state')
+  local campaign = stateOfCampaign(m.campaigns .. m.run)
   -- Of a campaign that is done, a person may have queued a message again.
   if campaign == 'running' or (campaign == 'done' and exists) then return false end
   -- A campaign that is not kept any more had ended: nothing of it that still waits is sent.

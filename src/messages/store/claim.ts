@@ -1,0 +1,159 @@
+// Claiming messages, each for one attempt, and the slots that their requests leave in. The steps themselves are Lua, so that
+// each is one atomic move; claims of one turn of the event loop go to Redis together.
+import { z } from 'zod'
+import type { Redis } from '../../redis/connect.ts'
+import {
+  campaignPrefix,
+  inDoubtKey,
+  laneCooldownKey,
+  laneSlotsKey,
+  messageKey,
+  messageWaitKey,
+  queuedAgainKey,
+  recipientCooldownKey,
+  requeueableKey,
+} from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import type { State, Verdict } from '../lifecycle.ts'
+import { acceptedAtMs, type MessageId } from '../message-id.ts'
+import { workerLost } from '../outcome.ts'
+import type { Pace } from '../pace.ts'
+import { gathered, repliesOf } from './gather.ts'
+import { defineMessageScriptOfMany } from './message-script.ts'
+import { type NewMessage, newRecordFields, stateSchema, storedProblem } from './record-format.ts'
+import { jobKey } from './steps.ts'
+
+const claimScript = defineMessageScriptOfMany(import.meta.url, 'message-claim')
+const slotScript = defineScript(import.meta.url, 'message-slot')
+
+const claimReply = z.union([
+  z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone']), stateSchema, z.string()]),
+  z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()]),
+  z.tuple([z.enum(['lane_cooldown', 'recipient_cooldown', 'message_waits', 'too_early']), stateSchema, z.number()]),
+])
+const slotReply = z.tuple([z.string(), z.coerce.number()])
+/** When a request may leave, on Redis' clock. */
+export interface Slot {
+  /** As Redis wrote it down; reserving another one names it. */
+  name: string
+  atMs: number
+  /** When it was given out. */
+  nowMs: number
+}
+
+/**
+ * What a claim came to. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before, and
+ * its record is gone; `conclude` ends it. The lane or the recipient may be in a cooldown, the message may have been put off, or its
+ * slot be too far ahead, for `waitMs`. With a pace, whoever may send waits for the slot.
+ */
+export type ClaimResult =
+  | { verdict: Verdict | 'stopped' | 'gone'; state: State; slot?: Slot }
+  | { verdict: 'lane_cooldown' | 'recipient_cooldown' | 'message_waits' | 'too_early'; state: State; waitMs: number }
+
+/**
+ * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`. Rejects when
+ * Redis is away or full: then nothing may be sent. `lostAfterMs` is when the sweep takes the attempt for lost; when
+ * another attempt holds the message, evidence of that one is waited for `evidenceWaitMs`, and as long as its request may
+ * be under way, before the policy decides. With a `pace` the request must leave in the slot that comes back, and not
+ * before.
+ */
+export async function claim(
+  redis: Redis,
+  id: MessageId,
+  attempt: string,
+  message: NewMessage,
+  times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number },
+  pace?: Pace,
+): Promise<ClaimResult> {
+  const { lostAfterMs, evidenceWaitMs, retentionMs } = times
+  const { gapUs, closestUs, window } = pace ?? {}
+  const group = [id.lane, lostAfterMs, evidenceWaitMs, retentionMs, gapUs, closestUs, window].join(' ')
+  const reply = await claimTogether(redis, group, { id, attempt, message, times, pace })
+  const [verdict, state, last, slot, nowUs] = claimReply.parse(reply)
+  switch (verdict) {
+    case 'lane_cooldown':
+    case 'recipient_cooldown':
+    case 'message_waits':
+    case 'too_early':
+      return { verdict, state, waitMs: Number(last) }
+    default:
+      return slot === undefined || nowUs === undefined
+        ? { verdict, state }
+        : { verdict, state, slot: slotOf(slot, nowUs) }
+  }
+}
+
+interface Claim {
+  id: MessageId
+  attempt: string
+  message: NewMessage
+  times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number }
+  pace: Pace | undefined
+}
+
+/** Claims of one lane; what they are given for all of them is the same for each. */
+const claimTogether = gathered<Claim>(async (redis, claims) => {
+  const [first] = claims
+  if (first === undefined) return []
+  const { times, pace } = first
+  const { lane } = first.id
+  const replies = await claimScript(
+    redis,
+    {
+      inDoubt: inDoubtKey(lane),
+      requeueable: requeueableKey(lane),
+      laneCooldown: laneCooldownKey(lane),
+      slots: laneSlotsKey(lane),
+      queuedAgain: queuedAgainKey(lane),
+    },
+    {
+      ...times,
+      campaigns: campaignPrefix(lane),
+      workerLost: storedProblem(workerLost),
+      pace: pace && numbersOf(pace),
+    },
+    claims.map(({ id, attempt, message }) => ({
+      keys: {
+        record: messageKey(lane, id.ulid),
+        job: jobKey(id),
+        recipientCooldown: recipientCooldownKey(lane, message.to),
+        wait: messageWaitKey(lane, id.ulid),
+      },
+      args: {
+        ulid: id.ulid,
+        attempt,
+        acceptedAt: acceptedAtMs(id.ulid),
+        validUntil: message.validUntil,
+        aheadUs: pace?.aheadUs[message.class] ?? 0,
+        newFields: newRecordFields(message),
+        run: message.run,
+      },
+    })),
+  )
+  return repliesOf(replies)
+})
+
+/** The message is not claimed for so long, whatever the clocks of the workers say. */
+export async function putOff(redis: Redis, id: MessageId, ms: number): Promise<void> {
+  await redis.set(messageWaitKey(id.lane, id.ulid), '', 'PX', Math.max(1, Math.ceil(ms)))
+}
+
+/**
+ * Another slot for a request that has missed its own by more than its pace allows; undefined when there is none within
+ * `mostAheadMs`.
+ */
+export async function reserveSlot(
+  redis: Redis,
+  lane: number,
+  missed: Slot,
+  how: { pace: Pace; mostAheadMs: number },
+): Promise<Slot | undefined> {
+  const args = { missed: missed.name, mostAheadUs: how.mostAheadMs * 1_000, pace: numbersOf(how.pace) }
+  const [name, nowUs] = slotReply.parse(await slotScript(redis, { slots: laneSlotsKey(lane) }, args))
+  return name === '' ? undefined : slotOf(name, nowUs)
+}
+
+/** As message-pace.lua takes it. */
+const numbersOf = ({ gapUs, closestUs, window }: Pace) => ({ gapUs, closestUs, window })
+
+const slotOf = (name: string, nowUs: number): Slot => ({ name, atMs: Number(name) / 1_000, nowMs: nowUs / 1_000 })

@@ -1,0 +1,47 @@
+-- A step of many messages: each is taken by itself, and what they have in common is written once. Included after
+-- message-lifecycle.lua by message-claim.lua and message-step.lua.
+
+-- Members that are put into sorted sets, or taken out of them, at the end: by key {score, member, ...} and {member, ...}.
+local added, removed = {}, {}
+
+local function addLater(key, score, member)
+  local list = added[key] or {}
+  added[key] = list
+  list[#list + 1], list[#list + 2] = score, member
+end
+
+local function removeLater(key, member)
+  local list = removed[key] or {}
+  removed[key] = list
+  list[#list + 1] = member
+end
+
+local function writeSets()
+  for key, members in pairs(removed) do redis.call('ZREM', key, unpack(members)) end
+  for key, members in pairs(added) do redis.call('ZADD', key, unpack(members)) end
+  added, removed = {}, {}
+end
+
+-- The score of a member, with what is still to be written.
+local function scoreOf(key, member)
+  writeSets()
+  return redis.call('ZSCORE', key, member)
+end
+
+-- Takes the step for each message, of which the first argument is its ulid; returns what it came to for each,
+-- {'error', text} where it failed. `campaigns` is what the keys of the lane's campaigns begin with.
+local function forEach(each, campaigns, take)
+  gathered = {}
+  local results, seen = {}, {}
+  for i = 1, #each do
+    local ulid = each[i][1]
+    -- The same message once more: the end knows no order.
+    if seen[ulid] then writeSets() end
+    seen[ulid] = true
+    local ok, result = pcall(take, i)
+    results[i] = ok and result or { 'error', type(result) == 'table' and result.err or tostring(result) }
+  end
+  writeSets()
+  for run, changes in pairs(gathered) do writeChanges(campaigns, run, changes) end
+  return results
+end

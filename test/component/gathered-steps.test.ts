@@ -1,0 +1,152 @@
+// Pins: claims and steps that are asked for in one turn of the event loop go to Redis as one script, and each of them
+// still comes to what it would have come to alone, whatever becomes of its neighbours.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { paceOf } from '../../src/messages/pace.ts'
+import { claim } from '../../src/messages/store/claim.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { inDoubtKey, laneCooldownKey, messageKey, queuedAgainKey, recipientCooldownKey } from '../../src/redis/keys.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectWithRetry(server.url)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+const HOUR_MS = 3_600_000
+const times = { lostAfterMs: 20_000, evidenceWaitMs: 1_000, retentionMs: HOUR_MS }
+const problem = { code: '131026', sentence: 'The chat product refused it.' }
+let lanes = 0
+let people = 0
+const someone = () => `4917${String(++people).padStart(8, '0')}`
+const messageTo = (to: string) => ({
+  ...({ to, type: 'audio', text: 'x', class: 'transactional', campaign: undefined, run: undefined } as const),
+  validUntil: Date.now() + HOUR_MS,
+})
+const newLane = () => {
+  lanes += 1
+  return lanes
+}
+const newId = (lane: number) => ({ lane, ulid: newUlid(Date.now()) })
+
+async function scriptsRun(work: () => Promise<unknown>): Promise<number> {
+  const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0)
+  const before = await calls()
+  await work()
+  return (await calls()) - before
+}
+
+test('250 claims of one turn are three scripts, those of two lanes are two', async () => {
+  const [lane, other] = [newLane(), newLane()]
+  await claim(redis, newId(lane), newAttemptId(), messageTo(someone()), times)
+  const ids = Array.from({ length: 250 }, () => newId(lane))
+  const claimAll = (all: typeof ids) =>
+    Promise.all(all.map((id) => claim(redis, id, newAttemptId(), messageTo(someone()), times)))
+  expect(await scriptsRun(() => claimAll(ids))).toBe(3)
+  expect(await redis.zcard(inDoubtKey(lane))).toBe(251)
+  expect(await scriptsRun(() => claimAll([newId(lane), newId(other), newId(lane), newId(other)]))).toBe(2)
+})
+
+test('a broken record rejects its own claim and no other', async () => {
+  const lane = newLane()
+  const ids = Array.from({ length: 5 }, () => newId(lane))
+  await redis.set(messageKey(lane, ids[2]?.ulid ?? ''), 'not a hash')
+  const ends = await Promise.allSettled(ids.map((id) => claim(redis, id, 'A1', messageTo(someone()), times)))
+  expect(ends.map((end) => end.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+  expect(ends[2]).toMatchObject({ reason: { name: 'ReplyError', message: expect.stringContaining('WRONGTYPE') } })
+  expect(await redis.zcard(inDoubtKey(lane))).toBe(4)
+  for (const [i, id] of ids.entries()) if (i !== 2) expect((await readMessage(redis, id))?.state).toBe('sending')
+})
+
+test('two claims of one message in one turn: the first has it, the second holds it in doubt', async () => {
+  const id = newId(newLane())
+  const message = messageTo(someone())
+  const both = await Promise.all(['A1', 'A2'].map((attempt) => claim(redis, id, attempt, message, times)))
+  expect(both).toEqual([
+    { verdict: 'done', state: 'sending' },
+    { verdict: 'held', state: 'unconfirmed' },
+  ])
+  const lookAt = Number(await redis.zscore(inDoubtKey(id.lane), id.ulid))
+  // Not before the first attempt's request can be under way no more.
+  expect(lookAt - Date.now()).toBeGreaterThan(times.lostAfterMs - 5_000 - 2_000)
+})
+
+test('steps of one turn come to what each comes to alone, also two of the same message', async () => {
+  const lane = newLane()
+  const [sent, failed, doubted, again, unknown] = Array.from({ length: 5 }, () => newId(lane)) as [
+    ReturnType<typeof newId>,
+    ReturnType<typeof newId>,
+    ReturnType<typeof newId>,
+    ReturnType<typeof newId>,
+    ReturnType<typeof newId>,
+  ]
+  for (const id of [sent, failed, doubted, again]) await claim(redis, id, 'A1', messageTo(someone()), times)
+  const how = { counts: true, maxTries: 3, problem }
+  const ends = await Promise.all([
+    recordStatus(redis, sent, 'A1', 'sent', { providerId: 'p1' }),
+    recordStatus(redis, failed, 'A1', 'failed', { problem }),
+    markUnconfirmed(redis, doubted, 'A1', { problem, waitMs: 60_000 }),
+    markNotSent(redis, again, 'A1', how),
+    markNotSent(redis, again, 'A1', how),
+    recordStatus(redis, unknown, 'A1', 'sent'),
+    recordStatus(redis, sent, 'A1', 'delivered'),
+  ])
+  expect(ends.map(({ verdict, ...rest }) => [verdict, 'state' in rest ? rest.state : undefined])).toEqual([
+    ['done', 'sent'],
+    ['done', 'failed'],
+    ['done', 'unconfirmed'],
+    ['done', 'queued'],
+    ['ignored', 'queued'],
+    ['missing', undefined],
+    ['done', 'delivered'],
+  ])
+  expect(await redis.zrange(inDoubtKey(lane), '0', '-1')).toEqual([doubted.ulid])
+  expect(await redis.zrange(queuedAgainKey(lane), '0', '-1')).toEqual([again.ulid])
+})
+
+test('a recipient in a cooldown has one turn, however many messages to it are claimed at once', async () => {
+  const lane = newLane()
+  const to = someone()
+  const first = newId(lane)
+  await claim(redis, first, 'A1', messageTo(to), times)
+  const cooldown = { of: 'recipient', to, leastMs: 1 } as const
+  await markNotSent(redis, first, 'A1', { counts: false, maxTries: 3, problem, cooldown })
+  // Over, as after the wait.
+  await redis.set(recipientCooldownKey(lane, to), '1 1 1 0')
+  const claims = await Promise.all([1, 2, 3].map(() => claim(redis, newId(lane), 'A2', messageTo(to), times)))
+  expect(claims.map(({ verdict }) => verdict)).toEqual(['done', 'recipient_cooldown', 'recipient_cooldown'])
+})
+
+test('slots of one turn are each a gap after the one before, and none is given to what may not leave', async () => {
+  const lane = newLane()
+  const pace = paceOf(100)
+  const ids = Array.from({ length: 12 }, () => newId(lane))
+  const claims = await Promise.all(
+    ids.map((id, i) =>
+      claim(redis, id, 'A1', { ...messageTo(someone()), ...(i === 3 && { validUntil: 1 }) }, times, pace),
+    ),
+  )
+  const slots = claims.flatMap((each) => ('slot' in each && each.slot ? [each.slot.atMs] : []))
+  expect(claims[3]).toMatchObject({ state: 'expired' })
+  // 100 ms ahead at most.
+  expect(slots).toHaveLength(10)
+  for (let i = 1; i < slots.length; i += 1) {
+    expect((slots[i] ?? 0) - (slots[i - 1] ?? 0)).toBeCloseTo(pace.gapUs / 1_000, 1)
+  }
+  expect(claims.at(-1)).toMatchObject({ verdict: 'too_early' })
+})
+
+test('a lane in a cooldown takes none of a turn', async () => {
+  const lane = newLane()
+  await redis.set(laneCooldownKey(lane), Date.now() + 60_000)
+  const claims = await Promise.all([1, 2].map(() => claim(redis, newId(lane), 'A1', messageTo(someone()), times)))
+  expect(claims.map(({ verdict }) => verdict)).toEqual(['lane_cooldown', 'lane_cooldown'])
+})
