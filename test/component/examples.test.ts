@@ -198,6 +198,50 @@ test.each(Object.entries(providerWebhooks))('the webhook %s is taken', async (_n
   expect([answer.status, await answer.json()]).toEqual([200, { status: true, message: 'received' }])
 })
 
+describe('a key of a request that comes again with another body is refused by', () => {
+  const OTHER: Readonly<Record<string, object>> = {
+    sendingService: { to: '+44 7700 900199' },
+    sendingTemplate: { to: '+44 7700 900199' },
+    sendingBatch: { messages: [{}] },
+    messagesRequeueMany: { code: '1', dry_run: false },
+    campaignsCreate: { name: 'Another' },
+    galleryFoldersCreate: { name: 'Another' },
+    contactsCreateList: { name: 'Another' },
+  }
+  const taking = operations().filter(({ id, spec }) => 'Idempotency-Key' in (spec.headers?.shape ?? {}) && OTHER[id])
+
+  test.each(taking)('$id', async ({ id, spec }) => {
+    const [example] = spec.examples
+    if (example === undefined) throw new Error(`${id} has no example`)
+    const headers = { ...example.headers, 'Idempotency-Key': `again ${id}` }
+    const fresh =
+      id === 'contactsCreateList'
+        ? { name: 'Summer customers' }
+        : id === 'messagesRequeueMany'
+          ? { code: '2' }
+          : example.body
+    const first = await send(spec, { ...example, body: { ...fresh } }, { headers })
+    expect(first.ok, await first.text()).toBe(true)
+    const again = await send(spec, { ...example, body: { ...fresh, ...OTHER[id] } }, { headers })
+    expect([again.status, await again.json()]).toMatchObject([422, { error: { code: 'idempotency_key_reused' } }])
+  })
+})
+
+test('an upload into a folder that does not exist, and a webhook that is compressed, are refused as described', async () => {
+  const form = new FormData()
+  form.set('folder_id', '999999')
+  form.set('file', new Blob(['A text.']), 'a.txt')
+  const headers = { authorization: `Bearer ${world.key}` }
+  const upload = await fetch(`${url}${GALLERY}/files`, { method: 'POST', headers, body: form })
+  expect([upload.status, await upload.json()]).toMatchObject([404, { error: { code: 'not_found' } }])
+  const webhook = await fetch(`${url}/webhooks/cloud-api`, {
+    method: 'POST',
+    headers: { 'x-hub-signature-256': `sha256=${signed('x')}`, 'content-encoding': 'gzip' },
+    body: 'x',
+  })
+  expect([webhook.status, await webhook.json()]).toMatchObject([415, { error: { code: 'unsupported_media_type' } }])
+})
+
 describe('in docs/interface.md', () => {
   const shown = ['sendservicemessages/sendmessages', 'chatappbusiness/send-templated-message'].flatMap((path) => {
     const section = readPage('docs/interface.md').text.split(`### POST /${path}\n`)[1]?.split(/^##/m)[0] ?? ''
