@@ -227,6 +227,19 @@ describe('a key of a request that comes again with another body is refused by', 
   })
 })
 
+test('a campaign that is over is neither checked nor scheduled again', async () => {
+  const id = await pausedCampaign()
+  await ask('POST', `/campaigns/${id}/cancel`)
+  for (const [act, body] of Object.entries({ preflight: {}, schedule: { at: '2126-11-22T09:00:00Z' } })) {
+    const answer = await fetch(`${url}/campaigns/${id}/${act}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    expect([answer.status, await answer.json()], act).toMatchObject([422, { error: { code: 'wrong_state' } }])
+  }
+})
+
 test('an upload into a folder that does not exist, and a webhook that is compressed, are refused as described', async () => {
   const form = new FormData()
   form.set('folder_id', '999999')
