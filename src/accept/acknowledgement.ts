@@ -6,10 +6,12 @@ export const BATCH_MAX = 1_000
 
 export const acknowledgementSchema = z.strictObject({
   messaging_product: z.literal('chatapp'),
-  /** The recipient as it was given, and its digits with country code. */
-  contacts: z.array(z.strictObject({ input: z.string(), wa_id: z.string() })),
+  contacts: z
+    .array(z.strictObject({ input: z.string(), wa_id: z.string() }))
+    .describe('The recipient as it was given, and its digits with country code.'),
   messages: z.array(z.strictObject({ id: z.string() })),
 })
+acknowledgementSchema.register(z.globalRegistry, { id: 'Acknowledgement' })
 export type Acknowledgement = z.infer<typeof acknowledgementSchema>
 
 const itemErrorSchema = z.strictObject({
@@ -20,8 +22,10 @@ const itemErrorSchema = z.strictObject({
 export type ItemError = z.infer<typeof itemErrorSchema>
 
 /** What became of one item, `index` from 0 in the order of the request. */
-export const batchResultSchema = z.union([
-  z.strictObject({ index: z.int().nonnegative(), id: z.string() }),
-  z.strictObject({ index: z.int().nonnegative(), error: itemErrorSchema }),
-])
+export const batchResultSchema = z
+  .union([
+    z.strictObject({ index: z.int().nonnegative(), id: z.string() }).meta({ id: 'BatchAccepted' }),
+    z.strictObject({ index: z.int().nonnegative(), error: itemErrorSchema }).meta({ id: 'BatchRefused' }),
+  ])
+  .meta({ id: 'BatchResult' })
 export type BatchResult = z.infer<typeof batchResultSchema>

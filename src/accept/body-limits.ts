@@ -3,6 +3,9 @@
 /** Largest JSON body, unless a route says otherwise. */
 export const JSON_LIMIT_BYTES = 256 * 1024
 
+/** Longest Idempotency-Key. */
+export const IDEMPOTENCY_KEY_MAX = 255
+
 /** Most levels of nesting. JSON.parse takes 50,000, but recursive validation of them throws a RangeError. */
 export const MAX_DEPTH = 32
 

@@ -1,13 +1,13 @@
 // The Idempotency-Key of a request: its rules, the same for one message and for a batch.
+import { IDEMPOTENCY_KEY_MAX } from './body-limits.ts'
 import { invalidFields, Refusal } from './refusal.ts'
-
-const MAX_LENGTH = 255
 
 /** The client's key, or undefined when it brought none; a Refusal when it is too long. */
 export function checkedKey(key: string | undefined): string | undefined {
   if (key === undefined || key === '') return undefined
-  if (key.length > MAX_LENGTH) {
-    throw invalidFields([{ path: 'Idempotency-Key', message: `at most ${MAX_LENGTH} characters, got ${key.length}` }])
+  if (key.length > IDEMPOTENCY_KEY_MAX) {
+    const message = `at most ${IDEMPOTENCY_KEY_MAX} characters, got ${key.length}`
+    throw invalidFields([{ path: 'Idempotency-Key', message }])
   }
   return key
 }

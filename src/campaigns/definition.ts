@@ -36,20 +36,25 @@ const templateSchema = z.object({
 
 /** A campaign as a person defines it. Fields that nobody knows are faults: a typo would go out to everybody. */
 export const definitionSchema = z.strictObject({
-  /** What people call it. */
-  name: z.string().trim().min(1).pipe(textUpTo(255)).optional(),
-  /** One of the account's senders, by number in any spelling or by name. */
-  sender: filledTextUpTo(LIMITS.sender),
+  name: z.string().trim().min(1).pipe(textUpTo(255)).optional().describe('What people call it.'),
+  sender: filledTextUpTo(LIMITS.sender).describe('One of the account’s senders, by number in any spelling or by name.'),
   template: z.strictObject({
     name: filledTextUpTo(LIMITS.templateName),
     language: z.strictObject({ code: filledTextUpTo(LIMITS.languageCode) }),
-    /** Those of a template message, with `{"from": "contact.name"}` where a value differs; see parameters.ts. */
-    components: z.array(z.unknown()).default([]),
+    components: z
+      .array(z.unknown())
+      .default([])
+      .describe('Those of a template message, with `{"from": "contact.name"}` where a value differs.'),
   }),
   recipients: z.union([contactsSchema, rowsSchema], 'expected { "tags": [1, 2] } or { "rows": {} }'),
-  /** Never sent later than this. Without it, the validity of campaign messages counts from start and from each resume. */
-  valid_until: instantSchema.transform((time) => new Date(time).toISOString()).optional(),
+  valid_until: instantSchema
+    .transform((time) => new Date(time).toISOString())
+    .optional()
+    .describe(
+      'Never sent later than this. Without it, the validity of campaign messages counts from start and from each resume.',
+    ),
 })
+definitionSchema.register(z.globalRegistry, { id: 'CampaignDefinition' })
 
 /** What a definition may hold: 16 KB of text. The list of campaigns reads it, a page of up to 1,000 at a time. */
 export const DEFINITION_MOST = { values: LIMITS.componentValues, characters: 16_384 }

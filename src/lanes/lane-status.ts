@@ -8,29 +8,29 @@ const time = z.iso.datetime()
 export const laneStatusSchema = z.strictObject({
   lane: z.int(),
   account: z.int(),
-  /** Digits of the sender. */
-  number: z.string(),
+  number: z.string().describe('Digits of the sender.'),
   name: z.string(),
   provider: providerNameSchema,
-  /** Messages per second. */
-  rate: z.number(),
+  rate: z.number().describe('Messages per second.'),
   paused: z.boolean(),
-  /** Why it is paused; empty while it runs. */
-  paused_for: z.string(),
-  /** When its cooldown ends; null while there is none. */
-  cooldown_until: time.nullable(),
-  /** What began the cooldown: a code of the chat product or a word of ours. Empty without one, or when unknown. */
-  cooldown_code: z.string(),
-  /** The same in a sentence, without numbers. */
-  cooldown_for: z.string(),
+  paused_for: z.string().describe('Why it is paused; empty while it runs.'),
+  cooldown_until: time.nullable().describe('When its cooldown ends; null while there is none.'),
+  cooldown_code: z
+    .string()
+    .describe(
+      'What began the cooldown: a code of the chat product or a word of ours. Empty without one, or when unknown.',
+    ),
+  cooldown_for: z.string().describe('The same in a sentence, without numbers.'),
   waiting: count,
-  /** When the message was accepted that has waited longest; null when none waits. */
-  oldest_waiting_at: time.nullable(),
+  oldest_waiting_at: time
+    .nullable()
+    .describe('When the message was accepted that has waited longest; null when none waits.'),
   delayed: count,
   active: count,
-  /** How often a worker reopened it because nothing left it, within a week of the last time. */
-  reopened: count,
-  /** Dead letters: jobs that could not be processed. The interface keeps the name of the first version. */
-  set_aside: count,
+  reopened: count.describe('How often a worker reopened it because nothing left it, within a week of the last time.'),
+  set_aside: count.describe(
+    'Dead letters: jobs that could not be processed. The interface keeps the name of the first version.',
+  ),
 })
+laneStatusSchema.register(z.globalRegistry, { id: 'Lane' })
 export type LaneStatus = z.infer<typeof laneStatusSchema>

@@ -15,11 +15,10 @@ const time = z.iso.datetime()
 const historyEventSchema = z.strictObject({
   at: time,
   event: z.string(),
-  /** The attempt that began with it. */
-  attempt: z.string().nullable(),
-  /** A code or a reason. */
-  detail: z.string().nullable(),
+  attempt: z.string().nullable().describe('The attempt that began with it.'),
+  detail: z.string().nullable().describe('A code or a reason.'),
 })
+historyEventSchema.register(z.globalRegistry, { id: 'MessageEvent' })
 
 const shared = {
   id: z.string(),
@@ -42,14 +41,13 @@ export const sentMessageSchema = z.strictObject({
   class: messageClassSchema,
   kind: z.enum(SENT_KINDS),
   to: z.string(),
-  /** The grouping text of its request. */
-  campaign_id: z.string().nullable(),
-  /** Id of the campaign that it belongs to. */
-  campaign: z.string().nullable(),
+  campaign_id: z.string().nullable().describe('The grouping text of its request.'),
+  campaign: z.string().nullable().describe('Id of the campaign that it belongs to.'),
   valid_until: time,
   problem: z.strictObject({ code: z.string(), sentence: z.string() }).nullable(),
   waits: z.strictObject({ why: z.enum(WAIT_REASONS), until: time.nullable(), sentence: z.string() }).nullable(),
 })
+sentMessageSchema.register(z.globalRegistry, { id: 'SentMessage' })
 export type SentMessage = z.infer<typeof sentMessageSchema>
 
 /** A message that was received. */
@@ -59,8 +57,7 @@ export const receivedMessageSchema = z.strictObject({
   state: z.literal('delivered'),
   possible_duplicate: z.literal(false),
   class: z.null(),
-  /** The chat product's own word. */
-  kind: z.string(),
+  kind: z.string().describe('The chat product’s own word.'),
   from: z.string(),
   campaign_id: z.null(),
   campaign: z.null(),
@@ -68,10 +65,13 @@ export const receivedMessageSchema = z.strictObject({
   problem: z.null(),
   waits: z.null(),
 })
+receivedMessageSchema.register(z.globalRegistry, { id: 'ReceivedMessage' })
 export type ReceivedMessage = z.infer<typeof receivedMessageSchema>
 
 /** A message of either direction. */
-export const messageSchema = z.discriminatedUnion('direction', [sentMessageSchema, receivedMessageSchema])
+export const messageSchema = z
+  .discriminatedUnion('direction', [sentMessageSchema, receivedMessageSchema])
+  .meta({ id: 'Message' })
 
 /** A message as lists have it: what takes more to find out is told of a single one. */
 export const listedMessageSchema = z.discriminatedUnion('direction', [
@@ -83,7 +83,7 @@ export type ListedMessage = z.infer<typeof listedMessageSchema>
 /** How the delivery of a message stands, as every lookup shows it. */
 export const deliverySchema = z.strictObject({
   status: z.enum(STATES),
-  /** A sentence where something went wrong or is not proven, else null. */
-  error_message: z.string().nullable(),
+  error_message: z.string().nullable().describe('A sentence where something went wrong or is not proven, else null.'),
 })
+deliverySchema.register(z.globalRegistry, { id: 'MessageDelivery' })
 export type Delivery = z.infer<typeof deliverySchema>

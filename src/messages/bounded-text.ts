@@ -4,10 +4,11 @@ import { z } from 'zod'
 
 /** A string of at most `max` UTF-16 code units, empty or not. The fault is worded like every other length. */
 export function textUpTo(max: number): z.ZodString {
-  return z.string().check(({ value, issues }) => {
+  const schema = z.string().check(({ value, issues }) => {
     if (value.length <= max) return
     issues.push({ code: 'too_big', origin: 'string', maximum: max, inclusive: true, input: value, continue: true })
   })
+  return schema.meta({ maxLength: max })
 }
 
 /** The same, but not empty. */

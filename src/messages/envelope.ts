@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type Fault, faultsOf } from './fault.ts'
 import { instantSchema } from './instant.ts'
-import { parsePhone } from './phone.ts'
+import { PHONE_LENGTH_MAX, parsePhone } from './phone.ts'
 
 /** Where a message goes, and until when. */
 export type Address = {
@@ -14,19 +14,28 @@ export type Address = {
   validUntilMs?: number
 }
 
-const recipientSchema = z.unknown().transform((input, context) => {
-  const phone = parsePhone(input)
-  if (phone.ok) return { digits: phone.digits, input: String(input) }
-  context.issues.push({ code: 'custom', message: phone.message, input })
-  return z.NEVER
-})
+const recipientSchema = z
+  .unknown()
+  .transform((input, context) => {
+    const phone = parsePhone(input)
+    if (phone.ok) return { digits: phone.digits, input: String(input) }
+    context.issues.push({ code: 'custom', message: phone.message, input })
+    return z.NEVER
+  })
+  .meta({
+    type: 'string',
+    maxLength: PHONE_LENGTH_MAX,
+    description: 'The number with its country code; a plus, spaces, dashes, dots and brackets do not matter.',
+  })
 
 /** The envelope of a body; everything else in the body is left to the schema of its content. */
 export const envelopeSchema = z.object({
   to: recipientSchema,
   recipient_type: z.literal('individual'),
   messaging_product: z.literal('chatapp'),
-  valid_until: instantSchema.optional(),
+  valid_until: instantSchema
+    .meta({ description: 'The message is never sent later than this; in the future, at most 30 days ahead.' })
+    .optional(),
 })
 
 /** The address in a parsed envelope. */

@@ -11,6 +11,7 @@ export const instantSchema = textUpTo(LENGTH_MAX)
     z.iso.datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' }),
   )
   .transform((time) => Date.parse(time))
+  .meta({ format: 'date-time', description: 'ISO 8601 with its zone, such as `2026-01-31T12:00:00Z`.' })
 
 const DAY_MS = 86_400_000
 

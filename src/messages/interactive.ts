@@ -12,13 +12,15 @@ import { linkSchema } from './link.ts'
  * name.
  */
 const headerSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: filledTextUpTo(LIMITS.headerText) }),
-  z.object({ type: z.literal('image'), image: z.object({ link: linkSchema }) }),
-  z.object({ type: z.literal('video'), video: z.object({ link: linkSchema }) }),
-  z.object({
-    type: z.literal('document'),
-    document: z.object({ link: linkSchema, filename: filledTextUpTo(LIMITS.filename) }),
-  }),
+  z.object({ type: z.literal('text'), text: filledTextUpTo(LIMITS.headerText) }).meta({ id: 'TextHeader' }),
+  z.object({ type: z.literal('image'), image: z.object({ link: linkSchema }) }).meta({ id: 'ImageHeader' }),
+  z.object({ type: z.literal('video'), video: z.object({ link: linkSchema }) }).meta({ id: 'VideoHeader' }),
+  z
+    .object({
+      type: z.literal('document'),
+      document: z.object({ link: linkSchema, filename: filledTextUpTo(LIMITS.filename) }),
+    })
+    .meta({ id: 'DocumentHeader' }),
 ])
 
 const bodySchema = z.object({ text: filledTextUpTo(LIMITS.bodyText) })
@@ -69,7 +71,10 @@ const buttonSchema = z.object({
 })
 
 /** The `interactive` object of a message, by its `type`: `list` or `button`. */
-export const interactiveSchema = z.discriminatedUnion('type', [listSchema, buttonSchema])
+export const interactiveSchema = z.discriminatedUnion('type', [
+  listSchema.meta({ id: 'InteractiveList' }),
+  buttonSchema.meta({ id: 'InteractiveButtons' }),
+])
 
 export type Interactive = z.infer<typeof interactiveSchema>
 

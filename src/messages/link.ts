@@ -5,9 +5,11 @@ import { quoted } from './fault.ts'
 import { LIMITS } from './limits.ts'
 
 /** An absolute http or https address of at most 2,048 characters, kept exactly as it was written. */
-export const linkSchema = textUpTo(LIMITS.link).refine((text) => text.length > LIMITS.link || isWebAddress(text), {
-  error: (issue) => `expected an absolute http or https address, got ${quoted(issue.input)}`,
-})
+export const linkSchema = textUpTo(LIMITS.link)
+  .refine((text) => text.length > LIMITS.link || isWebAddress(text), {
+    error: (issue) => `expected an absolute http or https address, got ${quoted(issue.input)}`,
+  })
+  .meta({ format: 'uri', description: 'An absolute http or https address. Laneway never opens it.' })
 
 /** The URL parser alone is too kind: it drops line breaks and outer spaces, and reads `http:host` and `http:///host` as `http://host`. */
 function isWebAddress(text: string): boolean {

@@ -15,7 +15,7 @@ export type ParsedPhone = { ok: true; digits: string } | { ok: false; message: s
  * Longer than any number with all its punctuation; keeps a text of 200 kB away from the expression below and from the
  * library.
  */
-const MAX_LENGTH = 64
+export const PHONE_LENGTH_MAX = 64
 
 /** One plus at the start; digits; spaces, dashes, dots and brackets anywhere. No letters, so no extension either. */
 const tolerated = /^[ ()[\]]*\+?[0-9 ().[\]-]*$/
@@ -28,7 +28,7 @@ const tolerated = /^[ ()[\]]*\+?[0-9 ().[\]-]*$/
  */
 export function parsePhone(input: unknown): ParsedPhone {
   if (typeof input !== 'string') return { ok: false, message: wrongKind('a string', input) }
-  if (input.length > MAX_LENGTH) return refused(`has ${input.length} characters`)
+  if (input.length > PHONE_LENGTH_MAX) return refused(`has ${input.length} characters`)
   if (!tolerated.test(input)) {
     return refused('has other characters than digits, a leading plus, spaces, dashes, dots and brackets')
   }

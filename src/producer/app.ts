@@ -77,7 +77,11 @@ function handlerOf(route: Route, edge: Edge): RequestHandler {
 async function reply(answer: Answer, response: Response): Promise<void> {
   if ('stream' in answer) return sendStream(response, answer)
   if ('file' in answer) return sendFile(response, answer)
-  if ('text' in answer) response.type('text/plain').send(answer.text)
+  if ('text' in answer)
+    response
+      .type('text/plain')
+      .set(answer.headers ?? {})
+      .send(answer.text)
   else answerJson(response, String(response.locals.requestId), answer)
 }
 

@@ -26,6 +26,8 @@ const ERROR_CODES = {
 
 type ErrorStatus = keyof typeof ERROR_CODES
 
+export type ErrorCode = (typeof ERROR_CODES)[ErrorStatus][number]
+
 /** Status → codes. */
 export type ErrorsByStatus = { readonly [S in ErrorStatus]?: readonly (typeof ERROR_CODES)[S][number][] }
 

@@ -4,7 +4,9 @@ import { doesNotExist, type Refusal, type RefusalKind, sentenceOf } from '../acc
 import type { Fault } from '../messages/fault.ts'
 
 /** What is wrong with a field; of a name that is taken also whose it is. */
-const detailSchema = z.strictObject({ path: z.string(), message: z.string(), tag_id: z.int().optional() })
+const detailSchema = z
+  .strictObject({ path: z.string(), message: z.string(), tag_id: z.int().optional() })
+  .meta({ id: 'ErrorDetail' })
 type Detail = z.infer<typeof detailSchema>
 
 /** A refusal that the caller gets to see. `message` is one sentence that a person can act on. */
@@ -30,17 +32,18 @@ export class ApiError extends Error {
 }
 
 /** The body of every error answer. Both flags, because the families of the interface use one or the other. */
-export const errorBodySchema = z.strictObject({
-  status: z.literal(false),
-  success: z.literal(false),
-  /** One sentence for a person. */
-  message: z.string(),
-  error: z.strictObject({
-    code: z.string(),
-    details: z.array(detailSchema).readonly(),
-    request_id: z.string(),
-  }),
-})
+export const errorBodySchema = z
+  .strictObject({
+    status: z.literal(false),
+    success: z.literal(false),
+    message: z.string().describe('One sentence for a person.'),
+    error: z.strictObject({
+      code: z.string().describe('A word for a program, in snake case.'),
+      details: z.array(detailSchema).readonly(),
+      request_id: z.string(),
+    }),
+  })
+  .meta({ id: 'Error' })
 
 /** The body to answer the error with. */
 export function errorBody(error: ApiError, requestId: string): z.infer<typeof errorBodySchema> {

@@ -1,5 +1,6 @@
 // The kinds of fields that several routes take, in a path, a query or a body.
 import { z } from 'zod'
+import { IDEMPOTENCY_KEY_MAX } from '../accept/body-limits.ts'
 import { textUpTo } from '../messages/bounded-text.ts'
 import { quoted } from '../messages/fault.ts'
 
@@ -14,6 +15,7 @@ const digitsField = (low: number, high: number, expected: string) =>
       error: (issue) => `expected ${expected}, got ${quoted(issue.input)}`,
     })
     .transform(Number)
+    .meta({ type: 'integer', minimum: low, maximum: high })
 
 /** An id as text. */
 export const textIdField = digitsField(1, Number.MAX_SAFE_INTEGER, 'a positive integer')
@@ -26,13 +28,19 @@ const OFFSET_MAX = 10_000
 
 /** `?after=<id>&limit=<n>` of a list: the records whose ids follow `after`, at most `limit` of them. */
 export const pageFields = {
-  after: digitsField(0, Number.MAX_SAFE_INTEGER, 'the id of the last record seen').default(0),
-  limit: digitsField(1, PAGE_MAX, `a number from 1 to ${PAGE_MAX}`).default(PAGE_DEFAULT),
+  after: digitsField(0, Number.MAX_SAFE_INTEGER, 'the id of the last record seen')
+    .meta({ description: 'The id of the last record seen; from the first one unless given.' })
+    .default(0),
+  limit: digitsField(1, PAGE_MAX, `a number from 1 to ${PAGE_MAX}`)
+    .meta({ description: `How many to answer, ${PAGE_DEFAULT} unless given.` })
+    .default(PAGE_DEFAULT),
 }
 
 /** `?offset=<n>&limit=<n>` of a list that has the latest first. */
 export const offsetPageFields = {
-  offset: digitsField(0, OFFSET_MAX, `how many to leave out, at most ${OFFSET_MAX}`).default(0),
+  offset: digitsField(0, OFFSET_MAX, `how many to leave out, at most ${OFFSET_MAX}`)
+    .meta({ description: 'How many of the latest to leave out, none unless given.' })
+    .default(0),
   limit: pageFields.limit,
 }
 
@@ -43,6 +51,7 @@ export const nameField = (max: number) =>
     .trim()
     .refine((name) => name !== '', 'must not be empty')
     .pipe(textUpTo(max))
+    .meta({ minLength: 1, maxLength: max, description: 'Spaces at its ends are left out.' })
 
 /** Control characters, of which C1 are no less confusing in a name than C0. */
 const CONTROL = /\p{Cc}/u
@@ -53,10 +62,15 @@ export const galleryNameField = nameField(255)
   .refine((name) => !name.includes('/'), 'must have no slash')
 
 /** Why something is paused, for people. */
-export const pauseFields = z.strictObject({ reason: textUpTo(200).default('by hand') })
+export const pauseFields = z.strictObject({ reason: textUpTo(200).default('by hand') }).meta({ id: 'PauseReason' })
 
 /** A body in which nothing is to be said. */
-export const noFields = z.strictObject({})
+export const noFields = z.strictObject({}).meta({ id: 'NoFields' })
 
 /** The header that makes a repeat the same request. Its length is checked by what it is for (idempotency-key.ts). */
-export const idempotencyHeaders = z.object({ 'Idempotency-Key': z.string().optional() })
+export const idempotencyHeaders = z.object({
+  'Idempotency-Key': z.string().optional().meta({
+    maxLength: IDEMPOTENCY_KEY_MAX,
+    description: 'A text of your own for this request: a repeat with it does nothing twice, for at least 8 days.',
+  }),
+})

@@ -24,10 +24,15 @@ export function createListener(
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     // Names and values in turn.
     if (request.rawHeaders.length > 2 * HEADERS_MAX) refuse(tooManyHeaders(), response, requestIdOf(request), deps.log)
-    else if (!fastPath(request, response)) app(request, response)
+    else if (request.headers.host === undefined && request.httpVersion === '1.1') {
+      refuse(withoutHost(), response, requestIdOf(request), deps.log)
+    } else if (!fastPath(request, response)) app(request, response)
   }
   return Object.assign(createDispatch(answer, edge.held), { router: app.router })
 }
+
+/** Node would answer this itself, without a word and without a request id, also to who sends too many headers. */
+const withoutHost = (): ApiError => new ApiError(400, 'invalid_http', 'A request has a header Host.')
 
 const tooManyHeaders = (): ApiError =>
   new ApiError(431, 'too_many_headers', `A request has at most ${HEADERS_MAX} headers.`)

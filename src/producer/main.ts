@@ -18,6 +18,7 @@ import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
 import { contactRoutes } from './handlers/contacts.ts'
+import { descriptionRoutes } from './handlers/description.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
 import { healthRoutes } from './handlers/health.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
@@ -57,6 +58,7 @@ export async function startProducer(
   // In the order of routes/table.ts.
   const routes: Route[] = [
     ...healthRoutes({ redis }),
+    ...descriptionRoutes(),
     ...sendingRoutes({ redis, config, queues, log }),
     ...lookupRoutes({ redis, config }),
     ...messageRoutes({ redis, config, queues, requeues }),
@@ -69,7 +71,7 @@ export async function startProducer(
   ]
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
   const server = createServer(
-    { connectionsCheckingInterval: HEADERS_CHECK_MS },
+    { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },
     createListener({ redis, log, routes, dashboard }),
   )
   limit(server, log)

@@ -1,4 +1,5 @@
 // Which errors a route may answer: its own, and those that follow from its key, its body and its fields.
+import { z } from 'zod'
 import type { ErrorsByStatus } from './error-codes.ts'
 import type { BodyRule, RouteSpec } from './route.ts'
 
@@ -25,12 +26,11 @@ const BODY_ERRORS: Readonly<Record<BodyRule['as'], ErrorsByStatus>> = {
 
 /** Every error that a route may answer once it is found: its own, and those of its key, its body and its fields. */
 export function errorsOf(spec: RouteSpec): Map<number, ReadonlySet<string>> {
-  const takesFields = spec.params ?? spec.query ?? spec.headers ?? (spec.body.as === 'json' || undefined)
   const all = [
     { 500: ['internal'], 503: ['unavailable'] },
     spec.access.in === 'open' ? {} : KEY_ERRORS,
     BODY_ERRORS[spec.body.as],
-    takesFields === undefined ? {} : { 400: ['invalid_request'] },
+    hasFields(spec) ? { 400: ['invalid_request'] } : {},
     spec.errors ?? {},
   ]
   const byStatus = new Map<number, Set<string>>()
@@ -40,4 +40,21 @@ export function errorsOf(spec: RouteSpec): Map<number, ReadonlySet<string>> {
     byStatus.set(Number(status), known)
   }
   return byStatus
+}
+
+/** Whether the route takes a field that may be wrong: an id that is any text is found or not. */
+function hasFields({ params, query, headers, body }: RouteSpec): boolean {
+  if (body.as === 'json') return true
+  // What a strict query does not know is wrong, too.
+  if (query?.def.catchall instanceof z.ZodNever) return true
+  const fields = [params, query, headers].flatMap((each) => Object.values<z.ZodType>(each?.shape ?? {}))
+  return !fields.every(isAnyText)
+}
+
+function isAnyText(schema: z.ZodType): boolean {
+  if (schema instanceof z.ZodOptional) {
+    const inside = schema.unwrap()
+    return inside instanceof z.ZodType && isAnyText(inside)
+  }
+  return schema instanceof z.ZodUnknown || (schema instanceof z.ZodString && (schema.def.checks ?? []).length === 0)
 }

@@ -42,7 +42,14 @@ export type BodyRule =
   | JsonBody
   | { as: 'raw'; schema: z.ZodType; limit: number }
   | { as: 'ignored' }
-  | { as: 'stream'; contentTypes: readonly string[]; limit: number; setting?: string }
+  | {
+      as: 'stream'
+      contentTypes: readonly string[]
+      limit: number
+      setting?: string
+      /** Describes it, for nobody but who reads the description. */
+      schema?: z.ZodType
+    }
 
 /** An answer that is not one JSON object held in memory: bytes, or JSON that is written in pieces. */
 export interface BytesSchema {
@@ -58,8 +65,12 @@ export interface Example {
   params?: Readonly<Record<string, string>>
   query?: Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
+  /** What the body shows, where a route has several. */
+  name?: string
   /** Without `api_key`. */
   body?: object
+  /** The body of a `stream` route. */
+  text?: string
   status: number
   answer?: unknown
 }
@@ -73,6 +84,8 @@ export interface RouteSpec {
   alsoAt?: string
   /** One sentence. */
   summary: string
+  /** What else its caller must know: sentences for its description. */
+  details?: string
   access: Access
   /**
    * Answered without Express where the request is in order (fast-path.ts): a POST with a body, to a path without
@@ -147,8 +160,9 @@ export interface StreamAnswer {
   stream: Readable
 }
 
-/** Plain text, answered with 200. */
+/** Text, answered with 200, or with 304 where it has an ETag that the client names. Plain, unless a header says otherwise. */
 export interface TextAnswer {
+  headers?: Readonly<Record<string, string>>
   text: string
 }
 

@@ -451,3 +451,24 @@ describe('a client that breaks off', () => {
     expect((await inspect(`${service.url}/healthz`)).status).toBe(200)
   })
 })
+
+test('a request without a Host is refused in the envelope of all errors, and one with too many headers as such', async () => {
+  const { hostname, port } = new URL(service.url)
+  const ask = (lines: readonly string[]) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), hostname)
+      let text = ''
+      socket.setEncoding('utf8').on('data', (more: string) => {
+        text += more
+      })
+      socket.on('close', () => resolve(text)).on('error', reject)
+      socket.write(`${['GET /healthz HTTP/1.1', 'Connection: close', ...lines].join('\r\n')}\r\n\r\n`)
+    })
+  const bare = await ask([])
+  expect(bare).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"invalid_http"/)
+  expect(bare).toMatch(/\r\nx-request-id: /)
+  // Node drops what is beyond its own limit, and so a Host that comes last.
+  const many = await ask([...Array.from({ length: 120 }, (_, place) => `x-${place}: 1`), 'Host: x'])
+  expect(many).toMatch(/^HTTP\/1\.1 431 [\s\S]*"code":"too_many_headers"/)
+  expect(await ask(['Host: x'])).toMatch(/^HTTP\/1\.1 200 /)
+})

@@ -6,6 +6,7 @@ import { errorBodySchema } from '../../src/producer/errors.ts'
 import type { RouteSpec } from '../../src/producer/route.ts'
 import { errorsOf } from '../../src/producer/route-errors.ts'
 import { ROUTES } from '../../src/producer/routes/table.ts'
+import { noteSeen } from './seen-answers.ts'
 
 export interface Asked {
   method: string
@@ -39,6 +40,7 @@ export function faultOfHead(asked: Asked): string | undefined {
   if (isOfDashboard(asked)) return undefined
   const spec = routeOf(asked)
   const { status } = asked
+  if (spec && asked.method !== 'HEAD') noteSeen(spec.method, spec.path, status)
   if (status >= 400) {
     return edge.has(status) || (spec && errorsOf(spec).has(status)) ? undefined : named(asked, 'is no error of it')
   }

@@ -17,7 +17,7 @@ test('every route has its section, and every section its route', () => {
   expect(documented.sort()).toEqual(served.map((name) => name.replaceAll(/:(\w+)/g, '{$1}')).sort())
 })
 
-test('what is shown as JSON under a route is an answer of it', () => {
+test('what is shown as JSON under a route is an answer of it, or a request', () => {
   let shown = 0
   for (const section of page.text.split(/^(?=##)/m)) {
     const [, method = '', path = ''] = /^### ([A-Z]+) (\/\S*)\n/.exec(section) ?? []
@@ -28,9 +28,10 @@ test('what is shown as JSON under a route is an answer of it', () => {
     const answers = Object.values(spec.answers).flatMap((each) =>
       each instanceof z.ZodType ? each : (each.schema ?? []),
     )
+    const asked = 'schema' in spec.body && spec.body.schema ? [spec.body.schema] : []
     for (const [, json = ''] of section.matchAll(/^```json\n([\s\S]*?)^```$/gm)) {
       shown += 1
-      const faults = answers.map((schema) => schema.safeParse(JSON.parse(json)).error)
+      const faults = [...answers, ...asked].map((schema) => schema.safeParse(JSON.parse(json)).error)
       expect(faults, `${method} ${path} ${json}`).toContain(undefined)
     }
   }

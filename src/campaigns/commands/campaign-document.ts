@@ -18,6 +18,7 @@ const preflightDocumentSchema = z.strictObject({
   problems: z.array(z.strictObject({ path: z.string(), message: z.string() })),
   estimated_end: time,
 })
+preflightDocumentSchema.register(z.globalRegistry, { id: 'CampaignPreflight' })
 
 /** How many recipients are in each state; the sum is `total`. */
 const shares = {
@@ -44,15 +45,15 @@ export const campaignDocumentSchema = z.strictObject({
   id: z.string(),
   name: z.string().nullable(),
   state: z.enum(CAMPAIGN_STATES),
-  /** Why it is paused. */
-  reason: z.string().nullable(),
-  /** Digits of the sender; null when it is gone. */
-  sender: z.string().nullable(),
+  reason: z.string().nullable().describe('Why it is paused.'),
+  sender: z.string().nullable().describe('Digits of the sender; null when it is gone.'),
   template: z.strictObject({
     name: z.string(),
     language: z.string(),
-    /** As they were given, with where each value comes from; a list of campaigns leaves them out. */
-    components: z.array(z.unknown()).optional(),
+    components: z
+      .array(z.unknown())
+      .optional()
+      .describe('As they were given, with where each value comes from; a list of campaigns leaves them out.'),
   }),
   recipients: recipientsSchema,
   has_rows: z.boolean(),
@@ -66,9 +67,9 @@ export const campaignDocumentSchema = z.strictObject({
     total: count,
     ...shares,
     rate_per_second: z.number().nonnegative(),
-    /** Throttled by the provider: held to so many per second. */
-    held_to: z.number().nullable(),
+    held_to: z.number().nullable().describe('Throttled by the provider: held to so many per second.'),
     seconds_left: z.number().nonnegative().nullable(),
   }),
 })
+campaignDocumentSchema.register(z.globalRegistry, { id: 'Campaign' })
 export type CampaignDescription = z.infer<typeof campaignDocumentSchema>

@@ -15,12 +15,42 @@ export interface Parameter {
   [held: string]: unknown
 }
 
+/** What the kinds of parameters hold, for who reads the schema: the approved template decides which of them there may be. */
+const describedParameter = z.custom<Parameter>().meta({
+  id: 'TemplateParameter',
+  type: 'object',
+  required: ['type'],
+  properties: {
+    type: {
+      type: 'string',
+      maxLength: LIMITS.word,
+      description:
+        'In upper or lower case: `text`, `image`, `video`, `document`, `coupon_code` or `payload`, as the approved ' +
+        'template wants it.',
+    },
+    parameter_name: { type: ['string', 'null'], maxLength: LIMITS.parameterName },
+    text: { type: 'string' },
+    image: { type: 'object', required: ['link'], properties: { link: { type: 'string', maxLength: LIMITS.link } } },
+    video: { type: 'object', required: ['link'], properties: { link: { type: 'string', maxLength: LIMITS.link } } },
+    document: {
+      type: 'object',
+      required: ['link'],
+      properties: {
+        link: { type: 'string', maxLength: LIMITS.link },
+        filename: { type: 'string', minLength: 1, maxLength: LIMITS.filename },
+      },
+    },
+    coupon_code: { type: 'string', minLength: 1, maxLength: LIMITS.couponCode },
+    payload: { type: 'string', minLength: 1, maxLength: LIMITS.quickReplyPayload },
+  },
+})
+
 /**
  * Every kind of parameter keeps what it holds in a field named like its `type`; other fields but the name are dropped,
  * unread: a schema of a loose object would copy all 80,000 of them. `type` is compared without regard to case and kept in
  * lower case, as those fields are written.
  */
-const parameterSchema = z.custom<Parameter>().transform((given: unknown, context): Parameter => {
+const parameterSchema = describedParameter.transform((given: unknown, context): Parameter => {
   if (!isObject(given) || Array.isArray(given)) {
     context.issues.push({ code: 'invalid_type', expected: 'object', input: given })
     return z.NEVER
@@ -82,10 +112,12 @@ const partSchema = z.object({
 
 const cardSchema = z.object({
   card_index: z.int(),
-  components: listUpTo(LIMITS.components, partSchema).optional(),
+  components: listUpTo(LIMITS.components, partSchema.meta({ id: 'TemplateCardComponent' })).optional(),
 })
 
-const componentSchema = partSchema.extend({ cards: listUpTo(LIMITS.cards, cardSchema).optional() })
+const componentSchema = partSchema
+  .extend({ cards: listUpTo(LIMITS.cards, cardSchema.meta({ id: 'TemplateCard' })).optional() })
+  .meta({ id: 'TemplateComponent' })
 
 /** The `template` object: parsing it twice gives the same as parsing it once, for it is stored and read again. */
 export const templateContentSchema = z.object({

@@ -11,6 +11,7 @@ import { idempotencyHeaders, noFields, offsetPageFields, pauseFields } from '../
 import { route } from '../route.ts'
 import { doneWith } from './answers.ts'
 import { exampleCampaign } from './example-campaign.ts'
+import { saleComponents } from './example-messages.ts'
 
 const mayChange = { in: 'bearer', permission: 'messages:send' } as const
 const mayLook = { in: 'bearer', permission: 'messages:read' } as const
@@ -22,7 +23,6 @@ const scheduleBody = z.strictObject({ at: instantSchema.refine((at) => at > Date
 const resumeBody = z.strictObject({ class: z.enum(RESUME_CLASSES).optional() })
 const listQuery = z.strictObject({
   ...offsetPageFields,
-  /** One or several, separated by commas. */
   state: textUpTo(200)
     .transform((text, context) =>
       text.split(',').flatMap((word) => {
@@ -31,7 +31,8 @@ const listQuery = z.strictObject({
         return known ?? []
       }),
     )
-    .optional(),
+    .optional()
+    .describe(`One or several of ${CAMPAIGN_STATES.join(', ')}, separated by commas.`),
 })
 
 const params = z.object({ id: z.string() })
@@ -61,8 +62,9 @@ export const campaigns = {
           name: 'Spring sale',
           sender: '447700900002',
           template: {
-            ...exampleCampaign.template,
-            language: { code: exampleCampaign.template.language },
+            name: 'flash_sale',
+            language: { code: 'en_US' },
+            components: saleComponents({ from: 'contact.name' }),
           },
           recipients: { tags: [1, 2] },
         },
@@ -167,7 +169,15 @@ export const campaigns = {
       400: ['template_not_approved', 'unknown_sender'],
       422: ['wrong_state', 'nobody_in_class', 'idempotency_key_reused'],
     },
-    examples: [{ params: { id }, body: { class: 'failed' }, ...shown('resumed', 'running') }],
+    examples: [
+      {
+        name: 'Those that were cancelled',
+        params: { id },
+        body: { class: 'cancelled' },
+        ...shown('resumed', 'running'),
+      },
+      { name: 'The same campaign', params: { id }, body: {}, ...shown('resumed', 'running') },
+    ],
   }),
   rows: route({
     method: 'post',
@@ -175,15 +185,21 @@ export const campaigns = {
     summary: 'Uploads the recipients of a campaign, a row each.',
     access: mayChange,
     params,
-    body: { as: 'stream', contentTypes: ['text/csv', 'application/x-ndjson'], limit: ROWS_MAX_BYTES },
+    body: {
+      as: 'stream',
+      contentTypes: ['text/csv', 'application/x-ndjson'],
+      limit: ROWS_MAX_BYTES,
+      schema: z.string(),
+    },
     answers: { 200: doneWith(z.strictObject({ id: z.string(), rows: z.int().nonnegative() })) },
     errors: { ...fitsState, 400: ['invalid_request', 'no_rows_expected'], 409: ['rows_replaced'] },
     examples: [
       {
         params: { id },
         headers: { 'Content-Type': 'text/csv' },
+        text: 'phone,name\n+44 7700 900123,Ada\n+44 7700 900124,Ben\n',
         status: 200,
-        answer: { status: true, message: 'rows uploaded', data: { id, rows: 2_000 } },
+        answer: { status: true, message: 'rows uploaded', data: { id, rows: 2 } },
       },
     ],
   }),

@@ -13,13 +13,13 @@ const text = z.string().nullable()
 const contactRecordSchema = z.strictObject({
   id: z.int(),
   user_id: z.int(),
-  /** The membership of this contact in this tag, unique. */
-  contact_tag_id: z.int(),
+  contact_tag_id: z.int().describe('The membership of this contact in this tag, unique.'),
   tag_id: z.int(),
   name: text,
   phone: z.string(),
   email: text,
 })
+contactRecordSchema.register(z.globalRegistry, { id: 'ContactRecord' })
 
 export type ContactRecord = z.infer<typeof contactRecordSchema>
 
@@ -31,13 +31,18 @@ const contactSchema = z.strictObject({
   email: text,
   tags: z.array(z.int()),
 })
+contactSchema.register(z.globalRegistry, { id: 'Contact' })
 
 export type ContactJson = z.infer<typeof contactSchema>
 
 /** Which of the two shapes it is, is a setting of the account. */
 const contactsSchema = z.union([
-  z.strictObject({ status: z.literal(true), msg: z.string(), data: z.array(contactRecordSchema) }),
-  z.strictObject({ success: z.literal(true), data: z.array(contactSchema), message: z.string() }),
+  z
+    .strictObject({ status: z.literal(true), msg: z.string(), data: z.array(contactRecordSchema) })
+    .meta({ id: 'ContactRecords' }),
+  z
+    .strictObject({ success: z.literal(true), data: z.array(contactSchema), message: z.string() })
+    .meta({ id: 'Contacts' }),
 ])
 
 export const contacts = {

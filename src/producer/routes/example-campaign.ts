@@ -1,5 +1,7 @@
 // The campaign of the examples, as it is answered.
 
+import { saleComponents } from './example-messages.ts'
+
 export const exampleCampaign = {
   id: 'cmp_2_1',
   name: 'Spring sale',
@@ -9,7 +11,7 @@ export const exampleCampaign = {
   template: {
     name: 'flash_sale',
     language: 'en_US',
-    components: [{ type: 'BODY', parameters: [{ type: 'text', text: { from: 'contact.name' } }] }],
+    components: saleComponents({ from: 'contact.name' }),
   },
   recipients: { tags: [1, 2], except: [] },
   has_rows: false,

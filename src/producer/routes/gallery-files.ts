@@ -17,16 +17,12 @@ export const fileSchema = z.strictObject({
   user_id: z.string(),
   folder_id: z.int().positive(),
   name: z.string(),
-  /** At upload. */
-  original_name: z.string(),
-  /** Where the bytes are in the data folder. */
-  path: z.string(),
-  /** SHA-256 of the bytes. */
-  hash: z.string(),
+  original_name: z.string().describe('At upload.'),
+  path: z.string().describe('Where the bytes are in the data folder.'),
+  hash: z.string().describe('SHA-256 of the bytes.'),
   path_hash: z.null(),
   mime_type: z.string(),
-  /** The kind of file that the chat product sends it as. */
-  type: z.enum(['image', 'video', 'audio', 'document']),
+  type: z.enum(['image', 'video', 'audio', 'document']).describe('The kind of file that the chat product sends it as.'),
   extension: z.string(),
   size: z.int().nonnegative(),
   url: z.string(),
@@ -36,11 +32,11 @@ export const fileSchema = z.strictObject({
   uploaded_at: time,
   created_at: time,
   updated_at: time,
-  /** When it went into the trash; null while it is active. */
-  deleted_at: time.nullable(),
+  deleted_at: time.nullable().describe('When it went into the trash; null while it is active.'),
   tags: z.tuple([]),
   folder: folderSchema,
 })
+fileSchema.register(z.globalRegistry, { id: 'File' })
 export type FileJson = z.infer<typeof fileSchema>
 
 const params = z.object({ file_id: textIdField })
@@ -48,7 +44,7 @@ const body = { as: 'ignored' } as const
 const jobId = 'mv_01JD3V5T9GZQ4XNB8M2K6R0WCY'
 
 const exampleFile = {
-  id: 7,
+  id: 1,
   user_id: '1',
   folder_id: 1,
   name: 'spring.png',
@@ -92,12 +88,12 @@ export const galleryFiles = {
     errors: { 404: ['not_found'], 429: ['too_many_moves'] },
     examples: [
       {
-        body: { file_ids: [7, 8, 9], folder_id: 1 },
+        body: { file_ids: [1, 2, 3], folder_id: 1 },
         status: 200,
         answer: { success: true, message: '3 file(s) moved' },
       },
       {
-        body: { file_ids: [7], folder_id: 1 },
+        body: { file_ids: [1], folder_id: 1 },
         status: 202,
         answer: {
           success: true,
@@ -165,7 +161,7 @@ export const galleryFiles = {
     errors: { 404: ['not_found'] },
     examples: [
       {
-        params: { file_id: '7' },
+        params: { file_id: '5' },
         status: 200,
         answer: {
           success: true,
@@ -187,7 +183,7 @@ export const galleryFiles = {
     errors: { 404: ['not_found'] },
     examples: [
       {
-        params: { file_id: '7' },
+        params: { file_id: '6' },
         status: 200,
         answer: { success: true, message: 'File restored', data: exampleFile },
       },
@@ -203,6 +199,10 @@ export const galleryFiles = {
       contentTypes: ['multipart/form-data'],
       limit: UPLOAD_MAX_BYTES,
       setting: 'LANEWAY_UPLOAD_MAX_BYTES',
+      schema: z.object({
+        folder_id: textIdField,
+        file: z.unknown().meta({ type: 'string', contentMediaType: 'application/octet-stream' }),
+      }),
     },
     answers: { 200: successWith(fileSchema) },
     errors: { 400: ['invalid_request'], 404: ['not_found'] },
@@ -218,6 +218,11 @@ export const galleryFiles = {
     },
     // The name is for people, the token alone finds the file.
     params: z.object({ token: z.string(), name: z.string() }),
+    headers: z.object({
+      Range: z.string().optional(),
+      'If-None-Match': z.string().optional(),
+      'If-Match': z.string().optional(),
+    }),
     body,
     answers: { 200: { contentTypes: ['*'] }, 206: { contentTypes: ['*'] }, 304: { contentTypes: ['*'] } },
     errors: { 404: ['not_found'], 412: ['precondition_failed'], 416: ['range_not_satisfiable'] },

@@ -12,20 +12,16 @@ const time = z.iso.datetime({ precision: 6 })
 
 export const folderSchema = z.strictObject({
   id: z.int().positive(),
-  /** The account's id. */
-  user_id: z.string(),
+  user_id: z.string().describe('The account’s id.'),
   name: z.string(),
-  /** Null at the top. */
-  parent_id: z.int().positive().nullable(),
-  /** Whether it is kept from being renamed. */
-  is_system: z.boolean(),
-  /** Its files that are not in the trash. */
-  file_count: z.int().nonnegative(),
+  parent_id: z.int().positive().nullable().describe('Null at the top.'),
+  is_system: z.boolean().describe('Whether it is kept from being renamed.'),
+  file_count: z.int().nonnegative().describe('Its files that are not in the trash.'),
   created_at: time,
   updated_at: time,
-  /** Folders are not deleted. */
-  deleted_at: z.null(),
+  deleted_at: z.null().describe('Folders are not deleted.'),
 })
+folderSchema.register(z.globalRegistry, { id: 'Folder' })
 export type FolderJson = z.infer<typeof folderSchema>
 
 export const exampleFolder = {

@@ -59,6 +59,7 @@ const jobSchema = z.strictObject({
   created_at: z.iso.datetime(),
   ended_at: z.iso.datetime().nullable(),
 })
+jobSchema.register(z.globalRegistry, { id: 'RequeueJob' })
 
 const id = 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV'
 const message = {

@@ -7,29 +7,22 @@ import { envelopeSchema } from '../../messages/envelope.ts'
 import { templateEnvelopeSchema } from '../../messages/templates/template-message.ts'
 import { idempotencyHeaders } from '../fields.ts'
 import { route } from '../route.ts'
+import { imageMessage, serviceMessages, templateMessages } from './example-messages.ts'
 
 /** A thousand messages of 4 KB. */
 const BATCH_LIMIT_BYTES = 4 * 1024 * 1024
 
-const serviceMessage = envelopeSchema.and(serviceContentSchema)
-const templateMessage = templateEnvelopeSchema.and(templateMessageContent)
+const kind = (id: string, shape: z.core.$ZodLooseShape) => envelopeSchema.extend(shape).meta({ id })
+const [interactive, image, audio] = serviceContentSchema.options
+const kinds = [
+  kind('InteractiveMessage', interactive.shape),
+  kind('ImageMessage', image.shape),
+  kind('AudioMessage', audio.shape),
+] as const
+const serviceMessage = z.discriminatedUnion('type', kinds).meta({ id: 'ServiceMessage' })
+const templateMessage = templateEnvelopeSchema.extend(templateMessageContent.shape).meta({ id: 'TemplateMessage' })
+const anyMessage = z.discriminatedUnion('type', [...kinds, templateMessage]).meta({ id: 'BatchMessage' })
 
-const address = { to: '+44 7700 900123', recipient_type: 'individual', messaging_product: 'chatapp' }
-const image = {
-  ...address,
-  type: 'image',
-  image: { link: 'https://shop.example/spring.png', caption: 'Spring is here' },
-}
-const template = {
-  ...address,
-  type: 'template',
-  sender: '447700900001',
-  template: {
-    name: 'order_update',
-    language: { code: 'en_US' },
-    components: [{ type: 'body', parameters: [{ type: 'text', text: 'Ada' }] }],
-  },
-}
 const acknowledgement = {
   messaging_product: 'chatapp',
   contacts: [{ input: '+44 7700 900123', wa_id: '447700900123' }],
@@ -51,7 +44,12 @@ export const sending = {
     body: { as: 'json', schema: serviceMessage, readBy: 'handler', unknown: 'named' },
     answers: { 200: acknowledgementSchema },
     errors: REFUSALS,
-    examples: [{ headers: { 'Idempotency-Key': 'order-77' }, body: image, status: 200, answer: acknowledgement }],
+    examples: serviceMessages.map((each, place) => ({
+      ...each,
+      headers: { 'Idempotency-Key': `order-77-${place}` },
+      status: 200,
+      answer: acknowledgement,
+    })),
   }),
   template: route({
     method: 'post',
@@ -63,7 +61,7 @@ export const sending = {
     body: { as: 'json', schema: templateMessage, readBy: 'handler', unknown: 'named' },
     answers: { 200: acknowledgementSchema },
     errors: REFUSALS,
-    examples: [{ body: template, status: 200, answer: acknowledgement }],
+    examples: templateMessages.map((each) => ({ ...each, status: 200, answer: acknowledgement })),
   }),
   batch: route({
     method: 'post',
@@ -74,8 +72,8 @@ export const sending = {
     headers: idempotencyHeaders,
     body: {
       as: 'json',
-      // What an item is, the answer says for each by itself: one that is refused harms no other.
-      schema: z.strictObject({ messages: z.array(z.unknown()).min(1).max(BATCH_MAX) }),
+      // What is wrong with an item, the answer says for each by itself: one that is refused harms no other.
+      schema: z.strictObject({ messages: z.array(anyMessage).min(1).max(BATCH_MAX) }),
       readBy: 'handler',
       limit: BATCH_LIMIT_BYTES,
     },
@@ -83,7 +81,7 @@ export const sending = {
     errors: { 422: ['idempotency_key_reused'] },
     examples: [
       {
-        body: { messages: [image, { ...template, to: undefined }] },
+        body: { messages: [imageMessage, { ...templateMessages[0]?.body, sender: 'nobody' }] },
         status: 200,
         answer: {
           results: [
@@ -91,9 +89,9 @@ export const sending = {
             {
               index: 1,
               error: {
-                code: 'invalid_request',
-                message: 'to: required.',
-                details: [{ path: 'to', message: 'required' }],
+                code: 'unknown_sender',
+                message: 'sender: the account has no sender of this number or name.',
+                details: [{ path: 'sender', message: 'not a sender of the account' }],
               },
             },
           ],

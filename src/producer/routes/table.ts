@@ -5,6 +5,7 @@ import type { RouteSpec } from '../route.ts'
 import { admin } from './admin.ts'
 import { campaigns } from './campaigns.ts'
 import { contacts } from './contacts.ts'
+import { description } from './description.ts'
 import { galleryFiles } from './gallery-files.ts'
 import { galleryFolders } from './gallery-folders.ts'
 import { health } from './health.ts'
@@ -14,8 +15,22 @@ import { metrics } from './metrics.ts'
 import { sending } from './sending.ts'
 import { webhooks } from './webhooks.ts'
 
-const FAMILIES: readonly Readonly<Record<string, RouteSpec>>[] = [
-  ...[health, sending, lookups, messages, galleryFolders, galleryFiles, contacts, campaigns, admin, metrics, webhooks],
-]
+/** By name: with the name of a route in it, that is the name of an operation, which generators make functions of. */
+export const FAMILIES = {
+  health,
+  description,
+  sending,
+  lookups,
+  messages,
+  galleryFolders,
+  galleryFiles,
+  contacts,
+  campaigns,
+  admin,
+  metrics,
+  webhooks,
+} satisfies Readonly<Record<string, Readonly<Record<string, RouteSpec>>>>
 
-export const ROUTES: readonly RouteSpec[] = FAMILIES.flatMap((family) => Object.values(family))
+export const ROUTES: readonly RouteSpec[] = Object.values(FAMILIES).flatMap((family): RouteSpec[] =>
+  Object.values(family),
+)

@@ -7,6 +7,7 @@ import { done } from './answers.ts'
 const LIMIT_BYTES = 4 * 1024 * 1024
 
 const path = '/webhooks/cloud-api'
+const word = z.unknown().meta({ type: 'string' })
 const access = { in: 'open', why: 'checks the signature or the verify token itself' } as const
 
 export const webhooks = {
@@ -17,9 +18,9 @@ export const webhooks = {
     access,
     // Whatever is wrong is a wrong token: it is refused by the handler.
     query: z.object({
-      'hub.mode': z.unknown().optional(),
-      'hub.verify_token': z.unknown().optional(),
-      'hub.challenge': z.unknown().optional(),
+      'hub.mode': word.optional(),
+      'hub.verify_token': word.optional(),
+      'hub.challenge': word.optional(),
     }),
     body: { as: 'ignored' },
     answers: { 200: { contentTypes: ['text/plain'] } },
@@ -37,7 +38,12 @@ export const webhooks = {
     summary: 'Takes statuses and received messages, and answers once all of it is written down.',
     access,
     isFast: true,
-    headers: z.object({ 'X-Hub-Signature-256': z.string().optional() }),
+    headers: z.object({
+      'X-Hub-Signature-256': z
+        .string()
+        .optional()
+        .describe('`sha256=` and the HMAC-SHA256 of the raw body under the app secret, in hex.'),
+    }),
     body: { as: 'raw', schema: z.looseObject({ object: z.string(), entry: z.array(z.unknown()) }), limit: LIMIT_BYTES },
     answers: { 200: done },
     errors: { 401: ['bad_signature'] },

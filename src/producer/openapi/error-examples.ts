@@ -1,0 +1,68 @@
+// An example of each error, as it is answered: a sentence for a person, and the fields that it is about.
+import type { ErrorCode } from '../error-codes.ts'
+import { ApiError, errorBody } from '../errors.ts'
+
+type Said = string | { message: string; path: string; fault: string; tag_id?: number }
+
+const field = (path: string, fault: string): Said => ({ message: `${path}: ${fault}.`, path, fault })
+
+const SAID: Readonly<Record<ErrorCode, Said>> = {
+  invalid_request: field('interactive.action.buttons[0].reply.title', 'at most 20 characters, got 31'),
+  invalid_json: 'The body is not valid JSON.',
+  invalid_body: 'The body must be a JSON object, got an array.',
+  too_deep: 'The body is nested deeper than 32 levels.',
+  too_many_values: 'The body has more than 10000 values.',
+  invalid_http: 'The request is not valid HTTP.',
+  invalid_path: 'The path is not valid percent-encoding.',
+  unknown_sender: {
+    message: 'sender: the account has no sender of this number or name.',
+    path: 'sender',
+    fault: 'not a sender of the account',
+  },
+  not_supported_by_provider: field('interactive.header.type', 'cloud-api takes only text headers in lists'),
+  duplicate_name: { ...Object(field('name', 'a list of this name exists already')), tag_id: 7 },
+  no_rows: 'Upload the rows before the preflight.',
+  no_rows_expected: 'The recipients of this campaign are contacts, not uploaded rows.',
+  template_not_approved: 'The template flash_sale is not approved any more.',
+  unauthorized: 'The key is not known.',
+  bad_signature: 'X-Hub-Signature-256 does not match the body.',
+  forbidden: 'The key lacks the permission messages:send.',
+  system_folder: 'System folders are renamed only with the permission gallery:system.',
+  no_such_route: 'No route for GET /campaign.',
+  not_found: 'The message does not exist.',
+  method_not_allowed: 'Method not allowed; use POST.',
+  too_slow: 'The request body was not received within 30 seconds.',
+  wrong_state: field('state', 'sent'),
+  without_content: 'Its content is no longer stored, so it cannot be sent again.',
+  campaign_over: 'Its campaign is cancelled, so it is not sent again.',
+  rows_replaced: 'Other rows were uploaded meanwhile; upload these again.',
+  precondition_failed: 'The file is not the one the request names.',
+  too_large: 'The body is too large.',
+  unsupported_media_type: 'Send the body as Content-Type: application/json, in UTF-8.',
+  range_not_satisfiable: 'The file has no bytes in this range.',
+  expectation_failed: 'The only expectation supported is 100-continue.',
+  idempotency_key_reused: 'This Idempotency-Key was used with another body; use a new key for a new message.',
+  nobody_in_class: 'Nobody is in the class failed.',
+  invalid_tags: field('tags', 'expected 1 to 100 tags, got 0'),
+  too_many_requeues: 'The account has 5 requeue jobs that are not done.',
+  too_many_moves: 'The account has 50 bulk moves under way.',
+  too_many_headers: 'A request has at most 100 headers.',
+  headers_too_large: 'The headers are too large.',
+  internal: 'Something went wrong on our side. Quote the request id when you ask for support.',
+  unavailable: 'The service cannot reach its storage right now. Try again in a few seconds.',
+  overloaded: 'Too much is being sent at the moment. Try again in a few seconds.',
+  no_worker: 'No worker is alive: messages are accepted and wait.',
+}
+
+/** Code → the body of an answer with it, in the envelope of all errors. */
+export function errorExamples(): Record<string, { value: object }> {
+  const named = Object.entries(SAID).map(([code, said]) => [code, { value: exampleOf(code, said) }])
+  return Object.fromEntries(named)
+}
+
+function exampleOf(code: string, said: Said): object {
+  const requestId = '876b615f-6d2d-4f67-844a-d64879f2f9f2'
+  if (typeof said === 'string') return errorBody(new ApiError(0, code, said), requestId)
+  const { message, path, fault, ...more } = said
+  return errorBody(new ApiError(0, code, message, { details: [{ path, message: fault, ...more }] }), requestId)
+}

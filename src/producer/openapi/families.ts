@@ -1,0 +1,56 @@
+// The families of routes as the description groups them: a name and a sentence or two.
+import type { FAMILIES } from '../routes/table.ts'
+
+/** In the order in which a reader wants them, which is not that of the table. */
+export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string; description: string }>> = {
+  sending: {
+    name: 'Sending',
+    description:
+      'Answered as soon as the message is on disk in Redis; the provider is not asked in the request. ' +
+      'Send an `Idempotency-Key` with each: without one, a repeat is a second message.',
+  },
+  lookups: {
+    name: 'Lookups',
+    description: 'What became of a message, by the older interface. A message is found until its record is removed.',
+  },
+  messages: {
+    name: 'Messages',
+    description: 'Where a message is, why it waits, and sending it again.',
+  },
+  campaigns: {
+    name: 'Campaigns',
+    description: 'One template to many people: create, check with a preflight, start, watch, export.',
+  },
+  contacts: {
+    name: 'Contact lists',
+    description: 'Contacts by the lists (tags) that they are in.',
+  },
+  galleryFolders: {
+    name: 'Gallery folders',
+    description: 'Folders of the gallery.',
+  },
+  galleryFiles: {
+    name: 'Gallery files',
+    description: 'Files of the gallery: uploads, moves, the trash, and the public address of each.',
+  },
+  webhooks: {
+    name: 'Provider webhooks',
+    description: 'Where the Cloud API of the chat product reports. What it sends is under `webhooks`.',
+  },
+  admin: {
+    name: 'Administration',
+    description: 'The lanes of the account of the key: one per sender.',
+  },
+  metrics: {
+    name: 'Metrics',
+    description: 'How the lanes of the account of the key stand, for Prometheus.',
+  },
+  health: {
+    name: 'Health',
+    description: 'Whether the process lives, and whether the service works.',
+  },
+  description: {
+    name: 'Description',
+    description: 'This description, for programs and for people.',
+  },
+}

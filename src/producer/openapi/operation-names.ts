@@ -1,0 +1,18 @@
+// Names that the description makes of those in the table: of operations, paths and examples.
+import type { Example } from '../route.ts'
+
+/** `campaigns` and `start` → `campaignsStart`, which stays the same as long as the table has these names. */
+export const operationId = (family: string, name: string): string => family + pascal(name)
+
+/** With its first letter large. */
+export const pascal = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
+
+/** `/jobs/:id` → `/jobs/{id}` */
+export const documentedPath = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
+
+/** `a list` → `aList`; of one without a name its place among all, from 0 → `example1`. */
+export function exampleName({ name }: Pick<Example, 'name'>, place: number): string {
+  if (name === undefined) return `example${place + 1}`
+  const [first = '', ...others] = name.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  return first + others.map(pascal).join('')
+}

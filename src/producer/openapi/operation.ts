@@ -1,0 +1,119 @@
+// A route as an operation of the description.
+import type { z } from 'zod'
+import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject, ZodOpenApiRequestBodyObject } from 'zod-openapi'
+import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../../accept/body-limits.ts'
+import type { Access, BodyRule, Example, RouteSpec } from '../route.ts'
+import type { SchemaNames } from './named-schemas.ts'
+import { answersOf } from './operation-answers.ts'
+import { exampleName, pascal } from './operation-names.ts'
+import { KEY_EXAMPLE } from './shared-parts.ts'
+
+/** A route as an operation. Schemas are named by `names`. */
+export function operationOf(
+  spec: RouteSpec,
+  { id, tag, names }: { id: string; tag: string; names: SchemaNames },
+): ZodOpenApiOperationObject {
+  const { access } = spec
+  const body = bodyOf(spec, id, names)
+  const permission = access.in === 'open' ? undefined : access.permission
+  return {
+    operationId: id,
+    tags: [tag],
+    summary: spec.summary,
+    description: [spec.details, keySentence(access)].filter((part) => part !== undefined).join(' '),
+    security: access.in === 'bearer' ? [{ bearer: [access.permission] }] : [],
+    ...(permission !== undefined && { 'x-laneway-permission': permission }),
+    parameters: parametersOf(spec),
+    ...(body && { requestBody: body }),
+    responses: answersOf(spec, id, names),
+  }
+}
+
+function keySentence(access: Access): string {
+  if (access.in === 'open') return `Takes no key: it ${access.why}.`
+  const where = access.in === 'bearer' ? 'as Bearer' : 'as `api_key` in the body'
+  return `Needs a key with the permission \`${access.permission}\`, ${where}.`
+}
+
+type Parameters = NonNullable<ZodOpenApiOperationObject['parameters']>
+
+function parametersOf({ params, query, headers, examples }: RouteSpec): Parameters {
+  const kinds = [
+    { in: 'path', shape: params?.shape, shown: examples.map((each) => each.params) },
+    { in: 'query', shape: query?.shape, shown: examples.map((each) => each.query) },
+    { in: 'header', shape: headers?.shape, shown: examples.map((each) => each.headers) },
+  ] as const
+  const own = kinds.flatMap(({ in: place, shape, shown }) =>
+    Object.entries<z.ZodType>(shape ?? {}).map(([name, schema]) => {
+      const value = shown.find((values) => values?.[name] !== undefined)?.[name]
+      const required = place === 'path' || !schema.safeParse(undefined).success
+      return schema.meta({
+        param: { in: place, name, required, ...(value !== undefined && { example: shownAs(value, schema) }) },
+      })
+    }),
+  )
+  return [...own, { $ref: '#/components/parameters/RequestId' }]
+}
+
+/** Numbers in a path or a query are text on the way and numbers in the description. */
+function shownAs(value: string, schema: z.ZodType): string | number {
+  const { data } = schema.safeParse(value)
+  return typeof data === 'number' ? data : value
+}
+
+function bodyOf(spec: RouteSpec, id: string, names: SchemaNames): ZodOpenApiRequestBodyObject | undefined {
+  const { body } = spec
+  if (body.as === 'ignored') return undefined
+  const name = `${pascal(id)}Request`
+  if (body.as === 'stream') {
+    const content = body.contentTypes.map((type) => [type, streamed(body, type, spec.examples)])
+    return { required: true, description: sizeOf(body), content: Object.fromEntries(content) }
+  }
+  const isKeyed = spec.access.in === 'api_key'
+  const schema = isKeyed ? names.withKey(body.schema, name) : names.of(body.schema, name)
+  const shown = spec.examples.filter((each) => each.body !== undefined)
+  return {
+    required: !(body.as === 'json' && body.mayBeAbsent),
+    description: sizeOf(body),
+    content: {
+      'application/json': {
+        schema,
+        examples: Object.fromEntries(
+          shown.map((each, place) => [
+            exampleName(each, place),
+            {
+              ...(each.name !== undefined && { summary: each.name }),
+              value: isKeyed ? { api_key: KEY_EXAMPLE, ...each.body } : each.body,
+            },
+          ]),
+        ),
+      },
+    },
+  }
+}
+
+function streamed(
+  { schema, contentTypes }: Extract<BodyRule, { as: 'stream' }>,
+  type: string,
+  examples: readonly Example[],
+): ZodOpenApiMediaTypeObject {
+  const text = examples.find((each) => (each.headers?.['Content-Type'] ?? contentTypes[0]) === type)?.text
+  return { ...(schema && { schema }), ...(text !== undefined && { example: text }) }
+}
+
+function sizeOf(body: Exclude<BodyRule, { as: 'ignored' }>): string {
+  const limit = body.limit ?? JSON_LIMIT_BYTES
+  if (body.as === 'stream') {
+    const setting = body.setting === undefined ? '' : `, unless the setting ${body.setting} says otherwise`
+    return `At most ${bytes(limit)}${setting}; streamed.`
+  }
+  const values = limit > JSON_LIMIT_BYTES ? LARGE_VALUES_MAX : VALUES_MAX
+  return `JSON of at most ${bytes(limit)}, 32 levels and ${values.toLocaleString('en')} values, not compressed.`
+}
+
+function bytes(count: number): string {
+  const [unit, name] = [[1024 ** 3, 'GB'] as const, [1024 ** 2, 'MB'] as const, [1024, 'KB'] as const].find(
+    ([size]) => count >= size,
+  ) ?? [1, 'bytes']
+  return `${count / unit} ${name}`
+}

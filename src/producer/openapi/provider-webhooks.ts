@@ -1,0 +1,126 @@
+// What the chat product's Cloud API posts to POST /webhooks/cloud-api. What is read of it is in
+// src/providers/cloud-webhook.ts; all else in it is skipped.
+import { z } from 'zod'
+import type { ZodOpenApiPathsObject } from 'zod-openapi'
+import { FAMILY_NOTES } from './families.ts'
+
+const text = z.string()
+const seconds = z
+  .string()
+  .regex(/^\d{1,15}$/)
+  .describe('Unix seconds.')
+const metadata = z.object({ phone_number_id: text, display_phone_number: text.optional() })
+const titled = z.object({ title: text }).optional()
+const captioned = z.object({ caption: text.optional() }).optional()
+
+const status = z.object({
+  id: text.describe('The chat product’s id of the message.'),
+  status: z.enum(['sent', 'delivered', 'read', 'failed', 'played']),
+  timestamp: seconds,
+  recipient_id: text.optional(),
+  biz_opaque_callback_data: text.optional(),
+  errors: z
+    .array(
+      z.object({
+        code: z.int(),
+        title: text.optional(),
+        error_data: z.object({ details: text.optional() }).optional(),
+      }),
+    )
+    .optional(),
+})
+
+const message = z.object({
+  id: text.describe('The chat product’s id of the message.'),
+  from: text.optional().describe('Digits of the person.'),
+  timestamp: seconds,
+  type: text.describe('The chat product’s own word, such as `text` or `image`.'),
+  text: z.object({ body: text }).optional(),
+  button: z.object({ text }).optional(),
+  interactive: z.object({ button_reply: titled, list_reply: titled }).optional(),
+  image: captioned,
+  video: captioned,
+  document: captioned,
+})
+
+const exampleMetadata = { display_phone_number: '447700900001', phone_number_id: '106540352242922' }
+
+export const providerWebhooks: ZodOpenApiPathsObject = {
+  cloudApiStatus: report({
+    id: 'cloudApiStatus',
+    summary: 'A message that we sent has another status.',
+    description: 'It moves only a message whose request carried our signed id, in `biz_opaque_callback_data`.',
+    value: z.object({ messaging_product: text.optional(), metadata: metadata.optional(), statuses: z.array(status) }),
+    example: {
+      messaging_product: 'whatsapp',
+      metadata: exampleMetadata,
+      statuses: [
+        {
+          id: 'wamid.HBgMNDQ3NzAwOTAwMTIz',
+          status: 'delivered',
+          timestamp: '1795183568',
+          recipient_id: '447700900123',
+          biz_opaque_callback_data: 'signed by us',
+        },
+      ],
+    },
+  }),
+  cloudApiMessage: report({
+    id: 'cloudApiMessage',
+    summary: 'Somebody wrote to one of our numbers.',
+    description: 'The message is kept and can be looked up by the chat product’s id.',
+    value: z.object({ messaging_product: text.optional(), metadata, messages: z.array(message) }),
+    example: {
+      messaging_product: 'whatsapp',
+      metadata: exampleMetadata,
+      messages: [
+        {
+          id: 'wamid.HBgMNDQ3NzAwOTAwMTI0',
+          from: '447700900124',
+          timestamp: '1795183569',
+          type: 'text',
+          text: { body: 'Is it still there?' },
+        },
+      ],
+    },
+  }),
+}
+
+/** One report in the envelope of all, signed like all. */
+function report(options: { id: string; summary: string; description: string; value: z.ZodType; example: object }) {
+  const { id, summary, description, value, example } = options
+  const change = z.object({ field: z.literal('messages'), value })
+  const envelope = z.object({ object: text, entry: z.array(z.object({ id: text, changes: z.array(change) })) })
+  const signature = z.string().regex(/^sha256=[0-9a-f]{64}$/)
+  return {
+    post: {
+      operationId: id,
+      tags: [FAMILY_NOTES.webhooks.name],
+      summary,
+      description: `${description} Sent to \`POST /webhooks/cloud-api\`, several in one request.`,
+      security: [],
+      requestParams: {
+        header: z.object({
+          'X-Hub-Signature-256': signature.describe('HMAC-SHA256 of the raw body under the app secret, in hex.'),
+        }),
+      },
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: envelope,
+            example: {
+              object: 'whatsapp_business_account',
+              entry: [{ id: '1', changes: [{ field: 'messages', value: example }] }],
+            },
+          },
+        },
+      },
+      responses: {
+        200: { description: 'All of it is written down.' },
+        401: { description: 'The signature is not that of the body.' },
+        503: { description: 'Redis is away; the chat product brings it again.' },
+      },
+    },
+  }
+}

@@ -1,0 +1,56 @@
+// What the description says once for all addresses: its introduction, credentials, and headers.
+import type { ZodOpenApiComponentsObject } from 'zod-openapi'
+
+/** A key as one looks, that nobody has. */
+export const KEY_EXAMPLE = 'lw_00000000000000000000000000000000000000'
+
+export const INTRODUCTION = `
+Laneway takes messages for a chat product, sends each at the pace that its sender may have, and tells what became of it.
+
+**Credentials.** There is one kind of key, with permissions and, if wanted, an expiry. Where it travels differs: as
+\`api_key\` in the body where an operation has that field, else as \`Authorization: Bearer <key>\`. The permission that an
+operation needs is in its security requirement and in \`x-laneway-permission\`. A key that is missing, unknown, expired or
+revoked gives 401, a good one without the permission 403.
+
+**Bodies** are JSON objects in UTF-8, not compressed, unless an operation says otherwise. Lengths are UTF-16 code units:
+an emoji counts as two or more. Unknown fields are never dropped silently: older addresses name them in
+\`x-laneway-ignored\`, all others refuse them with 400.
+
+**Idempotency.** Operations that take the header \`Idempotency-Key\` do a request once for each key: the repeat gets the
+same answer for at least 8 days. The same key with another body is 422 \`idempotency_key_reused\`.
+
+**Errors** all have one shape. \`message\` is for a person, \`error.code\` for a program; codes that an answer may have are
+listed with it and in \`x-laneway-codes\`. More codes and more fields of answers may come in later versions.
+
+**Order of checks.** Address (404), method (405), credential (401), permission (403), body (415, 413, 400), fields (400,
+422), existence (404). Where the key is in the body, the body comes before the key.
+`.trim()
+
+export const COMPONENTS: ZodOpenApiComponentsObject = {
+  securitySchemes: {
+    bearer: { type: 'http', scheme: 'bearer', description: `A key, such as \`${KEY_EXAMPLE}\`.` },
+    basic: { type: 'http', scheme: 'basic', description: 'Any name, and a key as password.' },
+  },
+  parameters: {
+    RequestId: {
+      in: 'header',
+      name: 'x-request-id',
+      description: 'Up to 128 letters, digits and `_ . : -`: the answer and the log carry it. Otherwise one is made.',
+      schema: { type: 'string' },
+      example: 'order-77-attempt-1',
+    },
+  },
+  headers: {
+    RequestId: {
+      description: 'Names the request, in the answer and in the log.',
+      required: true,
+      schema: { type: 'string' },
+    },
+    Ignored: {
+      description: 'Fields of the body that are not known and were ignored: `image.captoin, note`.',
+      schema: { type: 'string' },
+    },
+    RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } },
+    WwwAuthenticate: { description: 'The scheme that is asked for.', schema: { type: 'string' } },
+  },
+}

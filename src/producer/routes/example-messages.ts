@@ -1,0 +1,136 @@
+// Messages of the examples, one of each kind, without `api_key`. Senders and templates are those of the demo.
+
+const address = { to: '+44 7700 900123', recipient_type: 'individual', messaging_product: 'chatapp' }
+const link = 'https://shop.example/spring.png'
+
+const interactive = (content: object) => ({ ...address, type: 'interactive', interactive: content })
+const reply = (id: string, title: string) => ({ type: 'reply', reply: { id, title } })
+const buttons = { buttons: [reply('yes', 'Yes'), reply('no', 'No')] }
+
+export const imageMessage = { ...address, type: 'image', image: { link, caption: 'Spring is here' } }
+
+/** What a client sends from the account's default sender. */
+export const serviceMessages = [
+  {
+    name: 'A list',
+    body: interactive({
+      type: 'list',
+      header: { type: 'text', text: 'Delivery' },
+      body: { text: 'When shall we come?' },
+      footer: { text: 'You can change it later.' },
+      action: {
+        button: 'Choose a time',
+        sections: [
+          { title: 'Monday', rows: [{ id: 'mon-am', title: '8 to 12', description: 'Before lunch' }] },
+          { title: 'Tuesday', rows: [{ id: 'tue-am', title: '8 to 12' }] },
+        ],
+      },
+    }),
+  },
+  {
+    name: 'Reply buttons',
+    body: interactive({
+      type: 'button',
+      header: { type: 'text', text: 'Your order' },
+      body: { text: 'Shall we leave it with a neighbour?' },
+      footer: { text: 'Answer until noon.' },
+      action: buttons,
+    }),
+  },
+  {
+    name: 'Reply buttons with an image',
+    body: interactive({
+      type: 'button',
+      header: { type: 'image', image: { link } },
+      body: { text: 'Do you like it?' },
+      action: buttons,
+    }),
+  },
+  {
+    name: 'Reply buttons with a video',
+    body: interactive({
+      type: 'button',
+      header: { type: 'video', video: { link: 'https://shop.example/spring.mp4' } },
+      body: { text: 'Do you like it?' },
+      action: buttons,
+    }),
+  },
+  {
+    name: 'Reply buttons with a document',
+    body: interactive({
+      type: 'button',
+      header: { type: 'document', document: { link: 'https://shop.example/offer.pdf', filename: 'offer.pdf' } },
+      body: { text: 'Do you take the offer?' },
+      action: buttons,
+    }),
+  },
+  { name: 'An image', body: imageMessage },
+  { name: 'Audio', body: { ...address, type: 'audio', audio: { link: 'https://shop.example/hello.ogg' } } },
+]
+
+const text = (value: string) => ({ type: 'text', text: value })
+const template = (name: string, components: readonly object[]) => ({
+  ...address,
+  type: 'template',
+  sender: '447700900001',
+  template: { name, language: { code: 'en_US' }, components },
+})
+const card = (place: number, what: string, id: string) => ({
+  card_index: place,
+  components: [
+    { type: 'HEADER', parameters: [{ type: 'image', image: { link } }] },
+    { type: 'BODY', parameters: [text(what)] },
+    { type: 'BUTTON', sub_type: 'URL', index: '0', parameters: [text(id)] },
+  ],
+})
+
+/** Components of the template flash_sale, in which `off` is the one text that differs. */
+export const saleComponents = (off: unknown) => [
+  { type: 'HEADER', parameters: [{ type: 'image', image: { link } }] },
+  { type: 'BODY', parameters: [{ type: 'text', text: off }] },
+  { type: 'BUTTON', sub_type: 'URL', index: '0', parameters: [text('today')] },
+  { type: 'BUTTON', sub_type: 'COPY_CODE', index: '1', parameters: [{ type: 'coupon_code', coupon_code: 'SAVE20' }] },
+]
+
+export const templateMessages = [
+  {
+    name: 'Text, a URL and a quick reply',
+    body: template('order_update', [
+      { type: 'HEADER', parameters: [text('A-1042')] },
+      { type: 'BODY', parameters: [text('Ada'), text('Tuesday')] },
+      { type: 'BUTTON', sub_type: 'URL', index: '0', parameters: [text('A-1042')] },
+      {
+        type: 'BUTTON',
+        sub_type: 'QUICK_REPLY',
+        index: '1',
+        parameters: [{ type: 'payload', payload: 'call-A-1042' }],
+      },
+    ]),
+  },
+  { name: 'An image and a coupon', body: template('flash_sale', saleComponents('20 %')) },
+  {
+    name: 'A document',
+    body: template('invoice', [
+      {
+        type: 'HEADER',
+        parameters: [
+          { type: 'document', document: { link: 'https://shop.example/2026-0001.pdf', filename: '2026-0001.pdf' } },
+        ],
+      },
+      { type: 'BODY', parameters: [text('2026-0001')] },
+      { type: 'BUTTON', sub_type: 'URL', index: '1', parameters: [text('2026-0001')] },
+    ]),
+  },
+  {
+    name: 'A video',
+    body: template('clip', [
+      { type: 'HEADER', parameters: [{ type: 'video', video: { link: 'https://shop.example/spring.mp4' } }] },
+    ]),
+  },
+  {
+    name: 'A carousel',
+    body: template('new_arrivals', [
+      { type: 'CAROUSEL', cards: [card(0, 'running shoes', '17'), card(1, 'rain jackets', '18')] },
+    ]),
+  },
+]

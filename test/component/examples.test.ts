@@ -1,0 +1,276 @@
+// Pins: what the description shows as an example can be sent, and is answered with the status that stands with it. Each
+// answer is held against its schema by test/support/watch-answers.ts. So are the messages in docs/interface.md.
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { operations } from '../../src/producer/openapi/document.ts'
+import { providerWebhooks } from '../../src/producer/openapi/provider-webhooks.ts'
+import type { Example, RouteSpec } from '../../src/producer/route.ts'
+import { type DemoWorld, startDemoWorld } from '../support/demo-world.ts'
+import { readPage } from '../support/pages.ts'
+import { eventually } from '../support/wait.ts'
+
+let world: DemoWorld
+let url: string
+let worker: Promise<unknown> | undefined
+beforeAll(async () => {
+  world = await startDemoWorld({ LANEWAY_BULK_MOVE_WAIT_SECONDS: '0.1' })
+  url = world.service.url
+})
+afterAll(() => world?.service.close())
+
+/** Nothing moves by itself until it is asked for. */
+async function startWorker(): Promise<void> {
+  worker ??= world.service.startWorker()
+  await worker
+}
+
+const GALLERY = '/partners/wp-gallery/manage'
+const answered = z.looseObject({ data: z.unknown().optional(), messages: z.unknown().optional() })
+
+async function ask(method: string, path: string, body?: object) {
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  expect(answer.ok, `${method} ${path}: ${text}`).toBe(true)
+  return answered.parse(JSON.parse(text))
+}
+
+const byName = (name: string) => operations().find(({ id }) => id === name)?.spec.examples[0]
+const dataOf = <S extends z.ZodRawShape>(shape: S, { data }: { data?: unknown }) => z.object(shape).parse(data)
+
+async function sentMessage(): Promise<string> {
+  const answer = await ask('POST', '/sendservicemessages/sendmessages', {
+    api_key: world.key,
+    ...byName('sendingService')?.body,
+  })
+  return z.tuple([z.object({ id: z.string() })]).parse(answer.messages)[0].id
+}
+
+async function campaign(): Promise<string> {
+  return dataOf({ id: z.string() }, await ask('POST', '/campaigns', byName('campaignsCreate')?.body)).id
+}
+
+async function readyCampaign(): Promise<string> {
+  await startWorker()
+  const id = await campaign()
+  await ask('POST', `/campaigns/${id}/preflight`)
+  const isReady = async () =>
+    dataOf({ state: z.string() }, await ask('GET', `/campaigns/${id}`)).state === 'ready' || undefined
+  await eventually(isReady, `${id} is ready`)
+  return id
+}
+
+async function pausedCampaign(): Promise<string> {
+  const id = await readyCampaign()
+  await ask('POST', '/admin/lanes/2/pause')
+  await ask('POST', `/campaigns/${id}/start`)
+  await ask('POST', `/campaigns/${id}/pause`)
+  return id
+}
+
+type Prepared = Pick<Example, 'params' | 'query' | 'headers'> & { form?: FormData }
+const withId = async (id: Promise<string>): Promise<Prepared> => ({ params: { id: await id } })
+const signed = (text: string) => createHmac('sha256', 'app-secret').update(text).digest('hex')
+
+/** What must be there before an example of a route is sent; `params` instead of those shown. By route, or route and example. */
+const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>> = {
+  messagesShow: () => withId(sentMessage()),
+  messagesCancel: () => withId(sentMessage()),
+  async messagesRequeue() {
+    const id = await sentMessage()
+    await ask('POST', `/messages/${id}/cancel`)
+    return { params: { id } }
+  },
+  async messagesJob() {
+    const { job_id } = dataOf({ job_id: z.string() }, await ask('POST', '/messages/requeue', { code: '131026' }))
+    return { params: { id: job_id } }
+  },
+  campaignsShow: () => withId(campaign()),
+  campaignsPreflight: () => withId(campaign()),
+  campaignsSchedule: () => withId(readyCampaign()),
+  campaignsStart: () => withId(readyCampaign()),
+  async campaignsPause() {
+    const id = await readyCampaign()
+    await ask('POST', '/admin/lanes/2/pause')
+    await ask('POST', `/campaigns/${id}/start`)
+    return { params: { id } }
+  },
+  campaignsCancel: () => withId(pausedCampaign()),
+  async campaignsResume({ name }) {
+    const id = await pausedCampaign()
+    if (name === 'Those that were cancelled') await ask('POST', `/campaigns/${id}/cancel`)
+    return { params: { id } }
+  },
+  async campaignsRows() {
+    const definition = JSON.stringify(byName('campaignsCreate')?.body).replace('contact.name', 'row.name')
+    const body = { ...JSON.parse(definition), recipients: { rows: {} } }
+    return withId(ask('POST', '/campaigns', body).then((made) => dataOf({ id: z.string() }, made).id))
+  },
+  campaignsExport: () => withId(readyCampaign()),
+  campaignsRefused: () => withId(readyCampaign()),
+  async contactsFetch({ answer }) {
+    const shape = answer !== undefined && 'msg' in Object(answer) ? 'records' : 'contacts'
+    await setAccountSetting(world.service.redis, world.account, 'contacts_shape', shape)
+    return {}
+  },
+  async galleryFilesMove({ status }) {
+    if (status === 200) await startWorker()
+    return {}
+  },
+  async galleryFilesShowMove() {
+    const moved = await ask('POST', `${GALLERY}/files/bulk-move`, { file_ids: [2], folder_id: 2 })
+    return { params: dataOf({ job_id: z.string() }, moved) }
+  },
+  async galleryFilesUpload() {
+    const form = new FormData()
+    form.set('folder_id', '1')
+    form.set('file', new Blob(['A text.\n']), 'a.txt')
+    return { form }
+  },
+  async galleryFilesMedia() {
+    const listed = z.array(z.object({ url: z.string() })).parse((await ask('GET', `${GALLERY}/files?folder_id=1`)).data)
+    const [, , token = '', name = ''] = new URL(listed[0]?.url ?? '').pathname.split('/')
+    return { params: { token, name } }
+  },
+  async webhooksHandshake({ query }) {
+    return { query: { ...query, 'hub.verify_token': 'verify-token' } }
+  },
+  async webhooksReport({ body }) {
+    return { headers: { 'X-Hub-Signature-256': `sha256=${signed(JSON.stringify(body))}` } }
+  },
+  async healthReady() {
+    await startWorker()
+    return {}
+  },
+}
+const NEED_WORKER = /^(health|campaigns(Schedule|Start|Pause|Cancel|Resume|Export|Refused)|galleryFilesMove 200)/
+
+function send(spec: RouteSpec, example: Example, prepared: Prepared): Promise<Response> {
+  const { params = example.params ?? {}, query = example.query, headers = example.headers, form } = prepared
+  const path = spec.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const asked = query === undefined ? '' : `?${new URLSearchParams(query)}`
+  const inBody = spec.access.in === 'api_key' ? { api_key: world.key } : {}
+  const json = example.body === undefined ? undefined : JSON.stringify({ ...inBody, ...example.body })
+  const body = form ?? example.text ?? json
+  return fetch(`${url}${path}${asked}`, {
+    method: spec.method.toUpperCase(),
+    headers: {
+      ...(spec.access.in === 'bearer' && { authorization: `Bearer ${world.key}` }),
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body }),
+  })
+}
+
+const all = operations()
+  .flatMap(({ id, spec }) =>
+    spec.examples.map((example) => ({ id, spec, example, title: `${id} ${example.status} ${example.name ?? ''}` })),
+  )
+  .sort((one, other) => Number(NEED_WORKER.test(one.title)) - Number(NEED_WORKER.test(other.title)))
+
+test.each(all)('the example of $title is answered as it says', async ({ id, spec, example }) => {
+  const prepared = (await PREPARE[id]?.(example)) ?? {}
+  // The id of the examples is nobody's message.
+  const shown = id.startsWith('lookups') ? { ...example, body: { message_id: await sentMessage() } } : example
+  const answer = await send(spec, shown, prepared)
+  const text = await answer.text()
+  expect(answer.status, text).toBe(example.status)
+  const said = z.object({ message: z.string() }).safeParse(example.answer)
+  // How far a job is, a second later nobody knows.
+  if (said.success && !/Job|ShowMove/.test(id)) expect(JSON.parse(text)).toMatchObject(said.data)
+})
+
+test.each(Object.entries(providerWebhooks))('the webhook %s is taken', async (_name, item) => {
+  const example = item.post?.requestBody?.content['application/json']?.example
+  const body = JSON.stringify(example)
+  expect(body.length).toBeGreaterThan(100)
+  const answer = await fetch(`${url}/webhooks/cloud-api`, {
+    method: 'POST',
+    headers: { 'x-hub-signature-256': `sha256=${signed(body)}`, 'content-type': 'application/json' },
+    body,
+  })
+  expect([answer.status, await answer.json()]).toEqual([200, { status: true, message: 'received' }])
+})
+
+describe('a key of a request that comes again with another body is refused by', () => {
+  const OTHER: Readonly<Record<string, object>> = {
+    sendingService: { to: '+44 7700 900199' },
+    sendingTemplate: { to: '+44 7700 900199' },
+    sendingBatch: { messages: [{}] },
+    messagesRequeueMany: { code: '1', dry_run: false },
+    campaignsCreate: { name: 'Another' },
+    galleryFoldersCreate: { name: 'Another' },
+    contactsCreateList: { name: 'Another' },
+  }
+  const taking = operations().filter(({ id, spec }) => 'Idempotency-Key' in (spec.headers?.shape ?? {}) && OTHER[id])
+
+  test.each(taking)('$id', async ({ id, spec }) => {
+    const [example] = spec.examples
+    if (example === undefined) throw new Error(`${id} has no example`)
+    const headers = { ...example.headers, 'Idempotency-Key': `again ${id}` }
+    const fresh =
+      id === 'contactsCreateList'
+        ? { name: 'Summer customers' }
+        : id === 'messagesRequeueMany'
+          ? { code: '2' }
+          : example.body
+    const first = await send(spec, { ...example, body: { ...fresh } }, { headers })
+    expect(first.ok, await first.text()).toBe(true)
+    const again = await send(spec, { ...example, body: { ...fresh, ...OTHER[id] } }, { headers })
+    expect([again.status, await again.json()]).toMatchObject([422, { error: { code: 'idempotency_key_reused' } }])
+  })
+})
+
+test('a campaign that is over is neither checked nor scheduled again', async () => {
+  const id = await pausedCampaign()
+  await ask('POST', `/campaigns/${id}/cancel`)
+  for (const [act, body] of Object.entries({ preflight: {}, schedule: { at: '2126-11-22T09:00:00Z' } })) {
+    const answer = await fetch(`${url}/campaigns/${id}/${act}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    expect([answer.status, await answer.json()], act).toMatchObject([422, { error: { code: 'wrong_state' } }])
+  }
+})
+
+test('an upload into a folder that does not exist, and a webhook that is compressed, are refused as described', async () => {
+  const form = new FormData()
+  form.set('folder_id', '999999')
+  form.set('file', new Blob(['A text.']), 'a.txt')
+  const headers = { authorization: `Bearer ${world.key}` }
+  const upload = await fetch(`${url}${GALLERY}/files`, { method: 'POST', headers, body: form })
+  expect([upload.status, await upload.json()]).toMatchObject([404, { error: { code: 'not_found' } }])
+  const webhook = await fetch(`${url}/webhooks/cloud-api`, {
+    method: 'POST',
+    headers: { 'x-hub-signature-256': `sha256=${signed('x')}`, 'content-encoding': 'gzip' },
+    body: 'x',
+  })
+  expect([webhook.status, await webhook.json()]).toMatchObject([415, { error: { code: 'unsupported_media_type' } }])
+})
+
+describe('in docs/interface.md', () => {
+  const shown = ['sendservicemessages/sendmessages', 'chatappbusiness/send-templated-message'].flatMap((path) => {
+    const section = readPage('docs/interface.md').text.split(`### POST /${path}\n`)[1]?.split(/^##/m)[0] ?? ''
+    return Array.from(section.matchAll(/^```json\n([\s\S]*?)^```$/gm), ([, json = '']) => {
+      const body = z.looseObject({ type: z.string() }).parse(JSON.parse(json))
+      const kind = z.object({ interactive: z.object({ type: z.string() }) }).safeParse(body).data?.interactive.type
+      return { path, kind: kind ?? body.type, body }
+    })
+  })
+
+  test('there is an example for every kind of message', () => {
+    expect(new Set(shown.map(({ kind }) => kind))).toEqual(new Set(['list', 'button', 'image', 'audio', 'template']))
+  })
+
+  test.each(shown)('the $kind message is accepted', async ({ path, body }) => {
+    const answer = await ask('POST', `/${path}`, { ...body, api_key: world.key })
+    expect(answer.messages).toHaveLength(1)
+  })
+})

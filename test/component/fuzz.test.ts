@@ -1,0 +1,32 @@
+// Pins: requests made from the description, in order, changed and hostile, with all kinds of credentials, get no 5xx and
+// nothing that is not described, and both ways answer alike. The long form is `npm run fuzz`.
+import { expect, test } from 'vitest'
+import { fuzz } from '../../fuzz/run.ts'
+import { openTarget } from '../../fuzz/target.ts'
+
+test('three hundred generated requests find nothing', async () => {
+  const target = await openTarget()
+  try {
+    const { sent, compared, unsent, seen, findings } = await fuzz(target, { requests: 300, seed: 1 })
+    expect(findings.map(({ fault, wire }) => `${wire.method} ${wire.path}: ${fault}`)).toEqual([])
+    expect(sent).toBe(300)
+    expect(unsent).toBeLessThan(30)
+    expect(compared).toBeGreaterThan(10)
+    const statuses = new Set([...seen.values()].flatMap((each) => [...each.keys()]))
+    expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 401, 403, 404]))
+  } finally {
+    await target.close()
+  }
+})
+
+test('a producer whose description is wrong is found out', async () => {
+  const target = await openTarget()
+  try {
+    // As if every key might do everything.
+    const careless = { ...target, keyOf: () => target.keyOf('right', 'admin') }
+    const { findings } = await fuzz(careless, { requests: 300, seed: 1 })
+    expect(findings.map(({ fault }) => fault).join()).toContain('though its credential is')
+  } finally {
+    await target.close()
+  }
+})

@@ -1,0 +1,109 @@
+// Pins: the description is a valid OpenAPI document without a warning, has every route with all that it may answer, and
+// names its operations and schemas so that what is generated from it stays what it is.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createDescription, operations } from '../../src/producer/openapi/document.ts'
+import { documentedErrors } from '../../src/producer/openapi/operation-answers.ts'
+import { documentedPath } from '../../src/producer/openapi/operation-names.ts'
+import { ROUTES } from '../../src/producer/routes/table.ts'
+
+const document = createDescription('1.2.3')
+const text = JSON.stringify(document)
+const operationSchema = z.object({
+  operationId: z.string(),
+  parameters: z.array(z.object({ in: z.string(), name: z.string() }).or(z.object({ $ref: z.string() }))),
+  responses: z.record(z.string(), z.unknown()),
+  security: z.array(z.record(z.string(), z.array(z.string()))),
+})
+const operationOf = (method: string, path: string) =>
+  operationSchema.parse(Reflect.get(Object(document.paths?.[documentedPath(path)]), method))
+
+describe('the linter', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'laneway-openapi-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const lint = (content: object) => {
+    const file = join(folder, 'openapi.json')
+    writeFileSync(file, JSON.stringify(content))
+    const run = spawnSync(
+      process.execPath,
+      ['node_modules/@redocly/cli/bin/cli.js', 'lint', file, '--config=redocly.yaml', '--format=json'],
+      // It would tell its makers of each run, and ask them for a newer one.
+      { encoding: 'utf8', env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } },
+    )
+    const found = z.object({ problems: z.array(z.object({ ruleId: z.string(), message: z.string() })) })
+    return found.parse(JSON.parse(run.stdout.slice(run.stdout.indexOf('{')))).problems
+  }
+
+  test('finds no error and no warning in it', () => {
+    expect(lint(document)).toEqual([])
+  })
+
+  test('would find a reference to nothing', () => {
+    const broken = JSON.parse(text.replaceAll('#/components/schemas/Folder"', '#/components/schemas/Floder"'))
+    expect(lint(broken).length).toBeGreaterThan(0)
+  })
+})
+
+test('every route is in it, with exactly the statuses that it may answer, and nothing else is', () => {
+  const described = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => `${method} ${path}`),
+  )
+  const served = ROUTES.map(({ method, path }) => `${method} ${documentedPath(path)}`)
+  expect(described.sort()).toEqual([...served, 'get /dashboard'].sort())
+  for (const spec of ROUTES) {
+    const { responses } = operationOf(spec.method, spec.path)
+    const statuses = [...Object.keys(spec.answers).map(Number), ...documentedErrors(spec).keys()]
+    expect(Object.keys(responses).map(Number).sort(), spec.path).toEqual(statuses.sort())
+  }
+})
+
+test('every operation says which credential and which permission it needs', () => {
+  for (const { method, path, access } of ROUTES) {
+    const { security } = operationOf(method, path)
+    expect(security, path).toEqual(access.in === 'bearer' ? [{ bearer: [access.permission] }] : [])
+  }
+  expect(document.components?.schemas?.ImageMessageRequest).toMatchObject({
+    required: expect.arrayContaining(['api_key']),
+    properties: { api_key: { type: 'string', writeOnly: true } },
+  })
+  expect(document.components?.schemas?.ImageMessage).not.toHaveProperty('properties.api_key')
+})
+
+test('every parameter of a path, a query and a header of the table is described', () => {
+  for (const { method, path, params, query, headers } of ROUTES) {
+    const named = operationOf(method, path).parameters.flatMap((each) => ('name' in each ? each.name : []))
+    const expected = [params, query, headers].flatMap((each) => Object.keys(each?.shape ?? {}))
+    expect(named, path).toEqual(expected)
+  }
+})
+
+test('limits of the interface are in it: lengths, counts, bytes', () => {
+  const schemas = JSON.stringify(document.components?.schemas)
+  expect(schemas).toContain('"maxLength":1024')
+  expect(document.components?.schemas?.GalleryFilesMoveRequest).toMatchObject({
+    properties: { file_ids: { type: 'array', minItems: 1, maxItems: 1_000, items: { type: 'integer', minimum: 1 } } },
+  })
+  expect(text).toContain('JSON of at most 4 MB')
+})
+
+test('operations have the names that generated clients know', () => {
+  expect(
+    operations()
+      .map(({ id }) => id)
+      .sort(),
+  ).toMatchSnapshot()
+})
+
+test('schemas have the names that generated clients know, and none is without', () => {
+  const names = Object.keys(document.components?.schemas ?? {})
+  expect(names.sort()).toMatchSnapshot()
+  expect(names.filter((name) => name.startsWith('__'))).toEqual([])
+})
+
+test('nothing in it is secret or of this machine', () => {
+  expect(text).not.toMatch(/127\.0\.0\.1(?!:3000)|\/home\/|\/work\/|redis:\/\//)
+})
