@@ -276,9 +276,9 @@ export function createLanes(deps: {
     },
 
     /** Stops taking work, waits for what is in flight, at most `limitMs`; what is left then is found by the sweep. */
-    async stop(limitMs: number): Promise<void> {
+    async stop(limitMs: Promise<number>): Promise<void> {
       stopping.abort()
-      const limit = new Promise<void>((resolve) => setTimeout(resolve, limitMs).unref())
+      const limit = limitMs.then((ms) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref()))
       const all = [...[...open.values()].flatMap(workersOf), ...leaving]
       await Promise.race([Promise.all([...all.map((worker) => worker.close()), shares.idle()]), limit])
       await Promise.race([

@@ -147,10 +147,15 @@ export async function startWorker(
       clearing.stop()
       closingIdle.stop()
       trimming.stop()
-      const answers = await withTimeout(ANSWER_MS, redis.ping()).catch(() => undefined)
-      const limitMs = answers === undefined && lanes.inFlight() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS
+      const limit = withTimeout(ANSWER_MS, redis.ping()).then(
+        () => DRAIN_MS,
+        () => (lanes.inFlight() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS),
+      )
+      // At once: what comes in from now on is for others.
+      const lanesStopped = lanes.stop(limit)
+      const limitMs = await limit
       await Promise.all([
-        lanes.stop(limitMs),
+        lanesStopped,
         polls.stop(limitMs),
         moves.stop(limitMs),
         campaigns.stop(limitMs),

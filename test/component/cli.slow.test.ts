@@ -49,7 +49,17 @@ describe('the version', () => {
 describe('help', () => {
   test('is there on every level, with an example', async () => {
     const nouns = namesIn((await cli('--help')).stdout)
-    expect(nouns).toEqual(['accounts', 'keys', 'senders', 'templates', 'contacts', 'messages', 'lanes', 'campaigns'])
+    expect(nouns).toEqual([
+      'accounts',
+      'keys',
+      'senders',
+      'templates',
+      'contacts',
+      'messages',
+      'lanes',
+      'campaigns',
+      'stats',
+    ])
     for (const noun of nouns) {
       const help = await cli(noun, '--help')
       expect(help).toMatchObject({ code: 0, stderr: '' })

@@ -44,7 +44,7 @@ test.each([
   await queues.addMany(Array.from({ length: MESSAGES }, () => ({ id: messageId(lane, newUlid(Date.now())), payload })))
   lanes.wake(lane)
   await eventually(async () => done === MESSAGES, 'all have ended', 12_000)
-  await lanes.stop(5_000)
+  await lanes.stop(Promise.resolve(5_000))
 })
 
 let beat: Promise<void> | undefined

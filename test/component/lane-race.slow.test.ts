@@ -72,7 +72,7 @@ async function startManager(done: (id: string) => void): Promise<Manager> {
     async stop() {
       closing = false
       await closer
-      await lanes.stop(2_000)
+      await lanes.stop(Promise.resolve(2_000))
       await own.close()
       listener.disconnect()
       connection.disconnect()
@@ -152,7 +152,7 @@ test('a lane that is idle is closed, and one that has work is not', async () => 
     await slow.closeIdle()
     return !slow.isOpen(22)
   }, 'the lane is closed after its work')
-  await slow.stop(2_000)
+  await slow.stop(Promise.resolve(2_000))
 })
 
 test('a lane with a message that waits for later stays open until it was sent', async () => {

@@ -79,5 +79,5 @@ test('full lanes share what a worker has in flight', async () => {
     const { wait = 0, active = 0 } = await queues.counts(last)
     return wait + active === 0
   }, 'all are done')
-  await lanes.stop(5_000)
+  await lanes.stop(Promise.resolve(5_000))
 })

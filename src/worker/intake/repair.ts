@@ -10,6 +10,8 @@ import type { Redis } from '../../redis/connect.ts'
 const JSON_FIELDS = { data: '"not JSON"', opts: '{}', progress: '0', parent: '', stacktrace: '[]' } as const
 /** Fields that BullMQ counts in: attempts made, attempts started, crashes of workers. */
 const COUNTS = ['atm', 'ats', 'stc'] as const
+/** Where BullMQ keeps the parent of a job, by its key in Redis. */
+const PARENT_KEY = 'parentKey'
 /** Jobs that are looked at; more are active only when many workers died, and then each is looked at when it stalls. */
 const MOST = 500
 
@@ -21,15 +23,19 @@ export async function repairActive(deps: { redis: Redis; log: Log }): Promise<vo
 /** Repairs one job if it needs it, and logs which fields. */
 export async function repairJob({ redis, log }: { redis: Redis; log: Log }, id: string): Promise<void> {
   const key = intakeJobKey(INTAKE_QUEUE, id)
-  const names = [...Object.keys(JSON_FIELDS), ...COUNTS]
+  const names = [...Object.keys(JSON_FIELDS), ...COUNTS, PARENT_KEY]
   const values = await redis.hmget(key, ...names)
   const found = new Map(names.map((name, i) => [name, values[i] ?? undefined]))
-  const unreadable = Object.entries(JSON_FIELDS).filter(([name]) => !isJson(found.get(name)))
+  const isOrphan = found.get(PARENT_KEY) !== undefined && found.get('parent') === undefined
+  const unreadable = Object.entries(JSON_FIELDS).filter(
+    ([name]) => !isJson(found.get(name)) || (name === 'parent' && isOrphan),
+  )
   const uncountable = COUNTS.filter((name) => !/^\d{0,9}$/.test(found.get(name) ?? ''))
   if (unreadable.length + uncountable.length === 0) return
   const repairing = redis.multi()
   for (const [name, instead] of unreadable) {
-    if (instead === '') repairing.hdel(key, name)
+    // BullMQ reads the parent of whatever names one.
+    if (instead === '') repairing.hdel(key, name, PARENT_KEY)
     else repairing.hset(key, name, instead)
   }
   if (uncountable.length > 0) repairing.hdel(key, ...uncountable)
