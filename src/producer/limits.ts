@@ -51,10 +51,10 @@ export function limit(server: Server, log: Log): void {
   /** Responses that are not out yet, by connection. */
   const unanswered = new WeakMap<Duplex, Set<ServerResponse>>()
   const room = createRoom(CONNECTIONS_MAX, (socket) => (unanswered.get(socket)?.size ?? 0) > 0)
-  let toldAt = Number.NEGATIVE_INFINITY
+  let loggedAt = Number.NEGATIVE_INFINITY
   const tellFull = (): void => {
-    if (performance.now() - toldAt < FULL_LINE_MS) return
-    toldAt = performance.now()
+    if (performance.now() - loggedAt < FULL_LINE_MS) return
+    loggedAt = performance.now()
     log.warn({ connections: CONNECTIONS_MAX }, 'connections.full')
   }
   server.on('connection', (socket) => {
