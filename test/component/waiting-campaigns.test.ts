@@ -50,7 +50,7 @@ async function turns(count: number): Promise<number[][]> {
   return waits
 }
 
-const chunks = () => queues.chunkQueueOf(service.lane).getJobs(['wait', 'paused'])
+const chunks = () => queues.chunkQueueOf(service.lane).getJobs(['wait'])
 
 test('campaigns that wait on a paused lane are parked for longer each time, up to a minute', async () => {
   for (const waits of await turns(14)) {
