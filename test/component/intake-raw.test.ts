@@ -36,6 +36,8 @@ const CASES: Record<string, { fields: Record<string, string>; code: string }> = 
   'a time that is none': { fields: { ...whole, timestamp: 'today' }, code: 'unauthorized' },
   'counts that are none': { fields: { ...whole, stc: 'often', atm: 'x', ats: 'x' }, code: 'unauthorized' },
   'a stack trace that is not JSON': { fields: { ...whole, stacktrace: '{' }, code: 'unauthorized' },
+  'a parent that is a list': { fields: { ...whole, parent: '[1]', parentKey: 'x' }, code: 'unauthorized' },
+  'a parent without a key': { fields: { ...whole, parent: '{"idof":true}' }, code: 'unauthorized' },
   'a parent that is not JSON': { fields: { ...whole, parent: '{', parentKey: 'x' }, code: 'unauthorized' },
 }
 const idOf = (name: string): string => `raw ${name}`
@@ -66,14 +68,37 @@ const logged = () => lines.map((line) => logLine.parse(JSON.parse(line)))
 test.each(Object.entries(CASES))('a job with %s is refused, logged and kept', async (name, { code }) => {
   const id = idOf(name)
   const reason = await eventually(
-    async () => (await service.redis.hget(`${QUEUE}:${id}`, 'failedReason')) ?? undefined,
+    // BullMQ writes the reason down before it ends the job.
+    async () => {
+      const isOver = (await service.redis.zscore(`${QUEUE}:failed`, id)) !== null
+      return isOver ? ((await service.redis.hget(`${QUEUE}:${id}`, 'failedReason')) ?? undefined) : undefined
+    },
     `the end of ${id}`,
     40_000,
   )
   expect(refusal.parse(JSON.parse(reason)).code).toBe(code)
   expect(logged()).toContainEqual(expect.objectContaining({ msg: 'intake.refused', job: id, code }))
-  // The line is logged before BullMQ puts the job among the failed ones.
-  await eventually(async () => (await service.redis.zscore(`${QUEUE}:failed`, id)) !== null, 'it is kept')
+})
+
+test.each(['{}', '[1]', '{"queueKey":7}'])('a good job of the parent %s is taken in', async (parent) => {
+  const id = `raw good of ${parent}`
+  await put(id, { ...whole, data: good(), parent, parentKey: 'x' })
+  await eventually(
+    async () => (await service.redis.zscore(`${QUEUE}:completed`, id)) !== null,
+    'it is taken in',
+    40_000,
+  )
+})
+
+test('a job that a dead worker has left is found while another one has a count of crashes that is none', async () => {
+  await put('raw left', { ...whole, data: good() })
+  await service.redis.lrem(`${QUEUE}:wait`, 1, 'raw left')
+  await put('raw counted', { ...whole, stc: 'often' })
+  await service.redis.lrem(`${QUEUE}:wait`, 1, 'raw counted')
+  await service.redis.lpush(`${QUEUE}:active`, 'raw counted', 'raw left')
+  const ended = async (id: string, how: string) => (await service.redis.zscore(`${QUEUE}:${how}`, id)) !== null
+  await eventually(() => ended('raw left', 'completed'), 'the one left behind is taken in', 40_000)
+  await eventually(() => ended('raw counted', 'failed'), 'the other one is refused', 40_000)
 })
 
 test('a good job behind them all is taken in', async () => {

@@ -111,6 +111,8 @@ export async function startIntake(given: AcceptDeps & { config: Pick<Config, 're
 
 async function takeIn(deps: IntakeDeps, job: Job<unknown>): Promise<OwnEnd> {
   try {
+    // With a parent that is none BullMQ takes the job out of its list and then fails to end it: nobody finds it again.
+    if (job.parent !== undefined || job.parentKey !== undefined) await repairJob(deps, job.id ?? '')
     const ended = endedIntakeSchema.safeParse(job.data)
     const end = ended.success ? ended.data.end : await endOf(deps, job)
     if (!ended.success) await job.updateData({ ...remains(job.data, end), api_key: HIDDEN_KEY, end })

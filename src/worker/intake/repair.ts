@@ -1,17 +1,19 @@
 // Repairs what another program wrote into a job of the intake queue and BullMQ cannot read. Such a job cannot be fetched
 // and stalls for ever, without a word; a count of crashes that is no number even keeps BullMQ from finding any other job
 // whose worker died. What cannot be read is replaced, so that the next run takes the job in or refuses it.
+import { z } from 'zod'
 import { INTAKE_QUEUE } from '../../jobs/intake.ts'
 import type { Log } from '../../log.ts'
 import { intakeActiveKey, intakeJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 
-/** Fields that BullMQ reads as JSON, and what takes the place of what is not; '' = the field goes. */
-const JSON_FIELDS = { data: '"not JSON"', opts: '{}', progress: '0', parent: '', stacktrace: '[]' } as const
+/** Fields that BullMQ reads as JSON, and what takes the place of what is not. */
+const JSON_FIELDS = { data: '"not JSON"', opts: '{}', progress: '0', stacktrace: '[]' } as const
+/** What BullMQ ends a job in a flow by. Of a job that names no other one, both fields go. */
+const PARENT_FIELDS = ['parent', 'parentKey'] as const
+const parentSchema = z.object({ id: z.string().min(1), queueKey: z.string().min(1) })
 /** Fields that BullMQ counts in: attempts made, attempts started, crashes of workers. */
 const COUNTS = ['atm', 'ats', 'stc'] as const
-/** Where BullMQ keeps the parent of a job, by its key in Redis. */
-const PARENT_KEY = 'parentKey'
 /** Jobs that are looked at; more are active only when many workers died, and then each is looked at when it stalls. */
 const MOST = 500
 
@@ -23,24 +25,26 @@ export async function repairActive(deps: { redis: Redis; log: Log }): Promise<vo
 /** Repairs one job if it needs it, and logs which fields. */
 export async function repairJob({ redis, log }: { redis: Redis; log: Log }, id: string): Promise<void> {
   const key = intakeJobKey(INTAKE_QUEUE, id)
-  const names = [...Object.keys(JSON_FIELDS), ...COUNTS, PARENT_KEY]
+  const names = [...Object.keys(JSON_FIELDS), ...PARENT_FIELDS, ...COUNTS]
   const values = await redis.hmget(key, ...names)
   const found = new Map(names.map((name, i) => [name, values[i] ?? undefined]))
-  const isOrphan = found.get(PARENT_KEY) !== undefined && found.get('parent') === undefined
-  const unreadable = Object.entries(JSON_FIELDS).filter(
-    ([name]) => !isJson(found.get(name)) || (name === 'parent' && isOrphan),
-  )
+  const unreadable = Object.entries(JSON_FIELDS).filter(([name]) => !isJson(found.get(name)))
   const uncountable = COUNTS.filter((name) => !/^\d{0,9}$/.test(found.get(name) ?? ''))
-  if (unreadable.length + uncountable.length === 0) return
+  const gone = [...uncountable, ...(isParent(found.get('parent'), found.get('parentKey')) ? [] : PARENT_FIELDS)]
+  if (unreadable.length + gone.length === 0) return
   const repairing = redis.multi()
-  for (const [name, instead] of unreadable) {
-    // BullMQ reads the parent of whatever names one.
-    if (instead === '') repairing.hdel(key, name, PARENT_KEY)
-    else repairing.hset(key, name, instead)
-  }
-  if (uncountable.length > 0) repairing.hdel(key, ...uncountable)
+  for (const [name, instead] of unreadable) repairing.hset(key, name, instead)
+  if (gone.length > 0) repairing.hdel(key, ...gone)
   await repairing.exec()
-  log.warn({ job: id, fields: [...unreadable.map(([name]) => name), ...uncountable] }, 'intake.repaired')
+  log.warn({ job: id, fields: [...unreadable.map(([name]) => name), ...gone] }, 'intake.repaired')
+}
+
+/** Whether the fields name a parent, the same one twice, or none at all. */
+function isParent(parent: string | undefined, parentKey: string | undefined): boolean {
+  if (parent === undefined && parentKey === undefined) return true
+  if (parent === undefined || !isJson(parent)) return false
+  const named = parentSchema.safeParse(JSON.parse(parent))
+  return named.success && parentKey === `${named.data.queueKey}:${named.data.id}`
 }
 
 function isJson(text: string | undefined): boolean {
