@@ -1,24 +1,17 @@
 // The queues of the lanes: adding a message, pace, pause, counts. Every process opens a queue when it first needs it
 // and keeps it; they all share the process's one connection.
 import type { Queue } from 'bullmq'
-import { z } from 'zod'
-import { CHUNK_JOB, type Chunk, chunkJobId, parseChunkJobId } from '../jobs/chunk.ts'
+import { CHUNK_JOB, type Chunk, chunkJobId } from '../jobs/chunk.ts'
 import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
 import { type IndexedMessage, indexMessages } from '../messages/store/message-index.ts'
-import {
-  JOB,
-  laneChunkKeys,
-  laneChunkLimiterKey,
-  laneChunkQueue,
-  laneJobKey,
-  laneQueue,
-} from '../redis/bullmq-layout.ts'
+import { laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { lanePrefix, rootKeys } from '../redis/keys.ts'
 import { inTime, openQueue } from '../redis/open-queue.ts'
 import { markLane } from './due-lanes.ts'
+import { waitingInChunks } from './waiting.ts'
 
 /**
  * BullMQ priority of campaign messages; transactional ones have none and always go first. A prioritized job also
@@ -92,8 +85,11 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
       }
       const [index, jobs] = await Promise.allSettled([indexed, queueOf(lane).addBulk(messages.map(jobOf))])
       if (jobs.status === 'rejected') throw jobs.reason
-      // A full Redis had room again for the jobs.
-      if (index.status === 'rejected') await indexMessages(redis, lane, messages.map(indexedOf), retentionMs)
+      // A full Redis had room again for the jobs. Should that fail as well, the messages are on their lane all the same:
+      // whoever were refused now would send them again. No list shows them then, their ids do.
+      if (index.status === 'rejected') {
+        await indexMessages(redis, lane, messages.map(indexedOf), retentionMs).catch(() => {})
+      }
     })
     wake(lane)
   }
@@ -235,39 +231,6 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     },
   }
 }
-
-/** Places of the chunks of a lane that wait or are worked on, as far as their names tell. */
-export async function chunksOn(redis: Redis, lane: number): Promise<{ run: number; from: number; count: number }[]> {
-  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
-  const ids = await Promise.all([
-    redis.lrange(chunksWaiting, 0, -1),
-    redis.zrange(chunksDelayed, '0', '-1'),
-    redis.lrange(chunksActive, 0, -1),
-  ])
-  return ids.flat().flatMap((id) => parseChunkJobId(id) ?? [])
-}
-
-/**
- * Recipients whose messages wait in chunks of the lane, those that a worker has in hand included: a few of these have left
- * already.
- */
-export const waitingInChunks = async (redis: Redis, lane: number): Promise<number> =>
-  (await chunksOn(redis, lane)).reduce((sum, { count }) => sum + count, 0)
-
-/** Which of these messages of a lane have a job that was not dead-lettered: it is sent some day. In their order. */
-export async function waitingJobs(redis: Redis, lane: number, ids: readonly string[]): Promise<boolean[]> {
-  if (ids.length === 0) return []
-  const pipeline = redis.pipeline()
-  for (const id of ids) pipeline.hmget(laneJobKey(lane, id), JOB.name, JOB.failedReason)
-  const replies = (await pipeline.exec()) ?? []
-  return replies.map(([error, fields]) => {
-    if (error) throw error
-    const [name, failedReason] = jobFields.parse(fields)
-    return name !== null && failedReason === null
-  })
-}
-
-const jobFields = z.tuple([z.string().nullable(), z.string().nullable()])
 
 /** The BullMQ job of a message. */
 function jobOf({ id, payload, delayMs = 0 }: LaneMessage) {

@@ -2,7 +2,7 @@
 
 import { cachedSender } from '../accounts/store/senders.ts'
 import { laneCooldown } from '../lanes/cooldown.ts'
-import { waitingInChunks } from '../lanes/queues.ts'
+import { waitingInChunks } from '../lanes/waiting.ts'
 import { masked } from '../messages/masked.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { laneBacklogKeys, laneMetaKey } from '../redis/bullmq-layout.ts'

@@ -1,7 +1,7 @@
 // Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { waitingInChunks } from '../../src/lanes/queues.ts'
+import { waitingInChunks } from '../../src/lanes/waiting.ts'
 import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { messageKey } from '../../src/redis/keys.ts'
+import { messageIndexKey, messageKey } from '../../src/redis/keys.ts'
 import { audioJob } from '../support/lane-redis.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -54,6 +54,15 @@ async function all(query: Record<string, string>): Promise<string[]> {
   }
   return ids
 }
+
+test('a message that is on its lane is accepted although the index cannot be written: a refusal would have it sent again', async () => {
+  const hurt = await service.addTenant()
+  // From then on index and job go to Redis together.
+  const { lane = 0 } = parseMessageId(await sendTo(service, hurt, '+491700008101')) ?? {}
+  await service.redis.del(messageIndexKey(lane))
+  await service.redis.set(messageIndexKey(lane), 'not a sorted set')
+  await reaches(service, hurt, await sendTo(service, hurt, '+491700008102'), 'read')
+})
 
 describe('GET /messages', () => {
   test('shows messages, the newest first, with all that is known but their waits and history', async () => {
