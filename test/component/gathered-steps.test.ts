@@ -112,6 +112,17 @@ test('steps of one turn come to what each comes to alone, also two of the same m
   expect(await redis.zrange(queuedAgainKey(lane), '0', '-1')).toEqual([again.ulid])
 })
 
+test('a message that comes into doubt and out of it again in one turn is not looked at by the sweep', async () => {
+  const id = newId(newLane())
+  await claim(redis, id, 'A1', messageTo(someone()), times)
+  const ends = await Promise.all([
+    markUnconfirmed(redis, id, 'A1', { problem, waitMs: 60_000 }),
+    recordStatus(redis, id, 'A1', 'sent', { providerId: 'p1' }),
+  ])
+  expect(ends).toMatchObject([{ state: 'unconfirmed' }, { state: 'sent' }])
+  expect(await redis.zcard(inDoubtKey(id.lane))).toBe(0)
+})
+
 test('a recipient in a cooldown has one turn, however many messages to it are claimed at once', async () => {
   const lane = newLane()
   const to = someone()
