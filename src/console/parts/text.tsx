@@ -18,6 +18,13 @@ const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' 
 const year = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' })
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
+const fine = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+})
+
 /** A moment in the reader's zone, with the date unless it is today, and UTC on hover. */
 export function When({ at, millis = false }: { at: string | number | null | undefined; millis?: boolean }) {
   const ms = typeof at === 'string' ? Date.parse(at) : (at ?? Number.NaN)
@@ -26,10 +33,9 @@ export function When({ at, millis = false }: { at: string | number | null | unde
   const isToday = date.toDateString() === new Date().toDateString()
   const isThisYear = date.getFullYear() === new Date().getFullYear()
   const prefix = isToday ? '' : `${(isThisYear ? day : year).format(date)}, `
-  const rest = millis ? `.${String(date.getMilliseconds()).padStart(3, '0')}` : ''
   return (
     <time dateTime={date.toISOString()} title={utc(ms)} class="when">
-      {prefix + clock.format(date) + rest}
+      {prefix + (millis ? fine : clock).format(date)}
     </time>
   )
 }

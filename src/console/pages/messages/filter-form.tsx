@@ -18,8 +18,8 @@ export function FilterForm({ filters, onSearch }: { filters: Filters; onSearch: 
     value: localOf(wanted[name]),
     onValue: (local: string) => set(name)(instantOf(local)),
   })
-  const { direction, class: kind, campaign_id, from, sender } = filters
-  const folded = [direction, kind, campaign_id, from, sender].every((each) => each === undefined)
+  const { id: _id, to: _to, state: _state, code: _code, ...seldom } = filters
+  const folded = Object.keys(seldom).length === 0
   return (
     <search>
       <form
@@ -33,14 +33,14 @@ export function FilterForm({ filters, onSearch }: { filters: Filters; onSearch: 
           <TextField label="Message id" {...of('id')} />
           <TextField label="To" {...of('to')} placeholder="+44 7700 900123" />
           <Choice label="State" {...of('state')} options={any(STATES)} />
-          <TextField label="Campaign" {...of('campaign')} placeholder="cmp_1_1" />
           <TextField label="Code of the problem" {...of('code')} placeholder="131026" />
-          <TextField label="Accepted since" type="datetime-local" {...time('since')} />
-          <TextField label="Accepted before" type="datetime-local" {...time('until')} />
         </div>
         <details open={!folded}>
           <summary>More filters</summary>
           <div class="filters">
+            <TextField label="Accepted since" type="datetime-local" {...time('since')} />
+            <TextField label="Accepted before" type="datetime-local" {...time('until')} />
+            <TextField label="Campaign" {...of('campaign')} placeholder="cmp_1_1" />
             <TextField label="Sender" {...of('sender')} help="Number, name or id." />
             <Choice label="Class" {...of('class')} options={any(['transactional', 'campaign'])} />
             <Choice label="Direction" {...of('direction')} options={any(['outbound', 'inbound'])} />
