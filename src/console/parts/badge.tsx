@@ -27,8 +27,11 @@ const MESSAGE: Readonly<Record<string, Tone>> = {
   unknown: 'wait',
 }
 
+/** The tone of a message's state. */
+export const toneOf = (state: string): Tone => MESSAGE[state] ?? 'quiet'
+
 /** The state of a message. */
-export const MessageState = ({ state }: { state: string }) => <Badge tone={MESSAGE[state] ?? 'quiet'}>{state}</Badge>
+export const MessageState = ({ state }: { state: string }) => <Badge tone={toneOf(state)}>{state}</Badge>
 
 const CAMPAIGN: Readonly<Record<string, Tone>> = {
   draft: 'quiet',

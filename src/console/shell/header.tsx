@@ -13,6 +13,7 @@ const LINKS: readonly { path: string; name: string; deed?: Deed }[] = [
   { path: '', name: 'Overview' },
   { path: '/lanes', name: 'Lanes' },
   { path: '/messages', name: 'Messages', deed: 'see' },
+  { path: '/campaigns', name: 'Campaigns', deed: 'see' },
 ]
 
 const isHere = (path: string, here: string): boolean =>

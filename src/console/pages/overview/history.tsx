@@ -4,22 +4,7 @@ import { Chart } from '../../parts/chart.tsx'
 import { Shown } from '../../parts/page.tsx'
 import { dataOf } from '../../state/http.ts'
 import { useLoad } from '../../state/load.ts'
-
-/** What `GET /console/history` answers. */
-export interface Series {
-  step_s: number
-  points: {
-    at: string
-    accepted: number
-    sent: number
-    delivered: number
-    read: number
-    failed: number
-    unknown: number
-    waiting: number
-    oldest_s: number | null
-  }[]
-}
+import type { Series } from '../../state/series.ts'
 
 const SPANS = [
   ['hour', 'Last hour'],

@@ -1,0 +1,16 @@
+// What `GET /console/history` answers: sums per step.
+
+export interface Series {
+  step_s: number
+  points: {
+    at: string
+    accepted: number
+    sent: number
+    delivered: number
+    read: number
+    failed: number
+    unknown: number
+    waiting: number
+    oldest_s: number | null
+  }[]
+}
