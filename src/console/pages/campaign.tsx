@@ -1,5 +1,5 @@
 // One campaign: what it is, its preflight, its ledger, and what can be done with it.
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { rateText } from '../logic/numbers.ts'
 import { spanText } from '../logic/spans.ts'
@@ -23,14 +23,12 @@ export function CampaignPage({ id }: { id: string }) {
   const [every, setEvery] = useState(FAST_MS)
   const loaded = useLoad<CampaignDescription>(
     `campaign ${id}`,
-    async (signal) => {
-      const campaign = await dataOf<CampaignDescription>('GET', `/campaigns/${encodeURIComponent(id)}`, { signal })
-      setEvery(['checking', 'running', 'scheduled'].includes(campaign.state) ? FAST_MS : SLOW_MS)
-      return campaign
-    },
+    (signal) => dataOf('GET', `/campaigns/${encodeURIComponent(id)}`, { signal }),
     every,
   )
   const campaign = loaded.value
+  const moves = campaign === undefined || ['checking', 'running', 'scheduled'].includes(campaign.state)
+  useEffect(() => setEvery(moves ? FAST_MS : SLOW_MS), [moves])
   const live = snapshot.value?.campaigns.find((each) => each.id === id)
   return (
     <Page

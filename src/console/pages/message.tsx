@@ -1,5 +1,5 @@
 // One message: where it stands, why it waits, and everything that happened to it.
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { ReceivedMessage, SentMessage } from '../../lookup/message-schema.ts'
 import { MessageState } from '../parts/badge.tsx'
 import { Age, Page, Shown } from '../parts/page.tsx'
@@ -22,14 +22,12 @@ export function MessagePage({ id }: { id: string }) {
   const [moving, setMoving] = useState(true)
   const loaded = useLoad<Message>(
     `message ${id}`,
-    async (signal) => {
-      const message = await dataOf<Message>('GET', `/messages/${encodeURIComponent(id)}`, { signal })
-      setMoving(MOVING.includes(message.state))
-      return message
-    },
+    (signal) => dataOf('GET', `/messages/${encodeURIComponent(id)}`, { signal }),
     moving ? EVERY_MS : undefined,
   )
   const message = loaded.value
+  const moves = message === undefined || MOVING.includes(message.state)
+  useEffect(() => setMoving(moves), [moves])
   return (
     <Page
       title="Message"
