@@ -2,6 +2,7 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { applyTheme } from './shell/theme.ts'
+import { followDemo } from './state/demo.ts'
 import { followLive } from './state/live.ts'
 import { followLinks } from './state/router.ts'
 import { findSession } from './state/session.ts'
@@ -15,5 +16,6 @@ if (!root) throw new Error('index.html has no place for the console')
 applyTheme()
 followLinks()
 followLive()
+followDemo()
 render(<App />, root)
 await findSession()

@@ -12,6 +12,7 @@ export interface LedgerLine {
   done: boolean
 }
 
+/** All lines of a campaign, and their sum beside the total. */
 export interface Ledger {
   /** In the order of a message's life; every state, also those that nobody is in. */
   lines: readonly LedgerLine[]

@@ -18,7 +18,7 @@ import { progressOf } from './campaign/progress.ts'
 const FAST_MS = 1_000
 const SLOW_MS = 10_000
 
-/** The page of a campaign. */
+/** Follows it second by second while it moves. */
 export function CampaignPage({ id }: { id: string }) {
   const [every, setEvery] = useState(FAST_MS)
   const loaded = useLoad<CampaignDescription>(

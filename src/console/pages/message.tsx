@@ -17,7 +17,7 @@ const EVERY_MS = 2_000
 /** States that change by themselves within moments. */
 const MOVING = ['queued', 'sending', 'unconfirmed', 'sent']
 
-/** The page of a message. */
+/** Follows it while it can change by itself. */
 export function MessagePage({ id }: { id: string }) {
   const [moving, setMoving] = useState(true)
   const loaded = useLoad<Message>(

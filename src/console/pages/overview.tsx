@@ -9,6 +9,7 @@ import { Figures } from './overview/figures.tsx'
 import { History } from './overview/history.tsx'
 import { Machines } from './overview/machines.tsx'
 import { Trouble } from './overview/trouble.tsx'
+import { Welcome } from './overview/welcome.tsx'
 
 /** The first page. */
 export function Overview() {
@@ -22,6 +23,7 @@ export function Overview() {
 
 const Everything = ({ figures }: { figures: Snapshot }) => (
   <>
+    <Welcome />
     <Figures totals={figures.totals} />
     <Trouble lanes={figures.lanes.filter(isInTrouble)} total={figures.lanes_total} />
     <History />

@@ -30,7 +30,7 @@ const MESSAGE: Readonly<Record<string, Tone>> = {
 /** The tone of a message's state. */
 export const toneOf = (state: string): Tone => MESSAGE[state] ?? 'quiet'
 
-/** The state of a message. */
+/** A badge for one of the ten states; an unknown one is shown quietly. */
 export const MessageState = ({ state }: { state: string }) => <Badge tone={toneOf(state)}>{state}</Badge>
 
 const CAMPAIGN: Readonly<Record<string, Tone>> = {
@@ -45,5 +45,5 @@ const CAMPAIGN: Readonly<Record<string, Tone>> = {
   cancelled: 'quiet',
 }
 
-/** The state of a campaign. */
+/** A badge for one of the states of its life; an unknown one is shown quietly. */
 export const CampaignState = ({ state }: { state: string }) => <Badge tone={CAMPAIGN[state] ?? 'quiet'}>{state}</Badge>

@@ -14,6 +14,9 @@ const LINKS: readonly { path: string; name: string; deed?: Deed }[] = [
   { path: '/lanes', name: 'Lanes' },
   { path: '/messages', name: 'Messages', deed: 'see' },
   { path: '/campaigns', name: 'Campaigns', deed: 'see' },
+  { path: '/start', name: 'Send a message', deed: 'send' },
+  { path: '/gallery', name: 'Gallery', deed: 'gallery' },
+  { path: '/activity', name: 'Activity', deed: 'run' },
 ]
 
 const isHere = (path: string, here: string): boolean =>

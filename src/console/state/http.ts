@@ -25,6 +25,7 @@ export const isOperator = signal(false)
 /** Rises when the server does not know the session any more. */
 export const sessionEnded = signal(0)
 
+/** What a request has besides its method and path; a body that is no form goes as JSON. */
 export interface Call {
   query?: Readonly<Record<string, string | number | undefined>> | undefined
   body?: unknown

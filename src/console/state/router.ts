@@ -1,6 +1,7 @@
 // Where the reader is: the address bar is the only state of a page that outlives it.
 import { signal } from '@preact/signals'
 
+/** Where the address bar says that the reader is. */
 export interface Place {
   /** Without `/console`, without a slash at its end: '' is the overview. */
   path: string

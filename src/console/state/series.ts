@@ -1,5 +1,6 @@
 // What `GET /console/history` answers: sums per step.
 
+/** Sums of each step of `step_s` seconds, the oldest first. */
 export interface Series {
   step_s: number
   points: {

@@ -10,6 +10,7 @@ export type LaneState =
   | 'redis_full'
   | 'stuck'
 
+/** How a lane stands at this moment, and why. */
 export interface LaneFigures {
   sender: number
   name: string
@@ -28,6 +29,7 @@ export interface LaneFigures {
   in_flight: number
 }
 
+/** How far a campaign is at this moment. */
 export interface CampaignFigures {
   id: string
   name: string | null
@@ -51,6 +53,7 @@ export interface CampaignFigures {
   throttle: string | null
 }
 
+/** Everything that is live, at one moment. */
 export interface Snapshot {
   at: string
   totals: {

@@ -3,6 +3,7 @@ import type { CampaignDescription } from '../../../campaigns/commands/campaign-d
 import type { RowsHead } from '../../logic/rows-head.ts'
 import { componentsOf, type Fillings, openSlots, slotsOf, type Template } from '../../logic/template-slots.ts'
 
+/** What somebody has chosen and typed so far; `validUntil` is an ISO time or empty. */
 export interface Draft {
   name: string
   sender: string
