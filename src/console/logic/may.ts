@@ -6,7 +6,7 @@ export interface Session {
   account: { id: number; name: string } | null
   operator: boolean
   permissions: readonly string[]
-  expires_at: string
+  expires_at: string | null
 }
 
 export type Deed = 'see' | 'send' | 'run' | 'readContacts' | 'writeContacts' | 'gallery' | 'operate'
