@@ -115,9 +115,9 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
     /** How the lanes stand, as text; written once for what was read once. */
     async textOfLanes(): Promise<string> {
       if (lanesText !== undefined) return lanesText
-      const told = lanes
-      const text = await written(told)
-      if (told === lanes) lanesText = text
+      const before = lanes
+      const text = await written(before)
+      if (before === lanes) lanesText = text
       return text
     },
 

@@ -133,9 +133,10 @@ export function textOfSeries({ name, help, together, value, byClass }: LaneSerie
   let text = `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`
   for (const [label, [first, ...others]] of lanes) {
     for (const of of byClass ? CLASSES : CLASSES.slice(0, 1)) {
-      let told = value(first, of)
-      for (const other of others) told = together === 'sum' ? told + value(other, of) : Math.max(told, value(other, of))
-      text += byClass ? `${name}{lane="${label}",class="${of}"} ${told}\n` : `${name}{lane="${label}"} ${told}\n`
+      let shown = value(first, of)
+      for (const other of others)
+        shown = together === 'sum' ? shown + value(other, of) : Math.max(shown, value(other, of))
+      text += byClass ? `${name}{lane="${label}",class="${of}"} ${shown}\n` : `${name}{lane="${label}"} ${shown}\n`
     }
   }
   return text
