@@ -15,7 +15,11 @@ const LINKS: readonly { path: string; name: string; deed?: Deed }[] = [
   { path: '/messages', name: 'Messages', deed: 'see' },
   { path: '/campaigns', name: 'Campaigns', deed: 'see' },
   { path: '/start', name: 'Send a message', deed: 'send' },
+  { path: '/contacts', name: 'Contacts', deed: 'readContacts' },
+  { path: '/templates', name: 'Templates', deed: 'run' },
   { path: '/gallery', name: 'Gallery', deed: 'gallery' },
+  { path: '/senders', name: 'Senders', deed: 'run' },
+  { path: '/keys', name: 'Keys', deed: 'run' },
   { path: '/activity', name: 'Activity', deed: 'run' },
 ]
 
