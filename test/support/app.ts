@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import type { Log } from '../../src/log.ts'
 import { createLog } from '../../src/log.ts'
 import type { Route } from '../../src/producer/bind.ts'
+import { createGate } from '../../src/producer/gate.ts'
 import { createListener } from '../../src/producer/listener.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 
@@ -23,7 +24,7 @@ export async function startApp(
   routes: readonly Route[],
   log = silentLog,
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createServer(createListener({ redis, log, routes })).listen(0, '127.0.0.1')
+  const server = createServer(createListener({ gate: createGate(redis, log), log, routes })).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port was given')

@@ -21,6 +21,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   repeatedly: ['log'],
   redis: ['log'],
   files: [],
+  activity: ['redis'],
 
   messages: [],
   observe: ['redis', 'messages'],
@@ -74,7 +75,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log'],
+    ...['lookup', 'requeue', 'providers', 'telemetry', 'activity', 'config', 'log'],
   ],
   worker: [
     ...[
@@ -104,7 +105,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'lanes',
       'accept',
     ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'config', 'log'],
+    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'activity'],
+    ...['config', 'log'],
   ],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],

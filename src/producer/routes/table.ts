@@ -2,6 +2,7 @@
 // Express and no queue. main.ts binds each family to its handlers. The dashboard is not here: it is an application of its
 // own, mounted under /dashboard.
 import type { RouteSpec } from '../route.ts'
+import { activity } from './activity.ts'
 import { admin } from './admin.ts'
 import { campaigns } from './campaigns.ts'
 import { contacts } from './contacts.ts'
@@ -27,6 +28,7 @@ export const FAMILIES = {
   contacts,
   campaigns,
   admin,
+  activity,
   metrics,
   webhooks,
 } satisfies Readonly<Record<string, Readonly<Record<string, RouteSpec>>>>
