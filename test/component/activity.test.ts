@@ -68,14 +68,14 @@ test('what fails is not told as done', async () => {
 })
 
 test('an account sees what concerns it, an operator all of it, and what an operator did is told to the account', async () => {
-  expect((await pause(two.partnerLane, operator, 'by an operator')).status).toBe(200)
+  expect((await pause(two.partnerLane, operator, 'by-an-operator')).status).toBe(200)
   const theirs = await activity(await two.key('admin'))
   expect(theirs.data).toMatchObject([
-    { account: two.account, actor: { key_name: 'Ops' }, request_id: 'by an operator' },
+    { account: two.account, actor: { key_name: 'Ops' }, request_id: 'by-an-operator' },
   ])
   expect((await activity(admin.secret)).data.filter(({ account }) => account !== one.account)).toEqual([])
   const all = (await activity(operator)).data
-  expect(all.map(({ request_id }) => request_id)).toEqual(expect.arrayContaining(['request-1', 'by an operator']))
+  expect(all.map(({ request_id }) => request_id)).toEqual(expect.arrayContaining(['request-1', 'by-an-operator']))
 })
 
 test('an act on the command line is told with the name of the user', async () => {
