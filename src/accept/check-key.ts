@@ -29,21 +29,31 @@ export async function checkKey(
   permission: Permission,
   nowMs: number,
 ): Promise<Credential> {
-  const credential = await cachedCredential(redis, secret)
+  return checkCredential(redis, await cachedCredential(redis, secret), [permission], nowMs)
+}
+
+/** The same of a key's record that was found another way; one of the permissions will do. */
+export function checkCredential(
+  redis: Redis,
+  credential: Credential | undefined,
+  permissions: readonly Permission[],
+  nowMs: number,
+): Credential {
   if (credential === undefined) throw new KeyRefusal('unauthorized', 'The key is not known.', 'unknown')
-  assertPermitted(credential, permission, nowMs)
+  assertPermitted(credential, permissions, nowMs)
   noteKeyUse(redis, credential, nowMs)
   return credential
 }
 
-/** Throws a KeyRefusal when the key, which was found, may not be used, or not for this. */
-export function assertPermitted(key: Credential, permission: Permission, nowMs: number): void {
+/** Throws a KeyRefusal when the key may not be used, or not for this. */
+function assertPermitted(key: Credential, permissions: readonly Permission[], nowMs: number): void {
   if (key.revoked) throw new KeyRefusal('unauthorized', 'The key was revoked.', 'revoked', key)
   if (key.expires_at !== 0 && key.expires_at <= nowMs) {
     throw new KeyRefusal('unauthorized', 'The key has expired.', 'expired', key)
   }
-  if (!permits(key, permission)) {
-    throw new KeyRefusal('forbidden', `The key lacks the permission ${permission}.`, permission, key)
+  if (!permissions.some((permission) => permits(key, permission))) {
+    const lacking = permissions.join(' or ')
+    throw new KeyRefusal('forbidden', `The key lacks the permission ${lacking}.`, lacking, key)
   }
 }
 

@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isOperator, NO_ACCOUNT } from '../accounts/permissions.ts'
 import { cachedAccount } from '../accounts/store/accounts.ts'
-import type { Credential } from '../accounts/store/credentials.ts'
 import type { Redis } from '../redis/connect.ts'
 import { ApiError, notFound } from './errors.ts'
 import type { Access, Caller } from './route.ts'
@@ -17,7 +16,7 @@ export const ACCOUNT_QUERY = 'account'
  */
 export async function actingFor(
   redis: Redis,
-  key: Credential,
+  key: Caller,
   access: Exclude<Access, { in: 'open' }>,
   request: IncomingMessage,
 ): Promise<Caller> {

@@ -2,7 +2,8 @@
 // key in the header is checked before the body is read, one in the body after it was parsed, bounded.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'
-import { authorise } from './authorise.ts'
+import { KeyRefusal } from '../accept/check-key.ts'
+import { authorise, tellRefusal } from './authorise.ts'
 import type { Arrived, Route } from './bind.ts'
 import { bodyBytes, jsonObject } from './body.ts'
 import { ApiError } from './errors.ts'
@@ -59,7 +60,8 @@ export async function exchange<A>(
     try {
       return await handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller, acted })
     } catch (error) {
-      if (error instanceof ApiError && error.status === 403) {
+      if (error instanceof KeyRefusal) tellRefusal(gate, error, request, requestId)
+      else if (error instanceof ApiError && error.status === 403) {
         gate.security.forbidden({ key: caller, why: error.code, requestId, address: gate.addressOf(request) })
       }
       throw error

@@ -12,6 +12,7 @@ import { openRequeueQueue } from '../requeue/queue.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import type { Route } from './bind.ts'
 import { openBulkMoves } from './bulk-moves.ts'
+import { consolePages } from './console-pages.ts'
 import { createDashboard } from './dashboard.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { createGate } from './gate.ts'
@@ -19,6 +20,7 @@ import { activityRoutes } from './handlers/activity.ts'
 import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
+import { consoleSessionRoutes } from './handlers/console-session.ts'
 import { contactRoutes } from './handlers/contacts.ts'
 import { descriptionRoutes } from './handlers/description.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
@@ -69,6 +71,7 @@ export async function startProducer(
     ...campaignRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues }),
     ...activityRoutes({ redis }),
+    ...consoleSessionRoutes({ redis }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]
@@ -76,7 +79,7 @@ export async function startProducer(
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ gate, queues }) }
   const server = createServer(
     { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },
-    createListener({ gate, log, routes, dashboard }),
+    createListener({ gate, log, routes, dashboard, pages: consolePages() }),
   )
   limit(server, log)
   // Before that every request would be answered 503; without Redis that is the right answer.

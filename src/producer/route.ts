@@ -8,13 +8,20 @@ import type { Credential } from '../accounts/store/credentials.ts'
 import type { ErrorsByStatus } from './error-codes.ts'
 
 /**
- * Where the credential travels and what it must permit. `open` routes check what they need themselves: health, the
+ * Where the credential travels and what it must permit. Pages of the console show the cookie of a session instead,
+ * wherever a key is taken. `open` routes check what they need themselves: health, the
  * public URL of a gallery file, a provider's signed webhook.
  */
 export type Access =
   | { in: 'api_key'; permission: Permission; missing?: 400 }
-  /** `withoutAccount`: an operator may name none, and then acts on all of the installation (acting-for.ts). */
-  | { in: 'bearer'; permission: Permission; withoutAccount?: true }
+  | {
+      in: 'bearer'
+      permission: Permission
+      /** Any of these will do as well. */
+      also?: readonly Permission[]
+      /** An operator may name no account, and then acts on all of the installation (acting-for.ts). */
+      withoutAccount?: true
+    }
   | { in: 'open'; why: string }
 
 /** A JSON object of up to `limit` bytes (256 KB unless said). */
@@ -119,7 +126,10 @@ export const route = <const R extends RouteSpec>(spec: R): R => spec
  * The key that a request came with, and as `account` the one that it acts for: NO_ACCOUNT on `open` routes, and for an
  * operator that names none.
  */
-export type Caller = Credential
+export interface Caller extends Credential {
+  /** The session that stood for the key: its id, and when it ends (epoch ms). */
+  session?: { id: string; expiresAtMs: number }
+}
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : Readonly<Record<string, never>>
 
@@ -145,6 +155,8 @@ export interface Call<Params, Query, Headers, Body, Incoming> {
   incoming: Incoming
   /** The address that the client reached the service at, without a slash at its end. */
   origin: () => string
+  /** The network address of the client, or of the proxy before it; one text for all addresses that one client has. */
+  peer: () => string
   /** Whether nobody waits for the answer any more. */
   isGone: () => boolean
   /** Of a route with an `act`: what was done to what, or that nothing was. */
