@@ -21,10 +21,15 @@ await pageInto(join(draft, 'console'))
 writeFileSync(join(draft, BUILD_STAMP), fingerprint)
 putInPlace(draft, join(root, 'dist'))
 
-/** Compiles one TypeScript project; ends the process when it does not compile. */
+/**
+ * Compiles one TypeScript project; ends the process when it cannot be read. `npm run check` judges the types: here they
+ * are only taken off, which takes a fifth of the time.
+ */
 function compile(project, outDir) {
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
-  const tsc = spawnSync(process.execPath, [compiler, '-p', project, '--outDir', outDir], { stdio: 'inherit' })
+  const tsc = spawnSync(process.execPath, [compiler, '-p', project, '--noCheck', '--outDir', outDir], {
+    stdio: 'inherit',
+  })
   if (tsc.status === 0) return
   rmSync(draft, { recursive: true, force: true })
   process.exit(tsc.status ?? 1)
