@@ -49,7 +49,7 @@ export interface CampaignFigures {
   unknown: number
   rate_per_s: number
   eta_s: number | null
-  brake: string | null
+  paused_for: string | null
   throttle: string | null
 }
 

@@ -37,10 +37,10 @@ export function CampaignsNow({ campaigns }: { campaigns: readonly CampaignFigure
                 {campaign.state === 'running' && campaign.eta_s !== null && `, ${spanText(campaign.eta_s)} left`}
               </span>
             </div>
-            {(campaign.brake ?? campaign.throttle) !== null && (
+            {(campaign.paused_for ?? campaign.throttle) !== null && (
               <p class="held">
                 <span aria-hidden="true">! </span>
-                <Said text={campaign.brake ?? campaign.throttle ?? ''} />
+                <Said text={campaign.paused_for ?? campaign.throttle ?? ''} />
               </p>
             )}
           </li>
