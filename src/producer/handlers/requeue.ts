@@ -52,6 +52,7 @@ async function requeue(
   const nowMs = await redisNowMs(redis)
   const order = await requeueOrder(redis, account, request, nowMs)
   if (dry_run) {
+    call.note('nothing')
     // Nothing is counted for a client that has hung up.
     const counts = await dryRuns.count(account, order, () => !call.isGone())
     if (counts === undefined) throw tooMany('Dry runs of this account are under way; ask again when one has answered.')
@@ -71,6 +72,7 @@ async function requeue(
     throw tooMany(`${MOST_OPEN} requeue jobs of this account are not done yet; wait until one of them is.`)
   }
   await requeues.start(id, { account, order, nowMs })
+  call.note({ target: id })
   const statusUrl = `${config.publicUrl ?? call.origin()}/jobs/${id}`
   return { status: 202, body: { status: true, message: 'queued', data: { job_id: id, status_url: statusUrl } } }
 }

@@ -2,8 +2,10 @@
 // Express and no queue. main.ts binds each family to its handlers. The dashboard is not here: it is an application of its
 // own, mounted under /dashboard.
 import type { RouteSpec } from '../route.ts'
+import { activity } from './activity.ts'
 import { admin } from './admin.ts'
 import { campaigns } from './campaigns.ts'
+import { consoleSession } from './console.ts'
 import { contacts } from './contacts.ts'
 import { description } from './description.ts'
 import { galleryFiles } from './gallery-files.ts'
@@ -27,6 +29,8 @@ export const FAMILIES = {
   contacts,
   campaigns,
   admin,
+  activity,
+  consoleSession,
   metrics,
   webhooks,
 } satisfies Readonly<Record<string, Readonly<Record<string, RouteSpec>>>>
