@@ -123,7 +123,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['config', 'log'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
-  console: ['messages', 'jobs', 'lookup', 'campaigns', 'campaigns/commands', 'telemetry', 'producer', 'activity'],
+  console: ['messages', 'jobs', 'lookup', 'campaigns', 'campaigns/commands', 'telemetry', 'producer', 'activity', 'accounts'],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
     ...['producer', 'worker', 'telemetry', 'config', 'log'],

@@ -39,7 +39,7 @@ const PAGES: readonly (readonly [RegExp, (...parts: string[]) => ComponentChild]
 ]
 
 /** Pages that an operator sees for all accounts at once; on any other it acts for one. */
-const FOR_ALL = /^(\/lanes(\/\d+)?|\/activity)?$/
+const FOR_ALL = /^(\/lanes(\/\d+)?|\/activity|\/keys)?$/
 
 /** The page at a path; undefined when there is none. */
 export function pageOf(path: string): ComponentChild | undefined {

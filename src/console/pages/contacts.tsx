@@ -12,10 +12,11 @@ import { place } from '../state/router.ts'
 import { may } from '../state/session.ts'
 import { ChangeContact, DeleteContact } from './contacts/change-contact.tsx'
 import { ImportContacts } from './contacts/import-contacts.tsx'
+import { NewContact } from './contacts/new-contact.tsx'
 import { NewList } from './contacts/new-list.tsx'
 import { ContactSearch } from './contacts/search.tsx'
 
-/** The page; `?tag=` chooses a list, `?phone=` one person. */
+/** The page; `?tag=` chooses a list, `?q=` looks for people. */
 export function Contacts() {
   const { query } = place.value
   const tags = useLoad('tags', loadTags)
@@ -36,16 +37,16 @@ export function Contacts() {
                 {all.map(({ id, name, contacts }) => (
                   <li key={id}>
                     <a href={`/console/contacts?tag=${id}`} aria-current={tag?.id === id ? 'true' : undefined}>
-                      <Said text={name} /> {contacts !== undefined && <span class="quiet">{countText(contacts)}</span>}
+                      <Said text={name} /> <span class="quiet">{countText(contacts)}</span>
                     </a>
                   </li>
                 ))}
               </ul>
             </nav>
             <People
-              key={`${tag?.id} ${query.get('phone')}`}
+              key={`${tag?.id} ${query.get('q')}`}
               tag={tag}
-              phone={query.get('phone') ?? ''}
+              words={query.get('q') ?? ''}
               tags={all}
               onChange={tags.reload}
             />
@@ -60,22 +61,24 @@ const LIMIT = 50
 
 function People({
   tag,
-  phone,
+  words,
   tags,
   onChange,
 }: {
   tag: Tag | undefined
-  phone: string
+  words: string
   tags: readonly Tag[]
   onChange: () => void
 }) {
-  const [asked, setAsked] = useState<{ what: 'change' | 'delete'; contact: Contact } | { what: 'import'; tag: Tag }>()
+  const [asked, setAsked] = useState<
+    { what: 'change' | 'delete'; contact: Contact } | { what: 'import'; tag: Tag } | { what: 'new' }
+  >()
   const list = (cursor?: string, signal?: AbortSignal): Promise<Page<Contact>> =>
     call('GET', '/contacts', {
-      query: { limit: LIMIT, cursor, tag: tag?.id, phone: phone || undefined },
+      query: { limit: LIMIT, cursor, tag: tag?.id, q: words },
       ...(signal ? { signal } : {}),
     })
-  const loaded = useLoad(`contacts ${tag?.id} ${phone}`, (signal) => list(undefined, signal))
+  const loaded = useLoad(`contacts ${tag?.id} ${words}`, (signal) => list(undefined, signal))
   const { rows, more } = useRows(loaded, (cursor) => list(cursor))
   const mayWrite = may('writeContacts')
   const done = (): void => {
@@ -88,18 +91,25 @@ function People({
     <section class="stack" aria-labelledby="list">
       <div class="spread">
         <h2 id="list">{tag ? <Said text={tag.name} /> : 'Everybody'}</h2>
-        {tag && mayWrite && (
-          <button type="button" onClick={() => setAsked({ what: 'import', tag })}>
-            Import into this list
-          </button>
+        {mayWrite && (
+          <div class="actions">
+            <button type="button" onClick={() => setAsked({ what: 'new' })}>
+              New contact
+            </button>
+            {tag && (
+              <button type="button" onClick={() => setAsked({ what: 'import', tag })}>
+                Import into this list
+              </button>
+            )}
+          </div>
         )}
       </div>
-      <ContactSearch phone={phone} />
+      <ContactSearch words={words} tag={tag?.id} />
       <Age loaded={loaded} />
       <Shown loaded={loaded}>
         {() =>
           rows.length === 0 ? (
-            <Empty title={phone === '' ? 'Nobody is here yet.' : 'Nobody has this number.'}>
+            <Empty title={words === '' ? 'Nobody is here yet.' : 'Nobody like this is here.'}>
               {mayWrite && (
                 <p>{tag ? 'Import a CSV file into this list.' : 'Create a list and import a CSV file into it.'}</p>
               )}
@@ -145,6 +155,7 @@ function People({
         }
       </Shown>
       <More more={more} />
+      {asked?.what === 'new' && <NewContact tag={tag} {...props} />}
       {asked?.what === 'import' && <ImportContacts tag={asked.tag} {...props} />}
       {asked?.what === 'change' && <ChangeContact contact={asked.contact} {...props} />}
       {asked?.what === 'delete' && <DeleteContact contact={asked.contact} {...props} />}

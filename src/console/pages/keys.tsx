@@ -1,5 +1,6 @@
 // The keys of the account: what each is for, when it was last used, and until when it works.
 import { useState } from 'preact/hooks'
+import type { KeyDocument as Key } from '../../accounts/key-document.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'
@@ -7,25 +8,25 @@ import { Table } from '../parts/table.tsx'
 import { Ago, Said, When } from '../parts/text.tsx'
 import { call, type Page } from '../state/http.ts'
 import { useLoad } from '../state/load.ts'
-import type { Key } from './keys/key.ts'
 import { NewKey } from './keys/new-key.tsx'
 import { RevokeKey } from './keys/revoke-key.tsx'
+import { RotateKey } from './keys/rotate-key.tsx'
 
 const TONES = { active: 'good', expired: 'wait', revoked: 'quiet' } as const
 
 /** The list, with what creates and revokes. */
 export function Keys() {
-  const [asked, setAsked] = useState<Key | 'new'>()
+  const [asked, setAsked] = useState<{ what: 'new' } | { what: 'revoke' | 'rotate'; key: Key }>()
   const list = (cursor?: string, signal?: AbortSignal): Promise<Page<Key>> =>
     call('GET', '/admin/keys', { query: { cursor }, ...(signal ? { signal } : {}) })
   const loaded = useLoad('keys', (signal) => list(undefined, signal))
   const { rows, more } = useRows(loaded, (cursor) => list(cursor))
-  const close = (): void => setAsked(undefined)
+  const props = { onDone: loaded.reload, onClose: () => setAsked(undefined) }
   return (
     <Frame
       title="Keys"
       actions={
-        <button type="button" class="primary" onClick={() => setAsked('new')}>
+        <button type="button" class="primary" onClick={() => setAsked({ what: 'new' })}>
           New key
         </button>
       }
@@ -65,9 +66,22 @@ export function Keys() {
                   title: 'Action',
                   cell: (key) =>
                     key.state === 'active' && (
-                      <button type="button" aria-label={`Revoke ${key.name || key.id}`} onClick={() => setAsked(key)}>
-                        Revoke
-                      </button>
+                      <span class="actions">
+                        <button
+                          type="button"
+                          aria-label={`Rotate ${key.name || key.id}`}
+                          onClick={() => setAsked({ what: 'rotate', key })}
+                        >
+                          Rotate
+                        </button>
+                        <button
+                          type="button"
+                          aria-label={`Revoke ${key.name || key.id}`}
+                          onClick={() => setAsked({ what: 'revoke', key })}
+                        >
+                          Revoke
+                        </button>
+                      </span>
                     ),
                 },
               ]}
@@ -76,8 +90,9 @@ export function Keys() {
         }
       </Shown>
       <More more={more} />
-      {asked === 'new' && <NewKey onDone={loaded.reload} onClose={close} />}
-      {asked !== undefined && asked !== 'new' && <RevokeKey of={asked} onDone={loaded.reload} onClose={close} />}
+      {asked?.what === 'new' && <NewKey {...props} />}
+      {asked?.what === 'revoke' && <RevokeKey of={asked.key} {...props} />}
+      {asked?.what === 'rotate' && <RotateKey of={asked.key} {...props} />}
     </Frame>
   )
 }

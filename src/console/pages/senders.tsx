@@ -1,5 +1,7 @@
 // The senders: business numbers with their providers and paces. Each has a lane of its own.
+
 import { useState } from 'preact/hooks'
+import type { SenderDocument as Sender } from '../../accounts/sender-document.ts'
 import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'
 import { Table } from '../parts/table.tsx'
@@ -9,7 +11,6 @@ import { useLoad } from '../state/load.ts'
 import { ChangeSender } from './senders/change-sender.tsx'
 import { NewSender } from './senders/new-sender.tsx'
 import { RemoveSender } from './senders/remove-sender.tsx'
-import type { Sender } from './senders/sender.ts'
 
 /** The list, with what adds, changes and removes. */
 export function Senders() {
@@ -50,7 +51,15 @@ export function Senders() {
                     </a>
                   ),
                 },
-                { title: 'Number', cell: ({ number }) => <Said text={number} /> },
+                {
+                  title: 'Number',
+                  cell: ({ number, default: isDefault }) => (
+                    <>
+                      <Said text={number} />
+                      {isDefault && <span class="reason">the default</span>}
+                    </>
+                  ),
+                },
                 { title: 'Provider', wide: true, cell: ({ provider }) => <Said text={provider} /> },
                 { title: 'Address', wide: true, cell: ({ base_url }) => <Said text={base_url} /> },
                 { title: 'Per second', number: true, cell: ({ rate }) => rate },

@@ -1,20 +1,17 @@
 // The registry of approved templates: what each says, as the person will see it.
 import { useState } from 'preact/hooks'
 import { seenOf } from '../logic/template-preview.ts'
-import type { Template } from '../logic/template-slots.ts'
 import { Badge } from '../parts/badge.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Age, Empty, Page, Shown } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
 import { Table } from '../parts/table.tsx'
 import { Said } from '../parts/text.tsx'
-import { loadTemplates } from '../state/library.ts'
+import { type ListedTemplate, loadTemplate, loadTemplates } from '../state/library.ts'
 import { useLoad } from '../state/load.ts'
 import { place } from '../state/router.ts'
 import { ImportTemplates } from './templates/import-templates.tsx'
 import { RemoveTemplate } from './templates/remove-template.tsx'
-
-const keyOf = ({ name, language }: Template): string => `${name}/${language}`
 
 /** The list, and the one that `?show=` names. */
 export function Templates() {
@@ -35,8 +32,8 @@ export function Templates() {
       <Shown loaded={loaded}>
         {(all) => {
           if (all.length === 0) return <None />
-          const rows = all.filter((each) => keyOf(each).includes(words.trim().toLowerCase()))
-          const one = all.find((each) => keyOf(each) === shown)
+          const rows = all.filter(({ id }) => id.includes(words.trim().toLowerCase()))
+          const one = all.find(({ id }) => id === shown)
           return (
             <>
               <search class="filters">
@@ -44,7 +41,7 @@ export function Templates() {
               </search>
               <div class={one ? 'writing' : ''}>
                 <TemplateTable rows={rows} />
-                {one && <One key={keyOf(one)} template={one} onRemoved={loaded.reload} />}
+                {one && <One key={one.id} template={one} onRemoved={loaded.reload} />}
               </div>
             </>
           )
@@ -61,18 +58,18 @@ const None = () => (
   </Empty>
 )
 
-const TemplateTable = ({ rows }: { rows: readonly Template[] }) => (
+const TemplateTable = ({ rows }: { rows: readonly ListedTemplate[] }) => (
   <div class="framed">
     <Table
       caption="Templates"
       rows={rows}
-      keyOf={keyOf}
+      keyOf={({ id }) => id}
       columns={[
         {
           title: 'Name',
           head: true,
           cell: (template) => (
-            <a href={`/console/templates?show=${encodeURIComponent(keyOf(template))}`}>
+            <a href={`/console/templates?show=${encodeURIComponent(template.id)}`}>
               <Said text={template.name} />
             </a>
           ),
@@ -90,14 +87,19 @@ const TemplateTable = ({ rows }: { rows: readonly Template[] }) => (
   </div>
 )
 
-function One({ template, onRemoved }: { template: Template; onRemoved: () => void }) {
+function One({ template, onRemoved }: { template: ListedTemplate; onRemoved: () => void }) {
   const [removes, setRemoves] = useState(false)
+  const loaded = useLoad(`template ${template.id}`, (signal) => loadTemplate(template, signal))
   return (
     <section class="card" aria-labelledby="one">
       <h2 id="one">
         <Said text={template.name} /> <span class="quiet">{template.language}</span>
       </h2>
-      <Preview seen={seenOf(template, new Map())} />
+      <Shown loaded={loaded}>
+        {(definition) =>
+          definition ? <Preview seen={seenOf(definition, new Map())} /> : <p>It has been removed meanwhile.</p>
+        }
+      </Shown>
       <div class="actions">
         <button type="button" onClick={() => setRemoves(true)}>
           Remove

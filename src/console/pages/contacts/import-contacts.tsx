@@ -9,8 +9,10 @@ import { uploadFile } from '../../state/upload.ts'
 
 interface Imported {
   imported: number
+  created: number
   refused: number
-  refused_rows?: { line: number; reason: string }[]
+  repeated: number
+  refused_rows: { line: number; reason: string }[]
 }
 
 /** Asks for the file, shows its progress, and tells what was refused and why. */
@@ -22,9 +24,10 @@ export function ImportContacts({ tag, onDone, onClose }: { tag: Tag; onDone: () 
     return (
       <Dialog title={`Imported into ${tag.name}`} onClose={onClose}>
         <p role="status">
-          {counted(result.imported, 'contact')} imported, {countText(result.refused)} refused.
+          {counted(result.imported, 'contact')} imported, {countText(result.created)} of them new;{' '}
+          {countText(result.refused)} refused, {countText(result.repeated)} with the number of an earlier row.
         </p>
-        {result.refused_rows && result.refused_rows.length > 0 && (
+        {result.refused_rows.length > 0 && (
           <ul>
             {result.refused_rows.slice(0, 20).map(({ line, reason }) => (
               <li key={line}>

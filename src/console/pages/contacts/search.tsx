@@ -1,22 +1,22 @@
-// Finding one person by number; the address bar keeps it.
+// Looking for people by a part of a name, an email or a number; the address bar keeps it.
 import { useState } from 'preact/hooks'
 import { TextField } from '../../parts/field.tsx'
+import { addressOf } from '../../state/http.ts'
 import { go } from '../../state/router.ts'
 
 /** A field and a button; empty, everybody is listed again. */
-export function ContactSearch({ phone }: { phone: string }) {
-  const [words, setWords] = useState(phone)
+export function ContactSearch({ words, tag }: { words: string; tag: number | undefined }) {
+  const [wanted, setWanted] = useState(words)
   return (
     <search>
       <form
         class="filters"
         onSubmit={(event) => {
           event.preventDefault()
-          const wanted = words.trim()
-          go(wanted === '' ? '/console/contacts' : `/console/contacts?${new URLSearchParams({ phone: wanted })}`)
+          go(addressOf('/console/contacts', { tag, q: wanted.trim() }))
         }}
       >
-        <TextField label="Phone number" type="search" value={words} onValue={setWords} />
+        <TextField label="Name, email or number" type="search" value={wanted} onValue={setWanted} />
         <div>
           <button type="submit">Find</button>
         </div>

@@ -1,9 +1,9 @@
 // Revoking a key: whoever uses it is locked out within a second.
+import type { KeyDocument as Key } from '../../../accounts/key-document.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { say } from '../../parts/notices.tsx'
 import { Ago, Said } from '../../parts/text.tsx'
 import { call } from '../../state/http.ts'
-import type { Key } from './key.ts'
 
 /** Says what would stop working, and asks. */
 export function RevokeKey({ of: key, onDone, onClose }: { of: Key; onDone: () => void; onClose: () => void }) {

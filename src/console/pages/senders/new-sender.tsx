@@ -1,10 +1,11 @@
 // Adding a sender: number, provider, and the token that the provider gave for it.
+
 import { useState } from 'preact/hooks'
+import type { SenderDocument as Sender } from '../../../accounts/sender-document.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Choice, TextField } from '../../parts/field.tsx'
 import { say } from '../../parts/notices.tsx'
 import { dataOf, idempotencyKey } from '../../state/http.ts'
-import type { Sender } from './sender.ts'
 
 const PROVIDERS = [
   ['cloud-api', 'the chat product’s Cloud API'],

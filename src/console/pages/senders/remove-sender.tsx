@@ -1,9 +1,9 @@
 // Removing a sender, which the server allows once nothing of it is left to be done.
+import type { SenderDocument as Sender } from '../../../accounts/sender-document.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { say } from '../../parts/notices.tsx'
 import { Said } from '../../parts/text.tsx'
 import { call } from '../../state/http.ts'
-import type { Sender } from './sender.ts'
 
 /** Says what is lost, and asks. */
 export function RemoveSender({ sender, onDone, onClose }: { sender: Sender; onDone: () => void; onClose: () => void }) {

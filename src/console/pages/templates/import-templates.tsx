@@ -23,7 +23,7 @@ export function ImportTemplates({ onDone, onClose }: { onDone: () => void; onClo
   const [text, setText] = useState('')
   const act = async (): Promise<void> => {
     const templates = definitionsOf(text)
-    await call('POST', '/admin/templates', { body: { templates } })
+    await call('POST', '/admin/templates', { body: { data: templates } })
     say(`${counted(templates.length, 'template')} imported.`)
     onClose()
     onDone()

@@ -1,9 +1,9 @@
 // Taking a template out of the registry.
-import type { Template } from '../../logic/template-slots.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { say } from '../../parts/notices.tsx'
 import { Said } from '../../parts/text.tsx'
 import { call } from '../../state/http.ts'
+import { type ListedTemplate, templateAddress } from '../../state/library.ts'
 import { go } from '../../state/router.ts'
 
 /** Says what can no longer be sent, and asks. */
@@ -12,13 +12,13 @@ export function RemoveTemplate({
   onDone,
   onClose,
 }: {
-  template: Template
+  template: ListedTemplate
   onDone: () => void
   onClose: () => void
 }) {
   const { name, language } = template
   const act = async (): Promise<void> => {
-    await call('DELETE', `/admin/templates/${encodeURIComponent(name)}/${encodeURIComponent(language)}`)
+    await call('DELETE', templateAddress(template), { query: { language } })
     say(`${name} is removed.`)
     onClose()
     go('/console/templates', { replace: true })
