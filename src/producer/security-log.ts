@@ -8,9 +8,9 @@ import type { Redis } from '../redis/connect.ts'
 import { createLineLimit } from './line-limit.ts'
 
 /** Of each key and reason, the activity tells so often that it was refused. */
-const TOLD_EVERY_MS = 3_600_000
+const REPORTED_EVERY_MS = 3_600_000
 /** Keys and reasons that are remembered; beyond it all are forgotten. */
-const MOST_TOLD = 10_000
+const MOST_REPORTED = 10_000
 
 /** Who was refused, and why: a word or the permission that lacks. */
 export interface Refused {
@@ -26,13 +26,13 @@ export type SecurityLog = ReturnType<typeof createSecurityLog>
 /** The security log of a process. */
 export function createSecurityLog(redis: Redis, log: Log) {
   const lines = { keys: createLineLimit(), forbidden: createLineLimit(), acts: createLineLimit() }
-  const told = new Map<string, number>()
+  const reported = new Map<string, number>()
 
-  /** Whether the activity has not told of it within the hour. */
+  /** Whether the activity has not reported of it within the hour. */
   function isNews(what: string, nowMs: number): boolean {
-    if (nowMs - (told.get(what) ?? 0) < TOLD_EVERY_MS) return false
-    if (told.size >= MOST_TOLD) told.clear()
-    told.set(what, nowMs)
+    if (nowMs - (reported.get(what) ?? 0) < REPORTED_EVERY_MS) return false
+    if (reported.size >= MOST_REPORTED) reported.clear()
+    reported.set(what, nowMs)
     return true
   }
 

@@ -36,11 +36,22 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
+  accept: [
+    'redis',
+    'observe',
+    'tracing',
+    'messages',
+    'messages/store',
+    'jobs',
+    'accounts',
+    'accounts/store',
+    'lanes',
+    'config',
+  ],
   'accounts/commands': [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'lanes', 'accept', 'campaigns', 'campaigns/store'],
   ],
   'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
-  accept: ['redis', 'observe', 'tracing', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
@@ -117,6 +128,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['accounts/commands', 'contacts/commands'],
     ...['config', 'log'],
   ],
+  // A browser's page: of the rest it knows types, and pure tables.
+  console: ['messages', 'jobs', 'lookup', 'campaigns', 'campaigns/commands', 'telemetry', 'producer'],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
     ...['producer', 'worker', 'telemetry', 'config', 'log'],
