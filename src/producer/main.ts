@@ -1,6 +1,7 @@
 // The HTTP process: checks requests, queues work, answers lookups. It sends nothing itself.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createSeal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import type { Config } from '../config.ts'
@@ -16,19 +17,24 @@ import { consolePages } from './console-pages.ts'
 import { createDashboard } from './dashboard.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { createGate } from './gate.ts'
+import { accountRoutes } from './handlers/accounts.ts'
 import { activityRoutes } from './handlers/activity.ts'
 import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
 import { consoleSessionRoutes } from './handlers/console-session.ts'
+import { contactBookRoutes } from './handlers/contact-book.ts'
 import { contactRoutes } from './handlers/contacts.ts'
 import { descriptionRoutes } from './handlers/description.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
 import { healthRoutes } from './handlers/health.ts'
+import { keyRoutes } from './handlers/keys.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
 import { messageRoutes } from './handlers/messages.ts'
 import { metricsRoutes } from './handlers/metrics.ts'
+import { senderRoutes } from './handlers/senders.ts'
 import { sendingRoutes } from './handlers/sending.ts'
+import { templateRoutes } from './handlers/templates.ts'
 import { HEADERS_CHECK_MS, limit } from './limits.ts'
 import { createListener } from './listener.ts'
 
@@ -68,14 +74,19 @@ export async function startProducer(
     ...messageRoutes({ redis, config, queues, requeues }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
+    ...contactBookRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues }),
+    ...accountRoutes({ redis }),
+    ...keyRoutes({ redis }),
+    ...senderRoutes({ redis, queues, seal: createSeal(secretKeyOf(config)), config }),
+    ...templateRoutes({ redis }),
     ...activityRoutes({ redis }),
     ...consoleSessionRoutes({ redis }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]
-  const gate = createGate(redis, log)
+  const gate = createGate(redis, log, config)
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ gate, queues }) }
   const server = createServer(
     { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },

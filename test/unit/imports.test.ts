@@ -14,7 +14,7 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: [],
+  config: ['accounts'],
   'log-output': [],
   'log-pretty': [],
   log: ['config', 'log-output', 'log-pretty', 'tracing'],
@@ -48,6 +48,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'lanes',
     'config',
   ],
+  'accounts/commands': [
+    ...['redis', 'messages', 'accounts', 'accounts/store', 'lanes', 'accept', 'campaigns', 'campaigns/store'],
+  ],
+  'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
@@ -87,6 +91,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
+    ...['accounts/commands', 'contacts/commands'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
     ...['lookup', 'requeue', 'providers', 'telemetry', 'activity', 'config', 'log'],
   ],
@@ -120,6 +125,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'activity'],
+    ...['accounts/commands', 'contacts/commands'],
     ...['config', 'log'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
