@@ -2,6 +2,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { Command } from 'commander'
 import { loadConfig } from '../config.ts'
+import { VERSION } from '../version.ts'
 import { accounts } from './accounts.ts'
 import { campaigns } from './campaigns/campaigns.ts'
 import { contacts } from './contacts.ts'
@@ -13,7 +14,6 @@ import { senders } from './senders.ts'
 import { stats } from './stats.ts'
 import { templates } from './templates.ts'
 import type { Noun, Verb } from './verb.ts'
-import { VERSION } from './version.ts'
 
 const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes, campaigns, stats]
 

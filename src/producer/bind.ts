@@ -14,6 +14,7 @@ export interface Arrived {
   sent: Record<string, unknown>
   raw: Buffer
   caller: Caller
+  mayStill: () => Promise<unknown>
   requestId: string
   request: IncomingMessage
   params: Readonly<Record<string, unknown>>
@@ -71,7 +72,7 @@ function readerOf<R extends RouteSpec>(spec: R): (arrived: Arrived) => CallOf<R>
   const bodySchema = rule.as === 'json' && rule.readBy === undefined ? rule.schema : undefined
 
   return (arrived) => {
-    const { sent, raw, caller, requestId, request, origin } = arrived
+    const { sent, raw, caller, mayStill, requestId, request, origin } = arrived
     if (rule.as === 'json') rule.refuse?.(sent)
     const faults: Fault[] = []
     const parsed = <S extends z.ZodType>(schema: S | undefined, fields: unknown, otherwise: unknown): unknown => {
@@ -92,7 +93,21 @@ function readerOf<R extends RouteSpec>(spec: R): (arrived: Arrived) => CallOf<R>
     const isGone = (): boolean => request.socket.destroyed
     const peer = (): string => addressOf(request.socket)
     // Field by field: this is on the way of every message, and putting objects together by spreading costs 15 µs here.
-    const call = { caller, requestId, params, query, headers, body, sent, raw, incoming, origin, peer, isGone }
+    const call = {
+      caller,
+      mayStill,
+      requestId,
+      params,
+      query,
+      headers,
+      body,
+      sent,
+      raw,
+      incoming,
+      origin,
+      peer,
+      isGone,
+    }
     // True by what was parsed above; types that depend on the route cannot follow it.
     return call as unknown as CallOf<R>
   }

@@ -8,6 +8,7 @@ import type { Arrived, Route } from './bind.ts'
 import { bodyBytes, jsonObject } from './body.ts'
 import { createHeldBytes, type HeldBytes } from './held-bytes.ts'
 import { SMALL_BYTES } from './read-bytes.ts'
+import type { Caller } from './route.ts'
 import { createTurns, type Turns } from './turns.ts'
 
 /** Bytes of bodies that the process holds at once, besides the small ones: 250 of the usual limit, 16 of a batch's. */
@@ -32,7 +33,7 @@ export const createEdge = (redis: Redis): Edge => ({
 })
 
 /** What of a call the request brings by itself. */
-export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller'>
+export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'mayStill'>
 
 /**
  * Takes the request in and gives what `handle` answers; throws what is to be refused. Undefined, or never settled, when
@@ -46,13 +47,14 @@ export async function exchange<A>(
   handle: (taken: Taken) => Promise<A>,
 ): Promise<A | undefined> {
   admit?.(request.headers)
-  const early = access.in === 'api_key' ? undefined : await authorise(redis, access, request, {}, Date.now())
+  const check = (): Promise<Caller> => authorise(redis, access, request, {}, Date.now())
+  const early = access.in === 'api_key' ? undefined : await check()
   const came = await bodyBytes(request, response, rule, held)
   const work = async (): Promise<A> => {
     const bytes = came.take()
     const sent = rule.as === 'json' ? await jsonObject(request, rule, bytes) : {}
     const caller = early ?? (await authorise(redis, access, request, sent, Date.now()))
-    return handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller })
+    return handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller, mayStill: check })
   }
   if (came.length <= SMALL_BYTES) return work()
   const queue = came.length <= JSON_LIMIT_BYTES ? turns.large : turns.huge

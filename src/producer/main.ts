@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
+import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import type { Route } from './bind.ts'
 import { openBulkMoves } from './bulk-moves.ts'
@@ -18,6 +19,7 @@ import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
+import { consoleLiveRoutes } from './handlers/console-live.ts'
 import { consoleSessionRoutes } from './handlers/console-session.ts'
 import { contactRoutes } from './handlers/contacts.ts'
 import { descriptionRoutes } from './handlers/description.ts'
@@ -29,6 +31,7 @@ import { metricsRoutes } from './handlers/metrics.ts'
 import { sendingRoutes } from './handlers/sending.ts'
 import { HEADERS_CHECK_MS, limit } from './limits.ts'
 import { createListener } from './listener.ts'
+import { createSnapshotStreams } from './snapshot-streams.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000
@@ -57,6 +60,8 @@ export async function startProducer(
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
   const opaqueIds = createOpaqueIds(secretKeyOf(config))
+  const snapshots = createSnapshots(redis)
+  const streams = createSnapshotStreams({ take: (account) => snapshots.take(account), log })
   // In the order of routes/table.ts.
   const routes: Route[] = [
     ...healthRoutes({ redis }),
@@ -69,6 +74,7 @@ export async function startProducer(
     ...campaignRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues }),
     ...consoleSessionRoutes({ redis }),
+    ...consoleLiveRoutes({ redis, streams }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]
@@ -88,6 +94,8 @@ export async function startProducer(
     url,
     /** Accepts no more connections, lets requests in flight finish, closes everything. */
     async close() {
+      // They would keep their connections open for ever.
+      streams.close()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
       const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS)

@@ -132,6 +132,8 @@ type BodyOf<B extends BodyRule> = B extends { readBy: 'handler' }
 export interface Call<Params, Query, Headers, Body, Incoming> {
   /** Whose credential it is; the account 0 on `open` routes. */
   caller: Caller
+  /** Rejects once the key is no longer good, or the session over: for answers that take long. Of a key in a header. */
+  mayStill: () => Promise<unknown>
   requestId: string
   params: Params
   query: Query

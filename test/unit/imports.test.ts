@@ -15,6 +15,7 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   config: [],
+  version: [],
   'log-output': [],
   'log-pretty': [],
   log: ['config', 'log-output', 'log-pretty'],
@@ -69,12 +70,13 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['campaigns', 'campaigns/store'],
   ],
   providers: ['messages'],
-  telemetry: ['redis', 'messages', 'jobs', 'observe', 'log', 'repeatedly'],
+  telemetry: ['redis', 'messages', 'campaigns', 'jobs', 'observe', 'log', 'repeatedly'],
+  'telemetry/live': ['redis', 'messages', 'campaigns', 'campaigns/store', 'telemetry'],
 
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log'],
+    ...['lookup', 'requeue', 'providers', 'telemetry', 'telemetry/live', 'config', 'log'],
   ],
   worker: [
     ...[
@@ -90,7 +92,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log', 'repeatedly'],
+    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
   ],
   cli: [
     ...[
@@ -105,6 +107,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'config', 'log'],
+    ...['telemetry/live', 'version'],
   ],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
