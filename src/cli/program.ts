@@ -13,9 +13,10 @@ import { withRedis } from './redis-session.ts'
 import { senders } from './senders.ts'
 import { stats } from './stats.ts'
 import { templates } from './templates.ts'
+import { top } from './top/top.ts'
 import type { Noun, Verb } from './verb.ts'
 
-const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes, campaigns, stats]
+const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes, campaigns, stats, top]
 
 /** How a person calls the command line. */
 const PROGRAM = 'npm run cli --'
