@@ -18,12 +18,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   version: [],
   'log-output': [],
   'log-pretty': [],
-  log: ['config', 'log-output', 'log-pretty'],
+  log: ['config', 'log-output', 'log-pretty', 'tracing'],
   repeatedly: ['log'],
   redis: ['log'],
   files: [],
+  activity: ['redis'],
 
   messages: [],
+  tracing: ['messages'],
   observe: ['redis', 'messages'],
   campaigns: ['messages'],
   gallery: [],
@@ -35,7 +37,18 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
-  accept: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
+  accept: [
+    'redis',
+    'observe',
+    'tracing',
+    'messages',
+    'messages/store',
+    'jobs',
+    'accounts',
+    'accounts/store',
+    'lanes',
+    'config',
+  ],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
@@ -45,6 +58,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...[
       'redis',
       'observe',
+      'tracing',
       'messages',
       'messages/store',
       'jobs',
@@ -76,12 +90,13 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'telemetry/live', 'config', 'log'],
+    ...['lookup', 'requeue', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
   ],
   worker: [
     ...[
       'redis',
       'observe',
+      'tracing',
       'messages',
       'messages/store',
       'jobs',
@@ -106,9 +121,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'lanes',
       'accept',
     ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'config', 'log'],
-    ...['telemetry/live', 'version'],
+    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'activity'],
+    ...['config', 'log', 'telemetry/live', 'version'],
   ],
+  // A browser's page: of the rest it knows types, and pure tables.
+  console: ['messages', 'jobs', 'lookup', 'campaigns', 'campaigns/commands', 'telemetry', 'producer'],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
     ...['producer', 'worker', 'telemetry', 'config', 'log'],

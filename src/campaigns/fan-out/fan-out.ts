@@ -15,6 +15,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { repeatedly } from '../../repeatedly.ts'
+import { traceRound } from '../../tracing.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { chunkOf, MOST_IN_CHUNK, MOST_PARK_MS, parkMs, WIDEST_WINDOW } from '../pace.ts'
 import { sharesOf, unsettled } from '../progress.ts'
@@ -128,6 +129,7 @@ async function supply(
   let running = 1
 
   while (!stopped.aborted) {
+    const beganAtMs = Date.now()
     const worked = performance.now() - begunAt
     if (worked >= TERM_MS || (worked >= SHORT_TERM_MS && turn.isWanted())) break
     const state = await advanceFanOut(deps.redis, campaign, campaign.epoch, {
@@ -172,6 +174,7 @@ async function supply(
       const step = { next, total: campaign.total, size: portion.size, by: `${campaign.epoch}_${memory.again}` }
       const fed = await feed(deps, campaign, { ...step, room: Math.min(portion.room, MOST_IN_CHUNK) })
       feeding.fed(fed.count)
+      if (fed.count > 0) traceRound({ campaign: idOf(campaign), lane: campaign.lane, recipients: fed.count, beganAtMs })
       cursor = { from: next, to: fed.next }
       // The cursor moves with each step, so that little is gone over again by whoever takes over.
       const isMore = fed.count === 0 ? fed.next !== next : portion.room - fed.count >= portion.size

@@ -5,9 +5,9 @@ import { listSenders } from '../../accounts/store/senders.ts'
 import { laneOf } from '../../lanes/control.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { createSeriesReader } from '../../telemetry/live/series.ts'
+import { accountOf } from '../acting-for.ts'
 import { bind, type Route } from '../bind.ts'
 import { ApiError, notFound } from '../errors.ts'
-import type { Caller } from '../route.ts'
 import { consoleLive } from '../routes/console.ts'
 import type { SnapshotStreams } from '../snapshot-streams.ts'
 
@@ -18,26 +18,20 @@ const STREAM_HEADERS = {
   'X-Accel-Buffering': 'no',
 }
 
-/** The account to tell of; undefined for all. Throws a 404 for one that is not the key's. */
-function scopeOf({ caller, query }: { caller: Caller; query: { account?: number | undefined } }): number | undefined {
-  if (query.account !== undefined && query.account !== caller.account) throw notFound('The account')
-  return caller.account === 0 ? undefined : caller.account
-}
-
 /** The routes of `consoleLive` in routes/console.ts. */
 export function consoleLiveRoutes({ redis, streams }: { redis: Redis; streams: SnapshotStreams }): Route[] {
   const readSeries = createSeriesReader(redis)
 
   return bind(consoleLive)({
-    snapshot: async (call) => ({ body: { status: true, data: await streams.once(scopeOf(call)) } }),
+    snapshot: async (call) => ({ body: { status: true, data: await streams.once(accountOf(call.caller)) } }),
     async stream(call) {
-      const account = scopeOf(call)
+      const account = accountOf(call.caller)
       if (streams.isFull()) throw tooManyStreams()
       const { mayStill, query } = call
       return { headers: STREAM_HEADERS, stream: await streams.open({ account, limit: query.limit, mayStill }) }
     },
     async history(call) {
-      const account = scopeOf(call)
+      const account = accountOf(call.caller)
       const { sender, span } = call.query
       if (sender !== undefined) {
         if (!(await laneOf(redis, sender, account))) throw notFound('The sender')
