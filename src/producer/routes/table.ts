@@ -6,7 +6,7 @@ import { accounts } from './accounts.ts'
 import { activity } from './activity.ts'
 import { admin } from './admin.ts'
 import { campaigns } from './campaigns.ts'
-import { consoleSession } from './console.ts'
+import { consoleLive, consoleSession } from './console.ts'
 import { contactBook } from './contact-book.ts'
 import { contacts } from './contacts.ts'
 import { description } from './description.ts'
@@ -41,6 +41,7 @@ export const FAMILIES = {
   templates,
   activity,
   consoleSession,
+  consoleLive,
   metrics,
   webhooks,
 } satisfies Readonly<Record<string, Readonly<Record<string, RouteSpec>>>>
