@@ -12,9 +12,9 @@ export const HOSTILE =
 /** What a page shows in its place. */
 export const HOSTILE_SHOWN =
   '<img src=x onerror="document.title=`pwned`"><b>bold</b> ⟨RLO⟩gnirts ⟨ESC⟩[31mred⟨ESC⟩[0m⟨ZWSP⟩'
-/** The same for names, which may have no control characters. */
-export const HOSTILE_NAME = '<script>document.title=`pwned`</script>\u202e&amp;gnirts'
-export const HOSTILE_NAME_SHOWN = '<script>document.title=`pwned`</script>⟨RLO⟩&amp;gnirts'
+/** The same for names of folders, which have neither control characters nor slashes. */
+export const HOSTILE_NAME = '<img src=x onerror="document.title=`pwned`">\u202e&amp;gnirts'
+export const HOSTILE_NAME_SHOWN = '<img src=x onerror="document.title=`pwned`">⟨RLO⟩&amp;gnirts'
 
 export interface ConsoleWorld {
   baseUrl: string
