@@ -1,10 +1,10 @@
 // The Cloud API wire: the chat product's own Graph API. Delivery is reported by signed webhooks (see cloud-webhook.ts),
 // which bring back our id in the opaque field of the request, so that an unanswered send is settled by evidence.
-import type { Agent } from 'undici'
 import { z } from 'zod'
 import type { Content } from '../messages/content.ts'
 import type { CallEnd } from '../messages/outcome.ts'
 import { acceptedBy } from './acknowledgement.ts'
+import type { HttpAgent } from './http-agent.ts'
 import { postJson } from './http-call.ts'
 import type { OpaqueIds } from './opaque-id.ts'
 import { parseJson } from './parse-json.ts'
@@ -21,7 +21,7 @@ const refusal = z.object({
 })
 
 /** `version`: of the Graph API, as in `v25.0`. */
-export function cloudApi(agent: Agent, opaqueIds: OpaqueIds, version: string): Provider {
+export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string): Provider {
   return {
     async send(sender, message, timeoutMs, leaveBy) {
       const url = new URL(`${sender.baseUrl}/${version}/${encodeURIComponent(sender.phoneNumberId)}/messages`)
