@@ -2,6 +2,7 @@
 // of ours, so delivery is followed by polling, and an unanswered send can be settled by no evidence. Our message id
 // goes along as Idempotency-Key; an upstream that keeps it, as another Laneway does, makes a repeat safe.
 import { z } from 'zod'
+import { jsonWithHoles } from '../messages/holes.ts'
 import type { CallEnd } from '../messages/outcome.ts'
 import { codeEntry, PROVIDER_CODES } from '../messages/provider-codes.ts'
 import { acceptedBy } from './acknowledgement.ts'
@@ -31,7 +32,9 @@ export function partnerApi(agent: HttpAgent): Provider {
       const isTemplate = message.content.type === 'template'
       const url = new URL(`${sender.baseUrl}${isTemplate ? TEMPLATE_PATH : SERVICE_PATH}`)
       const headers = { 'idempotency-key': message.id }
-      return readSend(await postJson(agent, url, headers, bodyOf(sender, message), timeoutMs, leaveBy))
+      const body = bodyOf(sender, message)
+      const filled = message.values === undefined ? body : jsonWithHoles(body)(message.values)
+      return readSend(await postJson(agent, url, headers, filled, timeoutMs, leaveBy))
     },
 
     async poll(sender, providerId, timeoutMs) {

@@ -10,11 +10,12 @@
 import { setSentAfterBlock } from '../accounts/store/senders.ts'
 import { notifyCampaign } from '../campaigns/fan-out/notify-campaign.ts'
 import type { Config } from '../config.ts'
-import type { SendPayload } from '../jobs/send.ts'
 import { coolLane } from '../lanes/cooldown.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
+import type { Content } from '../messages/content.ts'
+import type { MessageClass } from '../messages/message-class.ts'
 import { acceptedAtMs, type MessageId, newAttemptId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
@@ -55,7 +56,7 @@ export interface SendDeps {
   /** Called when a message was sent on a wire that must be polled. */
   followByPolling: (lane: number) => void
   /** Called when a message must not leave: there may be many more of its class on the lane. */
-  clearLane: (lane: number, of: SendPayload['class']) => void
+  clearLane: (lane: number, of: MessageClass) => void
 }
 
 /** A message that is to be sent. */
@@ -63,9 +64,11 @@ export interface Outgoing {
   id: MessageId
   /** The same as users see it. */
   name: string
-  payload: SendPayload
   /** What its record holds. */
   message: NewMessage
+  /** What is sent; with `values` it has holes for these (messages/holes.ts). */
+  content: Content
+  values?: readonly string[]
 }
 
 /** A message that may leave in its slot. */
@@ -108,11 +111,11 @@ export async function claimMessage(
 export async function sendClaimed(
   deps: SendDeps,
   entry: DirectoryEntry,
-  { id, name, payload }: Outgoing,
+  { id, name, message, content, values }: Outgoing,
   { attempt, slot, pace, until }: Claimed,
 ): Promise<JobEnd> {
-  const { content, to, campaign, run } = payload
-  const request = { id: name, attempt, to, content, campaign }
+  const { to, campaign, run } = message
+  const request = { id: name, attempt, to, content, values, campaign }
   let startedAt = performance.now()
   const called = await departure(deps, id.lane, { slot, pace, until }, (leaveBy) => {
     startedAt = performance.now()
@@ -128,7 +131,7 @@ export async function sendClaimed(
   // Report.
   const code = 'problem' in outcome ? outcome.problem.code : undefined
   observerOf(deps.redis).attempted({
-    ...{ lane: id.lane, class: payload.class, provider: entry.sender.provider, outcome: outcome.kind, code },
+    ...{ lane: id.lane, class: message.class, provider: entry.sender.provider, outcome: outcome.kind, code },
     waitedMs: Math.max(0, Date.now() - tookMs - acceptedAtMs(id.ulid)),
     tookMs: called && tookMs,
   })

@@ -10,8 +10,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { moveCampaign } from '../campaigns/store/campaigns.ts'
 import { lookAtChunk } from '../campaigns/store/chunk-look.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../campaigns/store/open-campaigns.ts'
-import { buildMessage } from '../campaigns/store/recipient-message.ts'
+import { type MessageSpec, payloadOf, ulidOf } from '../campaigns/store/recipient-message.ts'
+import type { Recipient } from '../campaigns/store/snapshot.ts'
 import type { Chunk } from '../jobs/chunk.ts'
+import type { SendPayload } from '../jobs/send.ts'
 import { messageId } from '../messages/message-id.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
@@ -94,31 +96,43 @@ async function sendTo(deps: ChunkDeps, run: ChunkRun, { spec, total, snapshot }:
   const found = await senderOrWait(deps, lane)
   if ('laneMs' in found) return { kind: 'lane_waits', ms: found.laneMs }
   const recipients = await snapshot.readAll(chunk.from, Math.min(chunk.count, total - chunk.from))
-  const messages = recipients.map((recipient, i): Outgoing => {
-    const { ulid, payload } = buildMessage(spec, recipient, chunk.from + i)
-    const { to, content, until, filled, again } = payload
-    const message = {
-      ...{ to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined },
-      ...{ run: chunk.run, filled, ...(again && { again }) },
-    }
-    return { id: { lane, ulid }, name: messageId(lane, ulid), payload, message }
-  })
+  const messages = recipients.map((recipient, i) => messageOf(spec, recipient, chunk.from + i))
   if (messages.length === 0) return DONE
   // Before any of them is claimed: dying here leaves ids whose messages still wait, which a list finds in the chunk.
-  const indexed = messages.map(({ id, payload: { to, until } }) => ({ ulid: id.ulid, to, until, run: chunk.run }))
+  const indexed = messages.map(({ id, message: { to, validUntil: until, run } }) => ({ ulid: id.ulid, to, until, run }))
   await indexMessages(redis, lane, indexed, config.retentionMs)
   const ulids = messages.map(({ id }) => id.ulid)
   const states = await lookAtChunk(redis, spec.id, chunk.from, ulids)
   for (const [i, { id, payload }] of messages.entries()) {
-    if (states[i] === 'dead') await conclude(redis, id, 'dead', payload, config.retentionMs)
+    if (states[i] === 'dead') await conclude(redis, id, 'dead', payload(), config.retentionMs)
   }
   const waiting = messages.filter((_message, i) => states[i] === 'waits')
   // Without a sender their jobs become dead letters, with that reason.
   if (found.entry === undefined || crashes >= MOST_CRASHES) {
-    await deps.lanes.addMany(waiting.map(({ name, payload }) => ({ id: name, payload })))
+    await deps.lanes.addMany(waiting.map(({ name, payload }) => ({ id: name, payload: payload() })))
     return DONE
   }
   return createChunk(deps, run).send(waiting)
+}
+
+/** A message of the chunk. What a job of its own would hold is made for the few that need one. */
+type ChunkMessage = Outgoing & { payload: () => SendPayload }
+
+function messageOf(spec: MessageSpec, recipient: Recipient, place: number): ChunkMessage {
+  const { to, values } = recipient
+  const { lane, number: run } = spec.id
+  const ulid = ulidOf(spec, recipient, place)
+  return {
+    id: { lane, ulid },
+    name: messageId(lane, ulid),
+    message: {
+      ...{ to, type: spec.holed.type, text: '', class: 'campaign', validUntil: spec.until, campaign: undefined },
+      ...{ run, filled: values, again: spec.again },
+    },
+    content: spec.holed,
+    values,
+    payload: () => payloadOf(spec, recipient),
+  }
 }
 
 function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun) {
@@ -130,7 +144,7 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
   /** In jobs of their own that are being added. */
   const adding: Promise<void>[] = []
 
-  async function send(messages: Outgoing[]): Promise<ChunkEnd> {
+  async function send(messages: ChunkMessage[]): Promise<ChunkEnd> {
     let left = messages
     try {
       while (left.length > 0 && end === undefined) {
@@ -178,9 +192,9 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
   }
 
   /** Claims them in one go and sends what was claimed; returns those whose slots would be too far ahead. */
-  async function claimAll(entry: DirectoryEntry, batch: readonly Outgoing[], pace: Pace): Promise<Outgoing[]> {
+  async function claimAll(entry: DirectoryEntry, batch: readonly ChunkMessage[], pace: Pace): Promise<ChunkMessage[]> {
     room.begin(batch.length)
-    const early: Outgoing[] = []
+    const early: ChunkMessage[] = []
     const askedAt = performance.now()
     const results = await Promise.allSettled(batch.map((outgoing) => claimMessage(deps, entry, outgoing, pace)))
     room.answerMs += (Math.min(performance.now() - askedAt, MOST_ANSWER_MS) - room.answerMs) * ANSWER_WEIGHT
@@ -209,7 +223,7 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
     return early
   }
 
-  function launch(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): void {
+  function launch(entry: DirectoryEntry, outgoing: ChunkMessage, claimed: Claimed): void {
     if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(claimed.slot.atMs))
     sendClaimed(deps, entry, outgoing, claimed)
       .then((became) => goOn(outgoing, became))
@@ -222,15 +236,15 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
   }
 
   /** The message gets a job of its own before the chunk is done. */
-  function addJob({ name, payload }: Outgoing, delayMs = 0): void {
-    const added = deps.lanes.add(name, payload, delayMs)
+  function addJob({ name, payload }: ChunkMessage, delayMs = 0): void {
+    const added = deps.lanes.add(name, payload(), delayMs)
     // It may fail before it is waited for.
     added.catch(() => {})
     adding.push(added)
   }
 
   /** What becomes of one that may not be sent now; true when it is to be claimed again by this chunk. */
-  async function refused(outgoing: Outgoing, result: ClaimResult): Promise<boolean> {
+  async function refused(outgoing: ChunkMessage, result: ClaimResult): Promise<boolean> {
     const { id, payload } = outgoing
     switch (result.verdict) {
       case 'too_early':
@@ -250,21 +264,21 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
         end = DONE
         return false
       case 'gone':
-        await conclude(redis, id, 'gone', payload, deps.config.retentionMs)
+        await conclude(redis, id, 'gone', payload(), deps.config.retentionMs)
     }
     return false
   }
 
   /** What becomes of one whose attempt has ended. It may be long after the chunk. */
-  async function goOn({ name, payload }: Outgoing, became: JobEnd): Promise<void> {
+  async function goOn({ name, payload }: ChunkMessage, became: JobEnd): Promise<void> {
     switch (became.kind) {
       case 'waits':
         // The lane may have been paused for what this one was told.
         pauseLookedAt = Number.NEGATIVE_INFINITY
-        return deps.lanes.add(name, payload, became.ms)
+        return deps.lanes.add(name, payload(), became.ms)
       case 'lane_waits':
         end ??= became
-        return deps.lanes.add(name, payload)
+        return deps.lanes.add(name, payload())
       case 'done_lane_waits':
         end ??= { kind: 'lane_waits', ms: became.ms }
     }
