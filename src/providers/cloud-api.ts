@@ -6,7 +6,7 @@ import { jsonWithHoles } from '../messages/holes.ts'
 import type { CallEnd } from '../messages/outcome.ts'
 import { acceptedBy } from './acknowledgement.ts'
 import type { HttpAgent } from './http-agent.ts'
-import { postJson } from './http-call.ts'
+import { postJson, traceHeader } from './http-call.ts'
 import type { OpaqueIds } from './opaque-id.ts'
 import { parseJson } from './parse-json.ts'
 import type { Provider, ProviderMessage, ProviderSender } from './provider.ts'
@@ -48,7 +48,8 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
     async send(sender, message, timeoutMs, leaveBy) {
       const { content, values } = message
       const json = values === undefined ? JSON.stringify(wireContent(content)) : fillOf(content)(values)
-      const { url, headers } = targetOf(sender)
+      const { url, headers: own } = targetOf(sender)
+      const headers = message.traceparent === undefined ? own : { ...own, ...traceHeader(message) }
       return readSend(await postJson(agent, url, headers, bodyOf(message, json), timeoutMs, leaveBy))
     },
   }

@@ -7,7 +7,7 @@ import type { CallEnd } from '../messages/outcome.ts'
 import { codeEntry, PROVIDER_CODES } from '../messages/provider-codes.ts'
 import { acceptedBy } from './acknowledgement.ts'
 import type { HttpAgent } from './http-agent.ts'
-import { postJson } from './http-call.ts'
+import { postJson, traceHeader } from './http-call.ts'
 import { parseJson } from './parse-json.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
@@ -31,7 +31,7 @@ export function partnerApi(agent: HttpAgent): Provider {
     async send(sender, message, timeoutMs, leaveBy) {
       const isTemplate = message.content.type === 'template'
       const url = new URL(`${sender.baseUrl}${isTemplate ? TEMPLATE_PATH : SERVICE_PATH}`)
-      const headers = { 'idempotency-key': message.id }
+      const headers = { 'idempotency-key': message.id, ...traceHeader(message) }
       const body = bodyOf(sender, message)
       const filled = message.values === undefined ? body : jsonWithHoles(body)(message.values)
       return readSend(await postJson(agent, url, headers, filled, timeoutMs, leaveBy))

@@ -22,6 +22,8 @@ export interface ProviderMessage {
   /** Of a campaign's message: `content`, the same object for all of them, has holes for these (messages/holes.ts). */
   values?: readonly string[] | undefined
   campaign: string | undefined
+  /** The trace that the request belongs to, where there is one. */
+  traceparent?: string | undefined
 }
 
 /** What a status poll found. */

@@ -25,6 +25,7 @@ import { readMessage } from '../messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../messages/store/steps.ts'
 import { observerOf } from '../observe.ts'
 import type { Redis } from '../redis/connect.ts'
+import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
 import type { JobEnd } from './bullmq.ts'
 import type { ClaimGates } from './claim-gate.ts'
@@ -69,6 +70,8 @@ export interface Outgoing {
   /** What is sent; with `values` it has holes for these (messages/holes.ts). */
   content: Content
   values?: readonly string[]
+  /** What its job holds of the trace that it was accepted in. */
+  trace?: string | undefined
 }
 
 /** A message that may leave in its slot. */
@@ -108,14 +111,30 @@ export async function claimMessage(
  * Sends what was claimed and says what becomes of its job. Rejects only when Redis is away or a record is not what
  * Laneway wrote; the sweep settles it then.
  */
-export async function sendClaimed(
+export function sendClaimed(
+  deps: SendDeps,
+  entry: DirectoryEntry,
+  outgoing: Outgoing,
+  claimed: Claimed,
+): Promise<JobEnd> {
+  const { id, name, message, trace } = outgoing
+  const { provider } = entry.sender
+  const { attempt } = claimed
+  return traceSend(
+    { message: name, lane: id.lane, class: message.class, provider, attempt, carried: trace },
+    (traceparent, ended) => sendTraced(deps, entry, outgoing, claimed, { traceparent, ended }),
+  )
+}
+
+async function sendTraced(
   deps: SendDeps,
   entry: DirectoryEntry,
   { id, name, message, content, values }: Outgoing,
   { attempt, slot, pace, until }: Claimed,
+  { traceparent, ended }: { traceparent: string | undefined; ended: (end: SpanEnd & { outcome: string }) => void },
 ): Promise<JobEnd> {
   const { to, campaign, run } = message
-  const request = { id: name, attempt, to, content, values, campaign }
+  const request = { id: name, attempt, to, content, values, campaign, traceparent }
   let startedAt = performance.now()
   const called = await departure(deps, id.lane, { slot, pace, until }, (leaveBy) => {
     startedAt = performance.now()
@@ -125,7 +144,7 @@ export async function sendClaimed(
   const outcome: Outcome = called ? outcomeOf(called) : tooLate
 
   // Settle, then say what becomes of the job.
-  const end = await settle(deps, id, { attempt, to }, entry, outcome)
+  const end = await traceSettle(() => settle(deps, id, { attempt, to }, entry, outcome))
   if ('problem' in outcome) await notifyCampaign(deps, id.lane, run, outcome)
 
   // Report.
@@ -135,6 +154,7 @@ export async function sendClaimed(
     waitedMs: Math.max(0, Date.now() - tookMs - acceptedAtMs(id.ulid)),
     tookMs: called && tookMs,
   })
+  ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
   const level = outcome.kind === 'sent' ? 'debug' : 'info'
   deps.log[level]({ message: name, attempt, outcome: outcome.kind, code, ms: Math.round(tookMs) }, 'attempt.finished')
   return end

@@ -29,7 +29,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
 
   const outgoing: Outgoing = {
     ...{ id, name: job.id ?? '' },
-    ...{ message: newMessageOf(payload.data), content: payload.data.content },
+    ...{ message: newMessageOf(payload.data), content: payload.data.content, trace: payload.data.trace },
   }
   const result = await claimMessage(deps, entry, outgoing)
   if ('claimed' in result) return sendClaimed(deps, entry, outgoing, result.claimed)

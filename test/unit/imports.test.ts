@@ -17,12 +17,13 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   config: [],
   'log-output': [],
   'log-pretty': [],
-  log: ['config', 'log-output', 'log-pretty'],
+  log: ['config', 'log-output', 'log-pretty', 'tracing'],
   repeatedly: ['log'],
   redis: ['log'],
   files: [],
 
   messages: [],
+  tracing: ['messages'],
   observe: ['redis', 'messages'],
   campaigns: ['messages'],
   gallery: [],
@@ -34,7 +35,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
-  accept: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
+  accept: ['redis', 'observe', 'tracing', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
@@ -44,6 +45,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...[
       'redis',
       'observe',
+      'tracing',
       'messages',
       'messages/store',
       'jobs',
@@ -80,6 +82,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...[
       'redis',
       'observe',
+      'tracing',
       'messages',
       'messages/store',
       'jobs',
