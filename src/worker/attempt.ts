@@ -38,7 +38,7 @@ import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
  * The request must leave within this time of its claim. A process that was frozen in between and wakes up later
  * proves its own attempt unsent instead of sending what somebody else may have settled by now.
  */
-const CLAIM_GOOD_FOR_MS = 5_000
+export const CLAIM_GOOD_FOR_MS = 5_000
 
 /** After this long the sweep takes a claimed message for lost: guard, call and settling (5 s, as in message-claim.lua). */
 export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
@@ -84,22 +84,22 @@ export interface Claimed {
 }
 
 /**
- * Claims the message. Rejects when Redis is away or full; then nothing may be sent. With a `pace` it is told at once when
- * it is too early; else it may wait at the gate of its lane first.
+ * Claims the message. Rejects when Redis is away or full; then nothing may be sent. With a pace and an attempt of its `own`
+ * it is told at once when it is too early; else it may wait at the gate of its lane first.
  */
 export async function claimMessage(
   deps: SendDeps,
   entry: DirectoryEntry,
   { id, message }: Outgoing,
-  own?: Pace,
+  own?: { pace: Pace; attempt: string },
 ): Promise<{ claimed: Claimed } | { refused: ClaimResult }> {
-  const attempt = newAttemptId()
+  const attempt = own?.attempt ?? newAttemptId()
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
-  const pace = own ?? paceOf(entry.sender.rate)
+  const pace = own?.pace ?? paceOf(entry.sender.rate)
   const ask = (asked: Pace): Promise<ClaimResult> => claim(deps.redis, id, attempt, message, times, asked)
   const { claimed: result, askedAt } = own
-    ? { askedAt: performance.now(), claimed: await ask(own) }
+    ? { askedAt: performance.now(), claimed: await ask(own.pace) }
     : await deps.gates.claim(id.lane, message.class, pace, ask)
   if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
   const { slot } = result

@@ -17,13 +17,15 @@ import type { SendPayload } from '../jobs/send.ts'
 import { messageId } from '../messages/message-id.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
+import { MOST_FRESH } from '../messages/store/claim-fresh.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { indexMessages } from '../messages/store/message-index.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { type Claimed, claimMessage, type Outgoing, type SendDeps, sendClaimed, waits } from './attempt.ts'
+import { type Claimed, type SendDeps, sendClaimed, waits } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
+import { claimChunk, type Placed, type Unclaimed } from './claim-chunk.ts'
 import { senderOrWait } from './lane-sender.ts'
 import type { ChunkRoom } from './lane-share.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
@@ -36,10 +38,6 @@ const PAUSED_MS = 5_000
 const MOST_WAIT_MS = 1_000
 /** When so many workers have died over a chunk, its recipients are sent to one by one, so that one to blame is found. */
 const MOST_CRASHES = 2
-
-/** What one answer weighs in how long Redis takes, and the most that claims are ahead because of it. */
-const ANSWER_WEIGHT = 1 / 8
-const MOST_ANSWER_MS = 50
 
 /** What a chunk needs besides what each of its attempts does; one for the whole process. */
 export interface ChunkDeps extends SendDeps {
@@ -116,7 +114,7 @@ async function sendTo(deps: ChunkDeps, run: ChunkRun, { spec, total, snapshot }:
 }
 
 /** A message of the chunk. What a job of its own would hold is made for the few that need one. */
-type ChunkMessage = Outgoing & { payload: () => SendPayload }
+type ChunkMessage = Placed & { payload: () => SendPayload }
 
 function messageOf(spec: MessageSpec, recipient: Recipient, place: number): ChunkMessage {
   const { to, values } = recipient
@@ -130,7 +128,7 @@ function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Chun
       ...{ run, filled: values, again: spec.again },
     },
     content: spec.holed,
-    values,
+    ...{ values, place },
     payload: () => payloadOf(spec, recipient),
   }
 }
@@ -163,7 +161,7 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
           await pause(waitMs, undefined, { signal: stopping }).catch(() => {})
           continue
         }
-        const batch = left.slice(0, Math.min(free, most))
+        const batch = left.slice(0, Math.min(free, most, MOST_FRESH))
         const early = await claimAll(entry, batch, pace)
         left = [...early, ...left.slice(batch.length)]
         deps.noteMoved(lane, chunk.run)
@@ -194,29 +192,27 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
   /** Claims them in one go and sends what was claimed; returns those whose slots would be too far ahead. */
   async function claimAll(entry: DirectoryEntry, batch: readonly ChunkMessage[], pace: Pace): Promise<ChunkMessage[]> {
     room.begin(batch.length)
-    const early: ChunkMessage[] = []
-    const askedAt = performance.now()
-    const results = await Promise.allSettled(batch.map((outgoing) => claimMessage(deps, entry, outgoing, pace)))
-    room.answerMs += (Math.min(performance.now() - askedAt, MOST_ANSWER_MS) - room.answerMs) * ANSWER_WEIGHT
-    // Those with a slot first: it does not wait.
-    for (const [i, result] of results.entries()) {
-      const outgoing = batch[i]
-      if (outgoing !== undefined && result.status === 'fulfilled' && 'claimed' in result.value) {
-        launch(entry, outgoing, result.value.claimed)
-      } else room.end()
+    let launched = 0
+    let unclaimed: Unclaimed<ChunkMessage>[] = []
+    try {
+      unclaimed = await claimChunk(deps, entry, { lane, run: chunk.run, room, pace }, batch, (message, claimed) => {
+        launched += 1
+        launch(entry, message, claimed)
+      })
+    } finally {
+      for (let i = launched; i < batch.length; i += 1) room.end()
     }
+    const early: ChunkMessage[] = []
     let failure: unknown
-    for (const [i, result] of results.entries()) {
-      const outgoing = batch[i]
-      if (outgoing === undefined) continue
-      if (result.status === 'fulfilled') {
-        if ('refused' in result.value && (await refused(outgoing, result.value.refused))) early.push(outgoing)
-      } else if (isRedisAway(result.reason)) {
-        failure = result.reason
+    for (const { message, ...what } of unclaimed) {
+      if ('refused' in what) {
+        if (await refused(message, what.refused)) early.push(message)
+      } else if (isRedisAway(what.failure)) {
+        failure = what.failure
       } else {
         // Whatever is wrong with it, a job of its own ends as a dead letter that says so.
-        deps.log.error({ message: outgoing.name, err: result.reason }, 'chunk.message_broken')
-        addJob(outgoing)
+        deps.log.error({ message: message.name, err: what.failure }, 'chunk.message_broken')
+        addJob(message)
       }
     }
     if (failure !== undefined) throw failure

@@ -163,4 +163,8 @@ export async function reserveSlot(
 /** As message-pace.lua takes it. */
 const numbersOf = ({ gapUs, closestUs, window }: Pace) => ({ gapUs, closestUs, window })
 
-const slotOf = (name: string, nowUs: number): Slot => ({ name, atMs: Number(name) / 1_000, nowMs: nowUs / 1_000 })
+export const slotOf = (name: string, nowUs: number): Slot => ({
+  name,
+  atMs: Number(name) / 1_000,
+  nowMs: nowUs / 1_000,
+})
