@@ -79,11 +79,11 @@ export async function claimFresh(
       pace: { gapUs, closestUs, window },
     },
   )
-  const [verdict, told, ...each] = freshReply.parse(reply)
+  const [verdict, detail, ...each] = freshReply.parse(reply)
   if (verdict === 'stopped') return verdict
-  if (verdict === 'lane_cooldown') return { laneMs: told }
-  if (each.length !== claims.length) throw new Error(`asked for ${claims.length} claims, told of ${each.length}`)
-  const nowUs = Number(told)
+  if (verdict === 'lane_cooldown') return { laneMs: detail }
+  if (each.length !== claims.length) throw new Error(`asked for ${claims.length} claims, heard of ${each.length}`)
+  const nowUs = Number(detail)
   return each.map((one): FreshResult => {
     if (typeof one === 'number') return { verdict: 'too_early', waitMs: one }
     return one === 'other' ? one : { verdict: 'claimed', slot: slotOf(one, nowUs) }

@@ -67,6 +67,8 @@ end
 
 local lane = openSlots(slots, nowUs, pace, total)
 local history = 'c' .. base36(now - acceptedAt) .. ','
+-- As text: a number is written out anew by every command that it is given to.
+local keptMs, lostAt = string.format('%.0f', retentionMs), string.format('%.0f', now + lostAfterMs)
 local added, taken, seen = {}, {}, {}
 for i = 1, total do
   local slotUs = lane.next()
@@ -79,8 +81,8 @@ for i = 1, total do
   else
     redis.call('HSET', known[i], 's', SENDING, 'a', attempts[i], 'h', history .. attempts[i], 't', recipients[i], 'v',
       filled[i], unpack(shared))
-    redis.call('PEXPIRE', known[i], retentionMs)
-    added[#added + 1], added[#added + 2] = now + lostAfterMs, ulids[i]
+    redis.call('PEXPIRE', known[i], keptMs)
+    added[#added + 1], added[#added + 2] = lostAt, ulids[i]
     taken[#taken + 1], taken[#taken + 2] = places[i], string.find(MARKS, SENDING, 1, true)
     results[i + 2] = lane.reserve(slotUs)
   end
