@@ -39,7 +39,7 @@ export async function claimChunk<M extends Placed>(
   const answer = await claimFresh(deps.redis, { lane, run }, fresh, times, pace).catch((error: unknown) => {
     if (isRedisAway(error)) throw error
     // Something of the campaign or the lane is broken: each message ends by itself, with a reason.
-    deps.log.error({ lane, campaign: `cmp_${lane}_${run}`, err: error }, 'chunk.claim_broken')
+    deps.log.error({ lane, campaign: `cmp_${lane}_${run}`, err: error }, 'chunk.failed')
     return messages.map((): FreshResult => 'other')
   })
   const answeredAt = performance.now()
