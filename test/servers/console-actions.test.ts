@@ -47,7 +47,7 @@ test('a lane is paused with a reason, shows it, gets another rate and is resumed
   await page.goto('/console/lanes/1')
   await badge('Paused')
   await press('Change rate')
-  await page.getByLabel('Messages per second').fill('40')
+  await page.getByRole('spinbutton', { name: 'Messages per second' }).fill('40')
   await confirm('Change the rate')
   await said('40 per second')
   const lanes = await world.api('GET', '/admin/lanes')
