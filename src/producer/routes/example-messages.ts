@@ -11,6 +11,8 @@ const buttons = { buttons: [reply('yes', 'Yes'), reply('no', 'No')] }
 
 export const imageMessage = { ...address, type: 'image', image: { link, caption: 'Spring is here' } }
 
+const plainMessages = plainKinds.map(({ name, content }) => ({ name, body: { ...address, ...content } }))
+
 /** What a client sends from the account's default sender. */
 export const serviceMessages = [
   {
