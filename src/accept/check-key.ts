@@ -1,11 +1,26 @@
 // May this key do that? The same answer over HTTP, through the intake queue and for the client library.
-import { type Credential, cachedCredential, type Permission } from '../accounts/store/credentials.ts'
+import { type Permission, permits } from '../accounts/permissions.ts'
+import { type Credential, cachedCredential } from '../accounts/store/credentials.ts'
 import { noteKeyUse } from '../accounts/store/key-uses.ts'
 import type { Redis } from '../redis/connect.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal, type RefusalKind } from './refusal.ts'
+
+/** A key that cannot be used, or not for this. `why` is a word, or the permission that it lacks. */
+export class KeyRefusal extends Refusal {
+  override name = 'KeyRefusal'
+  /** Undefined for a key that nobody was given. */
+  readonly key: Credential | undefined
+  readonly why: string
+
+  constructor(kind: RefusalKind & ('unauthorized' | 'forbidden'), message: string, why: string, key?: Credential) {
+    super(kind, kind, message)
+    this.key = key
+    this.why = why
+  }
+}
 
 /**
- * The key's record; or a Refusal: `unauthorized` for a key that is unknown, expired or revoked, `forbidden` for one
+ * The key's record; or a KeyRefusal: `unauthorized` for a key that is unknown, expired or revoked, `forbidden` for one
  * that lacks the permission. No sentence repeats the key.
  */
 export async function checkKey(
@@ -24,14 +39,22 @@ export function checkCredential(
   permissions: readonly Permission[],
   nowMs: number,
 ): Credential {
-  if (credential === undefined) throw unauthorized('The key is not known.')
-  if (credential.revoked) throw unauthorized('The key was revoked.')
-  if (credential.expires_at !== 0 && credential.expires_at <= nowMs) throw unauthorized('The key has expired.')
-  if (!permissions.some((permission) => credential.permissions.includes(permission))) {
-    throw new Refusal('forbidden', 'forbidden', `The key lacks the permission ${permissions.join(' or ')}.`)
-  }
+  if (credential === undefined) throw new KeyRefusal('unauthorized', 'The key is not known.', 'unknown')
+  assertPermitted(credential, permissions, nowMs)
   noteKeyUse(redis, credential, nowMs)
   return credential
+}
+
+/** Throws a KeyRefusal when the key may not be used, or not for this. */
+function assertPermitted(key: Credential, permissions: readonly Permission[], nowMs: number): void {
+  if (key.revoked) throw new KeyRefusal('unauthorized', 'The key was revoked.', 'revoked', key)
+  if (key.expires_at !== 0 && key.expires_at <= nowMs) {
+    throw new KeyRefusal('unauthorized', 'The key has expired.', 'expired', key)
+  }
+  if (!permissions.some((permission) => permits(key, permission))) {
+    const lacking = permissions.join(' or ')
+    throw new KeyRefusal('forbidden', `The key lacks the permission ${lacking}.`, lacking, key)
+  }
 }
 
 /** A request without a key that can be used. */

@@ -26,6 +26,7 @@ export const accounts: Noun = {
     verb({
       usage: 'create <name>',
       summary: 'create an account with the default settings',
+      act: 'account.create',
       example: '"Corner shop"',
       options: {},
       values: z.strictObject({ name: nameUpTo(100) }),
@@ -34,6 +35,7 @@ export const accounts: Noun = {
         return {
           json: account,
           text: `Account ${account.id}, ${account.name}, was created. Next: \`keys create\`, \`senders add\`.`,
+          acted: { account: account.id, target: String(account.id) },
         }
       },
     }),
@@ -53,6 +55,7 @@ export const accounts: Noun = {
     verb({
       usage: 'set <id> <setting> <value>',
       summary: `change a setting: ${settingNames.join(', ')}`,
+      act: 'account.set',
       example: '1 policy.campaign at_least_once',
       options: {},
       values: z
@@ -72,7 +75,11 @@ export const accounts: Noun = {
       async run({ id, setting, value }, { redis }) {
         await existingAccount(redis, id)
         await setAccountSetting(redis, id, setting, value)
-        return { json: await existingAccount(redis, id), text: `Account ${id} has ${setting} ${value}.` }
+        return {
+          json: await existingAccount(redis, id),
+          text: `Account ${id} has ${setting} ${value}.`,
+          acted: { account: id, target: String(id), detail: setting },
+        }
       },
     }),
   ],

@@ -24,6 +24,7 @@ export const contacts: Noun = {
     verb({
       usage: 'import <file>',
       summary: 'import a CSV file with the columns name, phone and email, in any order, into a tag',
+      act: 'contacts.import',
       example: 'people.csv --account 1 --tag "Spring campaign"',
       options: {
         '!--account <id>': 'account that owns the contacts',
@@ -60,6 +61,7 @@ export const contacts: Noun = {
           const refusedRows = await report.close()
           return {
             json: { account, tag, ...counts, report: refusedRows ?? null },
+            acted: { account, target: `tag ${tag.id}`, detail: `${counts.imported} rows` },
             text: keyValueTable([
               ['Tag', `${tag.name} (${tag.id})`],
               ['Rows imported', String(counts.imported)],

@@ -1,5 +1,6 @@
 // lanes: list, pause, resume, rate. A lane is what leaves one sender; both have the same number.
 import { z } from 'zod'
+import type { Sender } from '../accounts/store/senders.ts'
 import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
 import type { LaneStatus } from '../lanes/lane-status.ts'
 import { type LaneQueues, openLaneQueues } from '../lanes/queues.ts'
@@ -47,14 +48,19 @@ export const lanes: Noun = {
     verb({
       usage: 'rate <lane> <number>',
       summary: 'change the pace of a lane at once, in messages per second',
+      act: 'lane.rate',
       example: '1 20',
       options: {},
       values: z.strictObject({ lane: laneId, number: rate }),
       run: ({ lane, number }, { redis }) =>
         withQueues(redis, async (queues) => {
-          await existingLane(redis, lane)
+          const { account } = await existingLane(redis, lane)
           await setLaneRate(redis, queues, lane, number)
-          return { json: { lane, rate: number }, text: `Lane ${lane} sends up to ${number} messages a second.` }
+          return {
+            json: { lane, rate: number },
+            text: `Lane ${lane} sends up to ${number} messages a second.`,
+            acted: { account, target: String(lane), detail: `${number}/s` },
+          }
         }),
     }),
   ],
@@ -70,15 +76,16 @@ function onLane(
   return verb({
     usage,
     summary,
+    act: `lane.${usage.split(' ')[0]}`,
     example: '1',
     options,
     values: z.strictObject({ lane: laneId, reason: nameUpTo(200).optional() }),
     run: ({ lane, reason }, { redis }) =>
       withQueues(redis, async (queues) => {
-        await existingLane(redis, lane)
+        const { account } = await existingLane(redis, lane)
         const text = await act(redis, queues, lane, { reason })
         const [now] = (await listLanes(redis, queues)).filter((each) => each.lane === lane)
-        return { json: now, text }
+        return { json: now, text, acted: { account, target: String(lane) } }
       }),
   })
 }
@@ -93,8 +100,10 @@ export async function withQueues<T>(redis: Redis, work: (queues: LaneQueues) => 
   }
 }
 
-async function existingLane(redis: Redis, lane: number): Promise<void> {
-  if (!(await laneOf(redis, lane))) throw new CliFailure(`There is no lane ${lane}; see \`lanes list\`.`)
+async function existingLane(redis: Redis, lane: number): Promise<Sender> {
+  const sender = await laneOf(redis, lane)
+  if (sender === undefined) throw new CliFailure(`There is no lane ${lane}; see \`lanes list\`.`)
+  return sender
 }
 
 const tableOf = (all: readonly LaneStatus[]): string =>

@@ -60,6 +60,7 @@ export const senders: Noun = {
     verb({
       usage: 'add',
       summary: 'add a number to an account; its first one becomes the default',
+      act: 'sender.create',
       example:
         '--account 1 --number +14155550100 --provider cloud-api --base-url https://graph.example --phone-number-id 1065550100 --token - < token.txt',
       options: {
@@ -99,6 +100,7 @@ export const senders: Noun = {
         return {
           json: sender,
           text: `Sender ${typedSender.number} was added; its lane is ${id}${sender?.default ? ', and it is the default of its account' : ''}.`,
+          acted: { account: typedSender.account, target: String(id) },
         }
       },
     }),
@@ -119,6 +121,7 @@ export const senders: Noun = {
     verb({
       usage: 'renew <id>',
       summary: 'give a sender a new token, for instance after the old one expired; then resume its lane',
+      act: 'sender.renew',
       example: '1 --token - < token.txt',
       options: {
         '!--token <token>': 'the new token; - reads it from standard input and keeps it out of the shell history',
@@ -131,12 +134,17 @@ export const senders: Noun = {
         const sealedToken = createSeal(secretKeyOf(config)).encrypt(await readToken(token, stdin))
         await setSenderAccess(redis, id, { baseUrl: baseUrl ?? sender.base_url, sealedToken })
         const [document] = await documentsOf(redis, [await findSender(redis, id)])
-        return { json: document, text: `Sender ${id} has a new token. If its lane is paused: \`lanes resume ${id}\`.` }
+        return {
+          json: document,
+          text: `Sender ${id} has a new token. If its lane is paused: \`lanes resume ${id}\`.`,
+          acted: { account: sender.account, target: String(id) },
+        }
       },
     }),
 
     verb({
       usage: 'remove <id>',
+      act: 'sender.remove',
       summary: 'remove a sender and free its number; its messages can still be looked up until they expire',
       example: '1',
       options: {},
@@ -151,7 +159,11 @@ export const senders: Noun = {
         if (busy !== undefined) throw new CliFailure(`Sender ${id} cannot be removed: ${busy}`)
         await lanes.remove(id)
         await lanes.close()
-        return { json: { id, removed: true }, text: `Removed sender ${id}; ${sender.number} can be added again.` }
+        return {
+          json: { id, removed: true },
+          text: `Removed sender ${id}; ${sender.number} can be added again.`,
+          acted: { account: sender.account, target: String(id) },
+        }
       },
     }),
   ],

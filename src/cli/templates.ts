@@ -30,6 +30,7 @@ export const templates: Noun = {
       usage: 'import <file>',
       summary:
         "import templates from a JSON file in the chat product's own format: one, a list, or its listing's answer",
+      act: 'template.import',
       example: 'order_update.json --account 1',
       options: {
         '!--account <id>': 'account that may send them; a template of the same name and language is replaced',
@@ -39,7 +40,8 @@ export const templates: Noun = {
         await existingAccount(redis, account)
         const templates = readTemplates(file)
         for (const template of templates) await importTemplate(redis, account, template)
-        return { json: templates.map(documentOf), text: tableOf(templates) }
+        const acted = templates.map(({ name, language }) => ({ account, target: name, detail: language }))
+        return { json: templates.map(documentOf), text: tableOf(templates), acted }
       },
     }),
 

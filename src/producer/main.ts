@@ -15,6 +15,8 @@ import { openBulkMoves } from './bulk-moves.ts'
 import { consolePages } from './console-pages.ts'
 import { createDashboard } from './dashboard.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
+import { createGate } from './gate.ts'
+import { activityRoutes } from './handlers/activity.ts'
 import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
@@ -68,14 +70,16 @@ export async function startProducer(
     ...contactRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues }),
+    ...activityRoutes({ redis }),
     ...consoleSessionRoutes({ redis }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]
-  const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
+  const gate = createGate(redis, log)
+  const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ gate, queues }) }
   const server = createServer(
     { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },
-    createListener({ redis, log, routes, dashboard, pages: consolePages() }),
+    createListener({ gate, log, routes, dashboard, pages: consolePages() }),
   )
   limit(server, log)
   // Before that every request would be answered 503; without Redis that is the right answer.

@@ -27,6 +27,8 @@ export const rootKeys = {
   campaignLanes: 'lw:campaign-lanes',
   /** STRING: held while a sender is added or removed. */
   sendersLock: 'lw:senders-lock',
+  /** STREAM: who did what, of the whole installation; see activity/record.ts. */
+  activity: 'lw:activity',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
   /** Pub/sub channel: lane ids that got work. */
@@ -53,6 +55,10 @@ export const sessionKey = (idHash: string): string => `lw:session:${idHash}`
 export const sessionsOfCredentialKey = (secretHash: string): string => `lw:key:${secretHash}:sessions`
 /** HASH key id → when it was last used (epoch ms). */
 export const keyUsesKey = (account: number): string => `lw:account:${account}:key-uses`
+/** STREAM: who did what in the account; of account 0, what is nobody's. */
+export const accountActivityKey = (account: number): string => `lw:account:${account}:activity`
+/** STRING: held while a key of the account is revoked or rotated. */
+export const keysLockKey = (account: number): string => `lw:account:${account}:keys-lock`
 /** HASH sender digits → lane id, and `name:<name>` → lane id. */
 export const sendersOfAccountKey = (account: number): string => `lw:account:${account}:senders`
 /** HASH `<name>/<language>` → template definition, JSON. */

@@ -58,6 +58,7 @@ describe('help', () => {
       'messages',
       'lanes',
       'campaigns',
+      'activity',
       'stats',
     ])
     for (const noun of nouns) {
@@ -103,7 +104,7 @@ describe('what is typed wrongly', () => {
 
   test.each([
     ['an unknown verb', ['keys', 'fold'], "unknown command 'fold'\n"],
-    ['a missing option', ['keys', 'list'], "required option '--account <id>' not specified\n"],
+    ['a missing option', ['templates', 'list'], "required option '--account <id>' not specified\n"],
     ['a superfluous word', ['keys', 'list', '--account', '1', 'x'], /^error: too many arguments .+\n$/],
     [
       'an option',

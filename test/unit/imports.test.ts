@@ -21,6 +21,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   repeatedly: ['log'],
   redis: ['log'],
   files: [],
+  activity: ['redis'],
 
   messages: [],
   tracing: ['messages'],
@@ -35,7 +36,18 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
-  accept: ['redis', 'observe', 'tracing', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
+  accept: [
+    'redis',
+    'observe',
+    'tracing',
+    'messages',
+    'messages/store',
+    'jobs',
+    'accounts',
+    'accounts/store',
+    'lanes',
+    'config',
+  ],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
@@ -76,7 +88,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log'],
+    ...['lookup', 'requeue', 'providers', 'telemetry', 'activity', 'config', 'log'],
   ],
   worker: [
     ...[
@@ -107,7 +119,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'lanes',
       'accept',
     ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'config', 'log'],
+    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'activity'],
+    ...['config', 'log'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
   console: ['messages', 'jobs', 'lookup', 'campaigns', 'campaigns/commands', 'telemetry', 'producer'],

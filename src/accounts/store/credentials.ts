@@ -7,33 +7,30 @@ import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { credentialKey, credentialsOfAccountKey } from '../../redis/keys.ts'
+import { anyPermissionSchema, NO_ACCOUNT, OPERATOR, type Permission } from '../permissions.ts'
 
-export const PERMISSIONS = [
-  'messages:send',
-  'messages:read',
-  'contacts:read',
-  'contacts:write',
-  'gallery',
-  'gallery:system',
-  'admin',
-] as const
-export type Permission = (typeof PERMISSIONS)[number]
-export const permissionSchema = z.enum(PERMISSIONS)
+export { PERMISSIONS, type Permission, permissionSchema } from '../permissions.ts'
 
-const credentialSchema = z.object({
-  id: z.string(),
-  /** What people call it; may be empty. */
-  name: z.string().default(''),
-  account: z.coerce.number().int().positive(),
-  permissions: z
-    .string()
-    .transform((list) => list.split(',').filter(Boolean))
-    .pipe(z.array(permissionSchema)),
-  /** Epoch ms; 0 is never. */
-  expires_at: z.coerce.number(),
-  created_at: z.coerce.number(),
-  revoked: z.enum(['0', '1']).transform((flag) => flag === '1'),
-})
+const credentialSchema = z
+  .object({
+    id: z.string(),
+    /** What people call it; may be empty. */
+    name: z.string().default(''),
+    /** NO_ACCOUNT for a key of the whole installation. */
+    account: z.coerce.number().int().nonnegative(),
+    permissions: z
+      .string()
+      .transform((list) => list.split(',').filter(Boolean))
+      .pipe(z.array(anyPermissionSchema)),
+    /** Epoch ms; 0 is never. */
+    expires_at: z.coerce.number(),
+    created_at: z.coerce.number(),
+    revoked: z.enum(['0', '1']).transform((flag) => flag === '1'),
+  })
+  // Both say it, so that neither a record that lost its account nor one that got a permission too many opens everything.
+  .refine(({ account, permissions }) => (account === NO_ACCOUNT) === permissions.includes(OPERATOR), {
+    error: 'a key of no account is an operator’s, and no other is',
+  })
 /** What is known of a key, without the key. */
 export type Credential = z.infer<typeof credentialSchema>
 

@@ -39,8 +39,9 @@ export async function withLifecycle<T>(
   }
 }
 
-/** The campaign as it is now. */
+/** The campaign as it is now; the target of what was done, where the verb did something. */
 export async function shown(redis: Redis, id: CampaignId): Promise<Answer & { json: object }> {
-  const json = await describeCampaign(redis, await existing(redis, id), Date.now())
-  return { json, text: campaignSummary(json) }
+  const campaign = await existing(redis, id)
+  const json = await describeCampaign(redis, campaign, Date.now())
+  return { json, text: campaignSummary(json), acted: { account: campaign.account, target: idOf(id) } }
 }

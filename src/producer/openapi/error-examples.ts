@@ -24,6 +24,11 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   no_rows: 'Upload the rows before the preflight.',
   no_rows_expected: 'The recipients of this campaign are contacts, not uploaded rows.',
   template_not_approved: 'The template flash_sale is not approved any more.',
+  account_required: {
+    message: 'Name the account that you act for in the header x-laneway-account: this key is of no account.',
+    path: 'x-laneway-account',
+    fault: 'required',
+  },
   unauthorized: 'The key is not known.',
   bad_signature: 'X-Hub-Signature-256 does not match the body.',
   forbidden: 'The key lacks the permission messages:send.',

@@ -39,7 +39,11 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
   },
   admin: {
     name: 'Administration',
-    description: 'The lanes of the account of the key: one per sender.',
+    description: 'Lanes, one per sender. An operator names the account, or sees all.',
+  },
+  activity: {
+    name: 'Activity',
+    description: 'Who did what and when: keys and people at the command line.',
   },
   consoleSession: {
     name: 'Sessions of the console',

@@ -6,7 +6,7 @@ import { noFields, pauseFields, textIdField } from '../fields.ts'
 import { route } from '../route.ts'
 import { done, doneWith } from './answers.ts'
 
-const access = { in: 'bearer', permission: 'admin' } as const
+const access = { in: 'bearer', permission: 'admin', withoutAccount: true } as const
 const params = z.object({ lane: textIdField })
 const errors = { 404: ['not_found'] } as const
 
@@ -54,6 +54,7 @@ export const admin = {
     path: '/admin/lanes/:lane/pause',
     summary: 'Lets nothing more leave the lane but what is in flight.',
     access,
+    act: 'lane.pause',
     params,
     body: { as: 'json', schema: pauseFields, mayBeAbsent: true },
     answers: { 200: done },
@@ -72,6 +73,7 @@ export const admin = {
     path: '/admin/lanes/:lane/resume',
     summary: 'Ends the pause and the cooldown of the lane.',
     access,
+    act: 'lane.resume',
     params,
     body: { as: 'json', schema: noFields, mayBeAbsent: true },
     answers: { 200: done },
@@ -83,6 +85,7 @@ export const admin = {
     path: '/admin/lanes/:lane/rate',
     summary: 'Sets how many messages a second leave the lane, in force for every worker at once.',
     access,
+    act: 'lane.rate',
     params,
     body: { as: 'json', schema: z.strictObject({ rate: z.number().min(MIN_RATE).max(MAX_RATE) }) },
     answers: { 200: done },

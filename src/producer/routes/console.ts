@@ -5,7 +5,7 @@ import { route } from '../route.ts'
 import { done, doneWith } from './answers.ts'
 
 /** Whoever sees messages sees how they are sent; a key for running an account or all of them sees it, too. */
-export const toLook = { in: 'bearer', permission: 'messages:read', also: ['admin'] } as const
+export const toLook = { in: 'bearer', permission: 'messages:read', also: ['admin'], withoutAccount: true } as const
 
 export const sessionSchema = z.strictObject({
   key_name: z.string(),

@@ -109,6 +109,7 @@ export const messages = {
     path: '/messages/requeue',
     summary: 'Sends all messages again that match a filter, as a job that a worker does; with dry_run it only counts.',
     access: maySend,
+    act: 'messages.requeue',
     headers: idempotencyHeaders,
     body: { as: 'json', schema: requeueBody },
     answers: {
@@ -136,7 +137,10 @@ export const messages = {
         answer: {
           status: true,
           message: 'queued',
-          data: { job_id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV', status_url: '/jobs/rq_01M7WMMBQHKTZHMT677YAAW3FV' },
+          data: {
+            job_id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV',
+            status_url: 'http://127.0.0.1:3000/jobs/rq_01M7WMMBQHKTZHMT677YAAW3FV',
+          },
         },
       },
     ],
@@ -188,6 +192,7 @@ export const messages = {
     path: '/messages/:id/cancel',
     summary: 'Cancels a message that is queued: it is never sent, unless it is requeued.',
     access: maySend,
+    act: 'message.cancel',
     params,
     body: { as: 'ignored' },
     answers: { 200: doneWith(messageSchema) },
@@ -205,6 +210,7 @@ export const messages = {
     path: '/messages/:id/requeue',
     summary: 'Sends a message again that is failed, unknown, expired or cancelled.',
     access: maySend,
+    act: 'message.requeue',
     params,
     body: { as: 'ignored' },
     answers: { 200: doneWith(messageSchema) },

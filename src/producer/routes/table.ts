@@ -2,6 +2,7 @@
 // Express and no queue. main.ts binds each family to its handlers. The dashboard is not here: it is an application of its
 // own, mounted under /dashboard.
 import type { RouteSpec } from '../route.ts'
+import { activity } from './activity.ts'
 import { admin } from './admin.ts'
 import { campaigns } from './campaigns.ts'
 import { consoleSession } from './console.ts'
@@ -28,6 +29,7 @@ export const FAMILIES = {
   contacts,
   campaigns,
   admin,
+  activity,
   consoleSession,
   metrics,
   webhooks,
