@@ -119,6 +119,11 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
     await setAccountSetting(world.service.redis, world.account, 'contacts_shape', shape)
     return {}
   },
+  async consoleDemoShow() {
+    // Nobody takes a key that is none: the traffic runs, and nothing comes of it.
+    world.service.traffic.aim({ baseUrl: url, simulatorUrl: url, apiKey: 'none', campaignSender: '1' })
+    return {}
+  },
   consoleSessionSignIn: async () => ({ body: { key: world.key } }),
   async galleryFilesMove({ status }) {
     if (status === 200) await startWorker()

@@ -30,7 +30,8 @@ export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
       body: { status: true, message: 'lanes', data: await listLanes(redis, queues, accountOf(caller)) },
     }),
     async pause(call) {
-      await pauseLane(redis, queues, await ownLane(call), call.body.reason)
+      const { name, id } = call.caller
+      await pauseLane(redis, queues, await ownLane(call), { reason: call.body.reason, by: name || id })
       return { body: { status: true, message: 'paused' } }
     },
     async resume(call) {

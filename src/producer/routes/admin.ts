@@ -34,6 +34,7 @@ export const admin = {
               rate: 80,
               paused: false,
               paused_for: '',
+              paused_by: '',
               cooldown_until: null,
               cooldown_code: '',
               cooldown_for: '',

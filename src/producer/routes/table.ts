@@ -5,7 +5,8 @@ import type { RouteSpec } from '../route.ts'
 import { activity } from './activity.ts'
 import { admin } from './admin.ts'
 import { campaigns } from './campaigns.ts'
-import { consoleSession } from './console.ts'
+import { consoleLive, consoleSession } from './console.ts'
+import { consoleDemo } from './console-demo.ts'
 import { contacts } from './contacts.ts'
 import { description } from './description.ts'
 import { galleryFiles } from './gallery-files.ts'
@@ -31,6 +32,8 @@ export const FAMILIES = {
   admin,
   activity,
   consoleSession,
+  consoleLive,
+  consoleDemo,
   metrics,
   webhooks,
 } satisfies Readonly<Record<string, Readonly<Record<string, RouteSpec>>>>
