@@ -23,6 +23,7 @@ import { activityRoutes } from './handlers/activity.ts'
 import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
+import { consoleDemoRoutes, type DemoSwitch } from './handlers/console-demo.ts'
 import { consoleLiveRoutes } from './handlers/console-live.ts'
 import { consoleSessionRoutes } from './handlers/console-session.ts'
 import { contactBookRoutes } from './handlers/contact-book.ts'
@@ -53,12 +54,16 @@ export class ListenError extends Error {
   override name = 'ListenError'
 }
 
-/** Starts a producer on `redisUrl` and returns once it answers requests. Rejects with a ListenError. */
+/**
+ * Starts a producer on `redisUrl` and returns once it answers requests. `demo` is there only where there is a demo. Rejects
+ * with a ListenError.
+ */
 export async function startProducer(
   config: Config,
   redisUrl: string,
   log: Log,
   telemetry: Telemetry = createTelemetry(),
+  demo?: DemoSwitch,
 ): Promise<{ url: string; close: () => Promise<void> }> {
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
@@ -89,6 +94,7 @@ export async function startProducer(
     ...activityRoutes({ redis }),
     ...consoleSessionRoutes({ redis }),
     ...consoleLiveRoutes({ redis, streams }),
+    ...consoleDemoRoutes({ demo }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]

@@ -35,6 +35,7 @@ export const itemsOf = ({ lanes, campaigns }: Snapshot): Item[] => [
   ...campaigns.map(({ id }): Item => ({ kind: 'campaign', id })),
 ]
 
+/** Whether both are the same lane, or the same campaign. */
 export const isSame = (one: Item | undefined, other: Item | undefined): boolean =>
   one?.kind === other?.kind && one?.id === other?.id
 

@@ -73,6 +73,10 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
     name: 'Live figures',
     description: 'How lanes, campaigns and workers stand and stood, as the console shows them.',
   },
+  consoleDemo: {
+    name: 'Demo',
+    description: 'Made-up traffic, where `npm start` has made demo data.',
+  },
   metrics: {
     name: 'Metrics',
     description: 'How the lanes of the account of the key stand, for Prometheus.',

@@ -69,9 +69,6 @@ export const consoleSession = {
   }),
 }
 
-/** An operator's key names an account, or sees all of them. */
-const account = textIdField.optional().describe('An account, for a key that sees several; without it all that it sees.')
-
 const exampleSnapshot = {
   at: '2026-11-22T09:00:00.000Z',
   totals: {
@@ -110,7 +107,7 @@ export const consoleLive = {
     summary: 'Tells how lanes, campaigns, workers and Redis stand at this moment.',
     details: 'Taken at most once a second for each account, however many ask.',
     access: toLook,
-    query: z.strictObject({ account }),
+    query: z.strictObject({}),
     body: { as: 'ignored' },
     answers: { 200: z.strictObject({ status: z.literal(true), data: snapshotSchema }) },
     errors: { 404: ['not_found'] },
@@ -124,7 +121,6 @@ export const consoleLive = {
       'A line without an event is a comment. Whoever reads too slowly is cut off; `retry` says when to come again.',
     access: toLook,
     query: z.strictObject({
-      account,
       limit: textIdField.optional().describe('Ends after so many snapshots; without it, it does not end.'),
     }),
     body: { as: 'ignored' },
@@ -138,7 +134,6 @@ export const consoleLive = {
     summary: 'Tells what was counted per 10 s of the last hour, or per 5 min of the last week.',
     access: toLook,
     query: z.strictObject({
-      account,
       sender: textIdField.optional().describe('The lane of one sender.'),
       span: z.enum(SPANS).default('hour'),
     }),

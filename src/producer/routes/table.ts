@@ -7,6 +7,7 @@ import { activity } from './activity.ts'
 import { admin } from './admin.ts'
 import { campaigns } from './campaigns.ts'
 import { consoleLive, consoleSession } from './console.ts'
+import { consoleDemo } from './console-demo.ts'
 import { contactBook } from './contact-book.ts'
 import { contacts } from './contacts.ts'
 import { description } from './description.ts'
@@ -42,6 +43,7 @@ export const FAMILIES = {
   activity,
   consoleSession,
   consoleLive,
+  consoleDemo,
   metrics,
   webhooks,
 } satisfies Readonly<Record<string, Readonly<Record<string, RouteSpec>>>>
