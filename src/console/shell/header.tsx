@@ -47,7 +47,7 @@ export function Header() {
         <AccountSwitcher />
         <nav aria-label="Pages">
           <ul>
-            {LINKS.filter(({ deed }) => deed === undefined || may(deed)).map(({ path, name }) => (
+            {LINKS.filter(({ deed }) => deed === undefined || known?.operator || may(deed)).map(({ path, name }) => (
               <li key={path}>
                 <a href={`/console${path}`} aria-current={isHere(path, here) ? 'page' : undefined}>
                   {name}
@@ -74,7 +74,7 @@ export function Header() {
           </label>
           <p>
             {known?.operator ? 'Operator' : 'Key'} <Said text={known?.key_name || 'without a name'} />
-            {!may('send') && !may('run') && <span class="quiet"> (can only look)</span>}
+            {!known?.operator && !may('send') && !may('run') && <span class="quiet"> (can only look)</span>}
           </p>
           <button type="button" onClick={() => void signOut()}>
             Sign out
