@@ -10,6 +10,7 @@ import { prepareBuild, root } from './prepare.mjs'
 import { giveUp, say } from './say.mjs'
 
 const READY_MS = 120_000
+const TRAFFIC_MS = 200_000
 const images = join(root, 'docs/images')
 mkdirSync(images, { recursive: true })
 prepareBuild()
@@ -60,6 +61,7 @@ async function takeAll(page, demo, key) {
   await page.goto('/console')
   await page.getByLabel('Key', { exact: true }).fill(key)
   await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor()
   await page.goto('/console/start')
   await page.getByRole('button', { name: 'Send it' }).click()
   await page.getByText('It has arrived.').waitFor()
@@ -75,7 +77,12 @@ async function takeAll(page, demo, key) {
   await page.getByText('done', { exact: true }).first().waitFor()
   await take(page, 'campaign')
   await page.goto('/console')
+  await page.getByRole('switch', { name: 'Made-up traffic' }).click()
+  // So long that lines can be seen on the chart, which has a point a minute.
+  await wait(TRAFFIC_MS)
+  await page.reload()
   await page.getByText('Failures of the last hour').waitFor()
+  await page.evaluate("document.querySelector('[role=switch]').closest('section').remove()")
   await take(page, 'overview')
 }
 
