@@ -1,7 +1,6 @@
 // Pins: the console for people: by keyboard alone, with a key that may only look, for an operator of many accounts, with a
 // stream that breaks, without a network, in a hidden tab, and once the key is revoked.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { createCredential, revokeCredential } from '../../src/accounts/store/credentials.ts'
 import { openTab, signIn } from '../support/browser.ts'
 import { type ConsoleWorld, startConsoleWorld } from '../support/console-world.ts'
@@ -90,14 +89,17 @@ test('a key that may only look sees messages and campaigns, and no button that t
 
 test('an operator sees the lanes of all accounts, and acts for the one that it chooses', async () => {
   const { secret } = await createCredential(world.redis, 0, ['operator'], Date.now(), 0, 'Olga')
-  await createAccount(world.redis, 'Empty shop')
   const { page, context } = await open()
   await signIn(page, secret, '/console/lanes')
   const lanes = page.getByRole('table', { name: 'Lanes' }).getByRole('row')
   await lanes.nth(3).waitFor()
   await page.getByRole('link', { name: 'Messages' }).click()
   await page.getByRole('heading', { name: 'For which account?' }).waitFor()
-  await page.getByRole('button', { name: /^1 / }).click()
+  await page.getByRole('button', { name: 'New account' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Empty shop')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+  await page.getByText('No message yet.').waitFor()
+  await page.getByLabel('Account').selectOption('1')
   await page.getByRole('table').getByText('Spring is here').waitFor()
   await page.getByLabel('Account').selectOption({ label: '3 Empty shop' })
   await page.getByText('No message yet.').waitFor()

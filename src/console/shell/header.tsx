@@ -54,6 +54,11 @@ export function Header() {
                 </a>
               </li>
             ))}
+            {known?.operator && (
+              <li>
+                <a href="/dashboard">Raw queues</a>
+              </li>
+            )}
           </ul>
         </nav>
         <div class="who">
