@@ -154,9 +154,18 @@ export const newMessageOf = (payload: SendPayload): NewMessage => ({
 
 /** What a new record holds besides its progress: field, value, … */
 export const newRecordFields = (message: NewMessage): string[] => [
-  ...[FIELDS.to, message.to, FIELDS.type, TYPES[message.type]],
-  ...[FIELDS.class, message.class === 'transactional' ? 't' : 'c', FIELDS.validUntil, String(message.validUntil)],
-  ...(message.filled === undefined ? textFields(message.text) : [FIELDS.filled, JSON.stringify(message.filled)]),
+  ...[FIELDS.to, message.to],
+  ...(message.filled === undefined ? textFields(message.text) : [FIELDS.filled, filledField(message.filled)]),
+  ...sharedRecordFields(message),
+]
+
+/** What was filled in, as it is stored. */
+export const filledField = (filled: readonly string[]): string => JSON.stringify(filled)
+
+/** What the records of all messages of a campaign hold: field, value, … */
+export const sharedRecordFields = (message: Omit<NewMessage, 'to' | 'text' | 'filled'>): string[] => [
+  ...[FIELDS.type, TYPES[message.type], FIELDS.class, message.class === 'transactional' ? 't' : 'c'],
+  ...[FIELDS.validUntil, String(message.validUntil)],
   ...(message.campaign === undefined ? [] : [FIELDS.campaign, message.campaign]),
   ...(message.run === undefined ? [] : [FIELDS.run, String(message.run)]),
   ...(message.again ? [FIELDS.repeats, '1'] : []),

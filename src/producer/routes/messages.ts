@@ -137,7 +137,10 @@ export const messages = {
         answer: {
           status: true,
           message: 'queued',
-          data: { job_id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV', status_url: '/jobs/rq_01M7WMMBQHKTZHMT677YAAW3FV' },
+          data: {
+            job_id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV',
+            status_url: 'http://127.0.0.1:3000/jobs/rq_01M7WMMBQHKTZHMT677YAAW3FV',
+          },
         },
       },
     ],
