@@ -11,6 +11,7 @@ import type { Redis } from '../redis/connect.ts'
 import { existingAccount } from './accounts.ts'
 import { formatDuration } from './duration.ts'
 import { CliFailure } from './failure.ts'
+import { personHere } from './person.ts'
 import { table } from './table.ts'
 import { accountId, laneId, nameUpTo, rate } from './values.ts'
 import { type Noun, type Verb, verb } from './verb.ts'
@@ -39,7 +40,7 @@ export const lanes: Noun = {
       'send nothing more from a lane but what is in flight',
       { '--reason <text>': 'reason shown in `lanes list`' },
       async (redis, queues, lane, { reason }) => {
-        await pauseLane(redis, queues, lane, reason ?? 'by hand')
+        await pauseLane(redis, queues, lane, { reason: reason ?? 'by hand', by: personHere() })
         return `Lane ${lane} is paused; messages are accepted and wait.`
       },
     ),
@@ -160,7 +161,9 @@ const tableOf = (all: readonly LaneStatus[]): string =>
       lane.oldest_waiting_at === null ? '' : ageOf(lane.oldest_waiting_at),
       ...[lane.delayed, lane.active, lane.set_aside].map(String),
       cooldownOf(lane),
-      lane.paused ? lane.paused_for || 'yes' : 'no',
+      lane.paused
+        ? [lane.paused_for || 'yes', lane.paused_by && `by ${lane.paused_by}`].filter(Boolean).join(', ')
+        : 'no',
     ]),
   )
 

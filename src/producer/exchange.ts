@@ -35,7 +35,7 @@ export const createEdge = (gate: Gate): Edge => ({
 })
 
 /** What of a call the request brings by itself. */
-export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted'>
+export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted' | 'mayStill'>
 
 /**
  * Takes the request in and gives what `handle` answers; throws what is to be refused. Undefined, or never settled, when
@@ -50,7 +50,8 @@ export async function exchange<A>(
   handle: (taken: Taken) => Promise<A>,
 ): Promise<A | undefined> {
   admit?.(request.headers)
-  const early = access.in === 'api_key' ? undefined : await authorise(gate, access, request, {}, requestId)
+  const check = (): Promise<Caller> => authorise(gate, access, request, {}, requestId)
+  const early = access.in === 'api_key' ? undefined : await check()
   const came = await bodyBytes(request, response, rule, held)
   const work = async (): Promise<A> => {
     const bytes = came.take()
@@ -59,7 +60,7 @@ export async function exchange<A>(
     const acted: Taken['acted'] = (act) => gate.security.acted({ actor: actorOf(caller), requestId, ...act })
     try {
       if (caller.senders.length > 0 && !forSenders) throw notForSenders()
-      return await handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller, acted })
+      return await handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller, acted, mayStill: check })
     } catch (error) {
       if (error instanceof KeyRefusal) tellRefusal(gate, error, request, requestId)
       else if (error instanceof ApiError && error.status === 403) {

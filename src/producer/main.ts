@@ -10,6 +10,7 @@ import type { Log } from '../log.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
+import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import type { Route } from './bind.ts'
 import { openBulkMoves } from './bulk-moves.ts'
@@ -22,6 +23,8 @@ import { activityRoutes } from './handlers/activity.ts'
 import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
+import { consoleDemoRoutes, type DemoSwitch } from './handlers/console-demo.ts'
+import { consoleLiveRoutes } from './handlers/console-live.ts'
 import { consoleSessionRoutes } from './handlers/console-session.ts'
 import { contactBookRoutes } from './handlers/contact-book.ts'
 import { contactRoutes } from './handlers/contacts.ts'
@@ -37,6 +40,7 @@ import { sendingRoutes } from './handlers/sending.ts'
 import { templateRoutes } from './handlers/templates.ts'
 import { HEADERS_CHECK_MS, limit } from './limits.ts'
 import { createListener } from './listener.ts'
+import { createSnapshotStreams } from './snapshot-streams.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000
@@ -50,12 +54,16 @@ export class ListenError extends Error {
   override name = 'ListenError'
 }
 
-/** Starts a producer on `redisUrl` and returns once it answers requests. Rejects with a ListenError. */
+/**
+ * Starts a producer on `redisUrl` and returns once it answers requests. `demo` is there only where there is a demo. Rejects
+ * with a ListenError.
+ */
 export async function startProducer(
   config: Config,
   redisUrl: string,
   log: Log,
   telemetry: Telemetry = createTelemetry(),
+  demo?: DemoSwitch,
 ): Promise<{ url: string; close: () => Promise<void> }> {
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
@@ -65,6 +73,8 @@ export async function startProducer(
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
   const opaqueIds = createOpaqueIds(secretKeyOf(config))
+  const snapshots = createSnapshots(redis)
+  const streams = createSnapshotStreams({ take: (account) => snapshots.take(account), log })
   // In the order of routes/table.ts.
   const routes: Route[] = [
     ...healthRoutes({ redis }),
@@ -83,6 +93,8 @@ export async function startProducer(
     ...templateRoutes({ redis }),
     ...activityRoutes({ redis }),
     ...consoleSessionRoutes({ redis }),
+    ...consoleLiveRoutes({ redis, streams }),
+    ...consoleDemoRoutes({ demo }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]
@@ -103,6 +115,8 @@ export async function startProducer(
     url,
     /** Accepts no more connections, lets requests in flight finish, closes everything. */
     async close() {
+      // They would keep their connections open for ever.
+      streams.close()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
       const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS)

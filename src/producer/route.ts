@@ -147,6 +147,8 @@ type BodyOf<B extends BodyRule> = B extends { readBy: 'handler' }
 /** What a handler gets: a request whose fields are right. */
 export interface Call<Params, Query, Headers, Body, Incoming> {
   caller: Caller
+  /** Rejects once the key is no longer good, or the session over: for answers that take long. Of a key in a header. */
+  mayStill: () => Promise<unknown>
   requestId: string
   params: Params
   query: Query

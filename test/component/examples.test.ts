@@ -9,6 +9,7 @@ import { secretKeyOf } from '../../src/accounts/secret-key.ts'
 import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { CONTENT_TYPES } from '../../src/messages/content.ts'
 import { operations } from '../../src/producer/openapi/document.ts'
 import { providerWebhooks } from '../../src/producer/openapi/provider-webhooks.ts'
 import type { Example, RouteSpec } from '../../src/producer/route.ts'
@@ -123,6 +124,11 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
   async contactsFetch({ answer }) {
     const shape = answer !== undefined && 'msg' in Object(answer) ? 'records' : 'contacts'
     await setAccountSetting(world.service.redis, world.account, 'contacts_shape', shape)
+    return {}
+  },
+  async consoleDemoShow() {
+    // Nobody takes a key that is none: the traffic runs, and nothing comes of it.
+    world.service.traffic.aim({ baseUrl: url, simulatorUrl: url, apiKey: 'none', campaignSender: '1' })
     return {}
   },
   consoleSessionSignIn: async () => ({ body: { key: world.key } }),
@@ -314,7 +320,9 @@ describe('in docs/interface.md', () => {
   })
 
   test('there is an example for every kind of message', () => {
-    expect(new Set(shown.map(({ kind }) => kind))).toEqual(new Set(['list', 'button', 'image', 'audio', 'template']))
+    const types = CONTENT_TYPES.filter((type) => type !== 'interactive')
+    const interactive = ['list', 'button', 'cta_url', 'location_request_message']
+    expect(new Set(shown.map(({ kind }) => kind))).toEqual(new Set([...interactive, ...types]))
   })
 
   test.each(shown)('the $kind message is accepted', async ({ path, body }) => {

@@ -15,6 +15,7 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   config: ['accounts'],
+  version: [],
   'log-output': [],
   'log-pretty': [],
   log: ['config', 'log-output', 'log-pretty', 'tracing'],
@@ -87,13 +88,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['campaigns', 'campaigns/store'],
   ],
   providers: ['messages'],
-  telemetry: ['redis', 'messages', 'jobs', 'observe', 'log', 'repeatedly'],
+  telemetry: ['redis', 'messages', 'campaigns', 'jobs', 'observe', 'log', 'repeatedly'],
+  'telemetry/live': ['redis', 'messages', 'campaigns', 'campaigns/store', 'telemetry'],
 
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['accounts/commands', 'contacts/commands'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'activity', 'config', 'log'],
+    ...['lookup', 'requeue', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
   ],
   worker: [
     ...[
@@ -110,7 +112,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log', 'repeatedly'],
+    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
   ],
   cli: [
     ...[
@@ -126,13 +128,13 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'activity'],
     ...['accounts/commands', 'contacts/commands'],
-    ...['config', 'log'],
+    ...['config', 'log', 'telemetry/live', 'version'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
   console: ['messages', 'jobs', 'lookup', 'campaigns', 'campaigns/commands', 'telemetry', 'producer'],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
-    ...['producer', 'worker', 'telemetry', 'config', 'log'],
+    ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly'],
   ],
   main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],
 }
@@ -244,7 +246,7 @@ test('the client brings only what it needs for the intake queue', () => {
 
 test('nothing but the simulator knows its reserved numbers', () => {
   // The command line shows some as examples in its help.
-  const others = filesWith(/555[ -]?010/).filter((file) => roomOf(file) !== 'cli')
+  const others = filesWith(/555[ -]?010/).filter((file) => roomOf(file) !== 'cli' && file !== 'start/demo-traffic.ts')
   expect(others).toEqual([])
 })
 

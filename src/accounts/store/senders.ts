@@ -32,6 +32,8 @@ const senderSchema = z.object({
   honours_idempotency: flag.default(false),
   /** Why the lane was paused; empty while it runs. */
   paused_for: z.string().default(''),
+  /** Who paused it: the name of a key, a person on the command line, or Laneway itself. Empty when it is not known. */
+  paused_by: z.string().default(''),
   /** When the chat product last said that it can send nothing (epoch ms, clock of Redis); 0: never. */
   blocked_at: z.coerce.number().default(0),
   /** The latest such time after which a message of it was claimed and sent all the same; 0: none. */
@@ -93,14 +95,17 @@ export async function setSenderRate(redis: Redis, id: number, rate: number): Pro
   await redis.hset(senderKey(id), 'rate', rate)
 }
 
-/** Writes down why the lane is paused, or with an empty reason that it runs. The pause itself is the queue's. */
-export async function setPausedFor(redis: Redis, id: number, reason: string): Promise<void> {
-  await redis.hset(senderKey(id), 'paused_for', reason)
+/** Writes down why and by whom the lane is paused, or empty that it runs. The pause itself is the queue's. */
+export async function setPausedFor(redis: Redis, id: number, reason: string, by: string): Promise<void> {
+  await redis.hset(senderKey(id), { paused_for: reason, paused_by: by })
 }
+
+/** Who pauses a lane whose sender can send nothing. */
+const OURSELVES = 'Laneway'
 
 /** Writes down that the chat product said at this time that the sender can send nothing, and why it is paused. */
 export async function setBlocked(redis: Redis, id: number, reason: string, atMs: number): Promise<void> {
-  await redis.hset(senderKey(id), { paused_for: reason, blocked_at: atMs })
+  await redis.hset(senderKey(id), { paused_for: reason, paused_by: OURSELVES, blocked_at: atMs })
 }
 
 /** A message that was claimed after the sender was blocked at this time was sent: whatever blocked it is over. */

@@ -50,7 +50,8 @@ export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
       return { body: { status: true, message: 'cooldown ended' } }
     },
     async pause(call) {
-      await pauseLane(redis, queues, await ownLane(call), call.body.reason)
+      const { name, id } = call.caller
+      await pauseLane(redis, queues, await ownLane(call), { reason: call.body.reason, by: name || id })
       return { body: { status: true, message: 'paused' } }
     },
     async resume(call) {

@@ -69,6 +69,14 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
     name: 'Sessions of the console',
     description: 'A browser shows the cookie of a session in place of a key, from pages of this service only.',
   },
+  consoleLive: {
+    name: 'Live figures',
+    description: 'How lanes, campaigns and workers stand and stood, as the console shows them.',
+  },
+  consoleDemo: {
+    name: 'Demo',
+    description: 'Made-up traffic, where `npm start` has made demo data.',
+  },
   metrics: {
     name: 'Metrics',
     description: 'How the lanes of the account of the key stand, for Prometheus.',

@@ -20,6 +20,7 @@ const exampleLane = {
   rate: 80,
   paused: false,
   paused_for: '',
+  paused_by: '',
   cooldown_until: null,
   cooldown_code: '',
   cooldown_for: '',

@@ -6,7 +6,8 @@ import { accounts } from './accounts.ts'
 import { activity } from './activity.ts'
 import { admin } from './admin.ts'
 import { campaigns } from './campaigns.ts'
-import { consoleSession } from './console.ts'
+import { consoleLive, consoleSession } from './console.ts'
+import { consoleDemo } from './console-demo.ts'
 import { contactBook } from './contact-book.ts'
 import { contacts } from './contacts.ts'
 import { description } from './description.ts'
@@ -41,6 +42,8 @@ export const FAMILIES = {
   templates,
   activity,
   consoleSession,
+  consoleLive,
+  consoleDemo,
   metrics,
   webhooks,
 } satisfies Readonly<Record<string, Readonly<Record<string, RouteSpec>>>>
