@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { CONTENT_TYPES } from '../../src/messages/content.ts'
 import { operations } from '../../src/producer/openapi/document.ts'
 import { providerWebhooks } from '../../src/producer/openapi/provider-webhooks.ts'
 import type { Example, RouteSpec } from '../../src/producer/route.ts'
@@ -273,7 +274,9 @@ describe('in docs/interface.md', () => {
   })
 
   test('there is an example for every kind of message', () => {
-    expect(new Set(shown.map(({ kind }) => kind))).toEqual(new Set(['list', 'button', 'image', 'audio', 'template']))
+    const types = CONTENT_TYPES.filter((type) => type !== 'interactive')
+    const interactive = ['list', 'button', 'cta_url', 'location_request_message']
+    expect(new Set(shown.map(({ kind }) => kind))).toEqual(new Set([...interactive, ...types]))
   })
 
   test.each(shown)('the $kind message is accepted', async ({ path, body }) => {
