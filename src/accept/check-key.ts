@@ -82,5 +82,11 @@ function mayComeFrom(key: Credential): (address: string) => boolean {
   return known
 }
 
+/** Throws a Refusal when the key is for other senders only. */
+export function assertForSender({ senders }: { senders: readonly number[] }, lane: number): void {
+  if (senders.length === 0 || senders.includes(lane)) return
+  throw new Refusal('forbidden', 'forbidden', 'The key is not for this sender.')
+}
+
 /** A request without a key that can be used. */
 export const unauthorized = (message: string): Refusal => new Refusal('unauthorized', 'unauthorized', message)

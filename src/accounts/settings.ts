@@ -13,4 +13,5 @@ export const accountSettings = {
 }
 export type AccountSetting = keyof typeof accountSettings
 
+/** Whether a word is the name of a setting. */
 export const isAccountSetting = (word: string): word is AccountSetting => Object.hasOwn(accountSettings, word)

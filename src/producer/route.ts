@@ -97,6 +97,11 @@ export interface RouteSpec {
   details?: string
   access: Access
   /**
+   * A key that is for some senders only is taken: the handler sees to it that it is one of theirs. All other addresses refuse
+   * such a key.
+   */
+  forSenders?: true
+  /**
    * What the activity calls it, such as `lane.pause`, where it changes something that a person answers for. Its target is
    * the last parameter of the path, or the `id` of what is answered, unless the handler notes another one.
    */

@@ -25,7 +25,8 @@ export function createWrongKeys(clock = () => performance.now()) {
     delayOf(address: string): number {
       const now = clock()
       if (due.size >= ADDRESSES_MAX && !due.has(address)) due.clear()
-      const at = Math.max(due.get(address) ?? 0, now - (AT_ONCE / A_SECOND) * 1_000) + 1_000 / A_SECOND
+      const at =
+        Math.max(due.get(address) ?? Number.NEGATIVE_INFINITY, now - (AT_ONCE / A_SECOND) * 1_000) + 1_000 / A_SECOND
       due.set(address, Math.min(at, now + LATEST_MS))
       return Math.min(Math.max(0, at - now), LATEST_MS)
     },

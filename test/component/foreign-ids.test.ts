@@ -75,7 +75,8 @@ async function everything(name: string): Promise<Ids & { key: string; tenant: Te
   const { redis, config } = service
   const tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
   const { account } = tenant
-  const { secret: key, id: keyId } = await createCredential(redis, account, PERMISSIONS, Date.now())
+  const { secret: key } = await createCredential(redis, account, PERMISSIONS, Date.now())
+  const { id: keyId } = await createCredential(redis, account, ['messages:read'], Date.now())
   const folder = (await createFolder(redis, account, { name })).id
   const add = async (text: string) =>
     (await addFile(redis, account, folder, `${text}.txt`, await receiveContent(config.dataDir, [Buffer.from(text)]))).id
@@ -195,10 +196,10 @@ const asking: Readonly<Record<string, (of: Ids) => Promise<Inspected>>> = {
   'PATCH /contacts/:id': ({ contact }) => request(ours.key, 'PATCH', `/contacts/${contact}`, { name: 'x' }),
   'DELETE /contacts/:id': ({ contact }) => request(ours.key, 'DELETE', `/contacts/${contact}`),
   'POST /admin/keys/:key/rotate': ({ keyId }) => request(ours.key, 'POST', `/admin/keys/${keyId}/rotate`, {}),
-  // After all that needs them; the last key that may manage an account cannot go, so a rotated one has come before.
+  'POST /admin/lanes/:lane/rate': ({ lane }) => request(ours.key, 'POST', `/admin/lanes/${lane}/rate`, { rate: 7 }),
+  // After all that needs them.
   'DELETE /admin/keys/:key': ({ keyId }) => request(ours.key, 'DELETE', `/admin/keys/${keyId}`),
   'DELETE /admin/senders/:id': ({ lane }) => request(ours.key, 'DELETE', `/admin/senders/${lane}`),
-  'POST /admin/lanes/:lane/rate': ({ lane }) => request(ours.key, 'POST', `/admin/lanes/${lane}/rate`, { rate: 7 }),
 }
 
 const gallery = (method: string, path: string, body?: object) => request(ours.key, method, GALLERY + path, body)

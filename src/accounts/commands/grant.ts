@@ -17,7 +17,8 @@ export interface Grant {
 
 /**
  * What is wanted, with the bounds of the giver's key where it has some and nothing else is wanted. Throws a Refusal
- * `forbidden` when it is more than the giver has. Whoever is at the command line (no key) may give everything.
+ * `forbidden` when it is more than the giver has. Whoever is at the command line (no key) may give everything; a key that
+ * is for some senders only gives nothing, and does not come here.
  */
 export function boundedBy(giver: Credential | undefined, wanted: Grant): Grant {
   if (giver === undefined) return wanted
@@ -26,14 +27,11 @@ export function boundedBy(giver: Credential | undefined, wanted: Grant): Grant {
   const bounded = {
     permissions: wanted.permissions,
     expiresAtMs: wanted.expiresAtMs === 0 ? giver.expires_at : wanted.expiresAtMs,
-    senders: wanted.senders.length === 0 ? giver.senders : wanted.senders,
+    senders: wanted.senders,
     addresses: wanted.addresses.length === 0 ? giver.addresses : wanted.addresses,
   }
   if (giver.expires_at !== 0 && bounded.expiresAtMs > giver.expires_at) {
     throw tooMuch('expires_at', 'your key expires before that')
-  }
-  if (giver.senders.length > 0 && !bounded.senders.every((each) => giver.senders.includes(each))) {
-    throw tooMuch('senders', 'your key is not good for all of these')
   }
   if (giver.addresses.length > 0 && !bounded.addresses.every((each) => isWithin(each, giver.addresses))) {
     throw tooMuch('addresses', 'your key may not be used from all of these')

@@ -103,8 +103,9 @@ export function revokeKey(
   })
 }
 
+/** A key that is for some senders only makes no other one. */
 const manages = (key: Credential, nowMs: number): boolean =>
-  stateOf(key, nowMs) === 'active' && (isOperator(key) || key.permissions.includes('admin'))
+  stateOf(key, nowMs) === 'active' && key.senders.length === 0 && (isOperator(key) || key.permissions.includes('admin'))
 
 /**
  * Makes a key that may do the same as another one, which ends after `overlapMs`: time to give the new one to whatever

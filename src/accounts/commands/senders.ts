@@ -19,6 +19,7 @@ import {
   setSenderAccess,
 } from '../store/senders.ts'
 
+/** What managing senders needs; `seal` is the one of LANEWAY_SECRET_KEY. */
 export interface SenderDeps {
   redis: Redis
   queues: LaneQueues

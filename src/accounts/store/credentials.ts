@@ -146,7 +146,7 @@ export async function findCredentialById(redis: Redis, account: number, id: stri
 export async function revokeCredential(redis: Redis, account: number, id: string): Promise<boolean> {
   const hash = await redis.hget(credentialsOfAccountKey(account), id)
   // A record that has ended meanwhile must not come back as half of one.
-  if (hash === null || (await readCredential(redis, hash)) === undefined) return false
+  if (hash === null || (await redis.exists(credentialKey(hash))) === 0) return false
   await redis.hset(credentialKey(hash), 'revoked', '1')
   await redis.pexpire(credentialKey(hash), ENDED_KEPT_MS)
   return true
@@ -156,7 +156,7 @@ export async function revokeCredential(redis: Redis, account: number, id: string
 export async function expireCredential(redis: Redis, account: number, id: string, atMs: number): Promise<boolean> {
   const hash = await redis.hget(credentialsOfAccountKey(account), id)
   // A record that has ended meanwhile must not come back as half of one.
-  if (hash === null || (await readCredential(redis, hash)) === undefined) return false
+  if (hash === null || (await redis.exists(credentialKey(hash))) === 0) return false
   await redis.hset(credentialKey(hash), 'expires_at', atMs)
   await redis.pexpireat(credentialKey(hash), atMs + ENDED_KEPT_MS)
   return true

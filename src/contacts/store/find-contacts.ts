@@ -19,6 +19,7 @@ const BATCH = 500
 export const SCAN_CURSOR = /^s(\d{1,20})\.(\d{1,16})$/
 export const MEMBER_CURSOR = /^m(\d{1,16})$/
 
+/** Which contacts a page is of. */
 export interface ContactsWanted {
   /** Only those that carry it. */
   tag: number | undefined

@@ -1,4 +1,6 @@
 // Running the service: lanes. Commands are the same as those of the command line.
+
+import { assertForSender } from '../../accept/check-key.ts'
 import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../../lanes/control.ts'
 import { endLaneCooldown } from '../../lanes/cooldown.ts'
 import { deadLettersOf } from '../../lanes/dead-letters.ts'
@@ -23,6 +25,7 @@ export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
   async function ownLane({ params, caller, note }: LaneCall): Promise<number> {
     const sender = await laneOf(redis, params.lane, accountOf(caller))
     if (sender === undefined) throw notFound('The lane')
+    assertForSender(caller, sender.id)
     note({ account: sender.account })
     return sender.id
   }

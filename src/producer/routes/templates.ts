@@ -25,7 +25,7 @@ listedSchema.register(z.globalRegistry, { id: 'ListedTemplate' })
 /** As it was imported. */
 const definitionSchema = z.strictObject({
   ...{ name: z.string(), language: z.string(), category: z.string(), status: z.string(), parameter_format: z.string() },
-  components: z.array(z.looseObject({ type: z.string() })),
+  components: z.array(z.record(z.string(), z.unknown())),
 })
 definitionSchema.register(z.globalRegistry, { id: 'Template' })
 
