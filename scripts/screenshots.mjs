@@ -10,7 +10,7 @@ import { prepareBuild, root } from './prepare.mjs'
 import { giveUp, say } from './say.mjs'
 
 const READY_MS = 120_000
-const TRAFFIC_MS = 200_000
+const TRAFFIC_MS = 130_000
 const images = join(root, 'docs/images')
 mkdirSync(images, { recursive: true })
 prepareBuild()
@@ -23,7 +23,7 @@ try {
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
   const context = await browser.newContext({
     baseURL: demo.base_url,
-    viewport: { width: 1100, height: 760 },
+    viewport: { width: 1000, height: 680 },
     locale: 'en-GB',
     timezoneId: 'UTC',
   })
@@ -80,7 +80,7 @@ async function takeAll(page, demo, key) {
   // So long that lines can be seen on the chart, which has a point a minute.
   await wait(TRAFFIC_MS)
   await page.reload()
-  await page.getByText('Failures of the last hour').waitFor()
+  await page.getByRole('heading', { name: 'Failures of the last hour' }).waitFor()
   await page.evaluate("document.querySelector('[role=switch]').closest('section').remove()")
   await take(page, 'overview')
 }
