@@ -14,7 +14,7 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: [],
+  config: ['files'],
   'log-output': [],
   'log-pretty': [],
   log: ['config', 'log-output', 'log-pretty', 'tracing'],
@@ -34,7 +34,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
   'contacts/store': ['redis', 'files'],
-  'gallery/store': ['redis', 'gallery', 'jobs'],
+  'gallery/store': ['redis', 'files', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
   accept: [
     'redis',
@@ -56,6 +56,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'campaigns/fan-out': [
     ...[
       'redis',
+      'files',
       'observe',
       'tracing',
       'messages',
@@ -71,7 +72,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['campaigns', 'campaigns/store', 'campaigns/commands'],
   ],
   'campaigns/preflight': [
-    ...['redis', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
+    ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out'],
   ],
   lookup: [
@@ -93,6 +94,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   worker: [
     ...[
       'redis',
+      'files',
       'observe',
       'tracing',
       'messages',
@@ -125,7 +127,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // A browser's page: of the rest it knows types, and pure tables.
   console: ['messages', 'jobs', 'lookup', 'campaigns', 'campaigns/commands', 'telemetry', 'producer'],
   start: [
-    ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
+    ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
     ...['producer', 'worker', 'telemetry', 'config', 'log'],
   ],
   main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],
