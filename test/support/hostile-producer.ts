@@ -2,7 +2,6 @@
 // its log, memory and descriptors in view.
 
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { z } from 'zod'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
