@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream'
 import { Command } from 'commander'
 import { loadConfig } from '../config.ts'
 import { openFiles } from '../files/open.ts'
+import { VERSION } from '../version.ts'
 import { accounts } from './accounts.ts'
 import { activity } from './activity.ts'
 import { campaigns } from './campaigns/campaigns.ts'
@@ -16,8 +17,8 @@ import { senders } from './senders.ts'
 import { stats } from './stats.ts'
 import { tellActs } from './tell-acts.ts'
 import { templates } from './templates.ts'
+import { top } from './top/top.ts'
 import type { Noun, Verb } from './verb.ts'
-import { VERSION } from './version.ts'
 
 const NOUNS: readonly Noun[] = [
   accounts,
@@ -30,6 +31,7 @@ const NOUNS: readonly Noun[] = [
   campaigns,
   activity,
   stats,
+  top,
 ]
 
 /** How a person calls the command line. */

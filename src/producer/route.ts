@@ -99,6 +99,11 @@ export interface RouteSpec {
   details?: string
   access: Access
   /**
+   * A key that is for some senders only is taken: the handler sees to it that it is one of theirs. All other addresses refuse
+   * such a key.
+   */
+  forSenders?: true
+  /**
    * What the activity calls it, such as `lane.pause`, where it changes something that a person answers for. Its target is
    * the last parameter of the path, or the `id` of what is answered, unless the handler notes another one.
    */
@@ -144,6 +149,8 @@ type BodyOf<B extends BodyRule> = B extends { readBy: 'handler' }
 /** What a handler gets: a request whose fields are right. */
 export interface Call<Params, Query, Headers, Body, Incoming> {
   caller: Caller
+  /** Rejects once the key is no longer good, or the session over: for answers that take long. Of a key in a header. */
+  mayStill: () => Promise<unknown>
   requestId: string
   params: Params
   query: Query

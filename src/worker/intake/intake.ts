@@ -165,6 +165,9 @@ async function answerTo(deps: IntakeDeps, job: Job<unknown>) {
   const verb = intakeVerbs[name.data]
   const key = await checkKey(deps.redis, secret, verb.permission, Date.now())
   if (isOperator(key)) throw new Refusal('forbidden', 'forbidden', 'A key of no account cannot be used in a job.')
+  if (key.senders.length > 0) {
+    throw new Refusal('forbidden', 'forbidden', 'A key that is for some senders only cannot be used in a job.')
+  }
   const { account } = key
   const checked = { id: job.id ?? '', addedAtMs: job.timestamp, account, data, contract: contract.contract }
   return verb.run(deps, checked)
