@@ -49,9 +49,7 @@ export const settings = {
         return z.NEVER
       }
     })
-    .describe(
-      'Bucket for files of the gallery and of campaigns, s3://bucket/prefix?endpoint=https://…&region=…&path_style=true; default: the data folder',
-    ),
+    .describe('Bucket for files of the gallery and of campaigns, such as s3://bucket/prefix; default: the data folder'),
   LANEWAY_FILES_REDIRECT: z
     .enum(['true', 'false'])
     .default('false')

@@ -55,8 +55,14 @@ describe('a definition', () => {
       components: [
         { type: 'HEADER', format: 'IMAGE' },
         { type: 'BODY', text: 'Hi {{who}}' },
-        { type: 'FOOTER' },
-        { type: 'BUTTONS', buttons: [{ type: 'URL', url: 'https://a.example/' }, { type: 'PHONE_NUMBER' }] },
+        { type: 'FOOTER', text: 'Bye' },
+        {
+          type: 'BUTTONS',
+          buttons: [
+            { type: 'URL', text: 'Go', url: 'https://a.example/' },
+            { type: 'PHONE_NUMBER', text: 'Call' },
+          ],
+        },
         { type: 'CAROUSEL', cards: [{ components: [{ type: 'HEADER', format: 'VIDEO' }] }] },
       ],
     })
