@@ -17,6 +17,7 @@ const PROGRAMS = [
     args: ['--help'],
     package: `swift-${part}`,
   })),
+  { program: 'chromium', args: ['--version'], package: 'chromium' },
 ]
 
 const missing = () => PROGRAMS.filter(({ program, args }) => !runs(program, ...args))

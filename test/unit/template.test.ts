@@ -24,7 +24,7 @@ const withComponents = (...components: unknown[]) => ({ ...plainHello, component
 const withButtons = (...buttons: unknown[]) => withComponents({ type: 'BUTTONS', buttons })
 
 describe('a definition', () => {
-  test('is taken in any letter case, without the fields we make no use of', () => {
+  test('is taken in any letter case, with the labels that previews show and without the fields we make no use of', () => {
     const lower = {
       name: 'hello',
       language: 'en_US',
