@@ -4,6 +4,8 @@ import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
 
 const SECONDS_A_DAY = 86_400
+const SECRET_KEY_MIN = 32
+const SECRET_KEY_EXPECTED = `expected keys of at least ${SECRET_KEY_MIN} characters`
 
 /** Seconds as text from the environment, as a whole number in milliseconds. */
 const seconds = (min: number, max: number) =>
@@ -55,12 +57,18 @@ export const settings = {
     .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
     .pipe(z.array(networkSchema))
     .describe('Networks of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8; default: none'),
+  LANEWAY_SECRET_KEYS: z
+    .string()
+    .optional()
+    .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
+    .refine((keys) => keys.every((key) => key.length >= SECRET_KEY_MIN), SECRET_KEY_EXPECTED)
+    .describe('Seal secrets and sign ids, separated by commas: the first for all that is new, the others open the old'),
   LANEWAY_SECRET_KEY: z
-    .union([z.literal(''), z.string().min(32)])
+    .union([z.literal(''), z.string().min(SECRET_KEY_MIN, SECRET_KEY_EXPECTED)])
     .optional()
     .transform((value) => value || undefined)
     .describe(
-      'Encrypts provider tokens, at least 32 characters; default outside production: generated once in the data folder',
+      'The same as one key, at least 32 characters; default outside production: generated once in the data folder',
     ),
   LANEWAY_RETENTION_DAYS: z.coerce
     .number()
@@ -129,7 +137,7 @@ const schema = z.object(settings).transform((env) => ({
   metricsHost: env.LANEWAY_METRICS_HOST,
   publicUrl: env.LANEWAY_PUBLIC_URL,
   trustedProxies: env.LANEWAY_TRUSTED_PROXIES,
-  secretKey: env.LANEWAY_SECRET_KEY,
+  secretKeys: env.LANEWAY_SECRET_KEY === undefined ? env.LANEWAY_SECRET_KEYS : [env.LANEWAY_SECRET_KEY],
   retentionMs: env.LANEWAY_RETENTION_DAYS,
   validityMs: {
     transactional: env.LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS,
@@ -170,8 +178,12 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   if (config.redisUrl !== undefined && !(/^rediss?:\/\//.test(config.redisUrl) && URL.canParse(config.redisUrl))) {
     throw new ConfigError('REDIS_URL must be an address that begins with redis:// or rediss://.')
   }
-  if (config.production && config.secretKey === undefined) {
-    throw new ConfigError('LANEWAY_SECRET_KEY must be set when LANEWAY_ENV is production.')
+  if (config.production && config.secretKeys.length === 0) {
+    throw new ConfigError('LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY must be set when LANEWAY_ENV is production.')
+  }
+  if (env.LANEWAY_SECRET_KEYS?.trim() && env.LANEWAY_SECRET_KEY) {
+    // Which of them seals would be anybody's guess.
+    throw new ConfigError('Set LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY, not both.')
   }
   const longest = Math.max(config.validityMs.transactional, config.validityMs.campaign)
   if (longest > config.retentionMs) {

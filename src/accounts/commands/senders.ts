@@ -17,9 +17,10 @@ import {
   type Sender,
   setDefaultSender,
   setSenderAccess,
+  tokenPlaceOf,
 } from '../store/senders.ts'
 
-/** What managing senders needs; `seal` is the one of LANEWAY_SECRET_KEY. */
+/** What managing senders needs; `seal` is the one of LANEWAY_SECRET_KEYS. */
 export interface SenderDeps {
   redis: Redis
   queues: LaneQueues
@@ -49,7 +50,7 @@ export async function makeSender({ redis, queues, seal }: SenderDeps, wanted: Se
   const holder = all.find((sender) => sender.number === wanted.number)
   if (holder) throw new SenderTakenError('number', holder)
   // The workers could not open a token that is sealed under another key.
-  if (all[0] !== undefined) seal.decrypt(all[0].token)
+  if (all[0] !== undefined) seal.decrypt(all[0].token, tokenPlaceOf(all[0]))
   const { token, ...rest } = wanted
   const id = await addSender(redis, { ...rest, sealedToken: seal.encrypt(token) })
   await queues.setPace(id, wanted.rate)
@@ -66,7 +67,8 @@ export async function changeSender(
   if (name !== undefined && name !== sender.name) await changeSenderName(redis, sender, name)
   if (rate !== undefined) await setLaneRate(redis, queues, id, rate)
   if (token !== undefined || baseUrl !== undefined) {
-    const sealedToken = token === undefined ? sender.token : seal.encrypt(token)
+    // A token opens at its own address only.
+    const sealedToken = seal.encrypt(token ?? seal.decrypt(sender.token, tokenPlaceOf(sender)))
     await setSenderAccess(redis, id, { baseUrl: baseUrl ?? sender.base_url, sealedToken })
   }
   if (isDefault) await setDefaultSender(redis, sender.account, id)
