@@ -9,7 +9,10 @@ import { runTests } from './run-tests.mjs'
 import { giveUp, say } from './say.mjs'
 
 /** Each program, how one sees that it is there, and its Debian package. */
-const PROGRAMS = [{ program: 'openssl', args: ['version'], package: 'openssl' }]
+const PROGRAMS = [
+  { program: 'openssl', args: ['version'], package: 'openssl' },
+  { program: 'chromium', args: ['--version'], package: 'chromium' },
+]
 
 const missing = () => PROGRAMS.filter(({ program, args }) => !runs(program, ...args))
 const packages = missing().map((each) => each.package)

@@ -131,7 +131,17 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['config', 'log', 'telemetry/live', 'version'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
-  console: ['messages', 'jobs', 'lookup', 'campaigns', 'campaigns/commands', 'telemetry', 'producer'],
+  console: [
+    'messages',
+    'jobs',
+    'lookup',
+    'campaigns',
+    'campaigns/commands',
+    'telemetry',
+    'producer',
+    'activity',
+    'accounts',
+  ],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
     ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly'],
