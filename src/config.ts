@@ -2,6 +2,8 @@
 // the environment. `.env.example` and the README's table are held against this schema by a test.
 import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
+import { productionFaults } from './production.ts'
+import { socketPath } from './redis-socket.ts'
 
 const SECONDS_A_DAY = 86_400
 const SECRET_KEY_MIN = 32
@@ -31,7 +33,9 @@ export const settings = {
     .default(3000)
     .describe('Port of the producer; 0 takes any free one'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address the producer listens on'),
-  REDIS_URL: optionalText.describe('Redis to use, redis:// or rediss://; without it `npm start` runs a private one'),
+  REDIS_URL: optionalText.describe(
+    'Redis to use, redis://, rediss:// or unix:///; without it `npm start` runs a private one',
+  ),
   LANEWAY_DATA_DIR: z.string().min(1).default('.laneway').describe('Folder for files, keys and the private Redis'),
   LANEWAY_ENV: z
     .enum(['development', 'production'])
@@ -175,12 +179,11 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     throw new ConfigError(sentences.join(' '))
   }
   const config = parsed.data
-  if (config.redisUrl !== undefined && !(/^rediss?:\/\//.test(config.redisUrl) && URL.canParse(config.redisUrl))) {
-    throw new ConfigError('REDIS_URL must be an address that begins with redis:// or rediss://.')
+  if (config.redisUrl !== undefined && !isRedisUrl(config.redisUrl)) {
+    throw new ConfigError('REDIS_URL must be an address that begins with redis://, rediss:// or unix:///.')
   }
-  if (config.production && config.secretKeys.length === 0) {
-    throw new ConfigError('LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY must be set when LANEWAY_ENV is production.')
-  }
+  const faults = config.production ? productionFaults(config) : []
+  if (faults.length > 0) throw new ConfigError(faults.join(' '))
   if (env.LANEWAY_SECRET_KEYS?.trim() && env.LANEWAY_SECRET_KEY) {
     // Which of them seals would be anybody's guess.
     throw new ConfigError('Set LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY, not both.')
@@ -194,6 +197,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   }
   return Object.freeze(config)
 }
+
+const isRedisUrl = (url: string): boolean =>
+  socketPath(url) !== undefined || (/^rediss?:\/\//.test(url) && URL.canParse(url))
 
 /** Variables that look like settings of Laneway and are none, such as a misspelt one; what was meant by them has no effect. */
 export const unknownSettings = (env: Record<string, string | undefined> = process.env): string[] =>

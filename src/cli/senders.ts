@@ -170,7 +170,8 @@ async function withSenders<T>({ redis, config }: CommandContext, work: (deps: Se
   const { openLaneQueues } = await import('../lanes/queues.ts')
   const queues = openLaneQueues(redis)
   try {
-    return await work({ redis, queues, seal: createSeal(secretKeysOf(config)) })
+    const seal = createSeal(secretKeysOf(config))
+    return await work({ redis, queues, seal, production: config.production })
   } finally {
     await queues.close()
   }

@@ -72,7 +72,8 @@ export async function startProducer(
   const moves = openBulkMoves(redis)
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
-  const opaqueIds = createOpaqueIds(secretKeysOf(config))
+  const secretKeys = secretKeysOf(config)
+  const [opaqueIds, seal] = [createOpaqueIds(secretKeys), createSeal(secretKeys)]
   const snapshots = createSnapshots(redis)
   const streams = createSnapshotStreams({ take: (account) => snapshots.take(account), log })
   // In the order of routes/table.ts.
@@ -89,7 +90,7 @@ export async function startProducer(
     ...adminRoutes({ redis, queues }),
     ...accountRoutes({ redis }),
     ...keyRoutes({ redis }),
-    ...senderRoutes({ redis, queues, seal: createSeal(secretKeysOf(config)), config }),
+    ...senderRoutes({ redis, queues, seal, production: config.production, config }),
     ...templateRoutes({ redis }),
     ...activityRoutes({ redis }),
     ...consoleSessionRoutes({ redis }),

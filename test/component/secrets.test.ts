@@ -15,8 +15,8 @@ import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
-const OLD = 'the old key of this installation, long enough'
-const NEW = 'the new key of this installation, long enough'
+const OLD = 'the old key of this installation is long enough'
+const NEW = 'the new key of this installation is long enough'
 const THIRD = 'a key that this installation never had at all'
 
 let service: Service

@@ -1,11 +1,12 @@
 // Adding, changing and removing senders: the same over HTTP and on the command line.
-import { doesNotExist, Refusal } from '../../accept/refusal.ts'
+import { doesNotExist, invalidFields, Refusal } from '../../accept/refusal.ts'
 import { CAMPAIGN_STATES, hasEnded } from '../../campaigns/states.ts'
 import { idOf } from '../../campaigns/store/campaigns.ts'
 import { listCampaigns } from '../../campaigns/store/list.ts'
 import { laneOf, setLaneRate } from '../../lanes/control.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { awaitingReview } from '../../lanes/survey.ts'
+import { isPlainAddress, PLAIN_PROVIDER } from '../../production.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { Seal } from '../seal.ts'
 import type { SenderDocument } from '../sender-document.ts'
@@ -25,6 +26,8 @@ export interface SenderDeps {
   redis: Redis
   queues: LaneQueues
   seal: Seal
+  /** Whether plain http to a provider is refused. */
+  production: boolean
 }
 
 /** A sender to add, with its token in clear. */
@@ -44,7 +47,11 @@ export interface SenderChanges {
  * Adds a sender with its lane and shows it. Throws a SenderTakenError for what only one sender may have, and a SealError
  * when its token would be sealed under another key than its neighbours'.
  */
-export async function makeSender({ redis, queues, seal }: SenderDeps, wanted: SenderToAdd): Promise<SenderDocument> {
+export async function makeSender(
+  { redis, queues, seal, production }: SenderDeps,
+  wanted: SenderToAdd,
+): Promise<SenderDocument> {
+  if (production) refusePlain(wanted.baseUrl)
   // Senders that were added before numbers were filed for all accounts are found only by looking at all of them.
   const all = await listSenders(redis)
   const holder = all.find((sender) => sender.number === wanted.number)
@@ -59,11 +66,12 @@ export async function makeSender({ redis, queues, seal }: SenderDeps, wanted: Se
 
 /** Changes a sender of the account (without one, of any), and shows it. Throws a Refusal, or a SenderTakenError. */
 export async function changeSender(
-  { redis, queues, seal }: SenderDeps,
+  { redis, queues, seal, production }: SenderDeps,
   id: number,
   { name, rate, token, baseUrl, isDefault }: SenderChanges,
 ): Promise<SenderDocument> {
   const sender = await existingSender(redis, id)
+  if (production && baseUrl !== undefined) refusePlain(baseUrl)
   if (name !== undefined && name !== sender.name) await changeSenderName(redis, sender, name)
   if (rate !== undefined) await setLaneRate(redis, queues, id, rate)
   if (token !== undefined || baseUrl !== undefined) {
@@ -111,6 +119,10 @@ export async function showSender(redis: Redis, id: number): Promise<SenderDocume
 /** The senders of an account, or of all, by id. */
 export const showSenders = async (redis: Redis, account?: number): Promise<SenderDocument[]> =>
   documentsOf(redis, await listSenders(redis, account))
+
+function refusePlain(baseUrl: string): void {
+  if (isPlainAddress(baseUrl)) throw invalidFields([{ path: 'base_url', message: PLAIN_PROVIDER }])
+}
 
 /** What a sender still has to do, as a sentence; undefined when it has nothing. */
 async function whyBusy(redis: Redis, lanes: LaneQueues, { id, account }: Sender): Promise<string | undefined> {

@@ -34,6 +34,10 @@ export async function webhookSecrets(
   return (sealed?.[name] ?? []).map((each) => seal.decrypt(each, { account, name: NAMES[name] }))
 }
 
+/** Whether webhooks of the account can be verified by a secret of its own. */
+export const hasWebhookSecret = async (redis: Redis, account: number): Promise<boolean> =>
+  (await readSealed(redis, account, 'webhook.app_secret')).length > 0
+
 /**
  * Puts a secret before the account's newest one of that name, which is good beside it until it is removed; an older one
  * is forgotten. Given again it becomes the newest. Returns how many there are.
