@@ -14,7 +14,7 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: ['accounts', 'production', 'redis-socket'],
+  config: ['accounts', 'files', 'production', 'redis-socket'],
   production: ['redis-socket'],
   'redis-socket': [],
   version: [],
@@ -37,7 +37,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
   'contacts/store': ['redis', 'files'],
-  'gallery/store': ['redis', 'gallery', 'jobs'],
+  'gallery/store': ['redis', 'files', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
   accept: [
     'redis',
@@ -64,6 +64,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'campaigns/fan-out': [
     ...[
       'redis',
+      'files',
       'observe',
       'tracing',
       'messages',
@@ -79,7 +80,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['campaigns', 'campaigns/store', 'campaigns/commands'],
   ],
   'campaigns/preflight': [
-    ...['redis', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
+    ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out'],
   ],
   lookup: [
@@ -103,6 +104,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   worker: [
     ...[
       'redis',
+      'files',
       'observe',
       'tracing',
       'messages',
@@ -146,7 +148,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'accounts',
   ],
   start: [
-    ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
+    ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
     ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly', 'production', 'redis-socket'],
   ],
   main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],
