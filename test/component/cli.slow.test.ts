@@ -60,6 +60,7 @@ describe('help', () => {
       'campaigns',
       'activity',
       'stats',
+      'top',
     ])
     for (const noun of nouns) {
       const help = await cli(noun, '--help')
