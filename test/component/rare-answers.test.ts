@@ -27,8 +27,12 @@ test('a campaign that is done cannot be cancelled', async () => {
 })
 
 test.each([
-  ['rows of a campaign', async () => `/campaigns/${await service.create({ rows: {} })}/rows`, 'messages:send'],
-  ['contacts', async () => '/contacts/import?tag=People', 'contacts:write'],
+  [
+    'rows of a campaign',
+    async (): Promise<string> => `/campaigns/${await service.create({ rows: {} })}/rows`,
+    'messages:send',
+  ],
+  ['contacts', async (): Promise<string> => '/contacts/import?tag=People', 'contacts:write'],
 ] as const)(
   '%s that are announced larger than may be are refused before they are sent',
   async (_what, pathOf, need) => {
