@@ -33,6 +33,7 @@ export function startPoller(
         rate: upstream.rateOf(lane),
         honours_idempotency: false,
         paused_for: '',
+        paused_by: '',
         blocked_at: 0,
         sent_after_block: 0,
       },
