@@ -4,6 +4,7 @@ import { messageClassSchema } from '../../jobs/send.ts'
 import { listedMessageSchema, messageSchema } from '../../lookup/message-schema.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
 import { STATES } from '../../messages/lifecycle.ts'
+import { RECIPIENT_LENGTH_MAX } from '../../messages/recipient.ts'
 import { REQUEUE_STATES } from '../../requeue/filter.ts'
 import { idempotencyHeaders, pageFields } from '../fields.ts'
 import { route } from '../route.ts'
@@ -19,7 +20,7 @@ const time = z.iso
   .transform((text) => Date.parse(text))
 const requeueBody = z.strictObject({
   sender: textUpTo(255).optional(),
-  to: textUpTo(40).optional(),
+  to: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
   state: z.enum(REQUEUE_STATES).optional(),
   class: messageClassSchema.optional(),
   campaign: textUpTo(40).optional(),
@@ -33,8 +34,8 @@ const requeueBody = z.strictObject({
 
 const listQuery = z.strictObject({
   sender: textUpTo(255).optional(),
-  to: textUpTo(40).optional(),
-  from: textUpTo(40).optional(),
+  to: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
+  from: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
   state: z.enum(STATES).optional(),
   class: messageClassSchema.optional(),
   direction: z.enum(['outbound', 'inbound']).optional(),
