@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import type { Sender } from '../accounts/store/senders.ts'
 import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
+import { endLaneCooldown } from '../lanes/cooldown.ts'
+import { deadLettersOf } from '../lanes/dead-letters.ts'
 import type { LaneStatus } from '../lanes/lane-status.ts'
 import { type LaneQueues, openLaneQueues } from '../lanes/queues.ts'
 import { counted } from '../messages/fault.ts'
@@ -13,6 +15,8 @@ import { personHere } from './person.ts'
 import { table } from './table.ts'
 import { accountId, laneId, nameUpTo, rate } from './values.ts'
 import { type Noun, type Verb, verb } from './verb.ts'
+
+const DEAD_LETTERS_SHOWN = 50
 
 export const lanes: Noun = {
   name: 'lanes',
@@ -46,6 +50,32 @@ export const lanes: Noun = {
       const waiting = wait + prioritized + delayed + chunked
       return `Lane ${lane} is resumed; ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}.`
     }),
+    onLane(
+      'end-cooldown <lane>',
+      'end the cooldown of a lane; a pause stays',
+      {},
+      async (redis, _queues, lane) => {
+        await endLaneCooldown(redis, lane)
+        return `The cooldown of lane ${lane} is over, unless its provider asks for another one.`
+      },
+      'lane.end_cooldown',
+    ),
+    verb({
+      usage: 'dead-letters <lane>',
+      summary: `list the latest ${DEAD_LETTERS_SHOWN} dead letters of a lane with their reasons`,
+      example: '1',
+      options: {},
+      values: z.strictObject({ lane: laneId }),
+      run: ({ lane }, { redis }) =>
+        withQueues(redis, async (queues) => {
+          await existingLane(redis, lane)
+          const { letters } = await deadLettersOf(queues, lane, { offset: 0, limit: DEAD_LETTERS_SHOWN })
+          const rows = letters.map(({ id, failed_at, reason }) => [id, failed_at ?? '', reason])
+          const text =
+            rows.length === 0 ? `Lane ${lane} has no dead letter.` : table(['MESSAGE', 'SINCE', 'REASON'], rows)
+          return { json: letters, text }
+        }),
+    }),
     verb({
       usage: 'rate <lane> <number>',
       summary: 'change the pace of a lane at once, in messages per second',
@@ -73,11 +103,12 @@ function onLane(
   summary: string,
   options: Readonly<Record<string, string>>,
   act: (redis: Redis, queues: LaneQueues, lane: number, how: { reason?: string | undefined }) => Promise<string>,
+  action = `lane.${usage.split(' ')[0]}`,
 ): Verb {
   return verb({
     usage,
     summary,
-    act: `lane.${usage.split(' ')[0]}`,
+    act: action,
     example: '1',
     options,
     values: z.strictObject({ lane: laneId, reason: nameUpTo(200).optional() }),

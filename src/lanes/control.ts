@@ -9,9 +9,15 @@ import type { LaneStatus } from './lane-status.ts'
 import type { LaneQueues } from './queues.ts'
 import { timesReopened } from './wake.ts'
 
-/** How every lane of the account stands; without an account, all lanes. */
-export async function listLanes(redis: Redis, queues: LaneQueues, account?: number): Promise<LaneStatus[]> {
-  const [senders, now] = await Promise.all([listSenders(redis, account), redisNowMs(redis)])
+/** How every lane of the account stands; without an account, all lanes. With `only`, this lane of them. */
+export async function listLanes(
+  redis: Redis,
+  queues: LaneQueues,
+  account?: number,
+  only?: number,
+): Promise<LaneStatus[]> {
+  const [all, now] = await Promise.all([listSenders(redis, account), redisNowMs(redis)])
+  const senders = only === undefined ? all : all.filter(({ id }) => id === only)
   return Promise.all(senders.map((sender) => laneStatus(redis, queues, sender, now)))
 }
 

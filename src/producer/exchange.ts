@@ -43,7 +43,7 @@ export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted' | 'mayStil
  */
 export async function exchange<A>(
   { gate, held, turns }: Edge,
-  { access, body: rule, admit }: Pick<Route, 'access' | 'body' | 'admit'>,
+  { access, body: rule, admit, forSenders }: Pick<Route, 'access' | 'body' | 'admit' | 'forSenders'>,
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
@@ -59,6 +59,7 @@ export async function exchange<A>(
     const caller = early ?? (await authorise(gate, access, request, sent, requestId))
     const acted: Taken['acted'] = (act) => gate.security.acted({ actor: actorOf(caller), requestId, ...act })
     try {
+      if (caller.senders.length > 0 && !forSenders) throw notForSenders()
       return await handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller, acted, mayStill: check })
     } catch (error) {
       if (error instanceof KeyRefusal) tellRefusal(gate, error, request, requestId)
@@ -72,6 +73,13 @@ export async function exchange<A>(
   const queue = came.length <= JSON_LIMIT_BYTES ? turns.large : turns.huge
   return queue.run(work, () => !response.destroyed)
 }
+
+const notForSenders = (): ApiError =>
+  new ApiError(
+    403,
+    'forbidden',
+    'This key is for some senders only: it sends, looks at their messages and steers their lanes.',
+  )
 
 const actorOf = ({ id, name }: Caller) => ({ key_id: id, key_name: name })
 

@@ -1,9 +1,11 @@
 // The HTTP process: checks requests, queues work, answers lookups. It sends nothing itself.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createSeal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import type { Config } from '../config.ts'
+import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
@@ -17,6 +19,7 @@ import { consolePages } from './console-pages.ts'
 import { createDashboard } from './dashboard.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { createGate } from './gate.ts'
+import { accountRoutes } from './handlers/accounts.ts'
 import { activityRoutes } from './handlers/activity.ts'
 import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
@@ -24,14 +27,18 @@ import { webhookRoutes } from './handlers/cloud-webhook.ts'
 import { consoleDemoRoutes, type DemoSwitch } from './handlers/console-demo.ts'
 import { consoleLiveRoutes } from './handlers/console-live.ts'
 import { consoleSessionRoutes } from './handlers/console-session.ts'
+import { contactBookRoutes } from './handlers/contact-book.ts'
 import { contactRoutes } from './handlers/contacts.ts'
 import { descriptionRoutes } from './handlers/description.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
 import { healthRoutes } from './handlers/health.ts'
+import { keyRoutes } from './handlers/keys.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
 import { messageRoutes } from './handlers/messages.ts'
 import { metricsRoutes } from './handlers/metrics.ts'
+import { senderRoutes } from './handlers/senders.ts'
 import { sendingRoutes } from './handlers/sending.ts'
+import { templateRoutes } from './handlers/templates.ts'
 import { HEADERS_CHECK_MS, limit } from './limits.ts'
 import { createListener } from './listener.ts'
 import { createSnapshotStreams } from './snapshot-streams.ts'
@@ -53,12 +60,14 @@ export class ListenError extends Error {
  * with a ListenError.
  */
 export async function startProducer(
-  config: Config,
+  settings: Config,
   redisUrl: string,
   log: Log,
   telemetry: Telemetry = createTelemetry(),
   demo?: DemoSwitch,
 ): Promise<{ url: string; close: () => Promise<void> }> {
+  const files = await openFiles(settings)
+  const config = { ...settings, files }
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   const counting = telemetry.start(redis, log)
@@ -78,8 +87,13 @@ export async function startProducer(
     ...messageRoutes({ redis, config, queues, requeues }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
+    ...contactBookRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues }),
+    ...accountRoutes({ redis }),
+    ...keyRoutes({ redis }),
+    ...senderRoutes({ redis, queues, seal: createSeal(secretKeyOf(config)), config }),
+    ...templateRoutes({ redis }),
     ...activityRoutes({ redis }),
     ...consoleSessionRoutes({ redis }),
     ...consoleLiveRoutes({ redis, streams }),
@@ -87,7 +101,7 @@ export async function startProducer(
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]
-  const gate = createGate(redis, log)
+  const gate = createGate(redis, log, config)
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ gate, queues }) }
   const server = createServer(
     { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },
@@ -118,6 +132,7 @@ export async function startProducer(
       await queues.close()
       // Fails at once while Redis is away.
       await counting.stop().catch(() => undefined)
+      files.close()
       redis.disconnect()
       log.info('producer.stopped')
     },

@@ -31,6 +31,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   name: 'x.png',
   id: 'cmp_999999_1',
   lane: '999999',
+  key: 'key_000000000000',
 }
 
 /** Without it the answer would never end. */

@@ -14,7 +14,7 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: [],
+  config: ['accounts', 'files'],
   version: [],
   'log-output': [],
   'log-pretty': [],
@@ -35,7 +35,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
   'contacts/store': ['redis', 'files'],
-  'gallery/store': ['redis', 'gallery', 'jobs'],
+  'gallery/store': ['redis', 'files', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
   accept: [
     'redis',
@@ -49,6 +49,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'lanes',
     'config',
   ],
+  'accounts/commands': [
+    ...['redis', 'messages', 'accounts', 'accounts/store', 'lanes', 'accept', 'campaigns', 'campaigns/store'],
+  ],
+  'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
@@ -57,6 +61,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'campaigns/fan-out': [
     ...[
       'redis',
+      'files',
       'observe',
       'tracing',
       'messages',
@@ -72,7 +77,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['campaigns', 'campaigns/store', 'campaigns/commands'],
   ],
   'campaigns/preflight': [
-    ...['redis', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
+    ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out'],
   ],
   lookup: [
@@ -89,12 +94,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
+    ...['accounts/commands', 'contacts/commands'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
     ...['lookup', 'requeue', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
   ],
   worker: [
     ...[
       'redis',
+      'files',
       'observe',
       'tracing',
       'messages',
@@ -122,12 +129,23 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'activity'],
+    ...['accounts/commands', 'contacts/commands'],
     ...['config', 'log', 'telemetry/live', 'version'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
-  console: ['messages', 'jobs', 'lookup', 'campaigns', 'campaigns/commands', 'telemetry', 'producer'],
+  console: [
+    'messages',
+    'jobs',
+    'lookup',
+    'campaigns',
+    'campaigns/commands',
+    'telemetry',
+    'producer',
+    'activity',
+    'accounts',
+  ],
   start: [
-    ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
+    ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
     ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly'],
   ],
   main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],

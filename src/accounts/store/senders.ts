@@ -4,6 +4,7 @@ import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
+import { nextId } from '../../redis/sequence.ts'
 import { providerNameSchema } from '../sender-settings.ts'
 
 /** Messages per second of a new sender: the chat product's default for one number. */
@@ -110,6 +111,14 @@ export async function setBlocked(redis: Redis, id: number, reason: string, atMs:
 /** A message that was claimed after the sender was blocked at this time was sent: whatever blocked it is over. */
 export async function setSentAfterBlock(redis: Redis, id: number, blockedAtMs: number): Promise<void> {
   await redis.hset(senderKey(id), 'sent_after_block', blockedAtMs)
+}
+
+/** An id for a new sender and its lane; one that nobody uses leaves a gap. */
+export const newSenderId = (redis: Redis): Promise<number> => nextId(redis, 'lane')
+
+/** Makes a sender the one that service messages of its account leave from. */
+export async function setDefaultSender(redis: Redis, account: number, id: number): Promise<void> {
+  await redis.hset(accountKey(account), 'default_sender', id)
 }
 
 /** Points a sender at another address of its provider, with another token. */

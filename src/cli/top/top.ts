@@ -12,6 +12,7 @@ import { existing, withLifecycle } from '../campaigns/campaign-context.ts'
 import { explain } from '../failure.ts'
 import { withQueues } from '../lanes.ts'
 import { personHere } from '../person.ts'
+import { tellActs } from '../tell-acts.ts'
 import { accountId } from '../values.ts'
 import { type CommandContext, type Noun, verb } from '../verb.ts'
 import { drawScreen, type Item, isSame, itemsOf } from './screen.ts'
@@ -108,12 +109,14 @@ async function act(context: CommandContext, { kind, id }: Item, what: 'pause' | 
   const done = what === 'pause' ? 'paused' : 'resumed'
   if (kind === 'lane') {
     const lane = Number(id)
-    if (!(await laneOf(redis, lane))) return `There is no lane ${id} any more.`
+    const sender = await laneOf(redis, lane)
+    if (!sender) return `There is no lane ${id} any more.`
     await withQueues(redis, (queues) =>
       what === 'pause'
         ? pauseLane(redis, queues, lane, { reason: 'by hand', by: personHere() })
         : resumeLane(redis, queues, lane),
     )
+    await tellActs(redis, `lane.${what}`, { account: sender.account, target: id })
     return `Lane ${id} is ${done}.`
   }
   const campaign = parseCampaignId(id)
@@ -122,6 +125,7 @@ async function act(context: CommandContext, { kind, id }: Item, what: 'pause' | 
   await withLifecycle(context, (deps) =>
     what === 'pause' ? pauseCampaign(deps, found, `by ${personHere()}`) : resumeCampaign(deps, found),
   )
+  await tellActs(redis, `campaign.${what}`, { account: found.account, target: id })
   return `Campaign ${id} is ${done}.`
 }
 

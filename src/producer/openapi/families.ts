@@ -25,6 +25,10 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
     name: 'Contact lists',
     description: 'Contacts by the lists (tags) that they are in.',
   },
+  contactBook: {
+    name: 'Contacts',
+    description: 'Contacts one by one: looked for, created, imported, changed and deleted.',
+  },
   galleryFolders: {
     name: 'Gallery folders',
     description: 'Folders of the gallery.',
@@ -40,6 +44,22 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
   admin: {
     name: 'Administration',
     description: 'Lanes, one per sender. An operator names the account, or sees all.',
+  },
+  accounts: {
+    name: 'Accounts',
+    description: 'The owners of everything else, for operators.',
+  },
+  keys: {
+    name: 'Keys',
+    description: 'What applications and people authenticate with. A key is shown once, when it is made.',
+  },
+  senders: {
+    name: 'Senders',
+    description: 'The numbers that messages are sent from, each with its provider and its lane.',
+  },
+  templates: {
+    name: 'Templates',
+    description: 'The approved templates that messages are held against.',
   },
   activity: {
     name: 'Activity',

@@ -1,5 +1,6 @@
 // Takes snapshots of how everything stands, of one account or of the whole installation. What it has seen before it keeps,
 // so that a look each second reads only what may have changed; whoever looks once pays for one look.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { campaignId } from '../../campaigns/campaign-id.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { historyKey, rootKeys } from '../../redis/keys.ts'
@@ -14,6 +15,8 @@ import { createRateMeter, type RateMeter, type Rates } from './rates.ts'
 
 /** Lanes without work that are looked at each time: they can be paused, and have dead letters. */
 const IDLE_AT_ONCE = 200
+/** Lanes that are asked about in one turn of the event loop. */
+const LANES_A_TURN = 25
 const FAILURES_EVERY_MS = 10_000
 /** What nobody has looked at for so long is forgotten. */
 const KEPT_MS = 60_000
@@ -63,6 +66,19 @@ export function createSnapshots(redis: Redis) {
       known.head = live.head
       known.headSinceMs = nowMs
     }
+  }
+
+  /** In a few turns: asking about all at once would hold up everything else that the process does. */
+  async function lookAtAll(some: readonly number[], nowMs: number): Promise<void> {
+    const looks: Promise<void>[] = []
+    for (const [i, lane] of some.entries()) {
+      if (i > 0 && i % LANES_A_TURN === 0) await nextTurn()
+      const looking = look(lane, nowMs)
+      // It may fail while others are still being asked for; whoever called hears of it below.
+      looking.catch(() => undefined)
+      looks.push(looking)
+    }
+    await Promise.all(looks)
   }
 
   async function lookAtWhole(nowMs: number): Promise<Rates> {
@@ -143,7 +159,7 @@ export function createSnapshots(redis: Redis) {
       const [machinery, ofAll] = await Promise.all([
         readMachinery(),
         account === undefined ? lookAtWhole(nowMs) : undefined,
-        toLookAt(own, scope).then((some) => Promise.all(some.map((lane) => look(lane, nowMs)))),
+        toLookAt(own, scope).then((some) => lookAtAll(some, nowMs)),
       ])
       if (nowMs - scope.failuresAtMs > FAILURES_EVERY_MS) {
         scope.failures = await readFailures(redis, account === undefined ? 'all' : [...own], nowMs)
