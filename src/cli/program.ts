@@ -9,6 +9,7 @@ import { contacts } from './contacts.ts'
 import { keys } from './keys.ts'
 import { lanes } from './lanes.ts'
 import { messages } from './messages.ts'
+import { people } from './people.ts'
 import { withRedis } from './redis-session.ts'
 import { senders } from './senders.ts'
 import { stats } from './stats.ts'
@@ -26,6 +27,7 @@ const NOUNS: readonly Noun[] = [
   messages,
   lanes,
   campaigns,
+  people,
   activity,
   stats,
 ]

@@ -6,6 +6,8 @@ import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import type { Config } from '../config.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
+import { openErasureQueue } from '../people/erasures.ts'
+import { createTombstones } from '../people/tombstones.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
@@ -28,6 +30,7 @@ import { healthRoutes } from './handlers/health.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
 import { messageRoutes } from './handlers/messages.ts'
 import { metricsRoutes } from './handlers/metrics.ts'
+import { peopleRoutes } from './handlers/people.ts'
 import { sendingRoutes } from './handlers/sending.ts'
 import { HEADERS_CHECK_MS, limit } from './limits.ts'
 import { createListener } from './listener.ts'
@@ -58,7 +61,9 @@ export async function startProducer(
   const moves = openBulkMoves(redis)
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
-  const opaqueIds = createOpaqueIds(secretKeyOf(config))
+  const erasures = openErasureQueue(redis)
+  const secretKey = secretKeyOf(config)
+  const opaqueIds = createOpaqueIds(secretKey)
   // In the order of routes/table.ts.
   const routes: Route[] = [
     ...healthRoutes({ redis }),
@@ -71,6 +76,7 @@ export async function startProducer(
     ...campaignRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues }),
     ...activityRoutes({ redis }),
+    ...peopleRoutes({ redis, config, erasures, tombstones: createTombstones(redis, [secretKey]) }),
     ...consoleSessionRoutes({ redis }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
@@ -101,6 +107,7 @@ export async function startProducer(
       await moves.close()
       await campaigns.close()
       await requeues.close()
+      await erasures.close()
       await queues.close()
       // Fails at once while Redis is away.
       await counting.stop().catch(() => undefined)

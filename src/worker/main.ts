@@ -9,6 +9,7 @@ import { openLaneQueues } from '../lanes/queues.ts'
 import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { countReopened, lanesToWake } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
+import { createTombstones } from '../people/tombstones.ts'
 import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-call.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
@@ -24,6 +25,7 @@ import { startCampaignJobs } from './campaign-jobs.ts'
 import { createClaimGates } from './claim-gate.ts'
 import { createClearing } from './clear-lanes.ts'
 import { createCrashQuarantine } from './crash-quarantine.ts'
+import { startErasures } from './erasures.ts'
 import { startIntake } from './intake/intake.ts'
 import { createLaneBackoff } from './lane-backoff.ts'
 import { createLanes } from './lanes.ts'
@@ -90,7 +92,8 @@ export async function startWorker(
   const quarantine = createCrashQuarantine(redis)
   const campaigns = startCampaignJobs({ redis, config, log, queues })
   const openCampaigns = createOpenCampaigns({ redis, dataDir: config.dataDir, validityMs: config.validityMs.campaign })
-  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken }
+  const tombstones = createTombstones(redis, [secretKey])
+  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken, tombstones }
   const lanes = createLanes({
     redis,
     config,
@@ -107,6 +110,7 @@ export async function startWorker(
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
+  const erasures = startErasures({ redis, config, log, queues })
 
   const reopen = (lane: number): void => {
     if (!lanes.reopen(lane)) return
@@ -160,6 +164,7 @@ export async function startWorker(
         moves.stop(limitMs),
         campaigns.stop(limitMs),
         requeues.stop(limitMs),
+        erasures.stop(limitMs),
         intake.stop(limitMs),
       ])
       heartbeats.stop()

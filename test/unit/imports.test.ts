@@ -82,13 +82,17 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
   ],
+  people: [
+    ...['redis', 'messages', 'messages/store', 'jobs', 'accounts/store', 'contacts/store', 'lanes', 'log'],
+    ...['campaigns', 'campaigns/store', 'lookup'],
+  ],
   providers: ['messages'],
   telemetry: ['redis', 'messages', 'jobs', 'observe', 'log', 'repeatedly'],
 
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'activity', 'config', 'log'],
+    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'activity', 'config', 'log'],
   ],
   worker: [
     ...[
@@ -105,7 +109,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log', 'repeatedly'],
+    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'config', 'log', 'repeatedly'],
   ],
   cli: [
     ...[
@@ -119,7 +123,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'lanes',
       'accept',
     ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'activity'],
+    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'people', 'telemetry', 'activity'],
     ...['config', 'log'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.

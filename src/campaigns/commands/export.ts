@@ -12,7 +12,7 @@ import { hasEnded } from '../states.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
 import { campaignFolder } from '../store/files.ts'
 import { type Mark, readMarks } from '../store/marks.ts'
-import { openSnapshot } from '../store/snapshot.ts'
+import { isErased, openSnapshot } from '../store/snapshot.ts'
 
 /** Read at a time: some 3 ms of Redis. */
 const AT_ONCE = 500
@@ -36,7 +36,11 @@ export async function* exportCampaign(
       )
       const records = campaign.started_at === undefined ? [] : await readMessages(deps.redis, campaign.lane, ulids)
       const marks = await readMarks(deps.redis, campaign, first, people.length)
-      const lines = people.map(({ to }, i) => lineOf(campaign, to, ulids[i] ?? '', records[i], marks[i]))
+      // Whose message was whose cannot be told any more of somebody who was erased.
+      const lines = people.map((person, i) => {
+        const line = lineOf(campaign, person.to, ulids[i] ?? '', records[i], marks[i])
+        return isErased(person) ? { ...line, recipient: '', message_id: null } : line
+      })
       yield lines
         .map((line) =>
           format === 'csv' ? csvLine(Object.values(line).map((cell) => cell ?? '')) : `${JSON.stringify(line)}\n`,

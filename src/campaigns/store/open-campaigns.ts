@@ -15,6 +15,8 @@ const MOST_IDLE = 16
 export interface OpenCampaign {
   spec: MessageSpec
   total: number
+  account: number
+  createdAtMs: number
   snapshot: Snapshot
   release: () => void
 }
@@ -45,7 +47,7 @@ export function createOpenCampaigns(deps: { redis: Redis; dataDir: string; valid
     const snapshot = await openSnapshot(campaignFolder(deps.dataDir, id), campaign.snapshot).catch((cause: unknown) => {
       throw new UnreadableListError(`the list of ${idOf(id)} cannot be read`, { cause })
     })
-    return { spec, total: campaign.total, snapshot }
+    return { spec, total: campaign.total, account: campaign.account, createdAtMs: campaign.created_at, snapshot }
   }
 
   function close(entry: Entry): void {

@@ -2,7 +2,7 @@
 //   recipients.ndjson   a line per recipient, in order: ["4917012345678","Ann","Berlin"], number and values filled in
 //   places.bin          where every 500th line begins, 8 bytes each, so that any recipient is found without reading on
 //   refused.csv         who was left out, and why
-// Written once, never changed.
+// Written once, never changed, but for a person who is erased: see person-in-files.ts.
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,8 +11,8 @@ import { csvLine } from '../../files/csv.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 
 /** Lines between two known places: what is read at once. */
-const STRIDE = 500
-const PLACE_BYTES = 8
+export const STRIDE = 500
+export const PLACE_BYTES = 8
 /** Two chunks of one campaign may be in hand, each of which may begin in one stride and end in the next. */
 const STRIDES_KEPT = 3
 /** Lines are written in pieces of about this many characters. */
@@ -25,6 +25,9 @@ export interface Recipient {
   /** What is filled in, in the order of the campaign's sources. */
   values: string[]
 }
+
+/** Whether somebody stood here who was erased since. Nothing is sent to them, and they are in no other list any more. */
+export const isErased = ({ to }: Recipient): boolean => /^0+$/.test(to)
 
 const linesSchema = jsonText.pipe(
   z.array(

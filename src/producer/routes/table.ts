@@ -14,6 +14,7 @@ import { health } from './health.ts'
 import { lookups } from './lookups.ts'
 import { messages } from './messages.ts'
 import { metrics } from './metrics.ts'
+import { people } from './people.ts'
 import { sending } from './sending.ts'
 import { webhooks } from './webhooks.ts'
 
@@ -30,6 +31,7 @@ export const FAMILIES = {
   campaigns,
   admin,
   activity,
+  people,
   consoleSession,
   metrics,
   webhooks,

@@ -1,0 +1,111 @@
+// Forgetting a person in the campaigns of an account: in the files that were uploaded and in the lists that were frozen.
+// Whoever has had no message of a campaign that goes on is settled as cancelled first, so that its figures add up and it
+// comes to its end; a line is written over only once nothing is to be sent to it.
+import { readdir } from 'node:fs/promises'
+import type { CampaignId } from '../campaigns/campaign-id.ts'
+import { hasEnded } from '../campaigns/states.ts'
+import { type Campaign, findCampaign, idOf } from '../campaigns/store/campaigns.ts'
+import { campaignFolder, campaignFolders } from '../campaigns/store/files.ts'
+import { readMarks } from '../campaigns/store/marks.ts'
+import {
+  eraseAmongRefused,
+  eraseInRows,
+  eraseInSnapshot,
+  type FoundRecipient,
+  findInRows,
+  findInSnapshot,
+} from '../campaigns/store/person-in-files.ts'
+import { buildMessage, messageSpecOf } from '../campaigns/store/recipient-message.ts'
+import type { Log } from '../log.ts'
+import { conclude } from '../messages/store/conclude.ts'
+import { CorruptRecordError } from '../redis/corrupt-record.ts'
+import { type EraseDeps, eraseMessage } from './erase-messages.ts'
+
+/** The column of a number, in a file whose campaign is not kept any more. */
+const PHONE_COLUMN = 'phone'
+
+/** What was forgotten in files, and how many campaigns must be looked at again. */
+export interface ErasedInFiles {
+  recipients: number
+  busy: number
+}
+
+/** Forgets the person in the files of every campaign of these lanes, also in what crashes left there. */
+export async function eraseInCampaigns(
+  deps: EraseDeps & { log: Log },
+  lanes: ReadonlySet<number>,
+  person: string,
+): Promise<ErasedInFiles> {
+  const done: ErasedInFiles = { recipients: 0, busy: 0 }
+  for (const { id } of await campaignFolders(deps.config.dataDir)) {
+    if (!lanes.has(id.lane)) continue
+    const one = await eraseInCampaign(deps, id, person)
+    done.recipients += one.recipients
+    done.busy += one.busy
+  }
+  return done
+}
+
+async function eraseInCampaign(deps: EraseDeps & { log: Log }, id: CampaignId, person: string): Promise<ErasedInFiles> {
+  const folder = campaignFolder(deps.config.dataDir, id)
+  const campaign = await campaignOrNone(deps, id)
+  const column = phoneColumn(campaign)
+  const done: ErasedInFiles = { recipients: 0, busy: 0 }
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (name.startsWith('rows-')) {
+      const rows = await findInRows(folder, name, column, person)
+      await eraseInRows(folder, name, rows)
+      done.recipients += rows.length
+    } else if (name.startsWith('recipients-')) {
+      const found = await findInSnapshot(folder, name, person)
+      const mayGo = found === undefined || (await isSettled(deps, campaign, name, found, person))
+      if (found !== undefined && mayGo) await eraseInSnapshot(folder, name, person, found)
+      if (mayGo) done.recipients += (found ? 1 : 0) + (await eraseAmongRefused(folder, name, person))
+      else done.busy += 1
+    }
+  }
+  // A preflight under way may have read the person already: its list is looked through once it is there.
+  if (campaign?.state === 'checking') done.busy += 1
+  return done
+}
+
+/** Of one that cannot be read nothing is sent; what stands in its files is forgotten all the same. */
+async function campaignOrNone({ redis, log }: EraseDeps & { log: Log }, id: CampaignId): Promise<Campaign | undefined> {
+  try {
+    return await findCampaign(redis, id)
+  } catch (error) {
+    if (!(error instanceof CorruptRecordError)) throw error
+    log.warn({ campaign: idOf(id), err: error }, 'erasure.campaign_unreadable')
+    return undefined
+  }
+}
+
+function phoneColumn(campaign: Campaign | undefined): string {
+  const recipients = campaign?.definition.recipients
+  return recipients && 'rows' in recipients ? recipients.rows.phone : PHONE_COLUMN
+}
+
+/** Whether nothing will be sent any more to a recipient of a list, which is so from now on where it can be. */
+async function isSettled(
+  deps: EraseDeps,
+  campaign: Campaign | undefined,
+  snapshot: string,
+  { place, values }: FoundRecipient,
+  person: string,
+): Promise<boolean> {
+  if (campaign?.started_at === undefined || campaign.snapshot !== snapshot) return true
+  const { redis, config } = deps
+  const spec = messageSpecOf(campaign, config.validityMs.campaign)
+  const { ulid, payload } = buildMessage(spec, { to: person, values }, place)
+  const id = { lane: campaign.lane, ulid }
+  const [mark] = await readMarks(redis, campaign, place, 1)
+  if (mark === undefined) {
+    // A cancelled campaign sends nothing more, and has nothing to settle.
+    if (hasEnded(campaign.state)) return true
+    await conclude(redis, id, 'erased', payload, config.retentionMs)
+  } else if (mark === 'queued' || mark === 'sending' || mark === 'unconfirmed') {
+    // Otherwise the message would have no record of what is known to be under way.
+    await conclude(redis, id, 'gone', payload, config.retentionMs)
+  }
+  return (await eraseMessage(deps, id, person)) !== 'busy'
+}
