@@ -27,6 +27,7 @@ const PHONE_COLUMN = 'phone'
 /** What was forgotten in files, and how many campaigns must be looked at again. */
 export interface ErasedInFiles {
   recipients: number
+  messages: number
   busy: number
 }
 
@@ -36,11 +37,12 @@ export async function eraseInCampaigns(
   lanes: ReadonlySet<number>,
   person: string,
 ): Promise<ErasedInFiles> {
-  const done: ErasedInFiles = { recipients: 0, busy: 0 }
+  const done: ErasedInFiles = { recipients: 0, messages: 0, busy: 0 }
   for (const { id } of await campaignFolders(deps.config.dataDir)) {
     if (!lanes.has(id.lane)) continue
     const one = await eraseInCampaign(deps, id, person)
     done.recipients += one.recipients
+    done.messages += one.messages
     done.busy += one.busy
   }
   return done
@@ -50,7 +52,7 @@ async function eraseInCampaign(deps: EraseDeps & { log: Log }, id: CampaignId, p
   const folder = campaignFolder(deps.config.dataDir, id)
   const campaign = await campaignOrNone(deps, id)
   const column = phoneColumn(campaign)
-  const done: ErasedInFiles = { recipients: 0, busy: 0 }
+  const done: ErasedInFiles = { recipients: 0, messages: 0, busy: 0 }
   for (const name of await readdir(folder).catch(() => [])) {
     if (name.startsWith('rows-')) {
       const rows = await findInRows(folder, name, column, person)
@@ -58,7 +60,9 @@ async function eraseInCampaign(deps: EraseDeps & { log: Log }, id: CampaignId, p
       done.recipients += rows.length
     } else if (name.startsWith('recipients-')) {
       const found = await findInSnapshot(folder, name, person)
-      const mayGo = found === undefined || (await isSettled(deps, campaign, name, found, person))
+      const message = found && (await settle(deps, campaign, name, found, person))
+      const mayGo = message !== 'busy'
+      if (message === 'erased') done.messages += 1
       if (found !== undefined && mayGo) await eraseInSnapshot(folder, name, person, found)
       if (mayGo) done.recipients += (found ? 1 : 0) + (await eraseAmongRefused(folder, name, person))
       else done.busy += 1
@@ -85,15 +89,15 @@ function phoneColumn(campaign: Campaign | undefined): string {
   return recipients && 'rows' in recipients ? recipients.rows.phone : PHONE_COLUMN
 }
 
-/** Whether nothing will be sent any more to a recipient of a list, which is so from now on where it can be. */
-async function isSettled(
+/** Has nothing more sent to a recipient of a list, and forgets their message; `busy` while it is being sent. */
+async function settle(
   deps: EraseDeps,
   campaign: Campaign | undefined,
   snapshot: string,
   { place, values }: FoundRecipient,
   person: string,
-): Promise<boolean> {
-  if (campaign?.started_at === undefined || campaign.snapshot !== snapshot) return true
+): Promise<Awaited<ReturnType<typeof eraseMessage>>> {
+  if (campaign?.started_at === undefined || campaign.snapshot !== snapshot) return 'other'
   const { redis, config } = deps
   const spec = messageSpecOf(campaign, config.validityMs.campaign)
   const { ulid, payload } = buildMessage(spec, { to: person, values }, place)
@@ -101,11 +105,11 @@ async function isSettled(
   const [mark] = await readMarks(redis, campaign, place, 1)
   if (mark === undefined) {
     // A cancelled campaign sends nothing more, and has nothing to settle.
-    if (hasEnded(campaign.state)) return true
+    if (hasEnded(campaign.state)) return 'other'
     await conclude(redis, id, 'erased', payload, config.retentionMs)
   } else if (mark === 'queued' || mark === 'sending' || mark === 'unconfirmed') {
     // Otherwise the message would have no record of what is known to be under way.
     await conclude(redis, id, 'gone', payload, config.retentionMs)
   }
-  return (await eraseMessage(deps, id, person)) !== 'busy'
+  return eraseMessage(deps, id, person)
 }

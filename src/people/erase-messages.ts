@@ -30,8 +30,11 @@ const AT_ONCE = 100
 /** Who was accepted so lately may be on the way to its lane: the index is written first. */
 const UNDER_WAY_MS = 60_000
 
-/** `busy`: it is being sent, and what comes of that is waited for. `other`: it is nobody's, or somebody else's. */
-type Verdict = 'erased' | 'busy' | 'other'
+/**
+ * `busy`: it is being sent, and what comes of that is waited for. `before`: it was forgotten already. `other`: it is
+ * nobody's, or somebody else's.
+ */
+type Verdict = 'erased' | 'before' | 'busy' | 'other'
 
 /** What was forgotten on a lane, and how many messages are on their way, which must be looked at again. */
 export interface ErasedOnLane {
@@ -56,7 +59,9 @@ export async function eraseMessages(
         if (verdicts[i] === 'erased') done[kind === 'sent' ? 'messages' : 'received'] += 1
       }
       const isForgotten = (message: IndexedMessage, i: number): boolean =>
-        verdicts[i] === 'erased' || (verdicts[i] === 'other' && message.acceptedAtMs < of.nowMs - UNDER_WAY_MS)
+        verdicts[i] === 'erased' ||
+        verdicts[i] === 'before' ||
+        (verdicts[i] === 'other' && message.acceptedAtMs < of.nowMs - UNDER_WAY_MS)
       await forgetPlaces(redis, some.filter(isForgotten))
     }
   }
@@ -98,9 +103,9 @@ export async function eraseMessage(deps: EraseDeps, id: MessageId, person: strin
     await cancelStep(redis, id, config.retentionMs)
     verdict = await eraseRecord(redis, id, person)
   }
-  if (verdict !== 'erased' && verdict !== 'other') return 'busy'
-  if (payload !== undefined) return (await removeJob(deps, id, person)) ? 'erased' : 'busy'
-  return isEnded || verdict === 'erased' ? 'erased' : 'other'
+  if (verdict !== 'erased' && verdict !== 'before' && verdict !== 'other') return 'busy'
+  if (payload !== undefined && !(await removeJob(deps, id, person))) return 'busy'
+  return isEnded || payload !== undefined ? 'erased' : verdict
 }
 
 async function payloadFor(redis: Redis, id: MessageId, person: string): Promise<SendPayload | undefined> {

@@ -29,6 +29,7 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
   const lanes = await lanesOf(redis, account)
   const inFiles = await eraseInCampaigns(deps, new Set(lanes), person)
   await countErased(redis, id, 'recipients', inFiles.recipients)
+  await countErased(redis, id, 'messages', inFiles.messages)
   let busy = inFiles.busy
   for (const lane of lanes) {
     const found = await eraseMessages(deps, { ...of, lane })

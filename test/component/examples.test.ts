@@ -149,7 +149,8 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
     return {}
   },
 }
-const NEED_WORKER = /^(health|campaigns(Schedule|Start|Pause|Cancel|Resume|Export|Refused)|galleryFilesMove 200|peopleErase)/
+const NEED_WORKER =
+  /^(health|campaigns(Schedule|Start|Pause|Cancel|Resume|Export|Refused)|galleryFilesMove 200|peopleErase 200)/
 
 function send(spec: RouteSpec, example: Example, prepared: Prepared): Promise<Response> {
   const { params = example.params ?? {}, query = example.query, headers = example.headers, form } = prepared

@@ -9,13 +9,14 @@
 -- Arguments:
 --   ulid
 --   person  as the record has the recipient
--- Output: `erased`; `other`: it is of somebody else, was erased already or is gone; else the letter of its state
+-- Output: `erased`; `before`: it was erased already; `other`: it is of somebody else or gone; else the letter of its state
 -- include ../../messages/store/scripts/message-lifecycle
 local record, polls = unpack(KEYS)
 local ulid, person = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local f = redis.call('HMGET', record, 't', 's', 'u', 'e')
-if f[1] ~= person then return 'other' end
 local state = f[2]
+if state and f[1] == '' then return 'before' end
+if f[1] ~= person then return 'other' end
 local isOver = state == QUEUED and redisNowMs() >= tonumber(f[3] or '0')
 if state == SENDING or state == UNCONFIRMED or (state == QUEUED and not isOver) then return state end
 -- The chat product's own id has the number in it, and what it said of a failure may repeat it.

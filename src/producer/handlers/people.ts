@@ -14,13 +14,11 @@ import { invalid } from '../errors.ts'
 import { people } from '../routes/people.ts'
 
 interface PeopleDeps extends GatherDeps {
-  config: Pick<Config, 'dataDir' | 'validityMs' | 'retentionMs' | 'publicUrl'>
+  config: Pick<Config, 'dataDir' | 'validityMs' | 'retentionMs' | 'publicUrl' | 'bulkMoveWaitMs'>
   erasures: ErasureQueue
   tombstones: Tombstones
 }
 
-/** An erasure is waited for so long; after that its caller asks for it. */
-const WAIT_MS = 5_000
 const LOOK_MS = 50
 
 /** The routes of routes/people.ts. */
@@ -47,7 +45,11 @@ export function peopleRoutes(deps: PeopleDeps): Route[] {
       // First: from now on no campaign that exists sends them anything, whenever the job is done.
       await tombstones.bury(account, person, nowMs, config.retentionMs)
       await erasures.start(id, { account, person, nowMs })
-      for (const endMs = performance.now() + WAIT_MS; performance.now() < endMs && !isGone(); await pause(LOOK_MS)) {
+      for (
+        const endMs = performance.now() + config.bulkMoveWaitMs;
+        performance.now() < endMs && !isGone();
+        await pause(LOOK_MS)
+      ) {
         const found = await findErasure(redis, id)
         if (found?.state === 'done')
           return { body: { status: true, message: 'erased', data: erasureDocument(id, found) } }

@@ -89,7 +89,7 @@ export const people = {
     path: '/admin/people/:person',
     summary: 'Forgets a person: all that is kept of them but the figures.',
     details:
-      'What waits to be sent to them is cancelled, and campaigns that exist already send them nothing. 202 when it takes longer than 5 s.',
+      'What waits to be sent to them is cancelled, and campaigns that exist already send them nothing. 202 when it takes longer than 10 s (a setting).',
     access,
     act: 'person.erase',
     params,
@@ -103,6 +103,15 @@ export const people = {
         params: { person: '+447700900124' },
         status: 200,
         answer: { status: true, message: 'erased', data: example },
+      },
+      {
+        params: { person: '+447700900124' },
+        status: 202,
+        answer: {
+          status: true,
+          message: 'queued',
+          data: { job_id: example.job_id, status_url: `http://127.0.0.1:3000/jobs/${example.job_id}` },
+        },
       },
     ],
   }),
