@@ -15,7 +15,7 @@ let world: DemoWorld
 let url: string
 let worker: Promise<unknown> | undefined
 beforeAll(async () => {
-  world = await startDemoWorld({ LANEWAY_BULK_MOVE_WAIT_SECONDS: '0.1' })
+  world = await startDemoWorld({ LANEWAY_BULK_MOVE_WAIT_SECONDS: '1' })
   url = world.service.url
 })
 afterAll(() => world?.service.close())
@@ -120,6 +120,10 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
   },
   consoleSessionSignIn: async () => ({ body: { key: world.key } }),
   async galleryFilesMove({ status }) {
+    if (status === 200) await startWorker()
+    return {}
+  },
+  async peopleErase({ status }) {
     if (status === 200) await startWorker()
     return {}
   },
