@@ -1,8 +1,8 @@
 // accounts: create, list, set.
 import { z } from 'zod'
+import { isAccountSetting } from '../accounts/settings.ts'
 import {
   type Account,
-  type AccountSetting,
   accountSettings,
   createAccount,
   FIRST_POLICY_NAMES,
@@ -17,7 +17,6 @@ import { accountId, nameUpTo, parser } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
 const settingNames = Object.keys(accountSettings)
-const isSetting = (word: string): word is AccountSetting => Object.hasOwn(accountSettings, word)
 
 export const accounts: Noun = {
   name: 'accounts',
@@ -53,6 +52,18 @@ export const accounts: Noun = {
     }),
 
     verb({
+      usage: 'show <id>',
+      summary: 'show an account with its settings',
+      example: '1',
+      options: {},
+      values: z.strictObject({ id: accountId }),
+      async run({ id }, { redis }) {
+        const account = await existingAccount(redis, id)
+        return { json: account, text: tableOf([account]) }
+      },
+    }),
+
+    verb({
       usage: 'set <id> <setting> <value>',
       summary: `change a setting: ${settingNames.join(', ')}`,
       act: 'account.set',
@@ -61,7 +72,7 @@ export const accounts: Noun = {
       values: z
         .strictObject({
           id: accountId,
-          setting: parser(`one of ${settingNames.join(', ')}`, (word) => (isSetting(word) ? word : undefined)),
+          setting: parser(`one of ${settingNames.join(', ')}`, (word) => (isAccountSetting(word) ? word : undefined)),
           value: z.string(),
         })
         .superRefine(({ setting, value }, context) => {
@@ -99,7 +110,7 @@ function tableOf(accounts: readonly Account[]): string {
     accounts.map(({ id, name, ...settings }) => [
       String(id),
       name,
-      ...settingNames.map((setting) => (isSetting(setting) ? settings[setting] : '')),
+      ...settingNames.map((setting) => (isAccountSetting(setting) ? settings[setting] : '')),
     ]),
   )
 }

@@ -1,7 +1,7 @@
 // What was done at the command line goes into the activity, under the name of whoever is logged in.
-import { userInfo } from 'node:os'
 import { recordAct } from '../activity/record.ts'
 import type { Redis } from '../redis/connect.ts'
+import { userName } from './person.ts'
 import type { Acted } from './verb.ts'
 
 /** Writes down what a verb has done; nothing for a verb that changes nothing. Rejects when Redis does not take it. */
@@ -13,13 +13,4 @@ export async function tellActs(
   if (action === undefined || acted === undefined) return
   const all = 'account' in acted ? [acted] : acted
   for (const each of all) await recordAct(redis, { actor: { cli: userName() }, action, ...each }, Date.now())
-}
-
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A container may run under a number that has no name.
-    return String(process.getuid?.() ?? '')
-  }
 }

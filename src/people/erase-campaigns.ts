@@ -1,11 +1,10 @@
 // Forgetting a person in the campaigns of an account: in the files that were uploaded and in the lists that were frozen.
 // Whoever has had no message of a campaign that goes on is settled as cancelled first, so that its figures add up and it
 // comes to its end; a line is written over only once nothing is to be sent to it.
-import { readdir } from 'node:fs/promises'
 import type { CampaignId } from '../campaigns/campaign-id.ts'
 import { hasEnded } from '../campaigns/states.ts'
 import { type Campaign, findCampaign, idOf } from '../campaigns/store/campaigns.ts'
-import { campaignFolder, campaignFolders } from '../campaigns/store/files.ts'
+import { type CampaignFiles, campaignsWithFiles } from '../campaigns/store/files.ts'
 import { readMarks } from '../campaigns/store/marks.ts'
 import {
   eraseAmongRefused,
@@ -38,9 +37,9 @@ export async function eraseInCampaigns(
   person: string,
 ): Promise<ErasedInFiles> {
   const done: ErasedInFiles = { recipients: 0, messages: 0, busy: 0 }
-  for (const { id } of await campaignFolders(deps.config.dataDir)) {
-    if (!lanes.has(id.lane)) continue
-    const one = await eraseInCampaign(deps, id, person)
+  for (const each of await campaignsWithFiles(deps.files)) {
+    if (!lanes.has(each.id.lane)) continue
+    const one = await eraseInCampaign(deps, each, person)
     done.recipients += one.recipients
     done.messages += one.messages
     done.busy += one.busy
@@ -48,23 +47,27 @@ export async function eraseInCampaigns(
   return done
 }
 
-async function eraseInCampaign(deps: EraseDeps & { log: Log }, id: CampaignId, person: string): Promise<ErasedInFiles> {
-  const folder = campaignFolder(deps.config.dataDir, id)
+async function eraseInCampaign(
+  deps: EraseDeps & { log: Log },
+  { id, written }: CampaignFiles,
+  person: string,
+): Promise<ErasedInFiles> {
+  const { files } = deps
   const campaign = await campaignOrNone(deps, id)
   const column = phoneColumn(campaign)
   const done: ErasedInFiles = { recipients: 0, messages: 0, busy: 0 }
-  for (const name of await readdir(folder).catch(() => [])) {
+  for (const name of written.keys()) {
     if (name.startsWith('rows-')) {
-      const rows = await findInRows(folder, name, column, person)
-      await eraseInRows(folder, name, rows)
+      const rows = await findInRows(files, id, name, column, person)
+      await eraseInRows(files, id, name, rows)
       done.recipients += rows.length
     } else if (name.startsWith('recipients-')) {
-      const found = await findInSnapshot(folder, name, person)
+      const found = await findInSnapshot(files, id, name, person)
       const message = found && (await settle(deps, campaign, name, found, person))
       const mayGo = message !== 'busy'
       if (message === 'erased') done.messages += 1
-      if (found !== undefined && mayGo) await eraseInSnapshot(folder, name, person, found)
-      if (mayGo) done.recipients += (found ? 1 : 0) + (await eraseAmongRefused(folder, name, person))
+      if (found !== undefined && mayGo) await eraseInSnapshot(files, id, name, person, found)
+      if (mayGo) done.recipients += (found ? 1 : 0) + (await eraseAmongRefused(files, id, name, person))
       else done.busy += 1
     }
   }

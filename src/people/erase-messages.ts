@@ -1,6 +1,7 @@
 // Forgetting the messages of a person on one lane. Each is forgotten by a step of its own, so that dying anywhere leaves
 // some that are forgotten and some that the next look finds again.
 import { z } from 'zod'
+import type { FileStore } from '../files/store.ts'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelStep } from '../lanes/cancel-message.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
@@ -22,7 +23,8 @@ const eraseScript = defineMessageScript(import.meta.url, 'message-erase')
 export interface EraseDeps {
   redis: Redis
   queues: LaneQueues
-  config: { retentionMs: number; dataDir: string; validityMs: { campaign: number } }
+  files: FileStore
+  config: { retentionMs: number; validityMs: { campaign: number } }
 }
 
 /** Messages that are worked on at once: their commands share round trips. */

@@ -1,7 +1,7 @@
 // All that is kept of a person of an account, a part at a time: there may be a million messages.
 import { listSenders } from '../accounts/store/senders.ts'
 import { findCampaign, idOf } from '../campaigns/store/campaigns.ts'
-import { campaignFolder, campaignFolders } from '../campaigns/store/files.ts'
+import { campaignsWithFiles } from '../campaigns/store/files.ts'
 import type { ListSettings } from '../campaigns/store/in-chunk.ts'
 import { readMarks } from '../campaigns/store/marks.ts'
 import { findInRows, findInSnapshot } from '../campaigns/store/person-in-files.ts'
@@ -57,17 +57,17 @@ export async function* membershipsOf(
   account: number,
   person: string,
 ): AsyncGenerator<Membership[]> {
-  for (const { id } of await campaignFolders(config.dataDir)) {
+  for (const { id } of await campaignsWithFiles(config.files)) {
     const campaign = await findCampaign(redis, id)
     if (campaign?.account !== account) continue
-    const folder = campaignFolder(config.dataDir, id)
-    const found = campaign.snapshot === '' ? undefined : await findInSnapshot(folder, campaign.snapshot, person)
+    const found =
+      campaign.snapshot === '' ? undefined : await findInSnapshot(config.files, id, campaign.snapshot, person)
     const { recipients } = campaign.definition
     const column = 'rows' in recipients ? recipients.rows.phone : undefined
     const rows =
       campaign.rows_file === '' || column === undefined
         ? []
-        : await findInRows(folder, campaign.rows_file, column, person)
+        : await findInRows(config.files, id, campaign.rows_file, column, person)
     if (found === undefined && rows.length === 0) continue
     const [mark] = found ? await readMarks(redis, campaign, found.place, 1) : []
     yield [

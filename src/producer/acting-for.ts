@@ -27,7 +27,7 @@ export async function actingFor(
   }
   if (named === undefined) {
     if ('withoutAccount' in access) return key
-    throw missing(`Name the account that you act for in the header ${ACCOUNT_HEADER}: this key is of no account.`)
+    throw accountMissing()
   }
   if (!/^[1-9]\d{0,15}$/.test(named)) throw missing(`${ACCOUNT_HEADER}: expected the number of an account.`)
   const account = Number(named)
@@ -44,6 +44,10 @@ function namedAccount({ headers, url = '' }: IncomingMessage): string | undefine
   const at = url.indexOf('?')
   return at === -1 ? undefined : (new URLSearchParams(url.slice(at)).get(ACCOUNT_QUERY) ?? undefined)
 }
+
+/** 400 for an operator that names no account where one is needed. */
+export const accountMissing = (): ApiError =>
+  missing(`Name the account that you act for in the header ${ACCOUNT_HEADER}: this key is of no account.`)
 
 const missing = (message: string): ApiError =>
   new ApiError(400, 'account_required', message, { details: [{ path: ACCOUNT_HEADER, message: 'required' }] })

@@ -38,25 +38,29 @@ export async function authorise(
   const secret = access.in === 'bearer' ? BEARER.exec(headers.authorization ?? '')?.[1] : body.api_key
   const permissions = 'also' in access ? [access.permission, ...(access.also ?? [])] : [access.permission]
   const nowMs = Date.now()
+  const from = (): string => gate.addressOf(request)
   try {
     const key =
       sessionId === undefined
-        ? checkCredential(redis, await withKey(redis, access, secret), permissions, nowMs)
-        : await ofSession(request, sessionId)
+        ? checkCredential(redis, await withKey(redis, access, secret), permissions, nowMs, from)
+        : await ofSession(sessionId)
     showedKey(request.socket)
     return await actingFor(redis, key, access, request)
   } catch (error) {
-    if (error instanceof KeyRefusal) tellRefusal(gate, error, request, requestId)
+    if (error instanceof KeyRefusal) {
+      tellRefusal(gate, error, request, requestId)
+      if (error.kind === 'unauthorized') await gate.wrongKeys.wait(from())
+    }
     throw error instanceof Refusal ? refused(error) : error
   }
 
-  async function ofSession(from: IncomingMessage, id: string): Promise<Caller> {
-    if (!isSameOrigin(from)) {
+  async function ofSession(id: string): Promise<Caller> {
+    if (!isSameOrigin(request)) {
       throw new Refusal('forbidden', 'forbidden', 'A session is good for the pages of the console only: send a key.')
     }
     const session = await findSession(redis, id)
     if (session === undefined) throw unauthorized('The session is over: sign in again.')
-    const credential = checkCredential(redis, session.credential, permissions, nowMs)
+    const credential = checkCredential(redis, session.credential, permissions, nowMs, from)
     return { ...credential, session: { id, expiresAtMs: session.expiresAtMs } }
   }
 }
@@ -77,6 +81,7 @@ export function tellRefusal(gate: Gate, refusal: KeyRefusal, request: IncomingMe
 /** Who calls an `open` route. */
 const NOBODY: Caller = Object.freeze({
   ...{ id: '', name: '', account: NO_ACCOUNT, permissions: [], expires_at: 0, created_at: 0, revoked: false },
+  ...{ senders: [], addresses: [] },
 })
 
 const isNothing = (value: unknown): boolean => value === undefined || value === null

@@ -116,8 +116,25 @@ export function createDashboard({ gate, queues }: { gate: Gate; queues: LaneQueu
     await showAllLanes()
     next()
   })
+  router.use(withoutOtherHosts)
   router.use(adapter.getRouter())
   return router
+}
+
+/** Of the board's own host only. It sets styles on its elements, which is all that it may do inline. */
+const POLICY = [
+  ...["default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:"],
+  ...["font-src 'self' data:", "connect-src 'self'", "base-uri 'self'", "form-action 'none'", "frame-ancestors 'none'"],
+].join('; ')
+/** Its page names a host for fonts; without them it is shown in those that the reader has. */
+const OF_OTHER_HOSTS = /<link\b[^>]*\bhref="https?:[^>]*>/g
+
+/** Whoever looks at queues is nobody's business: the page neither asks another host for anything nor may it. */
+const withoutOtherHosts: RequestHandler = (_request, response, next) => {
+  response.set({ 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'same-origin' })
+  const send = response.send.bind(response)
+  response.send = (body: unknown) => send(typeof body === 'string' ? body.replace(OF_OTHER_HOSTS, '') : body)
+  next()
 }
 
 function laneBoard(queue: Queue, sender: Sender): BullMQAdapter {

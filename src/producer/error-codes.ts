@@ -11,7 +11,10 @@ const ERROR_CODES = {
   404: ['no_such_route', 'not_found'],
   405: ['method_not_allowed'],
   408: ['too_slow'],
-  409: ['wrong_state', 'without_content', 'campaign_over', 'rows_replaced'],
+  409: [
+    ...['wrong_state', 'without_content', 'campaign_over', 'rows_replaced'],
+    ...['last_admin_key', 'too_many_keys', 'sender_taken', 'sender_busy', 'duplicate_phone'],
+  ],
   412: ['precondition_failed'],
   413: ['too_large'],
   415: ['unsupported_media_type'],

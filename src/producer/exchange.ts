@@ -35,7 +35,7 @@ export const createEdge = (gate: Gate): Edge => ({
 })
 
 /** What of a call the request brings by itself. */
-export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted'>
+export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted' | 'mayStill'>
 
 /**
  * Takes the request in and gives what `handle` answers; throws what is to be refused. Undefined, or never settled, when
@@ -43,14 +43,15 @@ export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted'>
  */
 export async function exchange<A>(
   { gate, held, turns }: Edge,
-  { access, body: rule, admit }: Pick<Route, 'access' | 'body' | 'admit'>,
+  { access, body: rule, admit, forSenders }: Pick<Route, 'access' | 'body' | 'admit' | 'forSenders'>,
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
   handle: (taken: Taken) => Promise<A>,
 ): Promise<A | undefined> {
   admit?.(request.headers)
-  const early = access.in === 'api_key' ? undefined : await authorise(gate, access, request, {}, requestId)
+  const check = (): Promise<Caller> => authorise(gate, access, request, {}, requestId)
+  const early = access.in === 'api_key' ? undefined : await check()
   const came = await bodyBytes(request, response, rule, held)
   const work = async (): Promise<A> => {
     const bytes = came.take()
@@ -58,7 +59,8 @@ export async function exchange<A>(
     const caller = early ?? (await authorise(gate, access, request, sent, requestId))
     const acted: Taken['acted'] = (act) => gate.security.acted({ actor: actorOf(caller), requestId, ...act })
     try {
-      return await handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller, acted })
+      if (caller.senders.length > 0 && !forSenders) throw notForSenders()
+      return await handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller, acted, mayStill: check })
     } catch (error) {
       if (error instanceof KeyRefusal) tellRefusal(gate, error, request, requestId)
       else if (error instanceof ApiError && error.status === 403) {
@@ -71,6 +73,13 @@ export async function exchange<A>(
   const queue = came.length <= JSON_LIMIT_BYTES ? turns.large : turns.huge
   return queue.run(work, () => !response.destroyed)
 }
+
+const notForSenders = (): ApiError =>
+  new ApiError(
+    403,
+    'forbidden',
+    'This key is for some senders only: it sends, looks at their messages and steers their lanes.',
+  )
 
 const actorOf = ({ id, name }: Caller) => ({ key_id: id, key_name: name })
 

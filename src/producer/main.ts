@@ -1,9 +1,11 @@
 // The HTTP process: checks requests, queues work, answers lookups. It sends nothing itself.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createSeal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import type { Config } from '../config.ts'
+import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { openErasureQueue } from '../people/erasures.ts'
@@ -11,6 +13,7 @@ import { createTombstones } from '../people/tombstones.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
+import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import type { Route } from './bind.ts'
 import { openBulkMoves } from './bulk-moves.ts'
@@ -18,22 +21,30 @@ import { consolePages } from './console-pages.ts'
 import { createDashboard } from './dashboard.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { createGate } from './gate.ts'
+import { accountRoutes } from './handlers/accounts.ts'
 import { activityRoutes } from './handlers/activity.ts'
 import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
+import { consoleDemoRoutes, type DemoSwitch } from './handlers/console-demo.ts'
+import { consoleLiveRoutes } from './handlers/console-live.ts'
 import { consoleSessionRoutes } from './handlers/console-session.ts'
+import { contactBookRoutes } from './handlers/contact-book.ts'
 import { contactRoutes } from './handlers/contacts.ts'
 import { descriptionRoutes } from './handlers/description.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
 import { healthRoutes } from './handlers/health.ts'
+import { keyRoutes } from './handlers/keys.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
 import { messageRoutes } from './handlers/messages.ts'
 import { metricsRoutes } from './handlers/metrics.ts'
 import { peopleRoutes } from './handlers/people.ts'
+import { senderRoutes } from './handlers/senders.ts'
 import { sendingRoutes } from './handlers/sending.ts'
+import { templateRoutes } from './handlers/templates.ts'
 import { HEADERS_CHECK_MS, limit } from './limits.ts'
 import { createListener } from './listener.ts'
+import { createSnapshotStreams } from './snapshot-streams.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000
@@ -47,13 +58,19 @@ export class ListenError extends Error {
   override name = 'ListenError'
 }
 
-/** Starts a producer on `redisUrl` and returns once it answers requests. Rejects with a ListenError. */
+/**
+ * Starts a producer on `redisUrl` and returns once it answers requests. `demo` is there only where there is a demo. Rejects
+ * with a ListenError.
+ */
 export async function startProducer(
-  config: Config,
+  settings: Config,
   redisUrl: string,
   log: Log,
   telemetry: Telemetry = createTelemetry(),
+  demo?: DemoSwitch,
 ): Promise<{ url: string; close: () => Promise<void> }> {
+  const files = await openFiles(settings)
+  const config = { ...settings, files }
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   const counting = telemetry.start(redis, log)
@@ -64,6 +81,8 @@ export async function startProducer(
   const erasures = openErasureQueue(redis)
   const secretKey = secretKeyOf(config)
   const opaqueIds = createOpaqueIds(secretKey)
+  const snapshots = createSnapshots(redis)
+  const streams = createSnapshotStreams({ take: (account) => snapshots.take(account), log })
   // In the order of routes/table.ts.
   const routes: Route[] = [
     ...healthRoutes({ redis }),
@@ -73,15 +92,22 @@ export async function startProducer(
     ...messageRoutes({ redis, config, queues, requeues }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
+    ...contactBookRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues }),
+    ...accountRoutes({ redis }),
+    ...keyRoutes({ redis }),
+    ...senderRoutes({ redis, queues, seal: createSeal(secretKeyOf(config)), config }),
+    ...templateRoutes({ redis }),
     ...activityRoutes({ redis }),
     ...peopleRoutes({ redis, config, erasures, tombstones: createTombstones(redis, [secretKey]) }),
     ...consoleSessionRoutes({ redis }),
+    ...consoleLiveRoutes({ redis, streams }),
+    ...consoleDemoRoutes({ demo }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]
-  const gate = createGate(redis, log)
+  const gate = createGate(redis, log, config)
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ gate, queues }) }
   const server = createServer(
     { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },
@@ -98,6 +124,8 @@ export async function startProducer(
     url,
     /** Accepts no more connections, lets requests in flight finish, closes everything. */
     async close() {
+      // They would keep their connections open for ever.
+      streams.close()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
       const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
@@ -111,6 +139,7 @@ export async function startProducer(
       await queues.close()
       // Fails at once while Redis is away.
       await counting.stop().catch(() => undefined)
+      files.close()
       redis.disconnect()
       log.info('producer.stopped')
     },

@@ -1,10 +1,12 @@
 // What a route is: data, from which Express, the fast path and the tests are made, and what may be made later of what a
 // client must know. The table of all is routes/table.ts; what a route does is a handler (handlers/), bound to it by bind.ts.
+
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { Permission } from '../accounts/permissions.ts'
 import type { Credential } from '../accounts/store/credentials.ts'
+import type { FileStore } from '../files/store.ts'
 import type { ErrorsByStatus } from './error-codes.ts'
 
 /**
@@ -97,6 +99,11 @@ export interface RouteSpec {
   details?: string
   access: Access
   /**
+   * A key that is for some senders only is taken: the handler sees to it that it is one of theirs. All other addresses refuse
+   * such a key.
+   */
+  forSenders?: true
+  /**
    * What the activity calls it, such as `lane.pause`, where it changes something that a person answers for. Its target is
    * the last parameter of the path, or the `id` of what is answered, unless the handler notes another one.
    */
@@ -142,6 +149,8 @@ type BodyOf<B extends BodyRule> = B extends { readBy: 'handler' }
 /** What a handler gets: a request whose fields are right. */
 export interface Call<Params, Query, Headers, Body, Incoming> {
   caller: Caller
+  /** Rejects once the key is no longer good, or the session over: for answers that take long. Of a key in a header. */
+  mayStill: () => Promise<unknown>
   requestId: string
   params: Params
   query: Query
@@ -198,10 +207,10 @@ export interface TextAnswer {
   text: string
 }
 
-/** A file in `root`, whole or the range that is asked for. */
+/** A file that is kept, whole or the range that is asked for. */
 export interface FileAnswer {
   headers: Readonly<Record<string, string>>
-  file: { root: string; path: string; saveAs?: string }
+  file: { files: FileStore; name: string; etag: string; saveAs: string | undefined }
 }
 
 export type Answer = JsonAnswer | StreamAnswer | TextAnswer | FileAnswer

@@ -43,6 +43,8 @@ export const rootKeys = {
   moveEnded: 'lw:move-ended',
 }
 
+/** STRING: what a worker says of itself, JSON; ends when it says nothing for seconds. */
+export const workerKey = (worker: string): string => `lw:worker:${worker}`
 /** HASH: name, settings of one account. */
 export const accountKey = (account: number): string => `lw:account:${account}`
 /** HASH of one API key, found by the SHA-256 of the secret. */

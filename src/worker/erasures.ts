@@ -4,11 +4,12 @@
 // Where the process may die: anywhere. Another worker begins the job anew within seconds; what was forgotten is not found
 // again.
 import type { Job } from 'bullmq'
+import { isFilesAway } from '../files/store.ts'
 import { ERASURE_QUEUE, erasurePayloadSchema } from '../jobs/erasure.ts'
 import type { Log } from '../log.ts'
 import { erasePerson } from '../people/erase.ts'
 import type { EraseDeps } from '../people/erase-messages.ts'
-import { beginErasure, endErasure, findErasure } from '../people/erasures.ts'
+import { beginErasure, endErasure, findErasure, openErasureQueue } from '../people/erasures.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
 import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
@@ -21,8 +22,11 @@ const DAY_SECONDS = 86_400
 
 type ErasureDeps = EraseDeps & { log: Log }
 
-/** Starts to work on erasures, one at a time. */
-export function startErasures(deps: ErasureDeps) {
+/** Starts to work on erasures: one at a time in the whole installation, since each writes files anew. */
+export async function startErasures(deps: ErasureDeps) {
+  const { queue, close } = openErasureQueue(deps.redis)
+  await queue.setGlobalConcurrency(1)
+  await close()
   const worker = openWorker(
     deps.redis,
     { name: ERASURE_QUEUE, prefix: sharedQueuePrefix(ERASURE_QUEUE) },
@@ -57,7 +61,7 @@ async function workOn(deps: ErasureDeps, job: Job): Promise<OwnEnd> {
     deps.log.info({ job: id }, 'erasure.done')
     return { kind: 'done' }
   } catch (error) {
-    if (isRedisAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
+    if (isRedisAway(error) || isFilesAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
     deps.log.error({ job: id, err: error }, 'erasure.broken')
     await endErasure(deps.redis, id, 'failed', Date.now())
     return { kind: 'dead_letter', reason: 'it could not go on; the log of the worker has the cause' }

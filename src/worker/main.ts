@@ -1,17 +1,19 @@
 // The working process: serves the lanes, follows deliveries, moves files, and sweeps up what was left behind.
+
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createSeal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
+import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { countReopened, lanesToWake } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
 import { createTombstones } from '../people/tombstones.ts'
 import { cloudApi } from '../providers/cloud-api.ts'
-import { createHttpAgent } from '../providers/http-call.ts'
+import { createHttpAgent } from '../providers/http-agent.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { partnerApi } from '../providers/partner-api.ts'
 import { connectWithRetry } from '../redis/connect.ts'
@@ -21,6 +23,7 @@ import { withTimeout } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { trimRequeueable } from '../requeue/requeueable.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
+import { VERSION } from '../version.ts'
 import { startCampaignJobs } from './campaign-jobs.ts'
 import { createClaimGates } from './claim-gate.ts'
 import { createClearing } from './clear-lanes.ts'
@@ -58,7 +61,8 @@ export async function startWorker(
   log: Log,
   telemetry: Telemetry = createTelemetry(),
 ): Promise<{ name: string; close: () => Promise<void> }> {
-  const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
+  const host = hostname()
+  const name = `${host}-${process.pid}-${randomUUID().slice(0, 8)}`
   const redis = connectWithRetry(redisUrl)
   const listener = connectWithRetry(redisUrl)
   for (const connection of [redis, listener]) {
@@ -90,8 +94,9 @@ export async function startWorker(
     ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
   }
   const quarantine = createCrashQuarantine(redis)
-  const campaigns = startCampaignJobs({ redis, config, log, queues })
-  const openCampaigns = createOpenCampaigns({ redis, dataDir: config.dataDir, validityMs: config.validityMs.campaign })
+  const files = await openFiles(config)
+  const campaigns = startCampaignJobs({ redis, files, config, log, queues })
+  const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
   const tombstones = createTombstones(redis, [secretKey])
   const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken, tombstones }
   const lanes = createLanes({
@@ -108,9 +113,9 @@ export async function startWorker(
     opened,
   })
   const moves = await startMoves({ redis, log })
-  const intake = await startIntake({ redis, config, log, queues })
+  const intake = await startIntake({ redis, config: { ...config, files }, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
-  const erasures = startErasures({ redis, config, log, queues })
+  const erasures = await startErasures({ redis, files, config, log, queues })
 
   const reopen = (lane: number): void => {
     if (!lanes.reopen(lane)) return
@@ -124,8 +129,9 @@ export async function startWorker(
   })
   await listener.subscribe(rootKeys.wake, rootKeys.wakeLanes, rootKeys.wakeChunks, rootKeys.reopen)
   // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
-  await sendHeartbeat(redis, name).catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
-  const heartbeats = repeatedly(HEARTBEAT_MS, () => sendHeartbeat(redis, name), log)
+  const sayAlive = () => sendHeartbeat(redis, name, { host, version: VERSION, lanes: lanes.count() })
+  await sayAlive().catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
+  const heartbeats = repeatedly(HEARTBEAT_MS, sayAlive, log)
   const sweep = createSweep({ redis, config, log, queues, directory, followByPolling: polls.pickUp })
   const sweeping = repeatedly(
     SWEEP_MS,
@@ -173,7 +179,7 @@ export async function startWorker(
         LAST_WORDS_MS,
         Promise.all([removeHeartbeat(redis, name), resignAsSweeper(redis, name), queues.close(), counting.stop()]),
       ).catch(() => {})
-      openCampaigns.close()
+      files.close()
       await agent.destroy()
       listener.disconnect()
       redis.disconnect()

@@ -427,7 +427,7 @@ describe('senders', () => {
 /** The words under "Commands:", but for commander's own `help`. */
 function namesIn(help: string): string[] {
   const [, commands = ''] = /Commands:\n([\s\S]*?)\n\n/.exec(help) ?? []
-  return [...commands.matchAll(/^ {2}([a-z]+)/gm)].flatMap(([, name]) => (name && name !== 'help' ? [name] : []))
+  return [...commands.matchAll(/^ {2}([a-z][a-z-]*)/gm)].flatMap(([, name]) => (name && name !== 'help' ? [name] : []))
 }
 
 test('an account that does not exist is an error wherever a list is narrowed to it', async () => {

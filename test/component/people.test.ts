@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
@@ -252,6 +253,7 @@ test.each([1, 3, 10, 40, 120])(
     const phone = String(491_520_991_000 + n)
     const { id: tag } = await createTag(redis, tenant.account, `kill ${n}`)
     await importContacts(redis, tenant.account, tag, [{ phone, name: 'Canary', email: '' }])
+    const files = openFolder(config.dataDir)
     const ulids = await fillLane(redis, tenant.partnerLane, { total: 2_000, every: 40, phone })
     expect(ulids).toHaveLength(50)
     const of = { id: newErasureId(Date.now()), account: tenant.account, person: phone, nowMs: Date.now() + 120_000 }
@@ -266,9 +268,9 @@ test.each([1, 3, 10, 40, 120])(
       return send(...args)
     }
     const lost = openLaneQueues(doomed)
-    await expect(erasePerson({ redis: doomed, config, log: silentLog, queues: lost }, of)).rejects.toThrow()
+    await expect(erasePerson({ redis: doomed, files, config, log: silentLog, queues: lost }, of)).rejects.toThrow()
     void lost.close()
-    expect(await erasePerson({ redis, config, log: silentLog, queues }, of)).toBe(true)
+    expect(await erasePerson({ redis, files, config, log: silentLog, queues }, of)).toBe(true)
     expect(await placesOf(phone)).toEqual([])
     for (const ulid of ulids) expect(await redis.hget(messageKey(tenant.partnerLane, ulid), 's')).toBe('r')
   },

@@ -8,7 +8,7 @@ import type { LifecycleDeps } from '../../campaigns/commands/lifecycle.ts'
 import { type Campaign, findCampaign, idOf } from '../../campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../campaigns/store/queue.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { CliFailure } from '../failure.ts'
+import { CliFailure, sentenceOfRefusal } from '../failure.ts'
 import { parser } from '../values.ts'
 import type { Answer, CommandContext } from '../verb.ts'
 import { campaignSummary } from './campaign-summary.ts'
@@ -32,8 +32,7 @@ export async function withLifecycle<T>(
     return await work({ redis, queue, retentionMs: config.retentionMs })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    const more = error.faults.slice(1).map(({ path, message }) => `\n  ${path}: ${message}.`)
-    throw new CliFailure(error.message + more.join(''))
+    throw new CliFailure(sentenceOfRefusal(error))
   } finally {
     await queue.close()
   }

@@ -1,5 +1,9 @@
 // Running the service: lanes. Commands are the same as those of the command line.
+
+import { assertForSender } from '../../accept/check-key.ts'
 import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../../lanes/control.ts'
+import { endLaneCooldown } from '../../lanes/cooldown.ts'
+import { deadLettersOf } from '../../lanes/dead-letters.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { accountOf } from '../acting-for.ts'
@@ -21,6 +25,7 @@ export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
   async function ownLane({ params, caller, note }: LaneCall): Promise<number> {
     const sender = await laneOf(redis, params.lane, accountOf(caller))
     if (sender === undefined) throw notFound('The lane')
+    assertForSender(caller, sender.id)
     note({ account: sender.account })
     return sender.id
   }
@@ -29,8 +34,24 @@ export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
     lanes: async ({ caller }) => ({
       body: { status: true, message: 'lanes', data: await listLanes(redis, queues, accountOf(caller)) },
     }),
+    async show(call) {
+      const id = await ownLane(call)
+      const [lane] = await listLanes(redis, queues, accountOf(call.caller), id)
+      if (lane === undefined) throw notFound('The lane')
+      return { body: { status: true, message: 'lane', data: lane } }
+    },
+    async deadLetters(call) {
+      const { limit, cursor: offset = 0 } = call.query
+      const { letters, isLast } = await deadLettersOf(queues, await ownLane(call), { offset, limit })
+      return { body: { status: true, data: letters, next: isLast ? null : String(offset + limit) } }
+    },
+    async endCooldown(call) {
+      await endLaneCooldown(redis, await ownLane(call))
+      return { body: { status: true, message: 'cooldown ended' } }
+    },
     async pause(call) {
-      await pauseLane(redis, queues, await ownLane(call), call.body.reason)
+      const { name, id } = call.caller
+      await pauseLane(redis, queues, await ownLane(call), { reason: call.body.reason, by: name || id })
       return { body: { status: true, message: 'paused' } }
     },
     async resume(call) {

@@ -14,7 +14,7 @@ import { invalid } from '../errors.ts'
 import { people } from '../routes/people.ts'
 
 interface PeopleDeps extends GatherDeps {
-  config: Pick<Config, 'dataDir' | 'validityMs' | 'retentionMs' | 'publicUrl' | 'bulkMoveWaitMs'>
+  config: Pick<Config, 'retentionMs' | 'publicUrl' | 'bulkMoveWaitMs'> & GatherDeps['config']
   erasures: ErasureQueue
   tombstones: Tombstones
 }
