@@ -61,6 +61,7 @@ describe('help', () => {
       'people',
       'activity',
       'stats',
+      'top',
     ])
     for (const noun of nouns) {
       const help = await cli(noun, '--help')
