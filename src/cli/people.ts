@@ -1,7 +1,7 @@
 // people: show, erase. All that is kept of a person of an account, and forgetting it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { counted } from '../messages/fault.ts'
 import { type Erasure, findErasure, newErasureId, openErasureQueue } from '../people/erasures.ts'
 import { personPieces } from '../people/gather.ts'
@@ -54,7 +54,7 @@ export const people: Noun = {
         await existingAccount(redis, account)
         const nowMs = await redisNowMs(redis)
         const id = newErasureId(nowMs)
-        await createTombstones(redis, [secretKeyOf(config)]).bury(account, person, nowMs, config.retentionMs)
+        await createTombstones(redis, secretKeysOf(config)).bury(account, person, nowMs, config.retentionMs)
         const erasures = openErasureQueue(redis)
         try {
           await erasures.start(id, { account, person, nowMs })

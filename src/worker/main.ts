@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createSeal } from '../accounts/seal.ts'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
@@ -71,14 +71,14 @@ export async function startWorker(
 
   let sweeps = false
   const counting = telemetry.start(redis, log, () => sweeps)
-  const secretKey = secretKeyOf(config)
+  const secretKeys = secretKeysOf(config)
   const agent = createHttpAgent()
   const providers = {
     'partner-api': partnerApi(agent),
-    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey), config.cloudApiVersion),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKeys), config.cloudApiVersion),
   }
   const queues = openLaneQueues(redis, config.retentionMs)
-  const directory = createSenderDirectory({ redis, seal: createSeal(secretKey), providers })
+  const directory = createSenderDirectory({ redis, seal: createSeal(secretKeys), providers })
   const polls = startStatusPolls({ redis, config, log, directory })
   const followByPolling = (lane: number): void => polls.follow(lane)
   const clearing = createClearing({ redis, config, log })
@@ -97,7 +97,7 @@ export async function startWorker(
   const files = await openFiles(config)
   const campaigns = startCampaignJobs({ redis, files, config, log, queues })
   const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
-  const tombstones = createTombstones(redis, [secretKey])
+  const tombstones = createTombstones(redis, secretKeys)
   const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken, tombstones }
   const lanes = createLanes({
     redis,
