@@ -58,6 +58,7 @@ describe('help', () => {
       'messages',
       'lanes',
       'campaigns',
+      'people',
       'activity',
       'stats',
       'top',

@@ -9,6 +9,7 @@ import { REQUEUE_STATES } from '../../requeue/filter.ts'
 import { idempotencyHeaders, pageFields } from '../fields.ts'
 import { route } from '../route.ts'
 import { doneWith, listOf } from './answers.ts'
+import { erasureSchema } from './people.ts'
 
 const mayLook = { in: 'bearer', permission: 'messages:read' } as const
 const maySend = { in: 'bearer', permission: 'messages:send' } as const
@@ -149,11 +150,12 @@ export const messages = {
   job: route({
     method: 'get',
     path: '/jobs/:id',
-    summary: 'Tells how far a job is that sends messages again.',
-    access: maySend,
+    summary: 'Tells how far a job is that sends messages again, or that forgets a person.',
+    details: 'An erasure is shown to whom may ask for one: a key with the permission `admin`.',
+    access: { ...maySend, also: ['admin'] },
     params,
     body: { as: 'ignored' },
-    answers: { 200: doneWith(jobSchema) },
+    answers: { 200: doneWith(z.union([jobSchema, erasureSchema])) },
     errors: { 404: ['not_found'] },
     examples: [
       {
