@@ -59,6 +59,7 @@ describe('help', () => {
       'messages',
       'lanes',
       'campaigns',
+      'people',
       'activity',
       'stats',
       'top',
