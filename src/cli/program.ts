@@ -12,6 +12,7 @@ import { contacts } from './contacts.ts'
 import { keys } from './keys.ts'
 import { lanes } from './lanes.ts'
 import { messages } from './messages.ts'
+import { people } from './people.ts'
 import { withRedis } from './redis-session.ts'
 import { secrets } from './secrets.ts'
 import { senders } from './senders.ts'
@@ -31,6 +32,7 @@ const NOUNS: readonly Noun[] = [
   messages,
   lanes,
   campaigns,
+  people,
   activity,
   stats,
   top,

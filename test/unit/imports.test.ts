@@ -91,6 +91,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
   ],
+  people: [
+    ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts/store', 'contacts/store', 'lanes', 'log'],
+    ...['campaigns', 'campaigns/store', 'lookup'],
+  ],
   providers: ['messages'],
   telemetry: ['redis', 'messages', 'campaigns', 'jobs', 'observe', 'log', 'repeatedly'],
   'telemetry/live': ['redis', 'messages', 'campaigns', 'campaigns/store', 'telemetry'],
@@ -99,7 +103,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['accounts/commands', 'contacts/commands'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
+    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
   ],
   worker: [
     ...[
@@ -117,7 +121,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
+    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
   ],
   cli: [
     ...[
@@ -131,7 +135,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'lanes',
       'accept',
     ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'activity'],
+    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'people', 'telemetry', 'activity'],
     ...['accounts/commands', 'contacts/commands'],
     ...['config', 'log', 'telemetry/live', 'version', 'redis-socket'],
   ],
