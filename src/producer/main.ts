@@ -19,6 +19,7 @@ import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
 import { contactRoutes } from './handlers/contacts.ts'
 import { descriptionRoutes } from './handlers/description.ts'
+import { eventRoutes } from './handlers/events.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
 import { healthRoutes } from './handlers/health.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
@@ -65,6 +66,7 @@ export async function startProducer(
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
+    ...eventRoutes({ redis }),
     ...adminRoutes({ redis, queues }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),

@@ -24,6 +24,7 @@ import { startCampaignJobs } from './campaign-jobs.ts'
 import { createClaimGates } from './claim-gate.ts'
 import { createClearing } from './clear-lanes.ts'
 import { createCrashQuarantine } from './crash-quarantine.ts'
+import { startRelay } from './events/relay.ts'
 import { startIntake } from './intake/intake.ts'
 import { createLaneBackoff } from './lane-backoff.ts'
 import { createLanes } from './lanes.ts'
@@ -107,6 +108,7 @@ export async function startWorker(
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
+  const relay = startRelay({ redis, config, log, worker: name })
 
   const reopen = (lane: number): void => {
     if (!lanes.reopen(lane)) return
@@ -160,6 +162,7 @@ export async function startWorker(
         moves.stop(limitMs),
         campaigns.stop(limitMs),
         requeues.stop(limitMs),
+        relay.stop(limitMs),
         intake.stop(limitMs),
       ])
       heartbeats.stop()

@@ -14,7 +14,7 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: [],
+  config: ['events'],
   'log-output': [],
   'log-pretty': [],
   log: ['config', 'log-output', 'log-pretty'],
@@ -28,6 +28,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   gallery: [],
   jobs: ['messages', 'campaigns'],
 
+  events: ['messages', 'campaigns', 'jobs'],
   'messages/store': ['redis', 'observe', 'messages', 'jobs'],
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
@@ -36,6 +37,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
   accept: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
+  'events/store': [
+    ...['redis', 'messages', 'messages/store', 'accounts/store', 'campaigns', 'campaigns/store', 'events'],
+  ],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
@@ -74,6 +78,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
+    ...['events', 'events/store'],
     ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log'],
   ],
   worker: [
@@ -90,7 +95,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log', 'repeatedly'],
+    ...['lookup', 'requeue', 'events', 'events/store', 'providers', 'telemetry', 'config', 'log', 'repeatedly'],
   ],
   cli: [
     ...[
@@ -104,7 +109,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'lanes',
       'accept',
     ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'config', 'log'],
+    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'events', 'events/store'],
+    ...['telemetry', 'config', 'log'],
   ],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],

@@ -15,6 +15,7 @@ export const PERMISSIONS = [
   'contacts:write',
   'gallery',
   'gallery:system',
+  'events',
   'admin',
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]

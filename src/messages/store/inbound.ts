@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
-import { inboundKey, inboundKeyOf } from '../../redis/keys.ts'
+import { inboundKey, inboundKeyOf, outboxKey } from '../../redis/keys.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { indexReceived } from './message-index.ts'
 
@@ -19,7 +19,13 @@ const inboundSchema = z.object({
 })
 export type InboundMessage = z.infer<typeof inboundSchema>
 
-/** Stores a received message; storing it again, as the chat product repeats webhooks, changes nothing. */
+/** Whoever listens was told of it. */
+const TOLD = 'told'
+
+/**
+ * Stores a received message and tells whoever listens; doing it again, as the chat product repeats webhooks, changes
+ * nothing. Dying before it is told: the webhook was not answered, and is brought again.
+ */
 export async function storeInbound(
   redis: Redis,
   account: number,
@@ -30,6 +36,10 @@ export async function storeInbound(
   // First, so that whoever dies in between leaves an id without a message. A repeat is shown once.
   if ((await redis.exists(key)) === 0) await indexReceived(redis, message, retentionMs)
   await execOrThrow(redis.multi().hset(key, message).pexpire(key, retentionMs, 'NX'))
+  if ((await redis.hget(key, TOLD)) === '1') return
+  const event = JSON.stringify({ about: 'received', id: message.id, at: message.received_at })
+  await redis.xadd(outboxKey(message.lane), 'NOMKSTREAM', '*', 'e', event)
+  await redis.hset(key, TOLD, '1')
 }
 
 /**

@@ -61,7 +61,7 @@ export const countedClassSchema = z.string().transform((letter) => (letter === '
 const TYPES = { interactive: 'n', image: 'i', audio: 'a', template: 't' } as const
 const TYPE_OF = new Map(Object.entries(TYPES).map(([type, letter]): [string, string] => [letter, type]))
 /** A type from its letter; records of before had the word. */
-const typeSchema = z
+export const typeSchema = z
   .string()
   .transform((stored) => TYPE_OF.get(stored) ?? stored)
   .pipe(z.enum(['interactive', 'image', 'audio', 'template']))

@@ -6,6 +6,7 @@ import { admin } from './admin.ts'
 import { campaigns } from './campaigns.ts'
 import { contacts } from './contacts.ts'
 import { description } from './description.ts'
+import { events } from './events.ts'
 import { galleryFiles } from './gallery-files.ts'
 import { galleryFolders } from './gallery-folders.ts'
 import { health } from './health.ts'
@@ -26,6 +27,7 @@ export const FAMILIES = {
   galleryFiles,
   contacts,
   campaigns,
+  events,
   admin,
   metrics,
   webhooks,

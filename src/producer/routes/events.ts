@@ -1,0 +1,69 @@
+// What happens, told: the feed that is pulled.
+import { z } from 'zod'
+import { eventSchema } from '../../events/event-schema.ts'
+import { EVENT_TYPES, eventTypeSchema } from '../../events/event-types.ts'
+import { textUpTo } from '../../messages/bounded-text.ts'
+import { pageFields } from '../fields.ts'
+import { route } from '../route.ts'
+
+const access = { in: 'bearer', permission: 'events' } as const
+
+/** Types separated by commas. */
+const typesField = textUpTo(1_000)
+  .transform((list) => list.split(',').map((type) => type.trim()))
+  .pipe(z.array(eventTypeSchema).min(1))
+  .meta({ type: 'string', description: `Types separated by commas, all unless given: ${EVENT_TYPES.join(', ')}.` })
+
+const flag = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((text) => text === 'true')
+
+const feedQuery = z.strictObject({
+  // A cursor names a place for each sender.
+  after: textUpTo(8_000).optional().meta({ description: 'What an earlier answer had as next; else all that is kept.' }),
+  types: typesField.optional(),
+  limit: pageFields.limit,
+  include_content: flag.meta({ description: 'Whether numbers and texts are told.' }),
+})
+
+const example = {
+  type: 'message.delivered',
+  timestamp: '2026-11-21T10:00:02.000Z',
+  data: {
+    event_id: 'evt_1_1795255202000_0_0',
+    id: 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV',
+    seq: 4,
+    state: 'delivered',
+    possible_duplicate: false,
+    class: 'transactional',
+    kind: 'image',
+    campaign_id: null,
+    campaign: null,
+    provider_id: null,
+    accepted_at: '2026-11-21T10:00:00.000Z',
+    problem: null,
+    sender: '447700900001',
+  },
+}
+
+export const events = {
+  pull: route({
+    method: 'get',
+    path: '/events',
+    summary: 'Tells what has happened since a cursor, in its order for each sender. The first request turns it on.',
+    access,
+    query: feedQuery,
+    body: { as: 'ignored' },
+    answers: {
+      200: z.strictObject({
+        status: z.literal(true),
+        data: z.array(eventSchema),
+        next: z.string().describe('What to give as `after` next time, also when nothing is new.'),
+      }),
+    },
+    examples: [
+      { query: { limit: '1' }, status: 200, answer: { status: true, data: [example], next: 'AQHg7ce0zjQAAQ' } },
+    ],
+  }),
+}
