@@ -31,6 +31,10 @@ export const rootKeys = {
   trimmed: 'lw:trimmed',
   /** SET of accounts that want to know what happens, see events/store/listening.ts. */
   eventAccounts: 'lw:event-accounts',
+  /** ZSET `<account> <endpoint>` → when its queue must be looked at (ms). */
+  dueEndpoints: 'lw:event-queues-due',
+  /** HASH: how telling of events stands, as the relay wrote it lately; it expires. */
+  eventStatus: 'lw:event-status',
   /** STRING: name of the worker that tells of events; ends when that one says nothing for seconds. */
   relay: 'lw:event-relay',
   /** Pub/sub channel: lane ids that got work. */

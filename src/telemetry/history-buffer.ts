@@ -74,6 +74,8 @@ export function createHistoryBuffer(now: () => number = Date.now) {
     polled: () => undefined,
     tookIn: () => undefined,
     campaignPaused: () => undefined,
+    eventTold: () => undefined,
+    eventsNotTaken: () => undefined,
   }
 
   return {

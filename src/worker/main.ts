@@ -108,7 +108,7 @@ export async function startWorker(
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
-  const relay = startRelay({ redis, config, log, worker: name })
+  const relay = startRelay({ redis, config, log, seal: createSeal(secretKey), worker: name })
 
   const reopen = (lane: number): void => {
     if (!lanes.reopen(lane)) return
