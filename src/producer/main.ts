@@ -1,6 +1,7 @@
 // The HTTP process: checks requests, queues work, answers lookups. It sends nothing itself.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createSeal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import type { Config } from '../config.ts'
@@ -55,7 +56,8 @@ export async function startProducer(
   const moves = openBulkMoves(redis)
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
-  const opaqueIds = createOpaqueIds(secretKeyOf(config))
+  const secretKey = secretKeyOf(config)
+  const opaqueIds = createOpaqueIds(secretKey)
   // In the order of routes/table.ts.
   const routes: Route[] = [
     ...healthRoutes({ redis }),
@@ -66,7 +68,7 @@ export async function startProducer(
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
-    ...eventRoutes({ redis }),
+    ...eventRoutes({ redis, config, seal: createSeal(secretKey) }),
     ...adminRoutes({ redis, queues }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),

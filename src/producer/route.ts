@@ -77,7 +77,7 @@ export interface Example {
 
 /** A route as data: all that is needed to serve, check and document it, except its handler. */
 export interface RouteSpec {
-  method: 'get' | 'post' | 'put' | 'delete'
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** Express path. */
   path: string
   /** The same address with its parameter left out, where the answer says that it is missing. */

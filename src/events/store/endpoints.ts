@@ -40,24 +40,30 @@ const recordSchema = z.object({
 /** An endpoint with its account and id. Secrets are sealed. */
 export type Endpoint = z.infer<typeof recordSchema> & { id: string; account: number }
 
+/** A new id of an endpoint. */
+export const newEndpointId = (): string => `ep_${randomBytes(9).toString('hex')}`
+
 /** Its account has as many as it may have. */
 export class TooManyEndpointsError extends Error {
   override name = 'TooManyEndpointsError'
 }
 
 /**
- * Creates one and returns its secret, for the only time. `senders` are digits. From now on its account is listened to.
+ * Creates one and returns its secret. `senders` are digits. From now on its account is listened to. One of this `id` that
+ * is there already stays as it is. Throws a TooManyEndpointsError.
  * Dying before the record is there leaves an account that is listened to for a minute.
  */
 export async function createEndpoint(
   redis: Redis,
   account: number,
   fields: NewEndpoint,
-  how: { seal: Seal; nowMs: number },
+  how: { seal: Seal; nowMs: number; id: string },
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   const keys = eventKeys(account)
+  const { id } = how
+  const before = await findEndpoint(redis, account, id)
+  if (before !== undefined) return { endpoint: before, secret: how.seal.decrypt(before.secret) }
   if ((await redis.zcard(keys.endpoints)) >= MOST_ENDPOINTS) throw new TooManyEndpointsError()
-  const id = `ep_${randomBytes(9).toString('hex')}`
   const secret = newSecret()
   await listen(redis, account)
   const record = {
@@ -132,7 +138,12 @@ export const secretsAt = ({ secret, old_secret, old_until = 0 }: Endpoint, seal:
 export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): Promise<void> {
   const keys = eventKeys(account)
   const rest = [keys.cursors(id), keys.attempts(id, 'succeeded'), keys.attempts(id, 'failed')]
-  await execOrThrow(redis.multi().zrem(keys.endpoints, id).del(keys.endpoint(id), ...rest))
+  await execOrThrow(
+    redis
+      .multi()
+      .zrem(keys.endpoints, id)
+      .del(keys.endpoint(id), ...rest),
+  )
 }
 
 const noteScript = defineScript(import.meta.url, 'endpoint-note')

@@ -71,6 +71,27 @@ export async function noteReplay(
 }
 
 const ENTRIES_AT_ONCE = 200
+/** A dry run looks for so long; then it tells how many it has found. */
+const COUNT_FOR_MS = 3_000
+
+/** How many events a replay would tell; `complete` is false when there may be more. */
+export async function countReplay(
+  redis: Redis,
+  endpoint: Endpoint,
+  order: ReplayOrder,
+  senderOf: (lane: number) => string | undefined,
+): Promise<{ matched: number; complete: boolean }> {
+  const until = performance.now() + COUNT_FOR_MS
+  let matched = 0
+  let cursor: string | undefined = ''
+  while (cursor !== undefined) {
+    if (performance.now() > until) return { matched, complete: false }
+    const page: Awaited<ReturnType<typeof replayPage>> = await replayPage(redis, endpoint, order, cursor, senderOf)
+    matched += page.events.length
+    cursor = page.next
+  }
+  return { matched, complete: true }
+}
 
 /** A page of a replay: the events that it tells, and where it goes on; `next` undefined at its end. */
 export async function replayPage(

@@ -1,14 +1,15 @@
-// What happens, told.
+// What happens, told: the feed, and the endpoints.
 import { readPlaces, writePlaces } from '../../events/pull-cursor.ts'
 import { notePull } from '../../events/store/listening.ts'
 import { pullEvents } from '../../events/store/pull.ts'
-import type { Redis } from '../../redis/connect.ts'
 import { bind, type Route } from '../bind.ts'
 import { invalid } from '../errors.ts'
 import { events } from '../routes/events.ts'
+import { type EndpointDeps, endpointHandlers } from './event-endpoints.ts'
 
 /** The routes of routes/events.ts. */
-export function eventRoutes({ redis }: { redis: Redis }): Route[] {
+export function eventRoutes(deps: EndpointDeps): Route[] {
+  const { redis } = deps
   return bind(events)({
     async pull({ query, caller }) {
       const { account } = caller
@@ -20,5 +21,6 @@ export function eventRoutes({ redis }: { redis: Redis }): Route[] {
       const page = await pullEvents(redis, { account, after, types: types && new Set(types), limit, includeContent })
       return { body: { status: true, data: page.events, next: writePlaces(page.next) } }
     },
+    ...endpointHandlers(deps),
   })
 }

@@ -6,13 +6,13 @@
 // Where the process may die: before its places are moved, another tells the same once more, under the same ids. Two
 // that tell the same endpoint, as after one was frozen, repeat events; the places of the one that comes late are refused.
 import { orderingKey, type PlacedEvent } from '../../events/outbox-entry.ts'
+import { probeWaitMs } from '../../events/retry-times.ts'
 import { typeOf } from '../../events/store/documents.ts'
 import { moveCursors, readCursors } from '../../events/store/endpoints.ts'
 import { ACCOUNT_SOURCE } from '../../events/store/listening.ts'
 import { type OutboxEntry, readAfter } from '../../events/store/outbox.ts'
-import { probeWaitMs } from '../../events/retry-times.ts'
 import { MOST_AT_ONCE } from './target-agent.ts'
-import { type Told, type TellDeps, tell } from './tell.ts'
+import { type TellDeps, type Told, tell } from './tell.ts'
 
 /** A source that had something new is looked at again after this, one that has been still for long after the other. */
 const LOOK_MS = 20
@@ -197,7 +197,9 @@ export function createPump(deps: TellDeps, told: Told, parking: Parking) {
 
     /** When (epoch ms) the oldest event was written that is known here and not told; undefined without one. */
     untoldSince(): number | undefined {
-      const oldest = [...sources.values()].flatMap(({ entries }) => entries.find(({ events }) => events.length > 0) ?? [])
+      const oldest = [...sources.values()].flatMap(
+        ({ entries }) => entries.find(({ events }) => events.length > 0) ?? [],
+      )
       return oldest.length === 0 ? undefined : Math.min(...oldest.map(({ entry }) => Number.parseInt(entry, 10)))
     },
   }

@@ -1,17 +1,16 @@
 // Works on a replay, a page a turn, in between the other jobs of the endpoint's queue.
 //
 // Where the process may die: within a page, its events are told once more, under the same ids.
-import type { Job, Queue } from 'bullmq'
+import type { Queue } from 'bullmq'
 import type { PlacedEvent } from '../../events/outbox-entry.ts'
+import { failedDeliveries } from '../../events/store/failed-deliveries.ts'
 import { findReplay, noteReplay, type Replay, type ReplayOrder, replayPage } from '../../events/store/replays.ts'
-import { type EventJob, eventJobSchema } from '../../jobs/events.ts'
+import type { EventJob } from '../../jobs/events.ts'
 import { hasJobMovedOn } from '../../redis/errors.ts'
 import { type TellDeps, type Told, tell } from './tell.ts'
 
 /** A replay whose endpoint fails is tried again after this. */
 const FAILING_WAIT_MS = 30_000
-/** Jobs of a queue that are looked through: it holds no more that were given up, and no more that wait. */
-const MOST_JOBS = 2_000
 
 /** Does a page. How long (ms) until the next; undefined when it is done, or not kept any more. */
 export async function takeReplayTurn(
@@ -61,10 +60,7 @@ async function tellPage(
 /** Has those deliveries tried now that wait for a retry or were given up. How many events they hold. */
 async function retryFailed(queue: Queue<EventJob>, order: ReplayOrder): Promise<number> {
   let count = 0
-  const jobs: Job[] = await queue.getJobs(['failed', 'delayed'], 0, MOST_JOBS)
-  for (const job of jobs) {
-    const { data } = eventJobSchema.safeParse(job.data)
-    if (data?.kind !== 'deliver' || !isWithin(data.refs, order)) continue
+  for (const { job, data } of await failedDeliveries(queue, order)) {
     try {
       if (await job.isFailed()) {
         await job.updateData({ ...data, failures: 0 })
@@ -80,10 +76,3 @@ async function retryFailed(queue: Queue<EventJob>, order: ReplayOrder): Promise<
   }
   return count
 }
-
-/** Whether any of these events happened within the time of the order. */
-export const isWithin = (refs: readonly string[], { sinceMs, untilMs }: ReplayOrder): boolean =>
-  refs.some((ref) => {
-    const at = Number.parseInt(ref.split(':')[1] ?? '', 10)
-    return at >= sinceMs && at <= untilMs
-  })

@@ -2,6 +2,7 @@
 // something of it is due.
 import type { Job, Worker } from 'bullmq'
 import type { Config } from '../../config.ts'
+import { TEST_TYPE } from '../../events/event-types.ts'
 import type { PlacedEvent } from '../../events/outbox-entry.ts'
 import { retryWaitMs } from '../../events/retry-times.ts'
 import {
@@ -13,7 +14,6 @@ import {
   openEndpointQueue,
 } from '../../events/store/endpoint-queue.ts'
 import { readRange } from '../../events/store/outbox.ts'
-import { TEST_TYPE } from '../../events/event-types.ts'
 import { type EventJob, eventJobSchema } from '../../jobs/events.ts'
 import { endpointQueue } from '../../redis/bullmq-layout.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -35,11 +35,7 @@ const PROMOTED = 1_000
 export type Retries = ReturnType<typeof createRetries>
 
 /** The retries of one endpoint. `stopped` cuts off what is under way. */
-export function createRetries(
-  deps: TellDeps & { config: Pick<Config, 'events'> },
-  told: Told,
-  stopped: AbortSignal,
-) {
+export function createRetries(deps: TellDeps & { config: Pick<Config, 'events'> }, told: Told, stopped: AbortSignal) {
   const { redis, config, log } = deps
   const owner = { account: told.endpoint.account, id: told.endpoint.id }
   const queue = openEndpointQueue(redis, owner)
@@ -73,7 +69,10 @@ export function createRetries(
     return { kind: 'done' }
   }
 
-  async function deliver(job: Job, { refs, failures, ...rest }: Extract<EventJob, { kind: 'deliver' }>): Promise<OwnEnd> {
+  async function deliver(
+    job: Job,
+    { refs, failures, ...rest }: Extract<EventJob, { kind: 'deliver' }>,
+  ): Promise<OwnEnd> {
     const events = await eventsOf(refs)
     const waits = new Map<number | undefined, number | undefined>()
     const wait = (askedMs: number | undefined): number | undefined => {

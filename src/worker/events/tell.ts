@@ -87,10 +87,14 @@ export async function send(
   const { endpoint } = told
   const [first] = documents
   const isBatch = endpoint.max_events > 1
-  const body = JSON.stringify(
-    isBatch ? { type: 'batch', timestamp: new Date().toISOString(), data: documents } : first,
+  const body = JSON.stringify(isBatch ? { type: 'batch', timestamp: new Date().toISOString(), data: documents } : first)
+  const end = await postEvents(
+    told.agent,
+    endpoint.url,
+    secretsAt(endpoint, seal, Date.now()),
+    { id, body },
+    how.stopped,
   )
-  const end = await postEvents(told.agent, endpoint.url, secretsAt(endpoint, seal, Date.now()), { id, body }, how.stopped)
   const { status, problem, answer, askedMs, tookMs } = end
   if (status === undefined && how.stopped.aborted) return { kind: 'stopped' }
   const nowMs = Date.now()
