@@ -48,7 +48,7 @@ export interface Observer {
   /** A campaign was paused, and not by a person. */
   campaignPaused(): void
   /** An endpoint took an event, so long after it was written down. */
-  eventTold(ms: number): void
+  eventDelivered(ms: number): void
   /** An endpoint did not take so many events. */
   eventsNotTaken(count: number): void
 }
@@ -61,7 +61,7 @@ const nobody: Observer = {
   polled: () => undefined,
   tookIn: () => undefined,
   campaignPaused: () => undefined,
-  eventTold: () => undefined,
+  eventDelivered: () => undefined,
   eventsNotTaken: () => undefined,
 }
 const observers = new WeakMap<Redis, Observer>()

@@ -5,6 +5,7 @@ import { loadConfig } from '../config.ts'
 import { accounts } from './accounts.ts'
 import { campaigns } from './campaigns/campaigns.ts'
 import { contacts } from './contacts.ts'
+import { events } from './events.ts'
 import { keys } from './keys.ts'
 import { lanes } from './lanes.ts'
 import { messages } from './messages.ts'
@@ -15,7 +16,7 @@ import { templates } from './templates.ts'
 import type { Noun, Verb } from './verb.ts'
 import { VERSION } from './version.ts'
 
-const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes, campaigns, stats]
+const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes, campaigns, events, stats]
 
 /** How a person calls the command line. */
 const PROGRAM = 'npm run cli --'
@@ -40,7 +41,7 @@ export interface Terminal {
 export function createProgram(terminal: Terminal): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Manages Laneway: accounts, keys, senders, templates, contacts, messages, lanes and campaigns; shows what was sent.',
+      'Manages Laneway: accounts, keys, senders, templates, contacts, messages, lanes, campaigns and events; shows what was sent.',
     )
     .usage('<noun> <verb> [options]')
     .version(VERSION, '--version', 'print the version of Laneway')

@@ -37,16 +37,16 @@ export interface MessageChange {
 }
 
 /** Something that happened, before it is put into words for somebody. */
-export type Happening = MessageChange | z.infer<typeof otherEvent>
+export type Occurrence = MessageChange | z.infer<typeof otherEvent>
 /** What is written into an outbox as JSON. */
-export type OtherHappening = z.infer<typeof otherEvent>
+export type OtherOccurrence = z.infer<typeof otherEvent>
 
 /** An event with the place that it stands at: a source (lane, or 0 for what concerns the account), entry and line. */
 export interface PlacedEvent {
   source: number
   entry: string
   line: number
-  happening: Happening
+  occurrence: Occurrence
 }
 
 /** The one field of an entry. */
@@ -58,8 +58,8 @@ const LINE = /^([0-7][0-9A-HJKMNP-TV-Z]{25})([a-z])(!?)(\d+),(-?[0-9a-z]+),(.*)$
 /** The events of an entry in their order. A line that nobody can read is passed over, as by readers of a later release. */
 export function readEntry(source: number, entry: string, text: string): PlacedEvent[] {
   return text.split('\n').flatMap((line, i) => {
-    const happening = line.startsWith('{') ? readOther(line) : readChange(line)
-    return happening === undefined ? [] : [{ source, entry, line: i, happening }]
+    const occurrence = line.startsWith('{') ? readOther(line) : readChange(line)
+    return occurrence === undefined ? [] : [{ source, entry, line: i, occurrence }]
   })
 }
 
@@ -79,7 +79,7 @@ function readChange(line: string): MessageChange | undefined {
   }
 }
 
-function readOther(line: string): OtherHappening | undefined {
+function readOther(line: string): OtherOccurrence | undefined {
   try {
     return otherEvent.safeParse(JSON.parse(line)).data
   } catch {
@@ -88,9 +88,9 @@ function readOther(line: string): OtherHappening | undefined {
 }
 
 /** The id of an event, the same however often and to whomever it is told: `evt_<source>_<entry>_<line>`. */
-export const eventId = ({ source, entry, line }: Omit<PlacedEvent, 'happening'>): string =>
+export const eventId = ({ source, entry, line }: Omit<PlacedEvent, 'occurrence'>): string =>
   `evt_${source}_${entry.replace('-', '_')}_${line}`
 
 /** What two events must not overtake each other by: events of one message keep their order where they can. */
-export const orderingKey = ({ source, happening }: PlacedEvent): string =>
-  happening.about === 'message' ? happening.ulid : `${happening.about} ${source}`
+export const orderingKey = ({ source, occurrence }: PlacedEvent): string =>
+  occurrence.about === 'message' ? occurrence.ulid : `${occurrence.about} ${source}`

@@ -3,7 +3,7 @@ import type { Redis } from '../redis/connect.ts'
 import { outboxKey, senderBlockedKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
-const toldScript = defineScript(import.meta.url, 'sender-told')
+const noticeScript = defineScript(import.meta.url, 'sender-notice')
 
 /** The chat product refuses everything of the sender, and its lane is paused. Told once until it has recovered. */
 export async function tellBlocked(redis: Redis, lane: number, reason: string): Promise<void> {
@@ -16,5 +16,5 @@ export async function tellRecovered(redis: Redis, lane: number): Promise<void> {
 }
 
 async function tell(redis: Redis, lane: number, isBlocked: boolean, reason: string): Promise<void> {
-  await toldScript(redis, { outbox: outboxKey(lane), blocked: senderBlockedKey(lane) }, { isBlocked, reason })
+  await noticeScript(redis, { outbox: outboxKey(lane), blocked: senderBlockedKey(lane) }, { isBlocked, reason })
 }

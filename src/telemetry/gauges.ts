@@ -162,9 +162,9 @@ const OF_ALL: readonly { name: string; help: string; value: (all: Installation) 
     value: ({ events }) => events.retrying,
   },
   {
-    name: 'laneway_events_untold_seconds',
+    name: 'laneway_events_oldest_seconds',
     help: 'Age of the oldest event that an enabled endpoint was not told of at all; 0: none.',
-    value: ({ events }) => events.untoldSeconds,
+    value: ({ events }) => events.oldestSeconds,
   },
   {
     name: 'laneway_redis_safe',

@@ -74,7 +74,7 @@ export function createHistoryBuffer(now: () => number = Date.now) {
     polled: () => undefined,
     tookIn: () => undefined,
     campaignPaused: () => undefined,
-    eventTold: () => undefined,
+    eventDelivered: () => undefined,
     eventsNotTaken: () => undefined,
   }
 

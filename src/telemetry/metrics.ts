@@ -72,14 +72,14 @@ export function createMetrics(labelOf: LaneLabels): { registry: Registry; observ
     registers,
   })
 
-  const told = new Counter({
+  const eventsOut = new Counter({
     name: 'laneway_events_total',
     help: 'Events that endpoints took, and that they did not take at a try; of this worker.',
     labelNames: ['outcome'] as const,
     registers,
   })
-  const toldAfter = new Histogram({
-    name: 'laneway_events_told_seconds',
+  const deliveredAfter = new Histogram({
+    name: 'laneway_events_delivery_seconds',
     help: 'From the change to the answer of the endpoint that took its event.',
     buckets: LONG_BUCKETS,
     registers,
@@ -104,11 +104,11 @@ export function createMetrics(labelOf: LaneLabels): { registry: Registry; observ
     polled: (outcome) => polls.inc({ outcome }),
     tookIn: (outcome) => intake.inc({ outcome }),
     campaignPaused: () => autoPaused.inc(),
-    eventTold(ms) {
-      told.inc({ outcome: 'taken' })
-      toldAfter.observe(Math.max(0, ms) / 1_000)
+    eventDelivered(ms) {
+      eventsOut.inc({ outcome: 'taken' })
+      deliveredAfter.observe(Math.max(0, ms) / 1_000)
     },
-    eventsNotTaken: (count) => told.inc({ outcome: 'not_taken' }, count),
+    eventsNotTaken: (count) => eventsOut.inc({ outcome: 'not_taken' }, count),
   }
   return { registry, observer }
 }

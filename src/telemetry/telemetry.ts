@@ -105,6 +105,6 @@ const both = (one: Observer, other: Observer): Observer => ({
   polled: one.polled,
   tookIn: one.tookIn,
   campaignPaused: one.campaignPaused,
-  eventTold: one.eventTold,
+  eventDelivered: one.eventDelivered,
   eventsNotTaken: one.eventsNotTaken,
 })

@@ -15,19 +15,19 @@ describe('an entry of an outbox', () => {
     const [sent, failed] = readEntry(7, '5-1', `${ulid}s3,rs,\n${ulid}f!12,-a,131026|No | way`)
     expect(sent).toEqual({
       ...{ source: 7, entry: '5-1', line: 0 },
-      happening: {
+      occurrence: {
         ...{ about: 'message', ulid, state: 'sent', possibleDuplicate: false, seq: 3 },
         ...{ at: acceptedAtMs(ulid) + 1_000, problem: undefined },
       },
     })
     // Repeated in doubt: that the repeat failed proves nothing about the attempt before.
-    expect(failed?.happening).toMatchObject({
+    expect(failed?.occurrence).toMatchObject({
       state: 'unknown',
       possibleDuplicate: true,
       seq: 12,
       at: acceptedAtMs(ulid) - 10,
     })
-    expect(failed?.happening).toMatchObject({ problem: { code: '131026', sentence: 'No | way' } })
+    expect(failed?.occurrence).toMatchObject({ problem: { code: '131026', sentence: 'No | way' } })
     expect(failed && eventId(failed)).toBe('evt_7_5_1_1')
   })
 

@@ -38,7 +38,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   accept: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'events/store': [
-    ...['redis', 'messages', 'messages/store', 'accounts/store', 'campaigns', 'campaigns/store', 'events'],
+    ...['redis', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'campaigns', 'campaigns/store'],
+    'events',
+  ],
+  'events/commands': [
+    ...['redis', 'messages', 'jobs', 'accounts', 'accounts/store', 'accept', 'requeue', 'events', 'events/store'],
   ],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
@@ -78,7 +82,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   producer: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['events', 'events/store'],
+    ...['events', 'events/store', 'events/commands'],
     ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log'],
   ],
   worker: [
@@ -110,7 +114,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'events', 'events/store'],
-    ...['telemetry', 'config', 'log'],
+    ...['events/commands', 'telemetry', 'config', 'log'],
   ],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],

@@ -13,7 +13,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import type { EventDocument } from '../event-schema.ts'
 import { type EventType, typeOfState } from '../event-types.ts'
-import { eventId, type Happening, type MessageChange, type PlacedEvent } from '../outbox-entry.ts'
+import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../outbox-entry.ts'
 
 /** What is needed to put events of one account into words; `senderOf` knows the account's senders by lane. */
 export interface Telling {
@@ -25,20 +25,20 @@ export interface Telling {
 }
 
 /** The type of what happened; undefined for what is no event. */
-export function typeOf(happening: Happening): EventType | undefined {
-  switch (happening.about) {
+export function typeOf(occurrence: Occurrence): EventType | undefined {
+  switch (occurrence.about) {
     case 'message':
-      return typeOfState(happening.state)
+      return typeOfState(occurrence.state)
     case 'received':
       return 'message.received'
     case 'sender':
-      return happening.blocked ? 'sender.blocked' : 'sender.recovered'
+      return occurrence.blocked ? 'sender.blocked' : 'sender.recovered'
     case 'endpoint':
       return 'endpoint.disabled'
     case 'campaign':
-      if (happening.state === 'running') return 'campaign.started'
-      if (happening.state === 'paused' || happening.state === 'done' || happening.state === 'cancelled') {
-        return `campaign.${happening.state}`
+      if (occurrence.state === 'running') return 'campaign.started'
+      if (occurrence.state === 'paused' || occurrence.state === 'done' || occurrence.state === 'cancelled') {
+        return `campaign.${occurrence.state}`
       }
       return undefined
   }
@@ -54,17 +54,17 @@ export async function documentsOf(
 }
 
 async function documentOf(telling: Telling, event: PlacedEvent): Promise<EventDocument | undefined> {
-  const { happening, source } = event
-  const type = typeOf(happening)
+  const { occurrence, source } = event
+  const type = typeOf(occurrence)
   if (type === undefined) return undefined
-  const timestamp = iso(happening.at)
+  const timestamp = iso(occurrence.at)
   const event_id = eventId(event)
   const sender = telling.senderOf(source)?.number ?? null
-  switch (happening.about) {
+  switch (occurrence.about) {
     case 'message':
-      return { type, timestamp, data: { event_id, ...(await messageData(telling, source, happening)), sender } }
+      return { type, timestamp, data: { event_id, ...(await messageData(telling, source, occurrence)), sender } }
     case 'received': {
-      const found = await findInbound(telling.redis, telling.account, happening.id).catch(() => undefined)
+      const found = await findInbound(telling.redis, telling.account, occurrence.id).catch(() => undefined)
       if (found === undefined) return undefined
       const { id, type: kind, from, text, received_at } = found
       const shown = telling.includeContent ? { from, text } : {}
@@ -75,14 +75,14 @@ async function documentOf(telling: Telling, event: PlacedEvent): Promise<EventDo
       }
     }
     case 'campaign': {
-      const { number, seq, state, reason } = happening
+      const { number, seq, state, reason } = occurrence
       const id = campaignId({ lane: source, number })
       return { type, timestamp, data: { event_id, id, seq, state, sender, reason: reason ?? null } }
     }
     case 'sender':
-      return { type, timestamp, data: { event_id, lane: source, sender, reason: happening.reason || null } }
+      return { type, timestamp, data: { event_id, lane: source, sender, reason: occurrence.reason || null } }
     case 'endpoint':
-      return { type, timestamp, data: { event_id, id: happening.id, reason: happening.reason || null } }
+      return { type, timestamp, data: { event_id, id: occurrence.id, reason: occurrence.reason || null } }
   }
 }
 

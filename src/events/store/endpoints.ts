@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Seal } from '../../accounts/seal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
-import { isThere } from '../../redis/hashes.ts'
+import { createHash, isThere } from '../../redis/hashes.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
@@ -51,7 +51,7 @@ export class TooManyEndpointsError extends Error {
 /**
  * Creates one and returns its secret. `senders` are digits. From now on its account is listened to. One of this `id` that
  * is there already stays as it is. Throws a TooManyEndpointsError.
- * Dying before the record is there leaves an account that is listened to for a minute.
+ * Dying before it is on its account's list leaves a record that nobody knows of; a repeat lists it.
  */
 export async function createEndpoint(
   redis: Redis,
@@ -61,19 +61,20 @@ export async function createEndpoint(
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   const keys = eventKeys(account)
   const { id } = how
-  const before = await findEndpoint(redis, account, id)
-  if (before !== undefined) return { endpoint: before, secret: how.seal.decrypt(before.secret) }
-  if ((await redis.zcard(keys.endpoints)) >= MOST_ENDPOINTS) throw new TooManyEndpointsError()
-  const secret = newSecret()
+  const isListed = (await redis.zscore(keys.endpoints, id)) !== null
+  if (!isListed && (await redis.zcard(keys.endpoints)) >= MOST_ENDPOINTS) throw new TooManyEndpointsError()
   await listen(redis, account)
   const record = {
     ...stored(fields),
     disabled_for: fields.enabled ? '' : 'by hand',
-    secret: how.seal.encrypt(secret),
+    secret: how.seal.encrypt(newSecret()),
     created_at: String(how.nowMs),
   }
-  await execOrThrow(redis.multi().hset(keys.endpoint(id), record).zadd(keys.endpoints, how.nowMs, id))
-  return { endpoint: readEndpoint(account, id, record), secret }
+  // Of several requests at once with one key, one makes it.
+  await createHash(redis, keys.endpoint(id), record)
+  await redis.zadd(keys.endpoints, 'NX', how.nowMs, id)
+  const endpoint = (await findEndpoint(redis, account, id)) ?? readEndpoint(account, id, record)
+  return { endpoint, secret: how.seal.decrypt(endpoint.secret) }
 }
 
 function stored({ url, types, senders, include_content, batch, enabled }: EndpointChanges): Record<string, string> {

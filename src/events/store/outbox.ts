@@ -2,7 +2,7 @@
 // themselves in the step that makes them.
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys, outboxKey } from '../../redis/keys.ts'
-import { ENTRY_FIELD, type OtherHappening, type PlacedEvent, readEntry } from '../outbox-entry.ts'
+import { ENTRY_FIELD, type OtherOccurrence, type PlacedEvent, readEntry } from '../outbox-entry.ts'
 import { sourceKey } from './listening.ts'
 
 /** An entry and its events; none in one that only opens the outbox. */
@@ -39,11 +39,11 @@ export async function readRange(
 }
 
 /** Tells of something that happened on a lane; nothing is written while nobody listens. */
-export async function tellOfLane(redis: Redis, lane: number, happening: OtherHappening): Promise<void> {
-  await redis.xadd(outboxKey(lane), 'NOMKSTREAM', '*', ENTRY_FIELD, JSON.stringify(happening))
+export async function tellOfLane(redis: Redis, lane: number, occurrence: OtherOccurrence): Promise<void> {
+  await redis.xadd(outboxKey(lane), 'NOMKSTREAM', '*', ENTRY_FIELD, JSON.stringify(occurrence))
 }
 
 /** The same of the account. */
-export async function tellOfAccount(redis: Redis, account: number, happening: OtherHappening): Promise<void> {
-  await redis.xadd(eventKeys(account).outbox, 'NOMKSTREAM', '*', ENTRY_FIELD, JSON.stringify(happening))
+export async function tellOfAccount(redis: Redis, account: number, occurrence: OtherOccurrence): Promise<void> {
+  await redis.xadd(eventKeys(account).outbox, 'NOMKSTREAM', '*', ENTRY_FIELD, JSON.stringify(occurrence))
 }

@@ -44,7 +44,7 @@ export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: Ev
         const seen = before?.entry === entry ? before.lines : 0
         for (const event of events) {
           if (event.line < seen || wanted.length >= pull.limit) continue
-          const type = typeOf(event.happening)
+          const type = typeOf(event.occurrence)
           if (type !== undefined && (pull.types?.has(type) ?? true)) wanted.push(event)
           place = { entry, lines: event.line + 1 }
         }

@@ -29,7 +29,7 @@ const recordSchema = z.object({
   endpoint: z.string(),
   state: z.enum(['waiting', 'running', 'done']),
   order: jsonText.pipe(orderSchema),
-  told: z.coerce.number().int().default(0),
+  delivered: z.coerce.number().int().default(0),
   /** Source and entry up to which it is done. */
   cursor: z.string().default(''),
   created_at: z.coerce.number(),
@@ -63,7 +63,7 @@ export async function noteReplay(
   redis: Redis,
   account: number,
   id: string,
-  progress: { state: Replay['state']; told?: number; cursor?: string; ended_at?: number },
+  progress: { state: Replay['state']; delivered?: number; cursor?: string; ended_at?: number },
 ): Promise<void> {
   const key = eventKeys(account).replay(id)
   await redis.hset(key, progress)
@@ -113,10 +113,10 @@ export async function replayPage(
   const [following] = sources.flatMap((each) => (each > source ? `${each} ` : []))
   const types: readonly string[] = order.types ?? endpoint.types
   const events = within.flatMap((each) =>
-    each.events.filter(({ happening }) => {
-      const type = typeOf(happening)
+    each.events.filter(({ occurrence }) => {
+      const type = typeOf(occurrence)
       if (type === undefined || !types.includes(type)) return false
-      if (happening.about === 'endpoint') return happening.id !== endpoint.id
+      if (occurrence.about === 'endpoint') return occurrence.id !== endpoint.id
       return endpoint.senders.length === 0 || endpoint.senders.includes(senderOf(source) ?? '')
     }),
   )

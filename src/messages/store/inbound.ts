@@ -20,7 +20,7 @@ const inboundSchema = z.object({
 export type InboundMessage = z.infer<typeof inboundSchema>
 
 /** Whoever listens was told of it. */
-const TOLD = 'told'
+const NOTIFIED = 'notified'
 
 /**
  * Stores a received message and tells whoever listens; doing it again, as the chat product repeats webhooks, changes
@@ -36,10 +36,10 @@ export async function storeInbound(
   // First, so that whoever dies in between leaves an id without a message. A repeat is shown once.
   if ((await redis.exists(key)) === 0) await indexReceived(redis, message, retentionMs)
   await execOrThrow(redis.multi().hset(key, message).pexpire(key, retentionMs, 'NX'))
-  if ((await redis.hget(key, TOLD)) === '1') return
+  if ((await redis.hget(key, NOTIFIED)) === '1') return
   const event = JSON.stringify({ about: 'received', id: message.id, at: message.received_at })
   await redis.xadd(outboxKey(message.lane), 'NOMKSTREAM', '*', 'e', event)
-  await redis.hset(key, TOLD, '1')
+  await redis.hset(key, NOTIFIED, '1')
 }
 
 /**

@@ -35,7 +35,9 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
   },
   events: {
     name: 'Events',
-    description: 'What has happened, pulled as a feed. The `seq` of a message tells a repetition from news.',
+    description:
+      'What has happened, pulled as a feed or pushed to endpoints; what they get is under `webhooks`. The `seq` of a message ' +
+      'tells a repetition from news.',
   },
   webhooks: {
     name: 'Provider webhooks',

@@ -71,7 +71,7 @@ const replaySchema = z
   .strictObject({
     replay_id: z.string(),
     state: z.enum(['waiting', 'running', 'done']),
-    told: z.int().nonnegative().describe('Events that were told again so far.'),
+    delivered: z.int().nonnegative().describe('Events that were told again so far.'),
     created_at: z.iso.datetime(),
     ended_at: z.iso.datetime().nullable(),
   })
@@ -266,7 +266,7 @@ export const events = {
           data: {
             replay_id: replay,
             state: 'done',
-            told: 3,
+            delivered: 3,
             created_at: '2026-11-21T10:00:00.000Z',
             ended_at: '2026-11-21T10:00:01.000Z',
           },

@@ -17,7 +17,7 @@ export interface Installation {
   lanes: LaneGauges[]
   intake: { waiting: number; oldestSeconds: number }
   /** As the relay has written it lately; nothing where nobody listens. */
-  events: { enabled: number; failing: number; disabled: number; retrying: number; untoldSeconds: number }
+  events: { enabled: number; failing: number; disabled: number; retrying: number; oldestSeconds: number }
   redis: { problems: number; usedBytes: number; limitBytes: number }
 }
 
@@ -53,7 +53,7 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
       failing: Number(events.failing ?? 0),
       disabled: Number(events.disabled ?? 0),
       retrying: Number(events.retrying ?? 0),
-      untoldSeconds: Number(events.untold_seconds ?? 0),
+      oldestSeconds: Number(events.oldest_seconds ?? 0),
     },
     redis: {
       problems: problems.length,

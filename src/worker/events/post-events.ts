@@ -65,7 +65,7 @@ export async function postEvents(
   return { status, problem, answer, askedMs, tookMs: Math.round(performance.now() - began) }
 }
 
-/** The kinds of failure that say more than that there was none; nothing of the network behind it is told. */
+/** The kinds of failure that say more than that there was none; nothing of the network behind it is target. */
 const SENTENCES: Readonly<Record<string, string>> = {
   UNSAFE_TARGET: 'it leads to an address that is not allowed',
   ECONNREFUSED: 'the connection was refused',

@@ -12,7 +12,7 @@ import { moveCursors, readCursors } from '../../events/store/endpoints.ts'
 import { ACCOUNT_SOURCE } from '../../events/store/listening.ts'
 import { type OutboxEntry, readAfter } from '../../events/store/outbox.ts'
 import { MOST_AT_ONCE } from './target-agent.ts'
-import { type TellDeps, type Told, tell } from './tell.ts'
+import { type Target, type TellDeps, tell } from './tell.ts'
 
 /** A source that had something new is looked at again after this, one that has been still for long after the other. */
 const LOOK_MS = 20
@@ -47,7 +47,7 @@ interface Source {
 }
 
 /** The pump of one endpoint. `step` does one round and says how long (ms) to wait for the next; it rejects when Redis is away. */
-export function createPump(deps: TellDeps, told: Told, parking: Parking) {
+export function createPump(deps: TellDeps, target: Target, parking: Parking) {
   const sources = new Map<number, Source>()
   /** Since when (epoch ms) the first event waits for its batch to fill. */
   let batchSince: number | undefined
@@ -55,11 +55,11 @@ export function createPump(deps: TellDeps, told: Told, parking: Parking) {
   let failedRounds = 0
 
   async function know(): Promise<void> {
-    const wanted = [ACCOUNT_SOURCE, ...told.senders.keys()]
+    const wanted = [ACCOUNT_SOURCE, ...target.senders.keys()]
     if (wanted.every((source) => sources.has(source))) return
-    const cursors = await readCursors(deps.redis, told.endpoint)
+    const cursors = await readCursors(deps.redis, target.endpoint)
     // From its creation on.
-    const first = `${told.endpoint.created_at - 1}-0`
+    const first = `${target.endpoint.created_at - 1}-0`
     for (const source of wanted) {
       if (sources.has(source)) continue
       const stands = cursors.get(source) ?? ''
@@ -71,7 +71,7 @@ export function createPump(deps: TellDeps, told: Told, parking: Parking) {
     await Promise.all(
       [...sources].map(async ([source, state]) => {
         if (state.lookAt > nowMs || eventsIn(state) >= enough) return
-        const found = await readAfter(deps.redis, told.endpoint.account, source, state.read, ENTRIES_AT_ONCE)
+        const found = await readAfter(deps.redis, target.endpoint.account, source, state.read, ENTRIES_AT_ONCE)
         const last = found.at(-1)
         if (last !== undefined) {
           state.entries.push(...found.map((each) => ({ ...each, events: each.events.filter(isWanted) })))
@@ -85,10 +85,10 @@ export function createPump(deps: TellDeps, told: Told, parking: Parking) {
   }
 
   const isWanted = (event: PlacedEvent): boolean => {
-    const { endpoint, senders } = told
-    const type = typeOf(event.happening)
+    const { endpoint, senders } = target
+    const type = typeOf(event.occurrence)
     if (type === undefined || !endpoint.types.includes(type)) return false
-    if (event.happening.about === 'endpoint') return event.happening.id !== endpoint.id
+    if (event.occurrence.about === 'endpoint') return event.occurrence.id !== endpoint.id
     return endpoint.senders.length === 0 || endpoint.senders.includes(senders.get(event.source)?.number ?? '')
   }
 
@@ -114,7 +114,7 @@ export function createPump(deps: TellDeps, told: Told, parking: Parking) {
     const moves = taken.map(({ source, state, count }) => ({
       ...{ source, from: state.stands, to: state.entries[count - 1]?.entry ?? state.stands },
     }))
-    if (await moveCursors(deps.redis, told.endpoint, moves)) {
+    if (await moveCursors(deps.redis, target.endpoint, moves)) {
       for (const [i, { state, count }] of taken.entries()) {
         state.stands = moves[i]?.to ?? state.stands
         state.entries.splice(0, count)
@@ -127,8 +127,8 @@ export function createPump(deps: TellDeps, told: Told, parking: Parking) {
 
   /** Tells the events in deliveries side by side. False when its places must stay: it is disabled, or this process stops. */
   async function tellAll(events: readonly PlacedEvent[], stopped: AbortSignal): Promise<boolean> {
-    const { max_events: most } = told.endpoint
-    const isProbe = told.failures > 0
+    const { max_events: most } = target.endpoint
+    const isProbe = target.failures > 0
     const parts = split(events, isProbe ? 1 : Math.min(MOST_AT_ONCE, Math.ceil(events.length / most)))
     let [isWhole, hasFailed] = [true, false]
     let [asked, waitMs]: [number | undefined, number] = [undefined, 0]
@@ -146,8 +146,8 @@ export function createPump(deps: TellDeps, told: Told, parking: Parking) {
             ownWaitMs = parking.firstWaitMs(askedMs)
             return Date.now() + ownWaitMs
           }
-          const end = await tell(deps, told, some, { attempt: 1, retryAt, stopped })
-          if (end.kind === 'told') continue
+          const end = await tell(deps, target, some, { attempt: 1, retryAt, stopped })
+          if (end.kind === 'taken') continue
           if (end.kind !== 'failed') {
             isWhole = false
             return
@@ -161,7 +161,7 @@ export function createPump(deps: TellDeps, told: Told, parking: Parking) {
     )
     if (hasFailed) {
       failedRounds += 1
-      told.restsUntil = Date.now() + probeWaitMs(failedRounds, asked)
+      target.pausedUntil = Date.now() + probeWaitMs(failedRounds, asked)
     } else if (isWhole) {
       if (failedRounds >= AWAY_ROUNDS) await parking.promote()
       failedRounds = 0
@@ -172,13 +172,13 @@ export function createPump(deps: TellDeps, told: Told, parking: Parking) {
   return {
     async step(stopped: AbortSignal): Promise<number> {
       const nowMs = Date.now()
-      const { endpoint } = told
+      const { endpoint } = target
       if (!endpoint.enabled) return LOOK_STILL_MS
-      if (told.restsUntil > nowMs) return Math.min(told.restsUntil - nowMs, LOOK_STILL_MS)
-      if (told.failures > 0 && (await parking.waiting()) >= MOST_WAITING) return FULL_LOOK_MS
+      if (target.pausedUntil > nowMs) return Math.min(target.pausedUntil - nowMs, LOOK_STILL_MS)
+      if (target.failures > 0 && (await parking.waiting()) >= MOST_WAITING) return FULL_LOOK_MS
       await know()
       const { max_events: most } = endpoint
-      const enough = told.failures > 0 ? most : most * MOST_AT_ONCE
+      const enough = target.failures > 0 ? most : most * MOST_AT_ONCE
       await look(nowMs, enough)
       const { taken, events } = take(enough)
       if (taken.length === 0) return nextLook(nowMs)
@@ -196,7 +196,7 @@ export function createPump(deps: TellDeps, told: Told, parking: Parking) {
     },
 
     /** When (epoch ms) the oldest event was written that is known here and not told; undefined without one. */
-    untoldSince(): number | undefined {
+    oldestWaiting(): number | undefined {
       const oldest = [...sources.values()].flatMap(
         ({ entries }) => entries.find(({ events }) => events.length > 0) ?? [],
       )

@@ -20,7 +20,7 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { endpointQueuePrefix } from '../../redis/keys.ts'
 import { closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
 import { takeReplayTurn } from './replay.ts'
-import { refOf, send, type TellDeps, type Told, tell } from './tell.ts'
+import { refOf, send, type Target, type TellDeps, tell } from './tell.ts'
 
 /** Retries of one endpoint at a time. */
 const CONCURRENCY = 4
@@ -35,9 +35,13 @@ const PROMOTED = 1_000
 export type Retries = ReturnType<typeof createRetries>
 
 /** The retries of one endpoint. `stopped` cuts off what is under way. */
-export function createRetries(deps: TellDeps & { config: Pick<Config, 'events'> }, told: Told, stopped: AbortSignal) {
+export function createRetries(
+  deps: TellDeps & { config: Pick<Config, 'events'> },
+  target: Target,
+  stopped: AbortSignal,
+) {
   const { redis, config, log } = deps
-  const owner = { account: told.endpoint.account, id: told.endpoint.id }
+  const owner = { account: target.endpoint.account, id: target.endpoint.id }
   const queue = openEndpointQueue(redis, owner)
   let worker: Worker | undefined
   let renewing: NodeJS.Timeout | undefined
@@ -50,9 +54,9 @@ export function createRetries(deps: TellDeps & { config: Pick<Config, 'events'> 
     if (!parsed.success) return { kind: 'dead_letter', reason: 'not a job of an endpoint' }
     try {
       if (parsed.data.kind === 'test') return await test(job.id ?? '', parsed.data.at)
-      if (!told.endpoint.enabled) return { kind: 'waits', ms: DISABLED_WAIT_MS }
+      if (!target.endpoint.enabled) return { kind: 'waits', ms: DISABLED_WAIT_MS }
       if (parsed.data.kind === 'replay') {
-        const wait = await takeReplayTurn(deps, told, queue, parsed.data.replay, stopped)
+        const wait = await takeReplayTurn(deps, target, queue, parsed.data.replay, stopped)
         return wait === undefined ? { kind: 'done' } : { kind: 'waits', ms: wait }
       }
       return await deliver(job, parsed.data)
@@ -65,7 +69,7 @@ export function createRetries(deps: TellDeps & { config: Pick<Config, 'events'> 
   async function test(id: string, at: number): Promise<OwnEnd> {
     const data = { event_id: id, id: owner.id, reason: null }
     const documents = [{ type: TEST_TYPE, timestamp: new Date(at).toISOString(), data }]
-    await send(deps, told, { id, documents }, { attempt: 1, retryAt: () => undefined, stopped })
+    await send(deps, target, { id, documents }, { attempt: 1, retryAt: () => undefined, stopped })
     return { kind: 'done' }
   }
 
@@ -83,8 +87,8 @@ export function createRetries(deps: TellDeps & { config: Pick<Config, 'events'> 
       const ms = wait(askedMs)
       return ms === undefined ? undefined : Date.now() + ms
     }
-    const end = await tell(deps, told, events, { attempt: failures + 1, retryAt, stopped })
-    if (end.kind === 'told') return { kind: 'done' }
+    const end = await tell(deps, target, events, { attempt: failures + 1, retryAt, stopped })
+    if (end.kind === 'taken') return { kind: 'done' }
     // Nobody knows whether it was taken: it is tried once more, and counts as if it had never been.
     if (end.kind === 'stopped') return { kind: 'waits', ms: 1 }
     if (end.kind === 'gone') return { kind: 'waits', ms: DISABLED_WAIT_MS }

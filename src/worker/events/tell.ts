@@ -17,14 +17,14 @@ import { postEvents } from './post-events.ts'
 const NOTE_SUCCESS_MS = 5_000
 
 /** An endpoint that is being told: as it is kept, and what this process knows of it besides. */
-export interface Told {
+export interface Target {
   endpoint: Endpoint
   agent: Agent
   senders: ReadonlyMap<number, Sender>
   /** Failures in a row, of whatever kind of delivery. */
   failures: number
   /** Nothing new is told before (epoch ms). */
-  restsUntil: number
+  pausedUntil: number
   successNotedAt: number
 }
 
@@ -36,7 +36,7 @@ export interface TellDeps {
 
 /** How telling ended. `gone`: it is disabled from now on. `stopped`: this process stops, and nobody knows. */
 export type TellEnd =
-  | { kind: 'told' }
+  | { kind: 'taken' }
   | { kind: 'failed'; askedMs: number | undefined }
   | { kind: 'gone' }
   | { kind: 'stopped' }
@@ -54,22 +54,22 @@ const deliveryId = (refs: readonly string[]): string =>
  */
 export async function tell(
   deps: TellDeps,
-  told: Told,
+  target: Target,
   events: readonly PlacedEvent[],
   how: { attempt: number; retryAt: (askedMs: number | undefined) => number | undefined; stopped: AbortSignal },
 ): Promise<TellEnd> {
-  const { endpoint } = told
+  const { endpoint } = target
   const telling = {
     ...{ redis: deps.redis, account: endpoint.account, includeContent: endpoint.include_content },
-    senderOf: (lane: number) => told.senders.get(lane),
+    senderOf: (lane: number) => target.senders.get(lane),
   }
   const documents = (await documentsOf(telling, events)).filter((each) => each !== undefined)
   const [first] = documents
-  if (first === undefined) return { kind: 'told' }
+  if (first === undefined) return { kind: 'taken' }
   const id = endpoint.max_events === 1 ? first.data.event_id : deliveryId(events.map(refOf))
-  const end = await send(deps, told, { id, documents }, how)
-  if (end.kind === 'told') {
-    for (const { entry } of events) observerOf(deps.redis).eventTold(Date.now() - Number.parseInt(entry, 10))
+  const end = await send(deps, target, { id, documents }, how)
+  if (end.kind === 'taken') {
+    for (const { entry } of events) observerOf(deps.redis).eventDelivered(Date.now() - Number.parseInt(entry, 10))
   } else if (end.kind === 'failed') {
     observerOf(deps.redis).eventsNotTaken(events.length)
   }
@@ -79,17 +79,17 @@ export async function tell(
 /** POSTs documents under an id. */
 export async function send(
   deps: TellDeps,
-  told: Told,
+  target: Target,
   { id, documents }: { id: string; documents: readonly EventDocument[] },
   how: { attempt: number; retryAt: (askedMs: number | undefined) => number | undefined; stopped: AbortSignal },
 ): Promise<TellEnd> {
   const { redis, log, seal } = deps
-  const { endpoint } = told
+  const { endpoint } = target
   const [first] = documents
   const isBatch = endpoint.max_events > 1
   const body = JSON.stringify(isBatch ? { type: 'batch', timestamp: new Date().toISOString(), data: documents } : first)
   const end = await postEvents(
-    told.agent,
+    target.agent,
     endpoint.url,
     secretsAt(endpoint, seal, Date.now()),
     { id, body },
@@ -114,22 +114,22 @@ export async function send(
     retry_at: retryAtMs === undefined ? null : new Date(retryAtMs).toISOString(),
   })
   if (ok) {
-    told.failures = 0
-    told.restsUntil = 0
-    if (endpoint.failing_since !== undefined || nowMs - told.successNotedAt > NOTE_SUCCESS_MS) {
-      told.successNotedAt = nowMs
+    target.failures = 0
+    target.pausedUntil = 0
+    if (endpoint.failing_since !== undefined || nowMs - target.successNotedAt > NOTE_SUCCESS_MS) {
+      target.successNotedAt = nowMs
       await noteOutcome(redis, endpoint, 'succeeded', nowMs)
-      told.endpoint = { ...endpoint, failing_since: undefined, last_success_at: nowMs }
+      target.endpoint = { ...endpoint, failing_since: undefined, last_success_at: nowMs }
     }
-    return { kind: 'told' }
+    return { kind: 'taken' }
   }
-  told.failures += 1
+  target.failures += 1
   log.debug({ endpoint: endpoint.id, status, problem }, 'events.not_taken')
   const noted = await noteOutcome(redis, endpoint, status === 410 ? 'gone' : 'failed', nowMs)
-  told.endpoint = { ...endpoint, failing_since: endpoint.failing_since ?? nowMs }
+  target.endpoint = { ...endpoint, failing_since: endpoint.failing_since ?? nowMs }
   if (noted === 'disabled') {
     log.warn({ account: endpoint.account, endpoint: endpoint.id, status }, 'endpoint.disabled')
-    told.endpoint = { ...told.endpoint, enabled: false }
+    target.endpoint = { ...target.endpoint, enabled: false }
   }
   return noted !== 'noted' ? { kind: 'gone' } : { kind: 'failed', askedMs }
 }

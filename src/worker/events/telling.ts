@@ -6,7 +6,7 @@ import type { Endpoint } from '../../events/store/endpoints.ts'
 import { createPump } from './pump.ts'
 import { createRetries } from './retries.ts'
 import { createTargetAgent } from './target-agent.ts'
-import type { TellDeps, Told } from './tell.ts'
+import type { Target, TellDeps } from './tell.ts'
 
 /** The pump rests so long (ms) after a round that could not be done, as when Redis is away. */
 const TROUBLE_MS = 500
@@ -20,12 +20,12 @@ export function startTelling(
   senders: ReadonlyMap<number, Sender>,
 ) {
   const stopping = new AbortController()
-  const told: Told = {
+  const target: Target = {
     ...{ endpoint, senders, agent: createTargetAgent(deps.rule) },
-    ...{ failures: 0, restsUntil: 0, successNotedAt: 0 },
+    ...{ failures: 0, pausedUntil: 0, successNotedAt: 0 },
   }
-  const retries = createRetries(deps, told, stopping.signal)
-  const pump = createPump(deps, told, retries)
+  const retries = createRetries(deps, target, stopping.signal)
+  const pump = createPump(deps, target, retries)
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -42,19 +42,19 @@ export function startTelling(
 
   return {
     owner: { account: endpoint.account, id: endpoint.id },
-    told,
+    target,
     waiting: retries.waiting,
-    untoldSince: pump.untoldSince,
+    oldestWaiting: pump.oldestWaiting,
 
     /** As it is kept now. */
     update(now: Endpoint, nowSenders: ReadonlyMap<number, Sender>): void {
       // Enabled again: what it did before does not count.
-      if (now.enabled && !told.endpoint.enabled) {
-        told.failures = 0
-        told.restsUntil = 0
+      if (now.enabled && !target.endpoint.enabled) {
+        target.failures = 0
+        target.pausedUntil = 0
       }
-      told.endpoint = now
-      told.senders = nowSenders
+      target.endpoint = now
+      target.senders = nowSenders
     },
 
     /** Something of its queue is due. */
@@ -65,7 +65,7 @@ export function startTelling(
       stopping.abort()
       await Promise.race([running, new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
       await retries.stop(limitMs)
-      await told.agent.destroy()
+      await target.agent.destroy()
     },
   }
 }

@@ -41,7 +41,7 @@ end
 redis.call('HSET', campaign, unpack(fields))
 local isEvent = to == 'running' or to == 'paused' or to == 'done' or to == 'cancelled'
 if isEvent and redis.call('EXISTS', outbox) == 1 then
-  local seq = redis.call('HINCRBY', campaign, 'told', 1)
+  local seq = redis.call('HINCRBY', campaign, 'notices', 1)
   local event = { about = 'campaign', number = number, state = to, from = state, seq = seq, at = tonumber(now) }
   event.reason = to == 'paused' and writes.reason or nil
   redis.call('XADD', outbox, '*', 'e', cjson.encode(event))

@@ -5,7 +5,7 @@
 -- An entry of the outbox has one field, `e`: an event a line, each
 -- `<ulid><state letter><! when it was repeated in doubt><seq>,<ms since acceptance, base 36>,<problem>`.
 -- src/events/outbox-entry.ts reads it.
-local toldOf, isHeard = {}, nil
+local noted, isHeard = {}, nil
 
 local function hasListeners()
   if isHeard == nil then isHeard = redis.call('EXISTS', KEYS[1]) == 1 end
@@ -18,13 +18,13 @@ local function tell(p, ulid, history, problem)
   if p.state == QUEUED or p.state == SENDING or not hasListeners() then return end
   local why = ''
   if p.state == FAILED or p.state == UNCONFIRMED or p.state == UNKNOWN then why = problem or p.has.e or '' end
-  toldOf[#toldOf + 1] = ulid .. p.state .. (p.repeats > 0 and '!' or '') .. stepsOf(history) + 1
+  noted[#noted + 1] = ulid .. p.state .. (p.repeats > 0 and '!' or '') .. stepsOf(history) + 1
     .. ',' .. (string.match(history, '([^|]+)$')):match('^%a(%-?%w+)') .. ',' .. string.gsub(why, '%c', ' ')
 end
 
 -- Writes what was noted. An outbox that is none is a matter for people: no message waits for that.
 local function writeEvents()
-  if #toldOf == 0 then return end
-  redis.pcall('XADD', KEYS[1], '*', 'e', table.concat(toldOf, '\n'))
-  toldOf = {}
+  if #noted == 0 then return end
+  redis.pcall('XADD', KEYS[1], '*', 'e', table.concat(noted, '\n'))
+  noted = {}
 end
