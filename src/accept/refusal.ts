@@ -3,9 +3,17 @@ import type { Fault } from '../messages/fault.ts'
 
 /**
  * `unauthorized` is a key that cannot be used, `forbidden` one that may not do this, `not_found` something that the
- * account does not have, `conflict` a repeat that contradicts what came first, `overtaken` what somebody else has changed meanwhile; everything else is `invalid`.
+ * account does not have, `conflict` a repeat that contradicts what came first, `overtaken` what somebody else has changed
+ * meanwhile, `in_the_way` what another thing must go first for; everything else is `invalid`.
  */
-export type RefusalKind = 'invalid' | 'unauthorized' | 'forbidden' | 'not_found' | 'conflict' | 'overtaken'
+export type RefusalKind =
+  | 'invalid'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'overtaken'
+  | 'in_the_way'
 
 /**
  * The refusal of a request. `message` is one sentence for a person; `faults` name the fields at fault, at most 100.
@@ -24,6 +32,9 @@ export class Refusal extends Error {
     this.faults = faults
   }
 }
+
+/** The code of a refusal; undefined for any other error. */
+export const refusalCodeOf = (error: unknown): string | undefined => (error instanceof Refusal ? error.code : undefined)
 
 /** Most faults listed for one request: 60,000 wrong buttons in 256 KB were answered with 8 MB. */
 export const FAULTS_MAX = 100

@@ -3,16 +3,25 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
-import type { Credential, Permission } from '../accounts/store/credentials.ts'
+import type { Permission } from '../accounts/permissions.ts'
+import type { Credential } from '../accounts/store/credentials.ts'
 import type { ErrorsByStatus } from './error-codes.ts'
 
 /**
- * Where the credential travels and what it must permit. `open` routes check what they need themselves: health, the
+ * Where the credential travels and what it must permit. Pages of the console show the cookie of a session instead,
+ * wherever a key is taken. `open` routes check what they need themselves: health, the
  * public URL of a gallery file, a provider's signed webhook.
  */
 export type Access =
   | { in: 'api_key'; permission: Permission; missing?: 400 }
-  | { in: 'bearer'; permission: Permission }
+  | {
+      in: 'bearer'
+      permission: Permission
+      /** Any of these will do as well. */
+      also?: readonly Permission[]
+      /** An operator may name no account, and then acts on all of the installation (acting-for.ts). */
+      withoutAccount?: true
+    }
   | { in: 'open'; why: string }
 
 /** A JSON object of up to `limit` bytes (256 KB unless said). */
@@ -88,6 +97,16 @@ export interface RouteSpec {
   details?: string
   access: Access
   /**
+   * A key that is for some senders only is taken: the handler sees to it that it is one of theirs. All other addresses refuse
+   * such a key.
+   */
+  forSenders?: true
+  /**
+   * What the activity calls it, such as `lane.pause`, where it changes something that a person answers for. Its target is
+   * the last parameter of the path, or the `id` of what is answered, unless the handler notes another one.
+   */
+  act?: string
+  /**
    * Answered without Express where the request is in order (fast-path.ts): a POST with a body, to a path without
    * parameters. The handler does not get the query.
    */
@@ -108,7 +127,14 @@ export interface RouteSpec {
 /** Keeps the exact type of a route, from which the types of its handler follow. */
 export const route = <const R extends RouteSpec>(spec: R): R => spec
 
-export type Caller = Pick<Credential, 'account' | 'permissions'>
+/**
+ * The key that a request came with, and as `account` the one that it acts for: NO_ACCOUNT on `open` routes, and for an
+ * operator that names none.
+ */
+export interface Caller extends Credential {
+  /** The session that stood for the key: its id, and when it ends (epoch ms). */
+  session?: { id: string; expiresAtMs: number }
+}
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : Readonly<Record<string, never>>
 
@@ -120,8 +146,9 @@ type BodyOf<B extends BodyRule> = B extends { readBy: 'handler' }
 
 /** What a handler gets: a request whose fields are right. */
 export interface Call<Params, Query, Headers, Body, Incoming> {
-  /** Whose credential it is; the account 0 on `open` routes. */
   caller: Caller
+  /** Rejects once the key is no longer good, or the session over: for answers that take long. Of a key in a header. */
+  mayStill: () => Promise<unknown>
   requestId: string
   params: Params
   query: Query
@@ -135,8 +162,20 @@ export interface Call<Params, Query, Headers, Body, Incoming> {
   incoming: Incoming
   /** The address that the client reached the service at, without a slash at its end. */
   origin: () => string
+  /** The network address of the client, or of the proxy before it; one text for all addresses that one client has. */
+  peer: () => string
   /** Whether nobody waits for the answer any more. */
   isGone: () => boolean
+  /** Of a route with an `act`: what was done to what, or that nothing was. */
+  note: (what: Noted | 'nothing') => void
+}
+
+/** What of an act only its handler knows: ids, names, words and figures; never a number, a text or a secret. */
+export interface Noted {
+  target?: string | undefined
+  detail?: string | undefined
+  /** Whose it is, where that is not the caller's. */
+  account?: number
 }
 
 export type CallOf<R extends RouteSpec> = Call<

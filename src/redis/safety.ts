@@ -13,24 +13,45 @@ export class UnsafeRedisError extends Error {
   override name = 'UnsafeRedisError'
 }
 
+/** What is so of a setting of Redis, and what it must be for nothing to be lost. */
+export interface RedisSetting {
+  name: string
+  ok: boolean
+  /** For a person; of a wrong one, what it loses. */
+  sentence: string
+}
+
+const WANTED: readonly { name: string; expected: string; loses: string }[] = [
+  { name: 'maxmemory-policy', expected: 'noeviction', loses: 'when it is full it throws messages away' },
+  { name: 'appendonly', expected: 'yes', loses: 'a restart loses messages' },
+  { name: 'appendfsync', expected: 'always', loses: 'a power cut loses about a second of messages' },
+]
+
 /**
- * Sentences about settings that can lose messages, each with the setting that fixes it; none when all is well. What a
- * managed Redis does not let be asked is taken as wrong, since nobody can know it is right.
+ * How the settings stand that can lose messages. What a managed Redis does not let be asked is taken as wrong, since
+ * nobody can know it is right.
  */
-export async function redisProblems(redis: Redis): Promise<string[]> {
+export async function redisSettings(redis: Redis): Promise<RedisSetting[]> {
   const [info, config] = await Promise.all([redis.info(), readConfig(redis)])
   const major = Number(/^redis_version:(\d+)/m.exec(info)?.[1] ?? 0)
-  const problems: string[] = []
-  const wrong = (setting: string, expected: string, loses: string): void => {
-    const got = config.get(setting)
-    if (got !== expected) problems.push(`Redis has ${setting} ${got ?? 'hidden'}, not ${expected}: ${loses}.`)
-  }
-  if (major < OLDEST_MAJOR) problems.push(`Redis is version ${major}; Laneway needs 7.0 or newer, or Valkey.`)
-  wrong('maxmemory-policy', 'noeviction', 'when it is full it throws messages away')
-  wrong('appendonly', 'yes', 'a restart loses messages')
-  wrong('appendfsync', 'always', 'a power cut loses about a second of messages')
-  return problems
+  const isNew = major >= OLDEST_MAJOR
+  const version = isNew
+    ? `Redis is version ${major}.`
+    : `Redis is version ${major}; Laneway needs 7.0 or newer, or Valkey.`
+  return [
+    { name: 'version', ok: isNew, sentence: version },
+    ...WANTED.map(({ name, expected, loses }) => {
+      const got = config.get(name)
+      return got === expected
+        ? { name, ok: true, sentence: `Redis has ${name} ${expected}.` }
+        : { name, ok: false, sentence: `Redis has ${name} ${got ?? 'hidden'}, not ${expected}: ${loses}.` }
+    }),
+  ]
 }
+
+/** Sentences about settings that can lose messages, each with what mends it; none when all is well. */
+export const redisProblems = async (redis: Redis): Promise<string[]> =>
+  (await redisSettings(redis)).flatMap(({ ok, sentence }) => (ok ? [] : [sentence]))
 
 /** Whether Redis refuses writes for want of memory. What it does not count itself is not counted here either. */
 export function isFull(info: string): boolean {

@@ -14,6 +14,8 @@ export interface DeclaredRoute {
   /** Where the key travels; `none` for routes that look after themselves. */
   key: 'api_key' | 'bearer' | 'none'
   needs: Permission | undefined
+  /** These permissions will do as well. */
+  also: readonly Permission[]
   /** `object`: a JSON object is asked for; `maybe`: it may be left out; `other`: no JSON. */
   body: 'object' | 'maybe' | 'other'
   limitBytes: number
@@ -29,7 +31,11 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   name: 'x.png',
   id: 'cmp_999999_1',
   lane: '999999',
+  key: 'key_000000000000',
 }
+
+/** Without it the answer would never end. */
+const QUERIES: Readonly<Record<string, string>> = { '/console/stream': '?limit=1' }
 
 export const withParameters = (path: string, values: Readonly<Record<string, string>> = PARAMETERS): string =>
   path.replaceAll(/:(\w+)/g, (whole, name: string) => values[name] ?? whole)
@@ -45,9 +51,10 @@ function declared(spec: RouteSpec, path: string): DeclaredRoute {
   return {
     name: `${method} ${path}`,
     method,
-    path: withParameters(path),
+    path: withParameters(path) + (QUERIES[path] ?? ''),
     key: access.in === 'open' ? 'none' : access.in,
     needs: access.in === 'open' ? undefined : access.permission,
+    also: 'also' in access ? (access.also ?? []) : [],
     body: body.as !== 'json' ? 'other' : body.mayBeAbsent ? 'maybe' : 'object',
     limitBytes: ('limit' in body ? body.limit : undefined) ?? JSON_LIMIT_BYTES,
     isFast: spec.isFast === true,

@@ -21,7 +21,8 @@ export function operationOf(
     tags: [tag],
     summary: spec.summary,
     description: [spec.details, keySentence(access)].filter((part) => part !== undefined).join(' '),
-    security: access.in === 'bearer' ? [{ bearer: [access.permission] }] : [],
+    security:
+      access.in === 'bearer' ? [access.permission, ...(access.also ?? [])].map((name) => ({ bearer: [name] })) : [],
     ...(permission !== undefined && { 'x-laneway-permission': permission }),
     parameters: parametersOf(spec),
     ...(body && { requestBody: body }),
@@ -32,12 +33,14 @@ export function operationOf(
 function keySentence(access: Access): string {
   if (access.in === 'open') return `Takes no key: it ${access.why}.`
   const where = access.in === 'bearer' ? 'as Bearer' : 'as `api_key` in the body'
-  return `Needs a key with the permission \`${access.permission}\`, ${where}.`
+  const others = 'also' in access ? (access.also ?? []) : []
+  const permissions = [access.permission, ...others].map((name) => `\`${name}\``).join(' or ')
+  return `Needs a key with the permission ${permissions}, ${where}.`
 }
 
 type Parameters = NonNullable<ZodOpenApiOperationObject['parameters']>
 
-function parametersOf({ params, query, headers, examples }: RouteSpec): Parameters {
+function parametersOf({ access, params, query, headers, examples }: RouteSpec): Parameters {
   const kinds = [
     { in: 'path', shape: params?.shape, shown: examples.map((each) => each.params) },
     { in: 'query', shape: query?.shape, shown: examples.map((each) => each.query) },
@@ -52,7 +55,8 @@ function parametersOf({ params, query, headers, examples }: RouteSpec): Paramete
       })
     }),
   )
-  return [...own, { $ref: '#/components/parameters/RequestId' }]
+  const account = access.in === 'open' ? [] : [{ $ref: '#/components/parameters/Account' } as const]
+  return [...own, ...account, { $ref: '#/components/parameters/RequestId' }]
 }
 
 /** Numbers in a path or a query are text on the way and numbers in the description. */

@@ -109,6 +109,7 @@ export const messages = {
     path: '/messages/requeue',
     summary: 'Sends all messages again that match a filter, as a job that a worker does; with dry_run it only counts.',
     access: maySend,
+    act: 'messages.requeue',
     headers: idempotencyHeaders,
     body: { as: 'json', schema: requeueBody },
     answers: {
@@ -117,7 +118,6 @@ export const messages = {
     },
     errors: {
       400: ['unknown_sender'],
-      404: ['not_found'],
       422: ['idempotency_key_reused'],
       429: ['too_many_requeues'],
     },
@@ -137,7 +137,10 @@ export const messages = {
         answer: {
           status: true,
           message: 'queued',
-          data: { job_id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV', status_url: '/jobs/rq_01M7WMMBQHKTZHMT677YAAW3FV' },
+          data: {
+            job_id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV',
+            status_url: 'http://127.0.0.1:3000/jobs/rq_01M7WMMBQHKTZHMT677YAAW3FV',
+          },
         },
       },
     ],
@@ -178,6 +181,7 @@ export const messages = {
     path: '/messages/:id',
     summary: 'Tells where a message is, why it waits, and all that happened to it.',
     access: mayLook,
+    forSenders: true,
     params,
     body: { as: 'ignored' },
     answers: { 200: doneWith(messageSchema) },
@@ -189,6 +193,8 @@ export const messages = {
     path: '/messages/:id/cancel',
     summary: 'Cancels a message that is queued: it is never sent, unless it is requeued.',
     access: maySend,
+    forSenders: true,
+    act: 'message.cancel',
     params,
     body: { as: 'ignored' },
     answers: { 200: doneWith(messageSchema) },
@@ -206,6 +212,8 @@ export const messages = {
     path: '/messages/:id/requeue',
     summary: 'Sends a message again that is failed, unknown, expired or cancelled.',
     access: maySend,
+    forSenders: true,
+    act: 'message.requeue',
     params,
     body: { as: 'ignored' },
     answers: { 200: doneWith(messageSchema) },

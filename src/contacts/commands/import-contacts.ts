@@ -1,10 +1,9 @@
 // Imports a CSV file of contacts in flat memory: rows are read and checked, and stored a thousand at a time while the next
 // thousand are read. Doing it again is harmless: a contact is known by its phone number.
 
-import { createNumberSet } from '../campaigns/number-set.ts'
-import type { CsvRecord } from '../files/csv.ts'
+import { createNumberSet } from '../../campaigns/number-set.ts'
+import type { CsvRecord } from '../../files/csv.ts'
 import { type ContactCells, type ContactColumns, cellsOf, checkContact } from './contact-rows.ts'
-import type { RefusedReport } from './refused-report.ts'
 
 /** Most rows that the store takes in one call. */
 const BATCH = 1_000
@@ -22,6 +21,11 @@ export interface ImportCounts {
   repeated: number
 }
 
+/** Takes the rows that are refused; may make the import wait. */
+export interface RefusedRows {
+  add: (line: number, reason: string, cells: ContactCells) => Promise<void>
+}
+
 /**
  * Imports the records that follow the header. `store` takes a batch; `onBatch` hears the counts so far and how many
  * bytes of the file they took.
@@ -31,7 +35,7 @@ export async function importContactRows(
   columns: ContactColumns,
   work: {
     store: (rows: ContactCells[]) => Promise<Pick<ImportCounts, 'joined' | 'created'>>
-    report: RefusedReport
+    report: RefusedRows
     onBatch: (counts: ImportCounts, bytes: number) => void
   },
 ): Promise<ImportCounts> {

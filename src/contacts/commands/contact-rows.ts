@@ -1,7 +1,6 @@
 // From the cells of a CSV record to a contact, or to the reason why it is none.
 import { z } from 'zod'
-import { parsePhone } from '../messages/phone.ts'
-import { CliFailure } from './failure.ts'
+import { parsePhone } from '../../messages/phone.ts'
 
 const COLUMNS = ['name', 'phone', 'email'] as const
 type Column = (typeof COLUMNS)[number]
@@ -16,15 +15,20 @@ export interface ContactColumns {
   count: number
 }
 
-/** Finds the columns by the header, in any order and case; columns of other names are left out. Throws a CliFailure without `phone`. */
+/** A file whose first line does not say where its columns are. */
+export class HeaderError extends Error {
+  override name = 'HeaderError'
+}
+
+/** Finds the columns by the header, in any order and case; columns of other names are left out. Throws a HeaderError without `phone`. */
 export function columnsOf(header: readonly string[]): ContactColumns {
   const names = header.map((cell) => cell.trim().toLowerCase())
   const twice = COLUMNS.find((column) => names.indexOf(column) !== names.lastIndexOf(column))
-  if (twice !== undefined) throw new CliFailure(`<file>: expected one column "${twice}", got several.`)
+  if (twice !== undefined) throw new HeaderError(`expected one column "${twice}", got several`)
   const at = { name: names.indexOf('name'), phone: names.indexOf('phone'), email: names.indexOf('email') }
   if (at.phone === -1) {
-    throw new CliFailure(
-      `<file>: expected a header with the column phone, and name and email if wanted, separated by commas, got "${header.join(',').slice(0, 80)}".`,
+    throw new HeaderError(
+      `expected a header with the column phone, and name and email if wanted, separated by commas, got "${header.join(',').slice(0, 80)}"`,
     )
   }
   return { at, count: header.length }
