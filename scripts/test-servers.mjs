@@ -9,7 +9,16 @@ import { runTests } from './run-tests.mjs'
 import { giveUp, say } from './say.mjs'
 
 /** Each program, how one sees that it is there, and its Debian package. */
-const PROGRAMS = [{ program: 'openssl', args: ['version'], package: 'openssl' }]
+const PROGRAMS = [
+  { program: 'openssl', args: ['version'], package: 'openssl' },
+  { program: 'memcached', args: ['-V'], package: 'memcached' },
+  ...['proxy', 'account', 'container', 'object'].map((part) => ({
+    program: `swift-${part}-server`,
+    args: ['--help'],
+    package: `swift-${part}`,
+  })),
+  { program: 'chromium', args: ['--version'], package: 'chromium' },
+]
 
 const missing = () => PROGRAMS.filter(({ program, args }) => !runs(program, ...args))
 const packages = missing().map((each) => each.package)

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
 import { parseNetwork } from './events/safe-targets.ts'
+import { parseBucketAddress } from './files/address.ts'
 
 const SECONDS_A_DAY = 86_400
 
@@ -37,6 +38,23 @@ export const settings = {
     .default('development')
     .describe('production: refuses to start with an insecure or unsafe setting'),
   LANEWAY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum log level'),
+  LANEWAY_FILES_URL: z
+    .string()
+    .optional()
+    .transform((value, context) => {
+      if (!value) return undefined
+      try {
+        return parseBucketAddress(value)
+      } catch (error) {
+        context.addIssue(error instanceof Error ? error.message : String(error))
+        return z.NEVER
+      }
+    })
+    .describe('Bucket for files of the gallery and of campaigns, such as s3://bucket/prefix; default: the data folder'),
+  LANEWAY_FILES_REDIRECT: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe('true: links of gallery files lead to the bucket itself, by an address that holds for 5 minutes'),
   LANEWAY_METRICS_PORT: z
     .string()
     .regex(/^\d*$/, 'expected a number from 0 to 65535')
@@ -145,6 +163,8 @@ const schema = z.object(settings).transform((env) => ({
   dataDir: env.LANEWAY_DATA_DIR,
   production: env.LANEWAY_ENV === 'production',
   logLevel: env.LANEWAY_LOG_LEVEL,
+  bucket: env.LANEWAY_FILES_URL,
+  filesRedirect: env.LANEWAY_FILES_REDIRECT === 'true',
   metricsPort: env.LANEWAY_METRICS_PORT,
   metricsHost: env.LANEWAY_METRICS_HOST,
   publicUrl: env.LANEWAY_PUBLIC_URL,
@@ -186,7 +206,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     const sentences = parsed.error.issues.map((issue) => {
       const name = String(issue.path[0])
       // What was meant for a secret is one, and this sentence goes to terminals and logs.
-      const came = /SECRET|TOKEN/.test(name) ? 'invalid' : `"${env[name] ?? ''}"`
+      const came = /SECRET|TOKEN|FILES_URL/.test(name) ? 'invalid' : `"${env[name] ?? ''}"`
       return `${name} is ${came}: ${issue.message.replace(/^Invalid input: /, '')}.`
     })
     throw new ConfigError(sentences.join(' '))

@@ -5,6 +5,7 @@ import { createSeal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import type { Config } from '../config.ts'
+import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
@@ -60,12 +61,14 @@ export class ListenError extends Error {
  * with a ListenError.
  */
 export async function startProducer(
-  config: Config,
+  settings: Config,
   redisUrl: string,
   log: Log,
   telemetry: Telemetry = createTelemetry(),
   demo?: DemoSwitch,
 ): Promise<{ url: string; close: () => Promise<void> }> {
+  const files = await openFiles(settings)
+  const config = { ...settings, files }
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   const counting = telemetry.start(redis, log)
@@ -132,6 +135,7 @@ export async function startProducer(
       await queues.close()
       // Fails at once while Redis is away.
       await counting.stop().catch(() => undefined)
+      files.close()
       redis.disconnect()
       log.info('producer.stopped')
     },

@@ -1,10 +1,12 @@
 // The working process: serves the lanes, follows deliveries, moves files, and sweeps up what was left behind.
+
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createSeal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
+import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { countReopened, lanesToWake } from '../lanes/wake.ts'
@@ -91,8 +93,9 @@ export async function startWorker(
     ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
   }
   const quarantine = createCrashQuarantine(redis)
-  const campaigns = startCampaignJobs({ redis, config, log, queues })
-  const openCampaigns = createOpenCampaigns({ redis, dataDir: config.dataDir, validityMs: config.validityMs.campaign })
+  const files = await openFiles(config)
+  const campaigns = startCampaignJobs({ redis, files, config, log, queues })
+  const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
   const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken }
   const lanes = createLanes({
     redis,
@@ -108,7 +111,7 @@ export async function startWorker(
     opened,
   })
   const moves = await startMoves({ redis, log })
-  const intake = await startIntake({ redis, config, log, queues })
+  const intake = await startIntake({ redis, config: { ...config, files }, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
   const relay = startRelay({ redis, config, log, seal: createSeal(secretKey), worker: name })
 
@@ -174,7 +177,7 @@ export async function startWorker(
         LAST_WORDS_MS,
         Promise.all([removeHeartbeat(redis, name), resignAsSweeper(redis, name), queues.close(), counting.stop()]),
       ).catch(() => {})
-      openCampaigns.close()
+      files.close()
       await agent.destroy()
       listener.disconnect()
       redis.disconnect()

@@ -6,12 +6,14 @@
 // Where the process may die: whoever was not claimed has no mark, so that the chunk, taken up again, goes on with them. Who
 // was claimed is passed over. Two that run the same chunk at once meet in the claims. A chunk that is lost altogether is
 // fed again by its fan-out (unstick.ts).
+
 import { setTimeout as pause } from 'node:timers/promises'
 import { moveCampaign } from '../campaigns/store/campaigns.ts'
 import { lookAtChunk } from '../campaigns/store/chunk-look.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../campaigns/store/open-campaigns.ts'
 import { type MessageSpec, payloadOf, ulidOf } from '../campaigns/store/recipient-message.ts'
 import type { Recipient } from '../campaigns/store/snapshot.ts'
+import { isFilesAway } from '../files/store.ts'
 import type { Chunk } from '../jobs/chunk.ts'
 import type { SendPayload } from '../jobs/send.ts'
 import { messageId } from '../messages/message-id.ts'
@@ -61,7 +63,7 @@ export type ChunkEnd = JobEnd | { kind: 'back' }
 
 const DONE: ChunkEnd = { kind: 'done' }
 
-/** Sends to the recipients of a chunk. Rejects only when Redis is away or full; then the chunk is to be taken up again. */
+/** Sends to the recipients of a chunk. Rejects only when Redis or the files are away or full; then the chunk is to be taken up again. */
 export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEnd> {
   const { lane, chunk } = run
   const id = { lane, number: chunk.run }
@@ -73,7 +75,7 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
     if (campaign === undefined) return DONE
     return await sendTo(deps, run, campaign)
   } catch (error) {
-    if (isRedisAway(error)) throw error
+    if (isRedisAway(error) || isFilesAway(error)) throw error
     deps.log.error({ campaign: `cmp_${lane}_${chunk.run}`, err: error }, 'chunk.broken')
     // Its fan-out sees to a record that cannot be read.
     if (error instanceof CorruptRecordError && campaign === undefined) return DONE

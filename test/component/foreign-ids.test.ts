@@ -1,12 +1,14 @@
 // Pins: what belongs to another account answers exactly as what does not exist, at every route that takes an id, and
 // nothing of it changes. Real: Redis, HTTP, producer, worker.
+
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
-import { receiveContent } from '../../src/gallery/store/content.ts'
+import { receive } from '../../src/files/drafts.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { addFile, trashFile } from '../../src/gallery/store/files.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
@@ -77,14 +79,15 @@ const nobodys: Ids = {
 
 /** An account that has one of everything that has an id. */
 async function everything(name: string): Promise<Ids & { key: string; tenant: Tenant }> {
-  const { redis, config } = service
+  const { redis } = service
+  const files = openFolder(service.config.dataDir)
   const tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
   const { account } = tenant
   const { secret: key } = await createCredential(redis, account, PERMISSIONS, Date.now())
   const { id: keyId } = await createCredential(redis, account, ['messages:read'], Date.now())
   const folder = (await createFolder(redis, account, { name })).id
   const add = async (text: string) =>
-    (await addFile(redis, account, folder, `${text}.txt`, await receiveContent(config.dataDir, [Buffer.from(text)]))).id
+    (await addFile(redis, files, account, folder, `${text}.txt`, await receive(files, [Buffer.from(text)]))).id
   const file = await add(`${name} kept`)
   const moved = await add(`${name} moved`)
   const trashed = await add(`${name} trashed`)

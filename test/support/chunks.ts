@@ -53,7 +53,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
   }: How = {}): Promise<ChunkEnd> {
     const redis = how.redis ?? lives.redis
     const shares = createLaneShares(share)
-    const campaigns = createOpenCampaigns({ redis, dataDir: config.dataDir, validityMs: config.validityMs.campaign })
+    const campaigns = createOpenCampaigns({ redis, files: config.files, validityMs: config.validityMs.campaign })
     const lanes = how.redis ? openLaneQueues(how.redis) : queues
     const provider = {
       async send(_sender: unknown, { to }: { to: string }): Promise<CallEnd> {
@@ -91,7 +91,6 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
       await shares.idle()
       return end
     } finally {
-      campaigns.close()
       if (how.redis) await lanes.close()
     }
   }

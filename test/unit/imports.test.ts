@@ -14,7 +14,7 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: ['accounts', 'events'],
+  config: ['accounts', 'events', 'files'],
   version: [],
   'log-output': [],
   'log-pretty': [],
@@ -36,7 +36,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
   'contacts/store': ['redis', 'files'],
-  'gallery/store': ['redis', 'gallery', 'jobs'],
+  'gallery/store': ['redis', 'files', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
   accept: [
     'redis',
@@ -69,6 +69,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'campaigns/fan-out': [
     ...[
       'redis',
+      'files',
       'observe',
       'tracing',
       'messages',
@@ -84,7 +85,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['campaigns', 'campaigns/store', 'campaigns/commands'],
   ],
   'campaigns/preflight': [
-    ...['redis', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
+    ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out'],
   ],
   lookup: [
@@ -109,6 +110,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   worker: [
     ...[
       'redis',
+      'files',
       'observe',
       'tracing',
       'messages',
@@ -140,9 +142,19 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['config', 'log', 'telemetry/live', 'version'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
-  console: ['messages', 'jobs', 'lookup', 'campaigns', 'campaigns/commands', 'telemetry', 'producer'],
+  console: [
+    'messages',
+    'jobs',
+    'lookup',
+    'campaigns',
+    'campaigns/commands',
+    'telemetry',
+    'producer',
+    'activity',
+    'accounts',
+  ],
   start: [
-    ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
+    ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
     ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly'],
   ],
   main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],

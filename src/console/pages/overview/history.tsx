@@ -1,10 +1,10 @@
 // How it went: the last hour by the minute, or the last week by the hour.
 import { useState } from 'preact/hooks'
+import type { Series } from '../../../telemetry/series.ts'
 import { Chart } from '../../parts/chart.tsx'
 import { Shown } from '../../parts/page.tsx'
 import { dataOf } from '../../state/http.ts'
 import { useLoad } from '../../state/load.ts'
-import type { Series } from '../../state/series.ts'
 
 const SPANS = [
   ['hour', 'Last hour'],
@@ -33,7 +33,10 @@ export function History({ sender }: { sender?: number }) {
           ))}
         </fieldset>
       </div>
-      <Shown loaded={loaded}>{(series) => <Chart series={series} />}</Shown>
+      <Shown loaded={loaded}>{(series) => <Chart series={withoutLast(series)} />}</Shown>
     </section>
   )
 }
+
+/** The last period is still being counted: it would always look like a fall. */
+const withoutLast = ({ points, ...series }: Series): Series => ({ ...series, points: points.slice(0, -1) })
