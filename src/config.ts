@@ -4,8 +4,12 @@ import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
 import { parseNetwork } from './events/safe-targets.ts'
 import { parseBucketAddress } from './files/address.ts'
+import { productionFaults } from './production.ts'
+import { socketPath } from './redis-socket.ts'
 
 const SECONDS_A_DAY = 86_400
+const SECRET_KEY_MIN = 32
+const SECRET_KEY_EXPECTED = `expected keys of at least ${SECRET_KEY_MIN} characters`
 
 /** Seconds as text from the environment, as a whole number in milliseconds. */
 const seconds = (min: number, max: number) =>
@@ -31,7 +35,9 @@ export const settings = {
     .default(3000)
     .describe('Port of the producer; 0 takes any free one'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address the producer listens on'),
-  REDIS_URL: optionalText.describe('Redis to use, redis:// or rediss://; without it `npm start` runs a private one'),
+  REDIS_URL: optionalText.describe(
+    'Redis to use, redis://, rediss:// or unix:///; without it `npm start` runs a private one',
+  ),
   LANEWAY_DATA_DIR: z.string().min(1).default('.laneway').describe('Folder for files, keys and the private Redis'),
   LANEWAY_ENV: z
     .enum(['development', 'production'])
@@ -74,12 +80,18 @@ export const settings = {
     .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
     .pipe(z.array(networkSchema))
     .describe('Networks of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8; default: none'),
+  LANEWAY_SECRET_KEYS: z
+    .string()
+    .optional()
+    .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
+    .refine((keys) => keys.every((key) => key.length >= SECRET_KEY_MIN), SECRET_KEY_EXPECTED)
+    .describe('Seal secrets and sign ids, separated by commas: the first for all that is new, the others open the old'),
   LANEWAY_SECRET_KEY: z
-    .union([z.literal(''), z.string().min(32)])
+    .union([z.literal(''), z.string().min(SECRET_KEY_MIN, SECRET_KEY_EXPECTED)])
     .optional()
     .transform((value) => value || undefined)
     .describe(
-      'Encrypts provider tokens, at least 32 characters; default outside production: generated once in the data folder',
+      'The same as one key, at least 32 characters; default outside production: generated once in the data folder',
     ),
   LANEWAY_RETENTION_DAYS: z.coerce
     .number()
@@ -169,7 +181,7 @@ const schema = z.object(settings).transform((env) => ({
   metricsHost: env.LANEWAY_METRICS_HOST,
   publicUrl: env.LANEWAY_PUBLIC_URL,
   trustedProxies: env.LANEWAY_TRUSTED_PROXIES,
-  secretKey: env.LANEWAY_SECRET_KEY,
+  secretKeys: env.LANEWAY_SECRET_KEY === undefined ? env.LANEWAY_SECRET_KEYS : [env.LANEWAY_SECRET_KEY],
   retentionMs: env.LANEWAY_RETENTION_DAYS,
   validityMs: {
     transactional: env.LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS,
@@ -212,11 +224,14 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     throw new ConfigError(sentences.join(' '))
   }
   const config = parsed.data
-  if (config.redisUrl !== undefined && !(/^rediss?:\/\//.test(config.redisUrl) && URL.canParse(config.redisUrl))) {
-    throw new ConfigError('REDIS_URL must be an address that begins with redis:// or rediss://.')
+  if (config.redisUrl !== undefined && !isRedisUrl(config.redisUrl)) {
+    throw new ConfigError('REDIS_URL must be an address that begins with redis://, rediss:// or unix:///.')
   }
-  if (config.production && config.secretKey === undefined) {
-    throw new ConfigError('LANEWAY_SECRET_KEY must be set when LANEWAY_ENV is production.')
+  const faults = config.production ? productionFaults(config) : []
+  if (faults.length > 0) throw new ConfigError(faults.join(' '))
+  if (env.LANEWAY_SECRET_KEYS?.trim() && env.LANEWAY_SECRET_KEY) {
+    // Which of them seals would be anybody's guess.
+    throw new ConfigError('Set LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY, not both.')
   }
   const longest = Math.max(config.validityMs.transactional, config.validityMs.campaign)
   if (longest > config.retentionMs) {
@@ -227,6 +242,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   }
   return Object.freeze(config)
 }
+
+const isRedisUrl = (url: string): boolean =>
+  socketPath(url) !== undefined || (/^rediss?:\/\//.test(url) && URL.canParse(url))
 
 /** Variables that look like settings of Laneway and are none, such as a misspelt one; what was meant by them has no effect. */
 export const unknownSettings = (env: Record<string, string | undefined> = process.env): string[] =>

@@ -118,7 +118,7 @@ function moodyAnswers(random: Random, isBack: () => boolean): Parameters<typeof 
 async function register(rig: Rig, receiver: EventReceiver, batch: { max_events: number; max_wait_ms: number }) {
   const account = Number(await rig.store.hget(senderKey(rig.tenant.lane), 'account'))
   const fields = newEndpointFields.parse({ url: receiver.url, types: [...EVENT_TYPES], batch })
-  const how = { seal: createSeal(SECRET_KEY), nowMs: Date.now(), id: newEndpointId() }
+  const how = { seal: createSeal([SECRET_KEY]), nowMs: Date.now(), id: newEndpointId() }
   receiver.secret = (await createEndpoint(rig.store, account, fields, how)).secret
 }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Refusal } from '../accept/refusal.ts'
 import { createSeal } from '../accounts/seal.ts'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { addEndpoint, alterEndpoint, countReplayed, replayEvents, testEndpoint } from '../events/commands/endpoints.ts'
 import { newEndpointFields } from '../events/endpoint.ts'
 import { EVENT_TYPES } from '../events/event-types.ts'
@@ -119,7 +119,7 @@ async function list({ account }: EndpointValues, { redis }: CommandContext): Pro
 
 async function act(values: EndpointValues, { redis, config }: CommandContext): Promise<Answer> {
   const { action, account, id } = values
-  const seal = createSeal(secretKeyOf(config))
+  const seal = createSeal(secretKeysOf(config))
   const commands = { redis, seal, allowPrivate: config.events.allowPrivate }
   if (action === 'create') return create(values, commands)
   const endpoint = await existing(redis, account, id)

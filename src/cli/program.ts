@@ -14,6 +14,7 @@ import { keys } from './keys.ts'
 import { lanes } from './lanes.ts'
 import { messages } from './messages.ts'
 import { withRedis } from './redis-session.ts'
+import { secrets } from './secrets.ts'
 import { senders } from './senders.ts'
 import { stats } from './stats.ts'
 import { tellActs } from './tell-acts.ts'
@@ -25,6 +26,7 @@ const NOUNS: readonly Noun[] = [
   accounts,
   keys,
   senders,
+  secrets,
   templates,
   contacts,
   messages,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Config } from '../config.ts'
 import { connectFailFast, type Redis } from '../redis/connect.ts'
+import { shownRedis } from '../redis-socket.ts'
 import { CliFailure, reasonOf } from './failure.ts'
 
 /** Runs `work` on a connection that answers, and closes it afterwards. */
@@ -16,7 +17,7 @@ export async function withRedis<T>(config: Config, work: (redis: Redis) => Promi
   try {
     // The connection queues nothing, so the first command has to wait for it. `once` throws on an error event.
     await once(redis, 'ready').catch((error: unknown) => {
-      throw new CliFailure(`Redis at ${addressOf(url)} cannot be used: ${reasonOf(error)}.`)
+      throw new CliFailure(`Redis at ${shownRedis(url)} cannot be used: ${reasonOf(error)}.`)
     })
     return await work(redis)
   } finally {
@@ -24,7 +25,7 @@ export async function withRedis<T>(config: Config, work: (redis: Redis) => Promi
   }
 }
 
-const demoFile = z.object({ redis_url: z.string().regex(/^rediss?:\/\//) })
+const demoFile = z.object({ redis_url: z.string().regex(/^(rediss?|unix):\/\//) })
 
 /** REDIS_URL, else the private Redis that a running `npm start` names in its data folder. */
 function redisUrlOf(config: Config): string {
@@ -42,6 +43,3 @@ function readJson(path: string): unknown {
     return undefined
   }
 }
-
-/** Host and port: a Redis address may hold a password. */
-const addressOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'REDIS_URL')

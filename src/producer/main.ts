@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createSeal } from '../accounts/seal.ts'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
@@ -76,8 +76,8 @@ export async function startProducer(
   const moves = openBulkMoves(redis)
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
-  const secretKey = secretKeyOf(config)
-  const opaqueIds = createOpaqueIds(secretKey)
+  const secretKeys = secretKeysOf(config)
+  const [opaqueIds, seal] = [createOpaqueIds(secretKeys), createSeal(secretKeys)]
   const snapshots = createSnapshots(redis)
   const streams = createSnapshotStreams({ take: (account) => snapshots.take(account), log })
   // In the order of routes/table.ts.
@@ -91,11 +91,11 @@ export async function startProducer(
     ...contactRoutes({ redis }),
     ...contactBookRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
-    ...eventRoutes({ redis, config, seal: createSeal(secretKey) }),
+    ...eventRoutes({ redis, config, seal }),
     ...adminRoutes({ redis, queues }),
     ...accountRoutes({ redis }),
     ...keyRoutes({ redis }),
-    ...senderRoutes({ redis, queues, seal: createSeal(secretKeyOf(config)), config }),
+    ...senderRoutes({ redis, queues, seal, production: config.production, config }),
     ...templateRoutes({ redis }),
     ...activityRoutes({ redis }),
     ...consoleSessionRoutes({ redis }),

@@ -1,6 +1,7 @@
 // The two ways to connect to Redis. The producer's connection fails fast, so that a request is answered 503 instead of
 // hanging; the worker's waits for Redis to come back, because its work can wait and must not be lost.
 import { Redis } from 'ioredis'
+import { socketPath } from '../redis-socket.ts'
 
 /** A connection to Redis. */
 export type { ChainableCommander as Transaction, Redis } from 'ioredis'
@@ -34,7 +35,7 @@ class GatheringRedis extends Redis {
  * measured as one INCR counted twice.
  */
 export function connectFailFast(url: string): Redis {
-  return new GatheringRedis(url, {
+  return new GatheringRedis(socketPath(url) ?? url, {
     protocol: 2,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -53,7 +54,7 @@ export function connectFailFast(url: string): Redis {
  * and without it a half-open socket was not noticed in 75 s.
  */
 export function connectWithRetry(url: string): Redis {
-  return new GatheringRedis(url, {
+  return new GatheringRedis(socketPath(url) ?? url, {
     protocol: 2,
     maxRetriesPerRequest: null,
     connectTimeout: 5_000,

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createSeal } from '../accounts/seal.ts'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
@@ -70,14 +70,14 @@ export async function startWorker(
 
   let sweeps = false
   const counting = telemetry.start(redis, log, () => sweeps)
-  const secretKey = secretKeyOf(config)
+  const secretKeys = secretKeysOf(config)
   const agent = createHttpAgent()
   const providers = {
     'partner-api': partnerApi(agent),
-    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey), config.cloudApiVersion),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKeys), config.cloudApiVersion),
   }
   const queues = openLaneQueues(redis, config.retentionMs)
-  const directory = createSenderDirectory({ redis, seal: createSeal(secretKey), providers })
+  const directory = createSenderDirectory({ redis, seal: createSeal(secretKeys), providers })
   const polls = startStatusPolls({ redis, config, log, directory })
   const followByPolling = (lane: number): void => polls.follow(lane)
   const clearing = createClearing({ redis, config, log })
@@ -113,7 +113,7 @@ export async function startWorker(
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config: { ...config, files }, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
-  const relay = startRelay({ redis, config, log, seal: createSeal(secretKey), worker: name })
+  const relay = startRelay({ redis, config, log, seal: createSeal(secretKeys), worker: name })
 
   const reopen = (lane: number): void => {
     if (!lanes.reopen(lane)) return

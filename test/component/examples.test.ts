@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
@@ -189,7 +189,7 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
   },
   async sendersRemove() {
     const { redis, simulator, config } = world.service
-    const seal = createSeal(secretKeyOf(config))
+    const seal = createSeal(secretKeysOf(config))
     const id = await addSender(redis, {
       ...{ account: world.account, number: '447700900077', name: '', provider: 'partner-api', baseUrl: simulator.url },
       ...{ sealedToken: seal.encrypt('t'), phoneNumberId: '', rate: 1, honoursIdempotency: false, isDefault: false },

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender, type NewSender } from '../../src/accounts/store/add-sender.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
@@ -96,12 +96,12 @@ export async function startLives() {
     retentionMs: RETENTION_MS,
     validityMs: { campaign: VALIDITY_MS, transactional: VALIDITY_MS },
   }
-  const secretKey = secretKeyOf(config)
-  const seal = createSeal(secretKey)
+  const secretKeys = secretKeysOf(config)
+  const seal = createSeal(secretKeys)
   const agent = createHttpAgent()
   const providers = {
     'partner-api': partnerApi(agent),
-    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey), config.cloudApiVersion),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKeys), config.cloudApiVersion),
   }
   const directory = createSenderDirectory({ redis, seal, providers })
   let senders = 0

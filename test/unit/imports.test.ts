@@ -14,13 +14,15 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: ['accounts', 'events', 'files'],
+  config: ['accounts', 'events', 'files', 'production', 'redis-socket'],
+  production: ['redis-socket'],
+  'redis-socket': [],
   version: [],
   'log-output': [],
   'log-pretty': [],
   log: ['config', 'log-output', 'log-pretty', 'tracing'],
   repeatedly: ['log'],
-  redis: ['log'],
+  redis: ['log', 'redis-socket'],
   files: [],
   activity: ['redis'],
 
@@ -52,6 +54,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'accounts/commands': [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'lanes', 'accept', 'campaigns', 'campaigns/store'],
+    ...['production', 'events/store'],
   ],
   'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
@@ -123,7 +126,18 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['lookup', 'requeue', 'events', 'events/store', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
+    ...[
+      'lookup',
+      'requeue',
+      'events',
+      'events/store',
+      'providers',
+      'telemetry',
+      'config',
+      'log',
+      'repeatedly',
+      'version',
+    ],
   ],
   cli: [
     ...[
@@ -139,7 +153,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'activity'],
     ...['accounts/commands', 'contacts/commands', 'events', 'events/store', 'events/commands'],
-    ...['config', 'log', 'telemetry/live', 'version'],
+    ...['config', 'log', 'telemetry/live', 'version', 'redis-socket'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
   console: [
@@ -155,7 +169,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   start: [
     ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
-    ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly'],
+    ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly', 'production', 'redis-socket'],
   ],
   main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],
 }

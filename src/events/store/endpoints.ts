@@ -7,6 +7,7 @@ import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { createHash, isThere } from '../../redis/hashes.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
+import { replaceField } from '../../redis/replace-field.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { type EndpointChanges, type EndpointDocument, MOST_ENDPOINTS, type NewEndpoint } from '../endpoint.ts'
 import { eventTypeSchema } from '../event-types.ts'
@@ -37,6 +38,9 @@ const recordSchema = z.object({
   failing_since: optionalTime,
   last_success_at: optionalTime,
 })
+/** Where the secrets of an endpoint can be opened. */
+const placeOf = ({ account, id }: { account: number; id: string }) => ({ account, name: `endpoint ${id}` })
+
 /** An endpoint with its account and id. Secrets are sealed. */
 export type Endpoint = z.infer<typeof recordSchema> & { id: string; account: number }
 
@@ -67,14 +71,14 @@ export async function createEndpoint(
   const record = {
     ...stored(fields),
     disabled_for: fields.enabled ? '' : 'by hand',
-    secret: how.seal.encrypt(newSecret()),
+    secret: how.seal.encrypt(newSecret())(placeOf({ account, id })),
     created_at: String(how.nowMs),
   }
   // Of several requests at once with one key, one makes it.
   await createHash(redis, keys.endpoint(id), record)
   await redis.zadd(keys.endpoints, 'NX', how.nowMs, id)
   const endpoint = (await findEndpoint(redis, account, id)) ?? readEndpoint(account, id, record)
-  return { endpoint, secret: how.seal.decrypt(endpoint.secret) }
+  return { endpoint, secret: how.seal.decrypt(endpoint.secret, placeOf(endpoint)) }
 }
 
 function stored({ url, types, senders, include_content, batch, enabled }: EndpointChanges): Record<string, string> {
@@ -127,13 +131,37 @@ export async function rotateSecret(
   const secret = newSecret()
   const old = { old_secret: endpoint.secret, old_until: String(how.nowMs + OLD_SECRET_MS) }
   const key = eventKeys(endpoint.account).endpoint(endpoint.id)
-  await redis.hset(key, { secret: how.seal.encrypt(secret), ...old })
+  await redis.hset(key, { secret: how.seal.encrypt(secret)(placeOf(endpoint)), ...old })
   return secret
 }
 
 /** The secrets to sign with at a time (epoch ms), the present one first. */
-export const secretsAt = ({ secret, old_secret, old_until = 0 }: Endpoint, seal: Seal, nowMs: number): string[] =>
-  [secret, ...(old_secret !== undefined && old_until > nowMs ? [old_secret] : [])].map((each) => seal.decrypt(each))
+export function secretsAt(endpoint: Endpoint, seal: Seal, nowMs: number): string[] {
+  const { secret, old_secret, old_until = 0 } = endpoint
+  const known = [secret, ...(old_secret !== undefined && old_until > nowMs ? [old_secret] : [])]
+  return known.map((each) => seal.decrypt(each, placeOf(endpoint)))
+}
+
+/** Seals its secrets under the newest key, and says how many were sealed anew. Throws a SealError. */
+export async function resealEndpoint(
+  redis: Redis,
+  seal: Seal,
+  endpoint: Endpoint,
+): Promise<{ sealed: number; fresh: number }> {
+  const count = { sealed: 0, fresh: 0 }
+  const key = eventKeys(endpoint.account).endpoint(endpoint.id)
+  for (const field of ['secret', 'old_secret'] as const) {
+    const sealed = endpoint[field]
+    if (sealed === undefined) continue
+    const isFresh = seal.isFresh(sealed)
+    count[isFresh ? 'fresh' : 'sealed'] += 1
+    if (isFresh) continue
+    // One that is rotated at the same moment is sealed under the newest key by that.
+    const after = seal.encrypt(seal.decrypt(sealed, placeOf(endpoint)))(placeOf(endpoint))
+    await replaceField(redis, key, field, { before: sealed, after })
+  }
+  return count
+}
 
 /** Removes it and all that is kept of it but its queue, which the relay removes. */
 export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): Promise<void> {
