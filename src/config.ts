@@ -131,7 +131,7 @@ export const settings = {
     .describe('How long an unconfirmed message waits for evidence by webhook before its policy decides'),
   LANEWAY_BULK_MOVE_WAIT_SECONDS: seconds(0.1, 60)
     .default(10_000)
-    .describe('How long a request waits for a bulk move before it is answered with 202'),
+    .describe('How long a request waits for a bulk move or an erasure before it is answered with 202'),
   LANEWAY_UPLOAD_MAX_BYTES: z.coerce
     .number()
     .int()

@@ -13,6 +13,7 @@ import { events } from './events.ts'
 import { keys } from './keys.ts'
 import { lanes } from './lanes.ts'
 import { messages } from './messages.ts'
+import { people } from './people.ts'
 import { withRedis } from './redis-session.ts'
 import { secrets } from './secrets.ts'
 import { senders } from './senders.ts'
@@ -33,6 +34,7 @@ const NOUNS: readonly Noun[] = [
   lanes,
   campaigns,
   events,
+  people,
   activity,
   stats,
   top,

@@ -8,6 +8,8 @@ import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
+import { openErasureQueue } from '../people/erasures.ts'
+import { createTombstones } from '../people/tombstones.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
@@ -37,6 +39,7 @@ import { keyRoutes } from './handlers/keys.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
 import { messageRoutes } from './handlers/messages.ts'
 import { metricsRoutes } from './handlers/metrics.ts'
+import { peopleRoutes } from './handlers/people.ts'
 import { senderRoutes } from './handlers/senders.ts'
 import { sendingRoutes } from './handlers/sending.ts'
 import { templateRoutes } from './handlers/templates.ts'
@@ -76,6 +79,7 @@ export async function startProducer(
   const moves = openBulkMoves(redis)
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
+  const erasures = openErasureQueue(redis)
   const secretKeys = secretKeysOf(config)
   const [opaqueIds, seal] = [createOpaqueIds(secretKeys), createSeal(secretKeys)]
   const snapshots = createSnapshots(redis)
@@ -98,6 +102,7 @@ export async function startProducer(
     ...senderRoutes({ redis, queues, seal, production: config.production, config }),
     ...templateRoutes({ redis }),
     ...activityRoutes({ redis }),
+    ...peopleRoutes({ redis, config, erasures, tombstones: createTombstones(redis, secretKeys) }),
     ...consoleSessionRoutes({ redis }),
     ...consoleLiveRoutes({ redis, streams }),
     ...consoleDemoRoutes({ demo }),
@@ -132,6 +137,7 @@ export async function startProducer(
       await moves.close()
       await campaigns.close()
       await requeues.close()
+      await erasures.close()
       await queues.close()
       // Fails at once while Redis is away.
       await counting.stop().catch(() => undefined)

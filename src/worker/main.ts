@@ -11,6 +11,7 @@ import { openLaneQueues } from '../lanes/queues.ts'
 import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { countReopened, lanesToWake } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
+import { createTombstones } from '../people/tombstones.ts'
 import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
@@ -27,6 +28,7 @@ import { startCampaignJobs } from './campaign-jobs.ts'
 import { createClaimGates } from './claim-gate.ts'
 import { createClearing } from './clear-lanes.ts'
 import { createCrashQuarantine } from './crash-quarantine.ts'
+import { startErasures } from './erasures.ts'
 import { startRelay } from './events/relay.ts'
 import { startIntake } from './intake/intake.ts'
 import { createLaneBackoff } from './lane-backoff.ts'
@@ -96,7 +98,8 @@ export async function startWorker(
   const files = await openFiles(config)
   const campaigns = startCampaignJobs({ redis, files, config, log, queues })
   const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
-  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken }
+  const tombstones = createTombstones(redis, secretKeys)
+  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken, tombstones }
   const lanes = createLanes({
     redis,
     config,
@@ -114,6 +117,7 @@ export async function startWorker(
   const intake = await startIntake({ redis, config: { ...config, files }, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
   const relay = startRelay({ redis, config, log, seal: createSeal(secretKeys), worker: name })
+  const erasures = await startErasures({ redis, files, config, log, queues })
 
   const reopen = (lane: number): void => {
     if (!lanes.reopen(lane)) return
@@ -169,6 +173,7 @@ export async function startWorker(
         campaigns.stop(limitMs),
         requeues.stop(limitMs),
         relay.stop(limitMs),
+        erasures.stop(limitMs),
         intake.stop(limitMs),
       ])
       heartbeats.stop()

@@ -22,7 +22,7 @@ let url: string
 let operator: string
 let worker: Promise<unknown> | undefined
 beforeAll(async () => {
-  world = await startDemoWorld({ LANEWAY_BULK_MOVE_WAIT_SECONDS: '0.1' })
+  world = await startDemoWorld({ LANEWAY_BULK_MOVE_WAIT_SECONDS: '1' })
   url = world.service.url
   operator = (await createCredential(world.service.redis, NO_ACCOUNT, [OPERATOR], Date.now())).secret
 })
@@ -153,6 +153,10 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
     if (status === 200) await startWorker()
     return {}
   },
+  async peopleErase({ status }) {
+    if (status === 200) await startWorker()
+    return {}
+  },
   async galleryFilesShowMove() {
     const moved = await ask('POST', `${GALLERY}/files/bulk-move`, { file_ids: [2], folder_id: 2 })
     return { params: dataOf({ job_id: z.string() }, moved) }
@@ -209,7 +213,8 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
     return {}
   },
 }
-const NEED_WORKER = /^(health|campaigns(Schedule|Start|Pause|Cancel|Resume|Export|Refused)|galleryFilesMove 200)/
+const NEED_WORKER =
+  /^(health|campaigns(Schedule|Start|Pause|Cancel|Resume|Export|Refused)|galleryFilesMove 200|peopleErase 200)/
 
 /** What is for operators takes one of theirs. */
 const keyFor = ({ access }: RouteSpec): string =>

@@ -6,6 +6,7 @@ import type { Chunk } from '../../src/jobs/chunk.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import type { CallEnd } from '../../src/messages/outcome.ts'
+import { createTombstones } from '../../src/people/tombstones.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { createClaimGates } from '../../src/worker/claim-gate.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
@@ -74,7 +75,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
     try {
       const end = await sendChunk(
         {
-          ...{ redis, config, log: silentLog, lanes, campaigns },
+          ...{ redis, config, log: silentLog, lanes, campaigns, tombstones: createTombstones(redis, ['secret']) },
           directory: { of: async () => entry },
           backoff: createLaneBackoff(silentLog),
           clock: createRedisClock(),
