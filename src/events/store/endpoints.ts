@@ -44,7 +44,7 @@ const placeOf = ({ account, id }: { account: number; id: string }) => ({ account
 /** An endpoint with its account and id. Secrets are sealed. */
 export type Endpoint = z.infer<typeof recordSchema> & { id: string; account: number }
 
-/** A new id of an endpoint. */
+/** `ep_` and 18 random hexadecimal digits. */
 export const newEndpointId = (): string => `ep_${randomBytes(9).toString('hex')}`
 
 /** Its account has as many as it may have. */

@@ -37,6 +37,7 @@ const recordSchema = z.object({
 })
 export type Replay = z.infer<typeof recordSchema>
 
+/** `rpl_<ULID>`, for a replay that is asked for at `nowMs` (epoch ms). */
 export const newReplayId = (nowMs: number): string => `rpl_${newUlid(nowMs)}`
 
 /** Writes it down, under its id. */

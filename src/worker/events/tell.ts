@@ -28,6 +28,7 @@ export interface Target {
   successNotedAt: number
 }
 
+/** What a delivery needs of the process; the seal opens the secrets that it is signed with. */
 export interface TellDeps {
   redis: Redis
   log: Log
