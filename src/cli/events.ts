@@ -48,6 +48,7 @@ export const events: Noun = {
   verbs: [
     verb({
       usage: 'endpoints <action> [id]',
+      act: 'endpoint.change',
       summary: `${ACTIONS.join(', ')}; the secret of a new endpoint is shown only once`,
       example: 'create --account 1 --url https://shop.example/hooks/laneway --batch 100',
       options: {
@@ -63,6 +64,7 @@ export const events: Noun = {
     }),
     verb({
       usage: 'replay <id>',
+      act: 'endpoint.replay',
       summary: 'tell an endpoint again what happened within a time',
       example: 'ep_5f0c2a7d9b1e4f6a8c --account 1 --since 2026-03-01T00:00:00Z --dry-run',
       options: {
@@ -91,7 +93,8 @@ export const events: Noun = {
           return { json: counted, text: `${counted.matched}${counted.complete ? '' : ' or more'} events.` }
         }
         const replay = await replayEvents(redis, endpoint, order)
-        return { json: { replay_id: replay }, text: `${replay} is queued; a worker does it.` }
+        const acted = { account, target: id, detail: replay }
+        return { json: { replay_id: replay }, text: `${replay} is queued; a worker does it.`, acted }
       },
     }),
   ],
@@ -123,17 +126,19 @@ async function act(values: EndpointValues, { redis, config }: CommandContext): P
   const commands = { redis, seal, allowPrivate: config.events.allowPrivate }
   if (action === 'create') return create(values, commands)
   const endpoint = await existing(redis, account, id)
+  const acted = { account, target: endpoint.id, detail: action }
   switch (action) {
     case 'enable':
     case 'disable': {
       const changed = await alterEndpoint(commands, endpoint, { enabled: action === 'enable' })
-      return { json: endpointDocument(changed), text: `${endpoint.id} is ${action}d.` }
+      return { json: endpointDocument(changed), text: `${endpoint.id} is ${action}d.`, acted }
     }
     case 'rotate-secret': {
       const secret = await rotateSecret(redis, endpoint, { seal, nowMs: Date.now() })
       return {
         json: { secret },
         text: `${secret}\n\nKeep it now: it is not shown again. The old one signs on for a day.`,
+        acted,
       }
     }
     case 'test': {
@@ -142,7 +147,7 @@ async function act(values: EndpointValues, { redis, config }: CommandContext): P
     }
     case 'remove':
       await removeEndpoint(redis, endpoint)
-      return { json: { removed: endpoint.id }, text: `${endpoint.id} is removed.` }
+      return { json: { removed: endpoint.id }, text: `${endpoint.id} is removed.`, acted }
     case 'attempts': {
       const page = { limit: ATTEMPTS_SHOWN, cursor: undefined, nowMs: Date.now() }
       const attempts = (await listAttempts(redis, account, endpoint.id, page))?.attempts ?? []
@@ -184,5 +189,6 @@ async function create(values: EndpointValues, commands: Parameters<typeof addEnd
   return {
     json: { ...endpointDocument(endpoint), secret },
     text: `${secret}\n\nThis is the secret of ${endpoint.id}.\nKeep it now: it is not shown again.`,
+    acted: { account, target: endpoint.id, detail: 'create' },
   }
 }

@@ -124,7 +124,7 @@ export function createRetries(
       { name: endpointQueue(owner.id), prefix: endpointQueuePrefix(owner.id) },
       async (job, token) => endOwn(await run(job), job, token),
       settings,
-      (error) => log.debug({ endpoint: owner.id, err: error }, 'retries.error'),
+      (error) => log.debug({ endpoint: owner.id, err: error }, 'events.error'),
     )
     opened.on('failed', (job, error) => log.warn({ endpoint: owner.id, job: job?.id, err: error }, 'events.given_up'))
     worker = opened
@@ -146,7 +146,7 @@ export function createRetries(
       // What was added while it closed.
       if (((await nextDueMs(redis, queue, owner, Date.now())) ?? Number.POSITIVE_INFINITY) <= Date.now()) open()
     } catch (error) {
-      log.debug({ endpoint: owner.id, err: error }, 'retries.not_looked_at')
+      log.debug({ endpoint: owner.id, err: error }, 'events.error')
     }
   }
 
