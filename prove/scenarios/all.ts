@@ -5,6 +5,7 @@ import { campaignKills } from './campaign-kill.ts'
 import { campaignsOutliveRecords } from './campaign-outlives-records.ts'
 import { clockSkew } from './clock-skew.ts'
 import { deadLetterInCampaign } from './dead-letter-in-campaign.ts'
+import { events } from './events.ts'
 import { expiredBacklog } from './expired-backlog.ts'
 import { frozenWorker } from './frozen-worker.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
@@ -42,6 +43,7 @@ export const SCENARIOS: readonly Scenario[] = [
   halfOpenRedis,
   redisFull,
   lostReplies,
+  events,
   providerLine,
   providerOutage,
   backlogResumes,

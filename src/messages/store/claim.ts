@@ -10,6 +10,7 @@ import {
   laneSlotsKey,
   messageKey,
   messageWaitKey,
+  outboxKey,
   queuedAgainKey,
   recipientCooldownKey,
   requeueableKey,
@@ -107,6 +108,7 @@ const claimTogether = gathered<Claim>(async (redis, claims) => {
   const replies = await claimScript(
     redis,
     {
+      outbox: outboxKey(lane),
       inDoubt: inDoubtKey(lane),
       requeueable: requeueableKey(lane),
       laneCooldown: laneCooldownKey(lane),
