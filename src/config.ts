@@ -1,6 +1,7 @@
 // Every setting of Laneway: its name in the environment, what it means and its default. The only file that reads
 // the environment. `.env.example` and the README's table are held against this schema by a test.
 import { z } from 'zod'
+import { parseRedisAddress, RedisAddressError } from './redis-address.ts'
 
 const SECONDS_A_DAY = 86_400
 
@@ -28,7 +29,9 @@ export const settings = {
     .default(3000)
     .describe('Port of the producer; 0 takes any free one'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address the producer listens on'),
-  REDIS_URL: optionalText.describe('Redis to use, redis:// or rediss://; without it `npm start` runs a private one'),
+  REDIS_URL: optionalText.describe(
+    'Redis to use: redis://, redis+sentinel:// or redis+cluster://; without it `npm start` runs a private one',
+  ),
   LANEWAY_DATA_DIR: z.string().min(1).default('.laneway').describe('Folder for files, keys and the private Redis'),
   LANEWAY_ENV: z
     .enum(['development', 'production'])
@@ -159,9 +162,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     throw new ConfigError(sentences.join(' '))
   }
   const config = parsed.data
-  if (config.redisUrl !== undefined && !(/^rediss?:\/\//.test(config.redisUrl) && URL.canParse(config.redisUrl))) {
-    throw new ConfigError('REDIS_URL must be an address that begins with redis:// or rediss://.')
-  }
+  if (config.redisUrl !== undefined) assertRedisAddress(config.redisUrl)
   if (config.production && config.secretKey === undefined) {
     throw new ConfigError('LANEWAY_SECRET_KEY must be set when LANEWAY_ENV is production.')
   }
@@ -173,6 +174,14 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     )
   }
   return Object.freeze(config)
+}
+
+function assertRedisAddress(url: string): void {
+  try {
+    parseRedisAddress(url)
+  } catch (error) {
+    throw error instanceof RedisAddressError ? new ConfigError(`REDIS_URL ${error.message}.`) : error
+  }
 }
 
 /** Variables that look like settings of Laneway and are none, such as a misspelt one; what was meant by them has no effect. */

@@ -2,8 +2,9 @@
 // when the power goes.
 import { z } from 'zod'
 import type { Log } from '../log.ts'
-import { connectWithRetry, type Redis } from './connect.ts'
+import { connectWithRetry, primariesOf, type Redis, type RedisNode, readyOrLate } from './connect.ts'
 import { isHiddenCommand } from './errors.ts'
+import { everyNode } from './every-node.ts'
 
 /** Scripts with flags, and SET with NX and GET together, came with 7.0. */
 const OLDEST_MAJOR = 7
@@ -15,17 +16,28 @@ export class UnsafeRedisError extends Error {
 
 /**
  * Sentences about settings that can lose messages, each with the setting that fixes it; none when all is well. What a
- * managed Redis does not let be asked is taken as wrong, since nobody can know it is right.
+ * managed Redis does not let be asked is taken as wrong, since nobody can know it is right. Every primary is asked.
  */
-export async function redisProblems(redis: Redis): Promise<string[]> {
+export const redisProblems = (redis: Redis): Promise<string[]> => problemsOf(primariesOf(redis))
+
+async function problemsOf(nodes: readonly RedisNode[]): Promise<string[]> {
+  const found = await Promise.all(
+    nodes.map((node) => nodeProblems(node, nodes.length === 1 ? 'Redis' : `Redis at ${nameOf(node)}`)),
+  )
+  return found.flat()
+}
+
+const nameOf = ({ options: { host, port } }: RedisNode): string => `${host}:${port}`
+
+async function nodeProblems(redis: RedisNode, name: string): Promise<string[]> {
   const [info, config] = await Promise.all([redis.info(), readConfig(redis)])
   const major = Number(/^redis_version:(\d+)/m.exec(info)?.[1] ?? 0)
   const problems: string[] = []
   const wrong = (setting: string, expected: string, loses: string): void => {
     const got = config.get(setting)
-    if (got !== expected) problems.push(`Redis has ${setting} ${got ?? 'hidden'}, not ${expected}: ${loses}.`)
+    if (got !== expected) problems.push(`${name} has ${setting} ${got ?? 'hidden'}, not ${expected}: ${loses}.`)
   }
-  if (major < OLDEST_MAJOR) problems.push(`Redis is version ${major}; Laneway needs 7.0 or newer, or Valkey.`)
+  if (major < OLDEST_MAJOR) problems.push(`${name} is version ${major}; Laneway needs 7.0 or newer, or Valkey.`)
   wrong('maxmemory-policy', 'noeviction', 'when it is full it throws messages away')
   wrong('appendonly', 'yes', 'a restart loses messages')
   wrong('appendfsync', 'always', 'a power cut loses about a second of messages')
@@ -39,22 +51,31 @@ export function isFull(info: string): boolean {
 }
 
 /** A number of bytes out of the answer to INFO; 0 when it is not there. */
-export const bytesOf = (info: string, name: string): number =>
-  Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
+const bytesOf = (info: string, name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
+
+/** Bytes used and their limit, of all primaries together. */
+export async function memoryOf(redis: Redis): Promise<{ usedBytes: number; limitBytes: number }> {
+  const infos = await Promise.all(primariesOf(redis).map((node) => node.info('memory')))
+  const sum = (name: string) => infos.reduce((bytes, info) => bytes + bytesOf(info, name), 0)
+  return { usedBytes: sum('used_memory'), limitBytes: sum('maxmemory') }
+}
 
 /**
- * Waits until the Redis answers, however long that takes, and checks it: an unsafe one is refused in production, and
- * otherwise each problem is logged. A full one is no reason to stay away: what is there can still be looked up, and
+ * Waits until the Redis answers, however long that takes, and checks every server of it, replicas too, for each may be
+ * the primary tomorrow: an unsafe one is refused in production, and otherwise each problem is logged. A full one is no reason to stay away: what is there can still be looked up, and
  * work goes on once there is memory.
  */
 export async function checkRedis(redisUrl: string, production: boolean, log: Log): Promise<void> {
   const redis = connectWithRetry(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   try {
-    const problems = await redisProblems(redis)
+    await readyOrLate(redis, Number.POSITIVE_INFINITY)
+    const nodes = await everyNode(redis)
+    const problems = await problemsOf(nodes.all).finally(nodes.close)
     if (production && problems.length > 0) throw new UnsafeRedisError(problems.join(' '))
     for (const problem of problems) log.warn({ problem }, 'redis.unsafe')
-    if (isFull(await redis.info('memory'))) log.error('redis.full')
+    const infos = await Promise.all(primariesOf(redis).map((node) => node.info('memory')))
+    if (infos.some(isFull)) log.error('redis.full')
   } finally {
     redis.disconnect()
   }
@@ -62,7 +83,7 @@ export async function checkRedis(redisUrl: string, production: boolean, log: Log
 
 const configReply = z.array(z.string())
 
-async function readConfig(redis: Redis): Promise<ReadonlyMap<string, string>> {
+async function readConfig(redis: RedisNode): Promise<ReadonlyMap<string, string>> {
   try {
     const reply = configReply.parse(await redis.call('CONFIG', 'GET', 'maxmemory-policy', 'appendonly', 'appendfsync'))
     return new Map(reply.flatMap((name, at) => (at % 2 === 0 ? [[name, reply[at + 1] ?? ''] as const] : [])))

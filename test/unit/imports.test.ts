@@ -14,12 +14,13 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: [],
+  'redis-address': [],
+  config: ['redis-address'],
   'log-output': [],
   'log-pretty': [],
   log: ['config', 'log-output', 'log-pretty'],
   repeatedly: ['log'],
-  redis: ['log'],
+  redis: ['log', 'redis-address'],
   files: [],
 
   messages: [],
@@ -105,10 +106,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'config', 'log'],
+    'redis-address',
   ],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
-    ...['producer', 'worker', 'telemetry', 'config', 'log'],
+    ...['producer', 'worker', 'telemetry', 'config', 'log', 'redis-address'],
   ],
   main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],
 }
@@ -241,8 +243,8 @@ test.each<[string, RegExp, readonly string[]]>([
   [
     'how to connect to Redis',
     /from 'ioredis'/,
-    // The first one is for all that run on it; the others ask a Redis whether it is there at all.
-    ['redis/connect.ts', 'start/embedded-redis.ts', 'start/ping-redis.ts'],
+    // The last one asks a Redis that it has just started whether it is there at all.
+    ['redis/cluster.ts', 'redis/connect.ts', 'redis/every-node.ts', 'redis/gathering.ts', 'start/embedded-redis.ts'],
   ],
   [
     "BullMQ's errors",

@@ -5,7 +5,7 @@ import { intakeJobKey, intakeWaitingKey, JOB } from '../../redis/bullmq-layout.t
 import type { Redis } from '../../redis/connect.ts'
 import { workersAlive } from '../../redis/heartbeats.ts'
 import { rootKeys } from '../../redis/keys.ts'
-import { bytesOf, redisProblems } from '../../redis/safety.ts'
+import { memoryOf, redisProblems } from '../../redis/safety.ts'
 import { type LaneGauges, readGaugesOf } from './lane-gauges.ts'
 
 /** How the installation stands at one moment. */
@@ -31,7 +31,7 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     redis.hgetall(rootKeys.lanes),
     workersAlive(redis),
     redisProblems(redis),
-    redis.info('memory'),
+    memoryOf(redis),
     readIntake(redis),
     readGaugesOf(redis, expected),
   ])
@@ -45,11 +45,7 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     owners: new Map(Object.entries(owners).map(([lane, account]) => [Number(lane), Number(account)])),
     lanes,
     intake,
-    redis: {
-      problems: problems.length,
-      usedBytes: bytesOf(memory, 'used_memory'),
-      limitBytes: bytesOf(memory, 'maxmemory'),
-    },
+    redis: { problems: problems.length, ...memory },
   }
 }
 
