@@ -2,7 +2,8 @@
 
 import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from '../accounts/store/senders.ts'
 import type { Redis } from '../redis/connect.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
+import { redisNowMs } from '../redis/clock.ts'
+import { laneCooldownKey } from '../redis/keys.ts'
 import { oldestWaitingAt } from './age.ts'
 import { endLaneCooldown, laneCooldown } from './cooldown.ts'
 import type { LaneStatus } from './lane-status.ts'
@@ -11,15 +12,15 @@ import { timesReopened } from './wake.ts'
 
 /** How every lane of the account stands; without an account, all lanes. */
 export async function listLanes(redis: Redis, queues: LaneQueues, account?: number): Promise<LaneStatus[]> {
-  const [senders, now] = await Promise.all([listSenders(redis, account), redisNowMs(redis)])
-  return Promise.all(senders.map((sender) => laneStatus(redis, queues, sender, now)))
+  const senders = await listSenders(redis, account)
+  return Promise.all(senders.map((sender) => laneStatus(redis, queues, sender)))
 }
 
-async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender, nowMs: number): Promise<LaneStatus> {
+async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender): Promise<LaneStatus> {
   const [paused, counts, cooldown, reopened, oldestAt] = await Promise.all([
     queues.isPaused(sender.id),
     queues.counts(sender.id),
-    laneCooldown(redis, sender.id, nowMs),
+    redisNowMs(redis, laneCooldownKey(sender.id)).then((nowMs) => laneCooldown(redis, sender.id, nowMs)),
     timesReopened(redis, sender.id),
     oldestWaitingAt(redis, sender.id),
   ])

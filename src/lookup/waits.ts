@@ -7,8 +7,8 @@ import { masked } from '../messages/masked.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { laneBacklogKeys, laneMetaKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
-import { recipientCooldownKey } from '../redis/keys.ts'
+import { redisNowMs } from '../redis/clock.ts'
+import { laneCooldownKey, recipientCooldownKey } from '../redis/keys.ts'
 import type { WAIT_REASONS } from './message-schema.ts'
 
 /** Why a queued message does not leave yet. */
@@ -29,7 +29,7 @@ const DELAYED_SCALE = 0x1000
  */
 export async function waitsOf(redis: Redis, message: { id: MessageId; to: string }): Promise<Waits | null> {
   const { lane } = message.id
-  const now = await redisNowMs(redis)
+  const now = await redisNowMs(redis, laneCooldownKey(lane))
   const [sender, isPaused, cooldown] = await Promise.all([
     cachedSender(redis, lane),
     redis.hexists(laneMetaKey(lane), 'paused'),

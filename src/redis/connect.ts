@@ -126,6 +126,9 @@ export function openSubscriber(redis: Redis): Redis {
   return redis instanceof Cluster ? redis : redis.duplicate({ autoResubscribe: false })
 }
 
+/** Whether its keys lie on many servers. */
+export const isCluster = (redis: Redis): redis is Cluster => redis instanceof Cluster
+
 /** Connections to every server that takes writes. */
 export const primariesOf = (redis: Redis): RedisNode[] => (redis instanceof Cluster ? redis.nodes('master') : [redis])
 

@@ -1,5 +1,6 @@
 // Which workers are alive: each says so every few seconds. Times are Redis's own, so that the clocks of the machines
 // do not matter.
+import { redisNowMs } from './clock.ts'
 import type { Redis } from './connect.ts'
 import { rootKeys } from './keys.ts'
 import { execOrThrow } from './transaction.ts'
@@ -14,7 +15,7 @@ const ALIVE_FOR_MS = 10_000
  * Redis is away or full.
  */
 export async function sendHeartbeat(redis: Redis, worker: string): Promise<void> {
-  const now = await redisNowMs(redis)
+  const now = await redisNowMs(redis, rootKeys.workers)
   await execOrThrow(
     redis
       .multi()
@@ -30,11 +31,6 @@ export async function removeHeartbeat(redis: Redis, worker: string): Promise<voi
 
 /** How many workers have said within the last 10 s that they are alive. */
 export async function workersAlive(redis: Redis): Promise<number> {
-  return redis.zcount(rootKeys.workers, (await redisNowMs(redis)) - ALIVE_FOR_MS, '+inf')
+  return redis.zcount(rootKeys.workers, (await redisNowMs(redis, rootKeys.workers)) - ALIVE_FOR_MS, '+inf')
 }
 
-/** The clock of Redis, epoch ms. */
-export async function redisNowMs(redis: Redis): Promise<number> {
-  const [seconds = 0, micros = 0] = await redis.time()
-  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
-}

@@ -6,7 +6,7 @@ import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/claim.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { redisNowMs } from '../../src/redis/heartbeats.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
 import { laneCooldownKey, laneSlotsKey } from '../../src/redis/keys.ts'
 import { departure } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
@@ -36,7 +36,7 @@ async function claimOn(
   more: { pace?: Pace; id?: MessageId; validMs?: number; class?: 'transactional' | 'campaign' } = {},
 ): Promise<ClaimResult> {
   const { pace = SLOW, id = newId(lane), validMs = HOUR, class: of = 'transactional' } = more
-  const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis)) + validMs }
+  const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis, rootKeys.workers)) + validMs }
   return claim(redis, id, newAttemptId(), message, LONG_TIMES, pace)
 }
 
@@ -84,14 +84,14 @@ describe('a claim', () => {
     const waiting = newId(lane)
     await putOff(redis, waiting, HOUR)
     expect(await claimOn(lane, { id: waiting })).toMatchObject({ verdict: 'message_waits', state: 'queued' })
-    await redis.set(laneCooldownKey(lane), (await redisNowMs(redis)) + HOUR)
+    await redis.set(laneCooldownKey(lane), (await redisNowMs(redis, rootKeys.workers)) + HOUR)
     expect(await claimOn(lane)).toMatchObject({ verdict: 'lane_cooldown' })
     expect(await latest(lane)).toEqual(last)
   })
 
   test('goes on at once when the clock of Redis was set back', async () => {
     const lane = newLane()
-    await redis.lpush(laneSlotsKey(lane), String(((await redisNowMs(redis)) + HOUR) * 1_000))
+    await redis.lpush(laneSlotsKey(lane), String(((await redisNowMs(redis, rootKeys.workers)) + HOUR) * 1_000))
     const slot = await slotOn(lane)
     expect(slot.atMs).toBeLessThanOrEqual(slot.nowMs)
   })

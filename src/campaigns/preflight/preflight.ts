@@ -13,7 +13,8 @@ import { matchTemplate } from '../../messages/templates/match-template.ts'
 import { shapeOf, type Template, type TemplateShape } from '../../messages/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import { campaignKey } from '../../redis/keys.ts'
 import { withTimeout } from '../../redis/with-timeout.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { templateProblem } from '../commands/lifecycle.ts'
@@ -203,7 +204,7 @@ async function report(
   folder: string,
 ): Promise<boolean> {
   const { redis, config, log } = deps
-  const [sender, checked_at] = await Promise.all([findSender(redis, campaign.lane), redisNowMs(redis)])
+  const [sender, checked_at] = await Promise.all([findSender(redis, campaign.lane), redisNowMs(redis, campaignKey(campaign.lane, campaign.number))])
   const rate = sender?.rate ?? 1
   if (tally.recipients === 0 && !problems.some(({ path }) => path.startsWith('recipients'))) {
     problems.push({ path: 'recipients', message: 'no valid recipients' })
