@@ -1,4 +1,4 @@
-// A copy of the build in which one piece of text was replaced: how a safeguard is taken away, or a bug put in, without
+// A copy of the build in which pieces of text were replaced: how a safeguard is taken away, or a bug put in, without
 // an option in the product that could be left on.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,12 +10,14 @@ export interface Alteration {
   replace: string
 }
 
-/** Copies `build` to `to`, alters it and returns `to`. Throws unless exactly one match was replaced. */
-export function alteredBuild(build: string, to: string, { file, find, replace }: Alteration): string {
+/** Copies `build` to `to`, alters it and returns `to`. Throws unless exactly one match was replaced by each alteration. */
+export function alteredBuild(build: string, to: string, ...alterations: readonly Alteration[]): string {
   cpSync(build, to, { recursive: true })
-  const path = join(to, file)
-  const parts = readFileSync(path, 'utf8').split(find)
-  if (parts.length !== 2) throw new Error(`${file} holds ${parts.length - 1} matches, not one, of: ${find}`)
-  writeFileSync(path, parts.join(replace))
+  for (const { file, find, replace } of alterations) {
+    const path = join(to, file)
+    const parts = readFileSync(path, 'utf8').split(find)
+    if (parts.length !== 2) throw new Error(`${file} holds ${parts.length - 1} matches, not one, of: ${find}`)
+    writeFileSync(path, parts.join(replace))
+  }
   return to
 }

@@ -35,7 +35,7 @@ export interface Plan {
 const AT_ONCE = 4
 
 /** Waits that were lost with a killed process are over after half a minute; a throttled lane takes longer to empty. */
-const QUIESCENCE_LIMIT_MS = { full: 300_000, small: 120_000, harmed: 45_000 }
+const QUIESCENCE_LIMIT_MS = { full: 300_000, small: 120_000, harmed: 60_000 }
 
 /** The result is in the order of `scenarios`. */
 export async function playAll(scenarios: readonly Scenario[], plan: Plan): Promise<Played[]> {

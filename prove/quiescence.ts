@@ -40,13 +40,21 @@ export interface KnownMessage {
  */
 export async function testimonyAtQuiescence(
   rig: Rig,
-  run: Pick<Run, 'quiescenceLimitMs' | 'say'>,
+  run: Pick<Run, 'quiescenceLimitMs' | 'stillMs' | 'say'>,
   options: { flagsEarned: number; refusedLater?: ReadonlySet<string> },
 ): Promise<Testimony> {
   let open = rig.client.log.flatMap(messageOf)
   let waiting = 0
+  let taken = -1
+  let movedAt = performance.now()
   const resting = await eventually(
     async () => {
+      if (run.stillMs !== undefined) {
+        const count = await rig.chatProduct.count()
+        if (count !== taken) movedAt = performance.now()
+        taken = count
+        if (performance.now() - movedAt >= run.stillMs) return true
+      }
       while (open.length > 0) {
         const looked = open.slice(0, LOOKED_UP_AT_ONCE)
         const states = await lookUp(rig.liveProducer(), looked)

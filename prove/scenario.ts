@@ -36,6 +36,8 @@ export interface Run {
   full: boolean
   /** How long a service may take to come to rest after the last trouble. */
   quiescenceLimitMs: number
+  /** On a build without a safeguard: when the chat product took nothing for so long, the service is as still as at rest. */
+  stillMs?: number
   /** Prints a line about how far it is. */
   say(line: string): void
 }

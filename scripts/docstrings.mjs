@@ -38,7 +38,10 @@ const isFiller = (docstring, name) =>
 
 /** `path:line name fault` of everything in the text of a file that lacks a docstring. */
 function docstringFaults(path, text) {
-  const { program, comments } = parse(text, { sourceType: 'module', plugins: ['typescript'] })
+  const { program, comments } = parse(text, {
+    sourceType: 'module',
+    plugins: path.endsWith('.tsx') ? ['typescript', 'jsx'] : ['typescript'],
+  })
   const seen = new Set()
   return program.body.flatMap((statement) => {
     if (!statement.type.startsWith('Export') || !statement.declaration) return []
@@ -56,7 +59,7 @@ function docstringFaults(path, text) {
 
 const sourcesIn = (folder) =>
   readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
 
 // Named files are looked at instead of all.

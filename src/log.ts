@@ -4,13 +4,15 @@ import { pino } from 'pino'
 import type { Config } from './config.ts'
 import { createLogOutput } from './log-output.ts'
 import { prettyLine } from './log-pretty.ts'
+import { traceOfLog } from './tracing.ts'
 
 export type Log = pino.Logger
 
 /** A log for one process. Lines carry `part`, so that several processes can share one output. */
 export function createLog(config: Pick<Config, 'logLevel'>, part: string): Log {
   const timestamp = pino.stdTimeFunctions.isoTime
-  const options = { level: config.logLevel, base: { part }, timestamp, serializers: { err: loggedError } }
+  const serializers = { err: loggedError }
+  const options = { level: config.logLevel, base: { part }, timestamp, serializers, mixin: traceOfLog }
   if (config.logLevel === 'silent') return pino(options, { write: () => undefined })
   // Node sets it to not block when it opens it.
   const { fd, isTTY } = process.stdout

@@ -11,6 +11,7 @@ import { messageExists } from '../messages/store/records.ts'
 import { unknownFields } from '../messages/unknown-fields.ts'
 import { observerOf } from '../observe.ts'
 import { isRedisAway } from '../redis/errors.ts'
+import { traceAccept } from '../tracing.ts'
 import type { AcceptDeps } from './accept-message.ts'
 import { BATCH_MAX, type BatchResult, type ItemError } from './acknowledgement.ts'
 import { type BatchPlan, readPlan, writePlan } from './batch-plan.ts'
@@ -18,7 +19,7 @@ import { inSlices } from './event-loop.ts'
 import { once } from './once.ts'
 import { type PreparedMessage, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend } from './read-send.ts'
-import { invalidFields, ownFault, Refusal } from './refusal.ts'
+import { invalidFields, ownFault, Refusal, refusalCodeOf } from './refusal.ts'
 
 /** What accepting a batch needs. */
 export interface BatchDeps extends AcceptDeps {
@@ -31,10 +32,25 @@ export interface BatchRequest {
   account: number
   body: Record<string, unknown>
   idempotencyKey: string | undefined
+  /** The trace that the request belongs to, as it came. */
+  traceparent?: string | undefined
 }
 
 /** Queues the messages and says of each what became of it; throws a Refusal when the request is none of the kind. */
-export async function acceptBatch(deps: BatchDeps, request: BatchRequest): Promise<BatchResult[]> {
+export function acceptBatch(deps: BatchDeps, request: BatchRequest): Promise<BatchResult[]> {
+  const { account, traceparent } = request
+  const accept = async (trace: string | undefined, ids: (ids: readonly string[]) => void): Promise<BatchResult[]> => {
+    const results = await acceptAll({ ...deps, trace }, request)
+    ids(results.flatMap((result) => ('id' in result ? [result.id] : [])))
+    return results
+  }
+  return traceAccept({ kind: 'batch', account, traceparent }, accept, refusalCodeOf)
+}
+
+/** What each of its messages needs: `trace` goes into their jobs. */
+type ItemDeps = BatchDeps & { trace: string | undefined }
+
+async function acceptAll(deps: ItemDeps, request: BatchRequest): Promise<BatchResult[]> {
   const { account, body } = request
   const items = itemsOf(body)
   const beganAt = performance.now()
@@ -70,12 +86,14 @@ type Judged = PreparedMessage | ItemError
 const isRefused = (judged: Judged): judged is ItemError => 'code' in judged
 
 /** A refusal is data here: it is one item's and must not end the request. Rejects only while Redis is away. */
-async function judge(deps: BatchDeps, account: number, item: unknown, index: number, nowMs: number): Promise<Judged> {
+async function judge(deps: ItemDeps, account: number, item: unknown, index: number, nowMs: number): Promise<Judged> {
   try {
     const isTemplate = typeof item === 'object' && item !== null && 'type' in item && item.type === 'template'
     const read = readSend(isTemplate ? 'template' : 'service', item, 'refused')
     if (read.kind === 'unreadable') return errorOf(await refusalOf(deps, account, read))
-    return await prepareMessage(deps, account, read, nowMs)
+    const prepared = await prepareMessage(deps, account, read, nowMs)
+    if (deps.trace !== undefined) prepared.payload.trace = deps.trace
+    return prepared
   } catch (error) {
     if (error instanceof Refusal) return errorOf(error)
     if (isRedisAway(error)) throw error
@@ -107,7 +125,7 @@ async function queueAll(deps: AcceptDeps, plan: BatchPlan, judged: readonly Judg
 }
 
 /** Answers a batch that came before: the same ids, after adding what a crash may have kept from being added. */
-function repeat(deps: BatchDeps, account: number, items: readonly unknown[], plan: BatchPlan): Promise<BatchResult[]> {
+function repeat(deps: ItemDeps, account: number, items: readonly unknown[], plan: BatchPlan): Promise<BatchResult[]> {
   return inSlices(items, async (item, index): Promise<BatchResult> => {
     const lane = plan.lanes[index]
     if (lane !== undefined) {

@@ -10,10 +10,12 @@ import { messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
 import { bodyDigest } from '../messages/store/idempotency.ts'
 import { messageExists } from '../messages/store/records.ts'
 import { observerOf } from '../observe.ts'
+import { traceAccept } from '../tracing.ts'
 import type { Acknowledgement } from './acknowledgement.ts'
 import { once } from './once.ts'
 import { type PrepareDeps, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend, type SendKind, type UnknownFieldsRule } from './read-send.ts'
+import { refusalCodeOf } from './refusal.ts'
 
 /** What accepting a message needs. */
 export interface AcceptDeps extends PrepareDeps {
@@ -28,6 +30,8 @@ export interface SendRequest {
   unknownFields: UnknownFieldsRule
   /** The client's own key for this request; a repeat with it makes no second message. */
   idempotencyKey: string | undefined
+  /** The trace that the request belongs to, as it came: anything that is no `traceparent` is ignored. */
+  traceparent?: string | undefined
 }
 
 /** A message whose job is durable in Redis. `id` is valid for lookups from now on. */
@@ -39,7 +43,18 @@ export interface Accepted {
 }
 
 /** Queues the message of a request, or throws a Refusal. */
-export async function acceptMessage(deps: AcceptDeps, request: SendRequest): Promise<Accepted> {
+export function acceptMessage(deps: AcceptDeps, request: SendRequest): Promise<Accepted> {
+  const { account, traceparent } = request
+  const accept = async (carried: string | undefined, ids: (ids: readonly string[]) => void): Promise<Accepted> => {
+    const accepted = await acceptFor(deps, request, carried)
+    ids([accepted.id])
+    return accepted
+  }
+  return traceAccept({ kind: 'one', account, traceparent }, accept, refusalCodeOf)
+}
+
+/** `trace` goes into the job. */
+async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string | undefined): Promise<Accepted> {
   const beganAt = performance.now()
   const { account, kind, body } = request
   const read = readSend(kind, body, request.unknownFields)
@@ -51,6 +66,7 @@ export async function acceptMessage(deps: AcceptDeps, request: SendRequest): Pro
     async prepare() {
       const nowMs = Date.now()
       const { lane, payload } = await prepareMessage(deps, account, read, nowMs)
+      if (trace !== undefined) payload.trace = trace
       return { name: messageId(lane, newUlid(nowMs)), work: { lane, payload } }
     },
     async make(name, { lane, payload }) {

@@ -14,12 +14,21 @@ export async function checkKey(
   permission: Permission,
   nowMs: number,
 ): Promise<Credential> {
-  const credential = await cachedCredential(redis, secret)
+  return checkCredential(redis, await cachedCredential(redis, secret), [permission], nowMs)
+}
+
+/** The same of a key's record that was found another way; one of the permissions will do. */
+export function checkCredential(
+  redis: Redis,
+  credential: Credential | undefined,
+  permissions: readonly Permission[],
+  nowMs: number,
+): Credential {
   if (credential === undefined) throw unauthorized('The key is not known.')
   if (credential.revoked) throw unauthorized('The key was revoked.')
   if (credential.expires_at !== 0 && credential.expires_at <= nowMs) throw unauthorized('The key has expired.')
-  if (!credential.permissions.includes(permission)) {
-    throw new Refusal('forbidden', 'forbidden', `The key lacks the permission ${permission}.`)
+  if (!permissions.some((permission) => credential.permissions.includes(permission))) {
+    throw new Refusal('forbidden', 'forbidden', `The key lacks the permission ${permissions.join(' or ')}.`)
   }
   noteKeyUse(redis, credential, nowMs)
   return credential

@@ -25,6 +25,9 @@ export class Refusal extends Error {
   }
 }
 
+/** The code of a refusal; undefined for any other error. */
+export const refusalCodeOf = (error: unknown): string | undefined => (error instanceof Refusal ? error.code : undefined)
+
 /** Most faults listed for one request: 60,000 wrong buttons in 256 KB were answered with 8 MB. */
 export const FAULTS_MAX = 100
 

@@ -36,6 +36,20 @@ export function chunkOf(rate: number, running = 1): number {
   return Math.min(most, Math.max(1, Math.floor(rate * CHUNK_SECONDS)))
 }
 
+/** A campaign with nothing to feed is parked for so long at first; each time that nothing has moved meanwhile doubles it. */
+const FIRST_PARK_MS = 250
+/** Of all that stand still on a lane, fewer than one in so many ms is looked at, from the first time on. */
+const PARKED_EACH_MS = 50
+export const MOST_PARK_MS = 60_000
+
+/**
+ * How long (ms) a campaign with nothing to feed is parked, one of `running` on its lane, after it was parked for `beforeMs`.
+ * Whoever takes up a message of it wakes it before; the time is for wakes that are lost.
+ */
+export function parkMs(beforeMs: number, running: number): number {
+  return Math.min(MOST_PARK_MS, Math.max(FIRST_PARK_MS, running * PARKED_EACH_MS, 2 * beforeMs))
+}
+
 /** A campaign is never held below this: a message each two seconds shows when the throttling is over. */
 const SLOWEST = 0.5
 /** Of the rate at which the provider threw messages back, so much is tried next. */

@@ -1,7 +1,7 @@
 // The jobs of the queue `{laneway-intake}`, through which other services ask for work without HTTP. Any BullMQ client in
 // any language writes them, so this is a contract like that of the HTTP interface: docs/jobs.md is its reference.
 //
-//   send                  { v: 1, api_key, message, idempotency_key? }   message: body of a send endpoint, no api_key
+//   send                  { v: 1, api_key, message, idempotency_key?, traceparent? }   message: body of a send endpoint, no api_key
 //   status                { v: 1, api_key, message_id }
 //   campaign-create       { v: 1, api_key, campaign, idempotency_key? }  campaign: body of POST /campaigns
 //   campaign-schedule     { v: 1, api_key, campaign_id, at }
@@ -58,6 +58,8 @@ const versionOne = {
       issues.push({ code: 'custom', path: ['type'], message, input: value.type })
     }),
     idempotency_key: idempotencyKey,
+    /** One that is none is ignored, as over HTTP: no message fails for its trace. */
+    traceparent: z.string().optional().catch(undefined),
   }),
   status: strict({ message_id: id }),
   'campaign-create': strict({ campaign: body, idempotency_key: idempotencyKey }),

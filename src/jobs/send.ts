@@ -33,6 +33,8 @@ export const sendPayloadSchema = z.object({
   filled: z.array(z.string()).optional(),
   /** A person wished it sent although an earlier message to the recipient may have gone out: it is flagged. */
   again: z.literal(true).optional(),
+  /** `traceparent` of the trace that it was accepted in. Whatever is wrong with it, the message is sent. */
+  trace: z.string().optional().catch(undefined),
 })
 export type SendPayload = z.infer<typeof sendPayloadSchema>
 

@@ -11,12 +11,16 @@ import { type Edge, exchange } from './exchange.ts'
 import type { Answer } from './route.ts'
 import { sendFile, sendStream } from './send-bytes.ts'
 
-/** The application, not yet listening. `dashboard` is mounted at its own path and does its own login. */
+/**
+ * The application, not yet listening. `dashboard` is mounted at its own path and does its own login; `pages` gets what no
+ * route takes.
+ */
 export function buildApp(
   deps: {
     log: Log
     routes: readonly Route[]
     dashboard?: { path: string; handler: RequestHandler }
+    pages?: RequestHandler
   },
   edge: Edge,
 ): Express {
@@ -37,6 +41,7 @@ export function buildApp(
       throw new ApiError(405, 'method_not_allowed', `Method not allowed; use ${allow}.`, { headers: { Allow: allow } })
     })
   }
+  if (deps.pages) app.use(deps.pages)
   app.use((request) => {
     throw new ApiError(404, 'no_such_route', `No route for ${request.method} ${shown(request.path)}.`)
   })

@@ -1,12 +1,16 @@
 // Who is calling and may they: 401 for a credential that is missing, unknown, expired or revoked, 403 for one that
-// lacks the permission.
+// lacks the permission. A session of the console is good for whatever its key is good for, from pages of our own.
 import type { IncomingMessage } from 'node:http'
-import { checkKey, unauthorized } from '../accept/check-key.ts'
+import { checkCredential, unauthorized } from '../accept/check-key.ts'
 import { Refusal } from '../accept/refusal.ts'
+import { type Credential, cachedCredential } from '../accounts/store/credentials.ts'
+import { findSession } from '../accounts/store/sessions.ts'
 import type { Redis } from '../redis/connect.ts'
 import { showedKey } from './connections.ts'
 import { ApiError, refused } from './errors.ts'
 import type { Access, Caller } from './route.ts'
+import { isSameOrigin } from './same-origin.ts'
+import { sessionIdOf } from './session-cookie.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
 
@@ -18,20 +22,47 @@ export async function authorise(
   body: Record<string, unknown>,
   nowMs: number,
 ): Promise<Caller> {
-  if (access.in === 'open') return { account: 0, permissions: [] }
-  const secret = access.in === 'bearer' ? BEARER.exec(request.headers.authorization ?? '')?.[1] : body.api_key
-  if (access.in === 'api_key' && access.missing === 400 && (secret === undefined || secret === null)) {
+  if (access.in === 'open') return NOBODY
+  const { headers } = request
+  const isMissing = access.in === 'bearer' ? headers.authorization === undefined : isNothing(body.api_key)
+  const sessionId = isMissing ? sessionIdOf(headers) : undefined
+  if (access.in === 'api_key' && access.missing === 400 && isMissing && sessionId === undefined) {
     throw new ApiError(400, 'invalid_request', 'api_key: required.', {
       details: [{ path: 'api_key', message: 'required' }],
     })
   }
-  const where = access.in === 'bearer' ? 'the header Authorization: Bearer <token>' : 'the field api_key of the body'
+  const secret = access.in === 'bearer' ? BEARER.exec(headers.authorization ?? '')?.[1] : body.api_key
+  const permissions = 'also' in access ? [access.permission, ...(access.also ?? [])] : [access.permission]
   try {
-    if (typeof secret !== 'string' || secret === '') throw unauthorized(`Send your key in ${where}.`)
-    const caller = await checkKey(redis, secret, access.permission, nowMs)
+    const caller =
+      sessionId === undefined
+        ? checkCredential(redis, await withKey(redis, access, secret), permissions, nowMs)
+        : await ofSession(request, sessionId)
     showedKey(request.socket)
     return caller
   } catch (error) {
     throw error instanceof Refusal ? refused(error) : error
   }
+
+  async function ofSession(from: IncomingMessage, id: string): Promise<Caller> {
+    if (!isSameOrigin(from)) {
+      throw new Refusal('forbidden', 'forbidden', 'A session is good for the pages of the console only: send a key.')
+    }
+    const session = await findSession(redis, id)
+    if (session === undefined) throw unauthorized('The session is over: sign in again.')
+    const credential = checkCredential(redis, session.credential, permissions, nowMs)
+    return { ...credential, session: { id, expiresAtMs: session.expiresAtMs } }
+  }
 }
+
+async function withKey(redis: Redis, access: Access, secret: unknown): Promise<Credential | undefined> {
+  const where = access.in === 'bearer' ? 'the header Authorization: Bearer <token>' : 'the field api_key of the body'
+  if (typeof secret !== 'string' || secret === '') throw unauthorized(`Send your key in ${where}.`)
+  return cachedCredential(redis, secret)
+}
+
+const NOBODY: Caller = {
+  ...{ id: '', name: '', account: 0, permissions: [], expires_at: 0, created_at: 0, revoked: false },
+}
+
+const isNothing = (value: unknown): boolean => value === undefined || value === null

@@ -77,8 +77,8 @@ export function createRoom(max: number, isBusy: (socket: Socket) => boolean) {
   }
 }
 
-/** Of an IPv6 address the first half: one client has all of the other. */
-function addressOf({ remoteAddress = '' }: Socket): string {
+/** Where a connection comes from. Of an IPv6 address the first half: one client has all of the other. */
+export function addressOf({ remoteAddress = '' }: Socket): string {
   const v4 = /^(?:::ffff:)?([\d.]+)$/.exec(remoteAddress)?.[1]
   return v4 ?? remoteAddress.split(':', 4).join(':')
 }

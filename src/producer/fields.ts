@@ -67,6 +67,14 @@ export const pauseFields = z.strictObject({ reason: textUpTo(200).default('by ha
 /** A body in which nothing is to be said. */
 export const noFields = z.strictObject({}).meta({ id: 'NoFields' })
 
+/** The trace that a request belongs to. No request fails for it. */
+export const traceHeaders = z.object({
+  traceparent: z.string().optional().meta({
+    description: 'W3C Trace Context: the trace that the request belongs to. One that is none is ignored.',
+    example: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  }),
+})
+
 /** The header that makes a repeat the same request. Its length is checked by what it is for (idempotency-key.ts). */
 export const idempotencyHeaders = z.object({
   'Idempotency-Key': z.string().optional().meta({

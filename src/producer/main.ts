@@ -12,11 +12,13 @@ import { openRequeueQueue } from '../requeue/queue.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import type { Route } from './bind.ts'
 import { openBulkMoves } from './bulk-moves.ts'
+import { consolePages } from './console-pages.ts'
 import { createDashboard } from './dashboard.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
+import { consoleSessionRoutes } from './handlers/console-session.ts'
 import { contactRoutes } from './handlers/contacts.ts'
 import { descriptionRoutes } from './handlers/description.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
@@ -66,13 +68,14 @@ export async function startProducer(
     ...contactRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues }),
+    ...consoleSessionRoutes({ redis }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
   const server = createServer(
     { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },
-    createListener({ redis, log, routes, dashboard }),
+    createListener({ redis, log, routes, dashboard, pages: consolePages() }),
   )
   limit(server, log)
   // Before that every request would be answered 503; without Redis that is the right answer.

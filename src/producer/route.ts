@@ -7,12 +7,18 @@ import type { Credential, Permission } from '../accounts/store/credentials.ts'
 import type { ErrorsByStatus } from './error-codes.ts'
 
 /**
- * Where the credential travels and what it must permit. `open` routes check what they need themselves: health, the
+ * Where the credential travels and what it must permit. Pages of the console show the cookie of a session instead,
+ * wherever a key is taken. `open` routes check what they need themselves: health, the
  * public URL of a gallery file, a provider's signed webhook.
  */
 export type Access =
   | { in: 'api_key'; permission: Permission; missing?: 400 }
-  | { in: 'bearer'; permission: Permission }
+  | {
+      in: 'bearer'
+      permission: Permission
+      /** Any of these will do as well. */
+      also?: readonly Permission[]
+    }
   | { in: 'open'; why: string }
 
 /** A JSON object of up to `limit` bytes (256 KB unless said). */
@@ -108,7 +114,11 @@ export interface RouteSpec {
 /** Keeps the exact type of a route, from which the types of its handler follow. */
 export const route = <const R extends RouteSpec>(spec: R): R => spec
 
-export type Caller = Pick<Credential, 'account' | 'permissions'>
+/** The key that a request came with; of account 0 on `open` routes. */
+export interface Caller extends Credential {
+  /** The session that stood for the key: its id, and when it ends (epoch ms). */
+  session?: { id: string; expiresAtMs: number }
+}
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : Readonly<Record<string, never>>
 
@@ -135,6 +145,8 @@ export interface Call<Params, Query, Headers, Body, Incoming> {
   incoming: Incoming
   /** The address that the client reached the service at, without a slash at its end. */
   origin: () => string
+  /** The network address of the client, or of the proxy before it; one text for all addresses that one client has. */
+  peer: () => string
   /** Whether nobody waits for the answer any more. */
   isGone: () => boolean
 }

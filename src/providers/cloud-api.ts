@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Content } from '../messages/content.ts'
 import type { CallEnd } from '../messages/outcome.ts'
 import { acceptedBy } from './acknowledgement.ts'
-import { postJson } from './http-call.ts'
+import { postJson, traceHeader } from './http-call.ts'
 import type { OpaqueIds } from './opaque-id.ts'
 import { parseJson } from './parse-json.ts'
 import type { Provider } from './provider.ts'
@@ -33,7 +33,7 @@ export function cloudApi(agent: Agent, opaqueIds: OpaqueIds, version: string): P
         ...wireContent(message.content),
         biz_opaque_callback_data: opaqueIds.sign(message.id, message.attempt),
       }
-      const headers = { authorization: `Bearer ${sender.token}` }
+      const headers = { authorization: `Bearer ${sender.token}`, ...traceHeader(message) }
       return readSend(await postJson(agent, url, headers, body, timeoutMs, leaveBy))
     },
   }

@@ -106,6 +106,10 @@ export function postJson(
   })
 }
 
+/** The header that hands the trace of a message on; none where it has none. */
+export const traceHeader = ({ traceparent }: { traceparent?: string | undefined }): Record<string, string> =>
+  traceparent === undefined ? {} : { traceparent }
+
 /** `Retry-After` in seconds or as a date, which is one of the server's clock: ours may go ahead of it. */
 function readRetryAfter(header: string | string[] | undefined, date: unknown): number | undefined {
   if (typeof header !== 'string') return undefined

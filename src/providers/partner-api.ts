@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { CallEnd } from '../messages/outcome.ts'
 import { codeEntry, PROVIDER_CODES } from '../messages/provider-codes.ts'
 import { acceptedBy } from './acknowledgement.ts'
-import { postJson } from './http-call.ts'
+import { postJson, traceHeader } from './http-call.ts'
 import { parseJson } from './parse-json.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
@@ -30,7 +30,7 @@ export function partnerApi(agent: Agent): Provider {
     async send(sender, message, timeoutMs, leaveBy) {
       const isTemplate = message.content.type === 'template'
       const url = new URL(`${sender.baseUrl}${isTemplate ? TEMPLATE_PATH : SERVICE_PATH}`)
-      const headers = { 'idempotency-key': message.id }
+      const headers = { 'idempotency-key': message.id, ...traceHeader(message) }
       return readSend(await postJson(agent, url, headers, bodyOf(sender, message), timeoutMs, leaveBy))
     },
 

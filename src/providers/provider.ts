@@ -20,6 +20,8 @@ export interface ProviderMessage {
   to: string
   content: Content
   campaign: string | undefined
+  /** The trace that the request belongs to, where there is one. */
+  traceparent?: string | undefined
 }
 
 /** What a status poll found. */

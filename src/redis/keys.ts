@@ -47,6 +47,10 @@ export const accountKey = (account: number): string => `lw:account:${account}`
 export const credentialKey = (secretHash: string): string => `lw:key:${secretHash}`
 /** HASH key id → SHA-256 of the secret, for listing and revoking. */
 export const credentialsOfAccountKey = (account: number): string => `lw:account:${account}:keys`
+/** STRING of one session of the console, JSON, by the SHA-256 of the id in its cookie. It expires. */
+export const sessionKey = (idHash: string): string => `lw:session:${idHash}`
+/** ZSET SHA-256 of a session's id → when it began (ms): the sessions of one key, by the SHA-256 of its secret. It expires. */
+export const sessionsOfCredentialKey = (secretHash: string): string => `lw:key:${secretHash}:sessions`
 /** HASH key id → when it was last used (epoch ms). */
 export const keyUsesKey = (account: number): string => `lw:account:${account}:key-uses`
 /** HASH sender digits → lane id, and `name:<name>` → lane id. */

@@ -12,6 +12,7 @@ import { textOfLanes } from './exposition.ts'
 import { createGauges } from './gauges.ts'
 import { createHistoryBuffer } from './history-buffer.ts'
 import { createLaneLabels } from './lane-labels.ts'
+import { LANE_SERIES } from './lane-series.ts'
 import { createMetrics } from './metrics.ts'
 import { writeHistory } from './store/history.ts'
 import { measureLanes } from './store/measure-lanes.ts'
@@ -73,20 +74,30 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
       const blocks: string[] = []
       for (const { name } of registry.getMetricsAsArray()) {
         blocks.push(await registry.getSingleMetricAsString(name))
-        // A thousand lanes are two thousand lines for one metric, and forty metrics.
+        // A thousand lanes are some thousand lines for one counter.
         await nextTurn()
       }
-      return `${blocks.join('\n\n')}\n`
+      blocks.push(await gauges.textOfLanes())
+      return `${blocks.join('\n\n')}`
     },
 
     /** The same of the lanes of one account. */
     async textOfAccount(redis: Redis, account: number): Promise<string> {
       await gauges.refresh(redis)
-      return textOfLanes(registry, (label) => gauges.ownerOf(label) === account)
+      const counted = await textOfLanes(registry, (label) => gauges.ownerOf(label) === account)
+      return `${counted}\n${await gauges.textOfOwn(account)}`
     },
 
     /** All metrics that there are. */
-    describe: () => z.array(described).parse(registry.getMetricsAsArray()),
+    describe: () => [
+      ...z.array(described).parse(registry.getMetricsAsArray()),
+      ...LANE_SERIES.map(({ name, help, byClass }) => ({
+        name,
+        help,
+        type: 'gauge',
+        labelNames: byClass ? ['lane', 'class'] : ['lane'],
+      })),
+    ],
   }
 }
 

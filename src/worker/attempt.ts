@@ -24,6 +24,7 @@ import { readMessage } from '../messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../messages/store/steps.ts'
 import { observerOf } from '../observe.ts'
 import type { Redis } from '../redis/connect.ts'
+import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
 import type { JobEnd } from './bullmq.ts'
 import type { ClaimGates } from './claim-gate.ts'
@@ -105,14 +106,30 @@ export async function claimMessage(
  * Sends what was claimed and says what becomes of its job. Rejects only when Redis is away or a record is not what
  * Laneway wrote; the sweep settles it then.
  */
-export async function sendClaimed(
+export function sendClaimed(
+  deps: SendDeps,
+  entry: DirectoryEntry,
+  outgoing: Outgoing,
+  claimed: Claimed,
+): Promise<JobEnd> {
+  const { id, name, payload } = outgoing
+  const { provider } = entry.sender
+  const { attempt } = claimed
+  return traceSend(
+    { message: name, lane: id.lane, class: payload.class, provider, attempt, carried: payload.trace },
+    (traceparent, ended) => sendTraced(deps, entry, outgoing, claimed, { traceparent, ended }),
+  )
+}
+
+async function sendTraced(
   deps: SendDeps,
   entry: DirectoryEntry,
   { id, name, payload }: Outgoing,
   { attempt, slot, pace, until }: Claimed,
+  { traceparent, ended }: { traceparent: string | undefined; ended: (end: SpanEnd & { outcome: string }) => void },
 ): Promise<JobEnd> {
   const { content, to, campaign, run } = payload
-  const request = { id: name, attempt, to, content, campaign }
+  const request = { id: name, attempt, to, content, campaign, traceparent }
   let startedAt = performance.now()
   const called = await departure(deps, id.lane, { slot, pace, until }, (leaveBy) => {
     startedAt = performance.now()
@@ -122,7 +139,7 @@ export async function sendClaimed(
   const outcome: Outcome = called ? outcomeOf(called) : tooLate
 
   // Settle, then say what becomes of the job.
-  const end = await settle(deps, id, { attempt, to }, entry, outcome)
+  const end = await traceSettle(() => settle(deps, id, { attempt, to }, entry, outcome))
   if ('problem' in outcome) await notifyCampaign(deps, id.lane, run, outcome)
 
   // Report.
@@ -132,6 +149,7 @@ export async function sendClaimed(
     waitedMs: Math.max(0, Date.now() - tookMs - acceptedAtMs(id.ulid)),
     tookMs: called && tookMs,
   })
+  ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
   const level = outcome.kind === 'sent' ? 'debug' : 'info'
   deps.log[level]({ message: name, attempt, outcome: outcome.kind, code, ms: Math.round(tookMs) }, 'attempt.finished')
   return end

@@ -73,7 +73,7 @@ async function pausedCampaign(): Promise<string> {
   return id
 }
 
-type Prepared = Pick<Example, 'params' | 'query' | 'headers'> & { form?: FormData }
+type Prepared = Pick<Example, 'params' | 'query' | 'headers' | 'body'> & { form?: FormData }
 const withId = async (id: Promise<string>): Promise<Prepared> => ({ params: { id: await id } })
 const signed = (text: string) => createHmac('sha256', 'app-secret').update(text).digest('hex')
 
@@ -118,6 +118,7 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
     await setAccountSetting(world.service.redis, world.account, 'contacts_shape', shape)
     return {}
   },
+  consoleSessionSignIn: async () => ({ body: { key: world.key } }),
   async galleryFilesMove({ status }) {
     if (status === 200) await startWorker()
     return {}
@@ -155,7 +156,8 @@ function send(spec: RouteSpec, example: Example, prepared: Prepared): Promise<Re
   const path = spec.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   const asked = query === undefined ? '' : `?${new URLSearchParams(query)}`
   const inBody = spec.access.in === 'api_key' ? { api_key: world.key } : {}
-  const json = example.body === undefined ? undefined : JSON.stringify({ ...inBody, ...example.body })
+  const shown = prepared.body ?? example.body
+  const json = shown === undefined ? undefined : JSON.stringify({ ...inBody, ...shown })
   const body = form ?? example.text ?? json
   return fetch(`${url}${path}${asked}`, {
     method: spec.method.toUpperCase(),

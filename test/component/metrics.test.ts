@@ -195,7 +195,7 @@ describe('with 1,000 lanes that have work', () => {
     expect(Array.from((texts[0] ?? '').matchAll(/^laneway_lane_paused\{/gm))).toHaveLength(LANES)
   })
 
-  test('a scrape takes less than 100 ms of CPU time, and one that looks takes not much more', async () => {
+  test('a scrape takes less than 100 ms of CPU time, also one that looks', async () => {
     let nowMs = 0
     const telemetry = createTelemetry({ clock: () => nowMs })
     const cpuMs = async (): Promise<number> => {
@@ -211,9 +211,9 @@ describe('with 1,000 lanes that have work', () => {
       looking.push(await cpuMs())
       repeating.push(await cpuMs())
     }
-    const median = (values: number[]): number => values.sort((a, b) => a - b)[2] ?? Number.NaN
-    expect(median(repeating)).toBeLessThan(100)
-    expect(median(looking)).toBeLessThan(300)
+    // Whatever else the machine does only adds to it.
+    expect(Math.min(...repeating)).toBeLessThan(20)
+    expect(Math.min(...looking)).toBeLessThan(100)
   })
 })
 
@@ -221,8 +221,9 @@ test('the table of metrics in docs/operations.md is the registry', async () => {
   const telemetry = createTelemetry()
   const rows = tableUnder(readPage('docs/operations.md'), 'Metrics')
   const unquoted = (cell = '') => cell.replaceAll('`', '')
-  const known = telemetry.describe()
-  expect(rows.map(([name, type, labels]) => [unquoted(name), type, unquoted(labels)])).toEqual(
-    known.map(({ name, type, labelNames }) => [name, type, labelNames.length === 0 ? 'none' : labelNames.join(', ')]),
-  )
+  const told = telemetry
+    .describe()
+    .map(({ name, type, labelNames }) => [name, type, labelNames.length === 0 ? 'none' : labelNames.join(', ')])
+  const documented = rows.map(([name, type, labels]) => [unquoted(name), type, unquoted(labels)])
+  expect(documented.sort()).toEqual(told.sort())
 })

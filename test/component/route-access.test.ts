@@ -101,14 +101,17 @@ describe.each(PROTECTED.map((route) => [route.name, route] as const))('%s', (_na
   })
 
   test('is closed to a good key that lacks its permission, and open to one that has it', async () => {
-    for (const permission of PERMISSIONS.filter((each) => each !== route.needs)) {
+    const enough = [route.needs, ...route.also]
+    for (const permission of PERMISSIONS.filter((each) => !enough.includes(each))) {
       const answer = await call(asTaken(route, keyWith(permission)))
       expect(answer.status, permission).toBe(403)
       expect(errorOf(answer), permission).toMatchObject({ code: 'forbidden' })
       expect(errorOf(answer).message, permission).toContain(String(route.needs))
     }
-    const permitted = await call(asTaken(route, keyWith(route.needs ?? 'admin')))
-    expect([401, 403, 500]).not.toContain(permitted.status)
+    for (const permission of enough) {
+      const permitted = await call(asTaken(route, keyWith(permission ?? 'admin')))
+      expect([401, 403, 500], permission).not.toContain(permitted.status)
+    }
   })
 
   test('takes the scheme of its header in any letter case', async () => {

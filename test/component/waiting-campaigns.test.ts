@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
 import { createMemories } from '../../src/campaigns/fan-out/memory.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { activeCampaignsKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { startManyOnPausedLane } from '../support/many-campaigns.ts'
@@ -58,6 +59,22 @@ test('campaigns that wait on a paused lane are parked for longer each time, up t
     expect(waits.at(-1)).toBe(MOST_PARK_MS)
   }
   expect(await chunks()).toHaveLength(CAMPAIGNS)
+})
+
+test('one of 300 on a lane is parked for 15 s the first time, so that they are looked at 20 times a second in all', async () => {
+  const { redis, config, lane } = service
+  const others = Object.fromEntries(Array.from({ length: 300 - CAMPAIGNS }, (_, i) => [2_000_000 + i, 'running']))
+  await redis.hset(activeCampaignsKey(lane), others)
+  const turn = { memories: createMemories(), isWanted: () => true }
+  const stop = new AbortController().signal
+  const waits = []
+  for (let n = 0; n < 3; n += 1) {
+    const end = await fanOut({ redis, config, log: silentLog, queues }, { lane, number: 1_000_000 }, 1, stop, turn)
+    waits.push(end === 'over' ? 0 : end.nextMs)
+  }
+  await redis.hdel(activeCampaignsKey(lane), ...Object.keys(others))
+  // The first turn feeds its chunk, the second one finds nothing to do.
+  expect(waits.slice(-2)).toEqual([15_000, 30_000])
 })
 
 test('looking through one that waits costs Redis fewer than 60 commands', async () => {

@@ -1,5 +1,6 @@
 // Holds an answer against the table of routes: its status, its content type, its code where it is an error, and its body.
 import { z } from 'zod'
+import { CONSOLE_PATH } from '../../src/producer/console-path.ts'
 import { DASHBOARD_PATH } from '../../src/producer/dashboard-path.ts'
 import { EDGE_ERRORS } from '../../src/producer/error-codes.ts'
 import { errorBodySchema } from '../../src/producer/errors.ts'
@@ -31,13 +32,18 @@ export function routeOf({ method, path }: Pick<Asked, 'method' | 'path'>): Route
   return patterns.find((each) => each.method === asked && each.pattern.source === first?.pattern.source)?.spec
 }
 
-const isOfDashboard = ({ path }: Asked): boolean => path === DASHBOARD_PATH || path.startsWith(`${DASHBOARD_PATH}/`)
+/** What is no route of the table: the raw queues, and the pages of the console. */
+const isOfPages = ({ path }: Asked): boolean =>
+  path === DASHBOARD_PATH ||
+  path.startsWith(`${DASHBOARD_PATH}/`) ||
+  path === '/' ||
+  ((path === CONSOLE_PATH || path.startsWith(`${CONSOLE_PATH}/`)) && !routeOf({ method: 'GET', path }))
 
 const edge = new Map(Object.entries(EDGE_ERRORS).map(([status, codes]) => [Number(status), new Set<string>(codes)]))
 
 /** What is wrong with an answer as far as its head tells; undefined when nothing is. */
 export function faultOfHead(asked: Asked): string | undefined {
-  if (isOfDashboard(asked)) return undefined
+  if (isOfPages(asked)) return undefined
   const spec = routeOf(asked)
   const { status } = asked
   if (spec && asked.method !== 'HEAD') noteSeen(spec.method, spec.path, status)
@@ -55,7 +61,7 @@ export function faultOfHead(asked: Asked): string | undefined {
 
 /** The same of a whole answer. */
 export function faultOfAnswer(asked: Asked, text: string): string | undefined {
-  if (isOfDashboard(asked) || asked.method === 'HEAD') return undefined
+  if (isOfPages(asked) || asked.method === 'HEAD') return undefined
   const spec = routeOf(asked)
   const { status } = asked
   if (status >= 400) {

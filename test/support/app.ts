@@ -1,6 +1,7 @@
 // The producer's application for a test: given routes, listening on a free loopback port.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import type { RequestHandler } from 'express'
 import { pino } from 'pino'
 import type { Log } from '../../src/log.ts'
 import { createLog } from '../../src/log.ts'
@@ -17,13 +18,14 @@ export function keptLog(): { log: Log; lines: string[] } {
   return { lines, log: pino({ level: 'info' }, { write: (line) => lines.push(line) }) }
 }
 
-/** Starts an application with these routes. `close` cuts open connections and waits until none is left. */
+/** Starts an application with these routes, and pages for what no route takes. `close` cuts open connections and waits until none is left. */
 export async function startApp(
   redis: Redis,
   routes: readonly Route[],
   log = silentLog,
+  pages?: RequestHandler,
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createServer(createListener({ redis, log, routes })).listen(0, '127.0.0.1')
+  const server = createServer(createListener({ redis, log, routes, ...(pages && { pages }) })).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port was given')

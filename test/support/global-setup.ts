@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { SEEN_FOLDER, unseen } from './seen-answers.ts'
+import { SEEN_FOLDER, unseen, unseenSentence } from './seen-answers.ts'
 
 /**
  * Builds dist/ once per run, because the process tests start the compiled files as their users do. After a run of all
- * tests it says which documented answers none of them saw.
+ * tests it fails, and says for which documented answers, when none of them saw one.
  */
 export default function setUp({ vitest }: TestProject): () => Promise<void> {
   const build = spawnSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' })
@@ -19,7 +19,14 @@ export default function setUp({ vitest }: TestProject): () => Promise<void> {
     const files = await vitest.globTestSpecifications()
     const isWhole = vitest.state.getFiles().length === files.length && vitest.config.testNamePattern === undefined
     const left = isWhole || kept !== undefined ? unseen(folder) : []
-    if (left.length > 0) console.log(`documented answers that no test has seen:\n${left.join('\n')}`)
     if (kept === undefined) rmSync(folder, { recursive: true })
+    if (left.length === 0) return
+    if (isWhole) {
+      // What is thrown here is printed; the run would end well all the same.
+      process.exitCode = 1
+      throw new Error(unseenSentence(left))
+    }
+    // A run in parts goes on in the same folder.
+    console.log(unseenSentence(left))
   }
 }

@@ -9,7 +9,7 @@ const pollBody = z.object({ message_id: z.string() })
 
 export interface Partner {
   url: string
-  sends: { atMs: number; to: string; refused: boolean }[]
+  sends: { atMs: number; to: string; refused: boolean; traceparent: string | undefined }[]
   /** Recipients whose message was asked about. */
   polls: string[]
   /** The same with the times (performance.now) at which the poll came and was answered. */
@@ -54,7 +54,8 @@ export async function startPartner({
     }
     const { to } = sendBody.parse(body)
     const headers = throttle(sends.length)
-    sends.push({ atMs: performance.now(), to, refused: headers !== undefined })
+    const traceparent = request.headers.traceparent?.toString()
+    sends.push({ atMs: performance.now(), to, refused: headers !== undefined, traceparent })
     if (headers) response.writeHead(429, headers).end('{"message":"Too fast."}')
     else response.end(JSON.stringify({ messages: [{ id: `up-${to}` }] }))
   }).listen(0, '127.0.0.1')

@@ -14,6 +14,8 @@ export interface DeclaredRoute {
   /** Where the key travels; `none` for routes that look after themselves. */
   key: 'api_key' | 'bearer' | 'none'
   needs: Permission | undefined
+  /** These permissions will do as well. */
+  also: readonly Permission[]
   /** `object`: a JSON object is asked for; `maybe`: it may be left out; `other`: no JSON. */
   body: 'object' | 'maybe' | 'other'
   limitBytes: number
@@ -48,6 +50,7 @@ function declared(spec: RouteSpec, path: string): DeclaredRoute {
     path: withParameters(path),
     key: access.in === 'open' ? 'none' : access.in,
     needs: access.in === 'open' ? undefined : access.permission,
+    also: 'also' in access ? (access.also ?? []) : [],
     body: body.as !== 'json' ? 'other' : body.mayBeAbsent ? 'maybe' : 'object',
     limitBytes: ('limit' in body ? body.limit : undefined) ?? JSON_LIMIT_BYTES,
     isFast: spec.isFast === true,

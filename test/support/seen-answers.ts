@@ -1,5 +1,5 @@
 // Which documented answers the tests of a run have seen. Each worker of vitest appends what it sees to a file of its own;
-// at the end of a whole run global-setup.ts says what nobody saw.
+// a whole run fails at its end by what nobody saw (global-setup.ts).
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorsOf } from '../../src/producer/route-errors.ts'
@@ -21,6 +21,14 @@ export function noteSeen(method: string, path: string, status: number): void {
   noted.add(line)
   appendFileSync(join(folder, String(process.pid)), `${line}\n`)
 }
+
+/** What to do about them. */
+export const unseenSentence = (left: readonly string[]): string =>
+  [
+    'No test has seen these documented answers. Add a test that provokes each (with `fetch`, so that it is noticed), or',
+    'take the status out of the table of routes (src/producer/routes) where it cannot happen:',
+    ...left.map((line) => `  ${line}`),
+  ].join('\n')
 
 /** `GET /jobs/:id 404` of every documented answer that is in no file of the folder. */
 export function unseen(folder: string): string[] {

@@ -18,12 +18,13 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   config: ['redis-address'],
   'log-output': [],
   'log-pretty': [],
-  log: ['config', 'log-output', 'log-pretty'],
+  log: ['config', 'log-output', 'log-pretty', 'tracing'],
   repeatedly: ['log'],
   redis: ['log', 'redis-address'],
   files: [],
 
   messages: [],
+  tracing: ['messages'],
   observe: ['redis', 'messages'],
   campaigns: ['messages'],
   gallery: [],
@@ -35,7 +36,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
-  accept: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
+  accept: ['redis', 'observe', 'tracing', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'config'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
@@ -45,6 +46,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...[
       'redis',
       'observe',
+      'tracing',
       'messages',
       'messages/store',
       'jobs',
@@ -81,6 +83,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...[
       'redis',
       'observe',
+      'tracing',
       'messages',
       'messages/store',
       'jobs',
@@ -108,6 +111,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'config', 'log'],
     'redis-address',
   ],
+  // A browser's page: of the rest it knows types, and pure tables.
+  console: ['messages', 'jobs', 'lookup', 'campaigns', 'campaigns/commands', 'telemetry', 'producer'],
   start: [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
     ...['producer', 'worker', 'telemetry', 'config', 'log', 'redis-address'],

@@ -26,6 +26,21 @@ test('ten seconds are whole windows, each as long as so many gaps, or slots are 
   )
 })
 
+test('from 500 a second on no second holds more than 1.05 times the rate, as late as requests may be', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 500, max: 4_999 }), (rate) => {
+      const { closestUs, lateMs } = paceOf(rate)
+      expect(((1_000 + lateMs) * 1_000) / closestUs).toBeLessThan(1.05 * rate)
+    }),
+  )
+})
+
+test('a lane of 1,000 a second sends at least 997 of them when nothing stalls, and makes up for a stall of 0.2 s', () => {
+  const { gapUs, closestUs, window } = paceOf(1_000)
+  expect(1_000_000 / gapUs).toBeGreaterThan(997)
+  expect(window * (gapUs - closestUs)).toBeGreaterThan(200_000)
+})
+
 test('jobs are fetched somewhat faster than they may leave, so that claims stay ahead of their slots', () => {
   fc.assert(
     fc.property(fc.double({ min: 1 / 60, max: 5_000, noNaN: true }), (rate) => {

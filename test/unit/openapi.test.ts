@@ -64,7 +64,8 @@ test('every route is in it, with exactly the statuses that it may answer, and no
 test('every operation says which credential and which permission it needs', () => {
   for (const { method, path, access } of ROUTES) {
     const { security } = operationOf(method, path)
-    expect(security, path).toEqual(access.in === 'bearer' ? [{ bearer: [access.permission] }] : [])
+    const permissions = access.in === 'bearer' ? [access.permission, ...(access.also ?? [])] : []
+    expect(security, path).toEqual(permissions.map((name) => ({ bearer: [name] })))
   }
   expect(document.components?.schemas?.ImageMessageRequest).toMatchObject({
     required: expect.arrayContaining(['api_key']),

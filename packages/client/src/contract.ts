@@ -42,7 +42,12 @@ interface OfCampaign {
 
 /** What each job holds beside `v` and `api_key`. */
 export interface IntakeRequests {
-  send: { message: Record<string, unknown>; idempotency_key?: string | undefined }
+  send: {
+    message: Record<string, unknown>
+    idempotency_key?: string | undefined
+    /** W3C Trace Context. One that is none is ignored. */
+    traceparent?: string | undefined
+  }
   status: { message_id: string }
   'campaign-create': { campaign: CampaignDefinition; idempotency_key?: string | undefined }
   'campaign-preflight': OfCampaign

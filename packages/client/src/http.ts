@@ -23,6 +23,7 @@ interface HttpRequest {
   /** Where the key travels. */
   keyIn: 'body' | 'bearer'
   idempotencyKey?: string | undefined
+  traceparent?: string | undefined
   /** What of the answer's body is the answer of the job. */
   answer: (body: Readonly<Record<string, unknown>>) => unknown
 }
@@ -44,12 +45,13 @@ function campaignNow({ data }: Readonly<Record<string, unknown>>): unknown {
 }
 
 const REQUESTS: { [J in IntakeJob]: (fields: IntakeRequests[J]) => HttpRequest } = {
-  send: ({ message, idempotency_key = randomUUID() }) => ({
+  send: ({ message, idempotency_key = randomUUID(), traceparent }) => ({
     method: 'POST',
     path: message.type === 'template' ? '/chatappbusiness/send-templated-message' : '/sendservicemessages/sendmessages',
     body: message,
     keyIn: 'body',
     idempotencyKey: idempotency_key,
+    traceparent,
     answer: ({ messages }) => ({ message_id: membersOf(Array.isArray(messages) ? messages[0] : undefined).id }),
   }),
   status: (fields) => ({
@@ -147,7 +149,7 @@ type Outcome =
   | { late: true }
 
 async function exchange(base: string, apiKey: string, request: HttpRequest, signal: AbortSignal): Promise<Outcome> {
-  const { method, path, body, keyIn, idempotencyKey } = request
+  const { method, path, body, keyIn, idempotencyKey, traceparent } = request
   try {
     const response = await fetch(`${base}${path}`, {
       method,
@@ -158,6 +160,7 @@ async function exchange(base: string, apiKey: string, request: HttpRequest, sign
         ...(body && { 'content-type': 'application/json' }),
         ...(keyIn === 'bearer' && { authorization: `Bearer ${apiKey}` }),
         ...(idempotencyKey !== undefined && { 'idempotency-key': headerOf(idempotencyKey) }),
+        ...(traceparent !== undefined && { traceparent: headerOf(traceparent) }),
       },
       ...(body && { body: JSON.stringify(keyIn === 'body' ? { ...body, api_key: apiKey } : body) }),
     })

@@ -40,7 +40,8 @@ export type Credential = z.infer<typeof credentialSchema>
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SHAPE = /^lw_[0-9A-Za-z]{38}$/
 
-const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+/** What a key is stored under. */
+export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 function checksum(body: string): string {
   let rest = crc32(body)
@@ -92,6 +93,10 @@ export async function findCredential(redis: Redis, secret: string): Promise<Cred
 export async function cachedCredential(redis: Redis, secret: string): Promise<Credential | undefined> {
   return isWellFormed(secret) ? cachedRead(redis, hashOf(secret)) : undefined
 }
+
+/** The same by what the key is stored under, for sessions. */
+export const cachedCredentialOf = (redis: Redis, hash: string): Promise<Credential | undefined> =>
+  cachedRead(redis, hash)
 
 const isWellFormed = (secret: string): boolean =>
   SHAPE.test(secret) && checksum(secret.slice(3, 35)) === secret.slice(35)

@@ -15,8 +15,9 @@ import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { repeatedly } from '../../repeatedly.ts'
+import { traceRound } from '../../tracing.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { chunkOf, MOST_IN_CHUNK, WIDEST_WINDOW } from '../pace.ts'
+import { chunkOf, MOST_IN_CHUNK, MOST_PARK_MS, parkMs, WIDEST_WINDOW } from '../pace.ts'
 import { sharesOf, unsettled } from '../progress.ts'
 import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeartbeat } from '../store/campaigns.ts'
 import { campaignFolder } from '../store/files.ts'
@@ -53,9 +54,6 @@ const TERM_MS = 30_000
 const SHORT_TERM_MS = 1_000
 /** A turn ends when nothing has moved for so long. */
 const IDLE_MS = 300
-/** A campaign is parked for so long at first; each time that nothing has moved meanwhile doubles it, up to the second. */
-const FIRST_PARK_MS = 250
-const MOST_PARK_MS = 60_000
 /** A lane's window is seconds long: looking this often keeps it full. */
 const ROUND_PAUSE_MS = 100
 /** Much shorter than the silence after which another worker takes over. */
@@ -128,8 +126,10 @@ async function supply(
   let cursor: { from: number; to: number } | undefined
   let measuredRate = campaign.rate
   let isIdle = false
+  let running = 1
 
   while (!stopped.aborted) {
+    const beganAtMs = Date.now()
     const worked = performance.now() - begunAt
     if (worked >= TERM_MS || (worked >= SHORT_TERM_MS && turn.isWanted())) break
     const state = await advanceFanOut(deps.redis, campaign, campaign.epoch, {
@@ -140,6 +140,7 @@ async function supply(
     if (state === undefined) return 'over'
     cursor = undefined
     const { nowMs, next } = state
+    running = state.running
     const figures = figuresOf(campaign, state)
     measuredRate = taking.measure(figures.taken, nowMs)
     if (next >= campaign.total && figures.unsettled === 0) return stop(deps, campaign, 'finish', { ended_at: NOW })
@@ -173,6 +174,7 @@ async function supply(
       const step = { next, total: campaign.total, size: portion.size, by: `${campaign.epoch}_${memory.again}` }
       const fed = await feed(deps, campaign, { ...step, room: Math.min(portion.room, MOST_IN_CHUNK) })
       feeding.fed(fed.count)
+      if (fed.count > 0) traceRound({ campaign: idOf(campaign), lane: campaign.lane, recipients: fed.count, beganAtMs })
       cursor = { from: next, to: fed.next }
       // The cursor moves with each step, so that little is gone over again by whoever takes over.
       const isMore = fed.count === 0 ? fed.next !== next : portion.room - fed.count >= portion.size
@@ -188,7 +190,7 @@ async function supply(
   if (cursor !== undefined && cursor.to !== cursor.from)
     await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate: measuredRate, pace: feeding.pace() })
   if (!isIdle) return { nextMs: stopped.aborted ? 1 : ROUND_PAUSE_MS }
-  memory.parkedMs = Math.min(MOST_PARK_MS, Math.max(FIRST_PARK_MS, 2 * memory.parkedMs))
+  memory.parkedMs = parkMs(memory.parkedMs, running)
   const ms = Math.min(memory.parkedMs, Math.max(ROUND_PAUSE_MS, feeding.heldForMs() ?? MOST_PARK_MS))
   return { nextMs: ms, parked: { ms, reason: 'idle', rate: measuredRate } }
 }

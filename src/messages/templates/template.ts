@@ -25,11 +25,17 @@ const headerSchema = z.discriminatedUnion('format', [
 
 const bodySchema = z.object({ type: z.literal('BODY'), text: z.string().min(1) })
 
+/** Its label is kept for previews alone. */
+const labelled = { text: z.string().optional() }
+
 const buttonSchema = z.preprocess(
   inCapitals,
   z.discriminatedUnion('type', [
-    z.object({ type: z.literal('URL'), url: z.string().min(1) }),
-    z.object({ type: z.enum(['QUICK_REPLY', 'COPY_CODE', 'PHONE_NUMBER', 'VOICE_CALL', 'REQUEST_CONTACT_INFO']) }),
+    z.object({ type: z.literal('URL'), url: z.string().min(1), ...labelled }),
+    z.object({
+      type: z.enum(['QUICK_REPLY', 'COPY_CODE', 'PHONE_NUMBER', 'VOICE_CALL', 'REQUEST_CONTACT_INFO']),
+      ...labelled,
+    }),
   ]),
 )
 
@@ -46,7 +52,7 @@ const componentSchema = z.preprocess(
   z.discriminatedUnion('type', [
     headerSchema,
     bodySchema,
-    z.object({ type: z.literal('FOOTER') }),
+    z.object({ type: z.literal('FOOTER'), ...labelled }),
     buttonsSchema,
     z.object({ type: z.literal('CAROUSEL'), cards: z.array(cardSchema).min(1) }),
   ]),

@@ -33,6 +33,8 @@ export function campaignFileHandlers({
       const { incoming } = call
       const format = formatOf(incoming.headers)
       try {
+        // What announces its size need not be written down first.
+        if (Number(incoming.headers['content-length'] ?? 0) > ROWS_MAX_BYTES) throw new TooLargeError('announced')
         const campaign = await ownCampaign(redis, call)
         const { bytes, rows } = countingRows(format, flowing(incoming))
         await uploadRecipients({ redis, ...config }, campaign, format, bytes, ROWS_MAX_BYTES)

@@ -14,7 +14,9 @@ export function sendingRoutes(deps: AcceptDeps & { log: Log }): Route[] {
     (kind: SendKind) =>
     async ({ caller, body, headers }: CallOf<typeof sending.service>) => {
       const idempotencyKey = headers['Idempotency-Key']
-      const request = { account: caller.account, kind, body, unknownFields: 'ignored', idempotencyKey } as const
+      const { account } = caller
+      const { traceparent } = headers
+      const request = { account, kind, body, unknownFields: 'ignored', idempotencyKey, traceparent } as const
       const { acknowledgement, ignored } = await acceptMessage(deps, request)
       return { headers: ignoredHeader(ignored), body: acknowledgement }
     }
@@ -25,7 +27,8 @@ export function sendingRoutes(deps: AcceptDeps & { log: Log }): Route[] {
     async batch({ caller, body, headers, requestId }) {
       const onFault = (error: unknown, index: number): void =>
         deps.log.error({ request_id: requestId, index, err: error }, 'batch.item_failed')
-      const request = { account: caller.account, body, idempotencyKey: headers['Idempotency-Key'] }
+      const { 'Idempotency-Key': idempotencyKey, traceparent } = headers
+      const request = { account: caller.account, body, idempotencyKey, traceparent }
       return { body: { results: await acceptBatch({ ...deps, onFault }, request) } }
     },
   })

@@ -46,6 +46,7 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   invalid_tags: field('tags', 'expected 1 to 100 tags, got 0'),
   too_many_requeues: 'The account has 5 requeue jobs that are not done.',
   too_many_moves: 'The account has 50 bulk moves under way.',
+  too_many_sign_ins: 'Too many wrong keys came from there. Try again in 42 s.',
   too_many_headers: 'A request has at most 100 headers.',
   headers_too_large: 'The headers are too large.',
   internal: 'Something went wrong on our side. Quote the request id when you ask for support.',

@@ -41,6 +41,10 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
     name: 'Administration',
     description: 'The lanes of the account of the key: one per sender.',
   },
+  consoleSession: {
+    name: 'Sessions of the console',
+    description: 'A browser shows the cookie of a session in place of a key, from pages of this service only.',
+  },
   metrics: {
     name: 'Metrics',
     description: 'How the lanes of the account of the key stand, for Prometheus.',

@@ -21,7 +21,8 @@ export function operationOf(
     tags: [tag],
     summary: spec.summary,
     description: [spec.details, keySentence(access)].filter((part) => part !== undefined).join(' '),
-    security: access.in === 'bearer' ? [{ bearer: [access.permission] }] : [],
+    security:
+      access.in === 'bearer' ? [access.permission, ...(access.also ?? [])].map((name) => ({ bearer: [name] })) : [],
     ...(permission !== undefined && { 'x-laneway-permission': permission }),
     parameters: parametersOf(spec),
     ...(body && { requestBody: body }),
@@ -32,7 +33,9 @@ export function operationOf(
 function keySentence(access: Access): string {
   if (access.in === 'open') return `Takes no key: it ${access.why}.`
   const where = access.in === 'bearer' ? 'as Bearer' : 'as `api_key` in the body'
-  return `Needs a key with the permission \`${access.permission}\`, ${where}.`
+  const others = 'also' in access ? (access.also ?? []) : []
+  const permissions = [access.permission, ...others].map((name) => `\`${name}\``).join(' or ')
+  return `Needs a key with the permission ${permissions}, ${where}.`
 }
 
 type Parameters = NonNullable<ZodOpenApiOperationObject['parameters']>

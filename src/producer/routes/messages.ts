@@ -117,7 +117,6 @@ export const messages = {
     },
     errors: {
       400: ['unknown_sender'],
-      404: ['not_found'],
       422: ['idempotency_key_reused'],
       429: ['too_many_requeues'],
     },

@@ -5,7 +5,7 @@ import { acknowledgementSchema, BATCH_MAX, batchResultSchema } from '../../accep
 import { serviceContentSchema, templateMessageContent } from '../../messages/content.ts'
 import { envelopeSchema } from '../../messages/envelope.ts'
 import { templateEnvelopeSchema } from '../../messages/templates/template-message.ts'
-import { idempotencyHeaders } from '../fields.ts'
+import { idempotencyHeaders, traceHeaders } from '../fields.ts'
 import { route } from '../route.ts'
 import { imageMessage, serviceMessages, templateMessages } from './example-messages.ts'
 
@@ -28,6 +28,7 @@ const acknowledgement = {
   contacts: [{ input: '+44 7700 900123', wa_id: '447700900123' }],
   messages: [{ id: 'msg_1_01M7WMESZP60D32VY8E5FM00EP' }],
 }
+const sendHeaders = idempotencyHeaders.extend(traceHeaders.shape)
 const REFUSALS = {
   400: ['unknown_sender', 'not_supported_by_provider'],
   422: ['idempotency_key_reused'],
@@ -40,7 +41,7 @@ export const sending = {
     summary: 'Sends a list, reply buttons, an image or audio from the account’s default sender.',
     access: { in: 'api_key', permission: 'messages:send' },
     isFast: true,
-    headers: idempotencyHeaders,
+    headers: sendHeaders,
     body: { as: 'json', schema: serviceMessage, readBy: 'handler', unknown: 'named' },
     answers: { 200: acknowledgementSchema },
     errors: REFUSALS,
@@ -57,7 +58,7 @@ export const sending = {
     summary: 'Sends one approved template, filled in, to one recipient.',
     access: { in: 'api_key', permission: 'messages:send' },
     isFast: true,
-    headers: idempotencyHeaders,
+    headers: sendHeaders,
     body: { as: 'json', schema: templateMessage, readBy: 'handler', unknown: 'named' },
     answers: { 200: acknowledgementSchema },
     errors: REFUSALS,
@@ -69,7 +70,7 @@ export const sending = {
     summary: `Sends up to ${BATCH_MAX} messages and tells of each what became of it.`,
     access: { in: 'bearer', permission: 'messages:send' },
     isFast: true,
-    headers: idempotencyHeaders,
+    headers: sendHeaders,
     body: {
       as: 'json',
       // What is wrong with an item, the answer says for each by itself: one that is refused harms no other.

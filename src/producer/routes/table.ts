@@ -4,6 +4,7 @@
 import type { RouteSpec } from '../route.ts'
 import { admin } from './admin.ts'
 import { campaigns } from './campaigns.ts'
+import { consoleSession } from './console.ts'
 import { contacts } from './contacts.ts'
 import { description } from './description.ts'
 import { galleryFiles } from './gallery-files.ts'
@@ -27,6 +28,7 @@ export const FAMILIES = {
   contacts,
   campaigns,
   admin,
+  consoleSession,
   metrics,
   webhooks,
 } satisfies Readonly<Record<string, Readonly<Record<string, RouteSpec>>>>

@@ -60,21 +60,19 @@ export interface LaneGauges {
 /** With two commands. */
 async function readLaneGauges(redis: Redis, lane: number): Promise<LaneGauges> {
   const [reply, rate] = await Promise.all([
-    gaugesScript(
-      redis,
-      {
-        ...laneBacklogKeys(lane),
-        deadLetters: laneDeadLettersKey(lane),
-        meta: laneMetaKey(lane),
-        cooldown: laneCooldownKey(lane),
-        inDoubt: inDoubtKey(lane),
-        requeueable: requeueableKey(lane),
-        polls: pollKey(lane),
-        reopened: reopenedKey(lane),
-        activeCampaigns: activeCampaignsKey(lane),
-      },
-      { campaigns: campaignPrefix(lane), records: messageKey(lane, '') },
-    ),
+    gaugesScript(redis, {
+      ...laneBacklogKeys(lane),
+      deadLetters: laneDeadLettersKey(lane),
+      meta: laneMetaKey(lane),
+      cooldown: laneCooldownKey(lane),
+      inDoubt: inDoubtKey(lane),
+      requeueable: requeueableKey(lane),
+      polls: pollKey(lane),
+      reopened: reopenedKey(lane),
+      activeCampaigns: activeCampaignsKey(lane),
+      campaigns: campaignPrefix(lane),
+      records: messageKey(lane, ''),
+    }),
     redis.hget(senderKey(lane), 'rate'),
   ])
   const [list, head, history, headOfCampaigns, historyOfCampaigns, ...activeCampaigns] = gaugesReply.parse(reply)

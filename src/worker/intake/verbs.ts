@@ -12,13 +12,14 @@ export const intakeVerbs: { [J in IntakeJob]: IntakeVerb<J> } = {
   send: {
     permission: 'messages:send',
     async run(deps, job) {
-      const { message, idempotency_key } = read(job.contract.send, job.data)
+      const { message, idempotency_key, traceparent } = read(job.contract.send, job.data)
       const { id } = await acceptMessage(deps, {
         account: job.account,
         kind: message.type === 'template' ? 'template' : 'service',
         body: message,
         unknownFields: 'refused',
         idempotencyKey: idempotency_key || keyOf(job),
+        traceparent,
       })
       return { message_id: id }
     },

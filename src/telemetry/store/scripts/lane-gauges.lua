@@ -14,14 +14,14 @@
 --   polls            ZSET    messages to poll, by when
 --   reopened         STRING  how often the lane was reopened
 --   activeCampaigns  HASH    number -> state
--- Arguments:
---   campaigns  what the keys of the lane's campaigns begin with
---   records    what the keys of records begin with
+--   campaigns        PREFIX  what the keys of the lane's campaigns begin with
+--   records          PREFIX  what the keys of records begin with
+-- The two prefixes go as keys, which are text: an argument is packed, and a command with bytes in it takes a client twice as
+-- long to write.
 -- Output: {numbers, next job, its history, next job of a campaign, its history, state of a campaign, its recipients without
 -- an outcome, ...}; a job is '' where there is none. The numbers are those below in their order, in one string: reading
 -- a list of them takes a client three times as long, and it does so for a thousand lanes.
-local waiting, prioritized, delayed, active, deadLetters, meta, cooldown, inDoubt, requeueable, polls, reopened, activeCampaigns = unpack(KEYS)
-local campaigns, records = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local waiting, prioritized, delayed, active, deadLetters, meta, cooldown, inDoubt, requeueable, polls, reopened, activeCampaigns, campaigns, records = unpack(KEYS)
 -- More are not looked at: this script must stay a matter of microseconds.
 local CAMPAIGNS_MAX = 20
 

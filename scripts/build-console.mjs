@@ -1,0 +1,26 @@
+// Builds the console (src/console) into a folder of dist/. Its types are checked by `npm run check`, not here: a start
+// must not wait for it.
+import { join } from 'node:path'
+import { build } from 'vite'
+
+/** Puts index.html and its hashed scripts and styles into `outDir`; rejects when something cannot be built. */
+export async function buildConsole(root, outDir) {
+  await build({
+    root: join(root, 'src/console'),
+    base: '/console/',
+    configFile: false,
+    envDir: false,
+    publicDir: false,
+    logLevel: 'warn',
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    build: {
+      outDir,
+      emptyOutDir: true,
+      target: 'es2022',
+      // The Content-Security-Policy takes no data: address for a script, a style or a picture of ours.
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+    },
+  })
+}

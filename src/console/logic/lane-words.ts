@@ -1,0 +1,50 @@
+// What a lane's state is called, and how much it should worry whoever reads it.
+import type { LaneFigures, LaneState } from '../state/snapshot.ts'
+import { counted } from './numbers.ts'
+import { spanText } from './spans.ts'
+
+interface Words {
+  word: string
+  tone: 'good' | 'busy' | 'wait' | 'bad' | 'quiet'
+  /** What it means, for a lane that gives no reason of its own. */
+  means: string
+}
+
+const WORDS: Readonly<Record<LaneState, Words>> = {
+  sending: { word: 'Sending', tone: 'good', means: 'Messages leave it.' },
+  idle: { word: 'Idle', tone: 'quiet', means: 'Nothing waits.' },
+  paused: { word: 'Paused', tone: 'wait', means: 'Nothing leaves it until somebody resumes it.' },
+  cooldown: { word: 'Cooldown', tone: 'wait', means: 'The provider asked for a break, or cannot be reached.' },
+  waiting_for_pace: { word: 'At its pace', tone: 'busy', means: 'It sends as fast as its rate allows.' },
+  no_worker: { word: 'No worker', tone: 'bad', means: 'No worker is alive that could send.' },
+  redis_full: { word: 'Redis full', tone: 'bad', means: 'Redis takes no more writes: nothing can be claimed.' },
+  stuck: { word: 'Stuck', tone: 'bad', means: 'Messages wait, nothing holds them, and none leaves.' },
+}
+
+/** Word, tone and meaning of a state; one that this page does not know is shown as it came. */
+export const laneWords = (state: LaneState): Words => WORDS[state] ?? { word: state, tone: 'quiet', means: '' }
+
+/** Whether somebody should look: nothing leaves although something could be done. */
+export const isInTrouble = ({ state }: Pick<LaneFigures, 'state'>): boolean =>
+  !['sending', 'idle', 'waiting_for_pace'].includes(state)
+
+/** All that wait on a lane. */
+export const waitingOf = ({ waiting }: Pick<LaneFigures, 'waiting'>): number => waiting.transactional + waiting.campaign
+
+/** One sentence on why the lane stands as it does. */
+export function laneSentence(lane: LaneFigures): string {
+  const { means } = laneWords(lane.state)
+  const because = lane.reason === null || lane.reason === '' ? means : sentence(lane.reason)
+  const by = lane.by === null || lane.by === '' ? '' : ` By ${lane.by}.`
+  const waits = waitingOf(lane)
+  if (lane.state === 'idle' || waits === 0) return because + by
+  const drain =
+    lane.drain_s === null ? '' : ` ${counted(waits, 'message')} to go, ${spanText(lane.drain_s)} at this rate.`
+  return because + by + drain
+}
+
+const sentence = (text: string): string => {
+  const trimmed = text.trim()
+  const first = trimmed.charAt(0).toUpperCase() + trimmed.slice(1)
+  return /[.!?]$/.test(first) ? first : `${first}.`
+}

@@ -1,0 +1,30 @@
+// What a key may do: the page shows no button that the server would refuse.
+
+/** Who is signed in, as `GET /console/session` tells. */
+export interface Session {
+  key_name: string
+  account: { id: number; name: string } | null
+  operator: boolean
+  permissions: readonly string[]
+  expires_at: string
+}
+
+export type Deed = 'see' | 'send' | 'run' | 'readContacts' | 'writeContacts' | 'gallery' | 'operate'
+
+const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, string>> = {
+  see: 'messages:read',
+  send: 'messages:send',
+  run: 'admin',
+  readContacts: 'contacts:read',
+  writeContacts: 'contacts:write',
+  gallery: 'gallery',
+}
+
+/**
+ * Whether the key may. An operator acts for the account that it has chosen (`account`); for all at once it can only look.
+ */
+export function may(session: Session, deed: Deed, account: number | undefined): boolean {
+  if (deed === 'operate') return session.operator
+  if (session.operator) return account !== undefined || deed === 'see' || deed === 'run'
+  return session.permissions.includes(NEEDED[deed])
+}

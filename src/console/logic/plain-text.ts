@@ -1,0 +1,39 @@
+// Text from outside, made safe to read. Markup is no danger, because everything is set as text; what is left are
+// characters that nobody sees and that change how their surroundings look: bidi controls, terminal escapes, invisible
+// ones. Each is shown by its name instead.
+
+const NAMES: Readonly<Record<number, string>> = {
+  0: 'NUL',
+  7: 'BEL',
+  8: 'BS',
+  27: 'ESC',
+  127: 'DEL',
+  155: 'CSI',
+  8203: 'ZWSP',
+  8206: 'LRM',
+  8207: 'RLM',
+  1564: 'ALM',
+  8234: 'LRE',
+  8235: 'RLE',
+  8236: 'PDF',
+  8237: 'LRO',
+  8238: 'RLO',
+  8294: 'LRI',
+  8295: 'RLI',
+  8296: 'FSI',
+  8297: 'PDI',
+  65279: 'BOM',
+}
+
+/** Controls (but tab and line feed), bidi controls and invisible ones. Joiners stay: emoji and some scripts need them. */
+const UNSEEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: to show them is what this is for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
+
+const nameOf = (character: string): string => {
+  const code = character.codePointAt(0) ?? 0
+  return `⟨${NAMES[code] ?? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`}⟩`
+}
+
+/** The text with everything that is not seen shown by name: `a⟨RLO⟩b`. A carriage return before a line feed goes. */
+export const plainText = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(UNSEEN, nameOf)

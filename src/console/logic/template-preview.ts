@@ -1,0 +1,68 @@
+// A message of a template as the person will see it.
+import { fillIn, variablesOf } from '../../messages/templates/template-variables.ts'
+import { type Block, blocksOf, type Fillings, slotId, type Template } from './template-slots.ts'
+
+/** What is seen of a block, top to bottom. Texts hold `⟨…⟩` where nothing is known yet. */
+export interface SeenBlock {
+  media?: { kind: 'image' | 'video' | 'document'; link: string; filename: string }
+  heading?: string
+  body?: string
+  footer?: string
+  buttons: readonly { label: string; detail: string }[]
+}
+
+/** The message and its cards. */
+export interface Seen extends SeenBlock {
+  cards: readonly SeenBlock[]
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  URL: 'Open the page',
+  QUICK_REPLY: 'Reply',
+  COPY_CODE: 'Copy the code',
+  PHONE_NUMBER: 'Call',
+  VOICE_CALL: 'Call',
+  REQUEST_CONTACT_INFO: 'Send contact details',
+}
+
+/** Fills a template in. What comes from the recipient and is not known yet is shown as its source. */
+export function seenOf(template: Pick<Template, 'components'>, fillings: Fillings): Seen {
+  const [outside, ...cards] = blocksOf(template)
+  return {
+    ...seenBlock(outside ?? { card: undefined, parts: [] }, fillings),
+    cards: cards.map((card) => seenBlock(card, fillings)),
+  }
+}
+
+function seenBlock({ card, parts }: Block, fillings: Fillings): SeenBlock {
+  const textOf = (place: string, empty: string): string => {
+    const filling = fillings.get(slotId(card, place))
+    if (filling === undefined) return empty
+    if ('from' in filling) return `⟨${filling.from}⟩`
+    return filling.fixed === '' ? empty : filling.fixed
+  }
+  const filled = (text: string, place: string): string =>
+    fillIn(text, new Map(variablesOf(text).map((name) => [name, textOf(`${place} ${name}`, `⟨${name}⟩`)])))
+  const seen: SeenBlock = { buttons: [] }
+  for (const part of parts) {
+    if (part.type === 'BODY') seen.body = filled(part.text, 'body')
+    if (part.type === 'FOOTER' && part.text !== undefined) seen.footer = part.text
+    if (part.type === 'HEADER' && part.format === 'TEXT') seen.heading = filled(part.text, 'header')
+    if (part.type === 'HEADER' && part.format !== 'TEXT') {
+      const kind = ({ IMAGE: 'image', VIDEO: 'video', DOCUMENT: 'document' } as const)[part.format]
+      seen.media = { kind, link: textOf('header link', ''), filename: textOf('header filename', '') }
+    }
+    if (part.type === 'BUTTONS') {
+      seen.buttons = part.buttons.map((button, i) => ({
+        label: button.text ?? LABELS[button.type] ?? button.type,
+        detail:
+          button.type === 'URL'
+            ? filled(button.url, `button ${i}`)
+            : button.type === 'COPY_CODE'
+              ? textOf(`button ${i} coupon`, '⟨code⟩')
+              : '',
+      }))
+    }
+  }
+  return seen
+}

@@ -1,0 +1,151 @@
+// The places of an approved template that must be filled in, and the components of a message that fill them. A place is
+// filled with a fixed text or, in a campaign, from a field of the recipient.
+import type { Template } from '../../messages/templates/template.ts'
+import { variablesOf } from '../../messages/templates/template-variables.ts'
+
+export type { Template }
+
+type Part = Exclude<Template['components'][number], { type: 'CAROUSEL' }>
+
+/** What goes into a place: the same for everybody, or taken from each recipient (`contact.name`, `row.city`). */
+export type Filling = { fixed: string } | { from: string }
+export type Fillings = ReadonlyMap<string, Filling>
+
+/** A place to fill in. */
+export interface Slot {
+  /** Unique in the template. */
+  id: string
+  kind: 'text' | 'link' | 'filename' | 'coupon' | 'payload'
+  label: string
+  /** May stay empty. */
+  optional: boolean
+}
+
+/** The parts of a template outside of its cards, and of each card; `card` is undefined outside. */
+export interface Block {
+  card: number | undefined
+  parts: readonly Part[]
+}
+
+const isPart = (part: Template['components'][number]): part is Part => part.type !== 'CAROUSEL'
+
+/** The template's blocks in the order in which a person reads them. */
+export function blocksOf({ components }: Pick<Template, 'components'>): Block[] {
+  const cards = components.find((part) => part.type === 'CAROUSEL')?.cards ?? []
+  return [
+    { card: undefined, parts: components.filter(isPart) },
+    ...cards.map((card, i) => ({ card: i, parts: card.components })),
+  ]
+}
+
+/** The id of a place, as previews name it too. */
+export const slotId = (card: number | undefined, place: string): string =>
+  card === undefined ? place : `card ${card} ${place}`
+
+/** Every place that a message of this template has to fill in. */
+export function slotsOf(template: Pick<Template, 'components'>): Slot[] {
+  return blocksOf(template).flatMap(({ card, parts }) => {
+    const prefix = card === undefined ? '' : `Card ${card + 1}: `
+    const slot = (place: string, kind: Slot['kind'], label: string, optional = false): Slot => ({
+      id: slotId(card, place),
+      kind,
+      label: prefix === '' ? label : `${prefix}${label.charAt(0).toLowerCase()}${label.slice(1)}`,
+      optional,
+    })
+    return parts.flatMap((part): Slot[] => {
+      if (part.type === 'BODY')
+        return variablesOf(part.text).map((name) => slot(`body ${name}`, 'text', `Text {{${name}}}`))
+      if (part.type === 'HEADER' && part.format === 'TEXT') {
+        return variablesOf(part.text).map((name) => slot(`header ${name}`, 'text', `Heading {{${name}}}`))
+      }
+      if (part.type === 'HEADER') {
+        const link = slot('header link', 'link', `Link to the ${part.format.toLowerCase()}`)
+        return part.format === 'DOCUMENT'
+          ? [link, slot('header filename', 'filename', 'Name of the document', true)]
+          : [link]
+      }
+      if (part.type !== 'BUTTONS') return []
+      return part.buttons.flatMap((button, i): Slot[] => {
+        const name = button.text ?? button.type.toLowerCase().replaceAll('_', ' ')
+        if (button.type === 'URL') {
+          return variablesOf(button.url).map((each) =>
+            slot(`button ${i} ${each}`, 'text', `End of the address of the button “${name}”`),
+          )
+        }
+        if (button.type === 'COPY_CODE') return [slot(`button ${i} coupon`, 'coupon', `Code of the button “${name}”`)]
+        if (button.type === 'QUICK_REPLY') {
+          return [slot(`button ${i} payload`, 'payload', `Payload of the button “${name}”`, true)]
+        }
+        return []
+      })
+    })
+  })
+}
+
+/** The components of a message with these fillings, as a campaign or a template message takes them. */
+export function componentsOf(template: Template, fillings: Fillings): unknown[] {
+  const [outside, ...cards] = blocksOf(template)
+  const named = template.parameter_format === 'NAMED'
+  const components = outside ? componentsOfBlock(outside, fillings, named) : []
+  if (cards.length === 0) return components
+  const filled = cards.map((block, i) => ({ card_index: i, components: componentsOfBlock(block, fillings, named) }))
+  return [...components, { type: 'CAROUSEL', cards: filled }]
+}
+
+function componentsOfBlock({ card, parts }: Block, fillings: Fillings, named: boolean): object[] {
+  const valueAt = (place: string): unknown => {
+    const filling = fillings.get(slotId(card, place))
+    if (filling === undefined) return ''
+    return 'from' in filling ? { from: filling.from } : filling.fixed
+  }
+  const texts = (text: string, place: string, withNames: boolean): object[] =>
+    variablesOf(text).map((name) => ({
+      type: 'text',
+      ...(withNames ? { parameter_name: name } : {}),
+      text: valueAt(`${place} ${name}`),
+    }))
+  return parts.flatMap((part): object[] => {
+    if (part.type === 'BODY' || (part.type === 'HEADER' && part.format === 'TEXT')) {
+      const parameters = texts(part.text, part.type.toLowerCase(), named)
+      return parameters.length === 0 ? [] : [{ type: part.type, parameters }]
+    }
+    if (part.type === 'HEADER') {
+      const kind = part.format.toLowerCase()
+      const filename = part.format === 'DOCUMENT' ? valueAt('header filename') : ''
+      const file = { link: valueAt('header link'), ...(filename === '' ? {} : { filename }) }
+      return [{ type: 'HEADER', parameters: [{ type: kind, [kind]: file }] }]
+    }
+    if (part.type !== 'BUTTONS') return []
+    return part.buttons.flatMap((button, i): object[] => {
+      const filled = (parameters: object[]) => [{ type: 'BUTTON', sub_type: button.type, index: String(i), parameters }]
+      if (button.type === 'URL') {
+        const parameters = texts(button.url, `button ${i}`, false)
+        return parameters.length === 0 ? [] : filled(parameters)
+      }
+      if (button.type === 'COPY_CODE') {
+        return filled([{ type: 'coupon_code', coupon_code: valueAt(`button ${i} coupon`) }])
+      }
+      const payload = button.type === 'QUICK_REPLY' ? valueAt(`button ${i} payload`) : ''
+      return payload === '' ? [] : filled([{ type: 'payload', payload }])
+    })
+  })
+}
+
+/** The fields of a contact that a place may be filled from. */
+export const CONTACT_FIELDS = ['contact.name', 'contact.phone', 'contact.email'] as const
+
+/** Fillings with each `from` replaced by what this recipient has there: what a test send and a preview use. */
+export const fillingsFor = (fillings: Fillings, recipient: ReadonlyMap<string, string>): Fillings =>
+  new Map(
+    [...fillings].map(([id, filling]) => [
+      id,
+      'from' in filling ? { fixed: recipient.get(filling.from) ?? '' } : filling,
+    ]),
+  )
+
+/** Places that must be filled in and are not. */
+export const openSlots = (slots: readonly Slot[], fillings: Fillings): Slot[] =>
+  slots.filter(({ id, optional }) => {
+    const filling = fillings.get(id)
+    return !optional && (filling === undefined || ('fixed' in filling && filling.fixed.trim() === ''))
+  })

@@ -1,0 +1,21 @@
+// The console: the page of the people who run Laneway. See docs/console.md and docs/adr/0049.
+import { render } from 'preact'
+import { App } from './app.tsx'
+import { applyTheme } from './shell/theme.ts'
+import { followDemo } from './state/demo.ts'
+import { followLive } from './state/live.ts'
+import { followLinks } from './state/router.ts'
+import { findSession } from './state/session.ts'
+import './style/base.css'
+import './style/layout.css'
+import './style/parts.css'
+import './style/pages.css'
+
+const root = document.getElementById('console')
+if (!root) throw new Error('index.html has no place for the console')
+applyTheme()
+followLinks()
+followLive()
+followDemo()
+render(<App />, root)
+await findSession()

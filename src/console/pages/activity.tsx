@@ -1,0 +1,67 @@
+// Who did what, and when: over HTTP, in the console, on the command line. Kept for 90 days.
+
+import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
+import { More, useRows } from '../parts/pager.tsx'
+import { Table } from '../parts/table.tsx'
+import { Said, When } from '../parts/text.tsx'
+import { call, type Page } from '../state/http.ts'
+import { useLoad } from '../state/load.ts'
+
+const LIMIT = 100
+
+interface ActivityEntry {
+  at: string
+  actor: { key_id: string; key_name: string } | { cli: string }
+  account: number | null
+  action: string
+  target: string | null
+  detail: string | null
+  request_id: string | null
+}
+
+/** The list, the latest first. */
+export function Activity() {
+  const list = (cursor?: string, signal?: AbortSignal): Promise<Page<ActivityEntry>> =>
+    call('GET', '/admin/activity', { query: { limit: LIMIT, cursor }, ...(signal ? { signal } : {}) })
+  const loaded = useLoad('activity', (signal) => list(undefined, signal))
+  const { rows, more } = useRows(loaded, (cursor) => list(cursor))
+  return (
+    <Frame title="Activity">
+      <Age loaded={loaded} />
+      <Shown loaded={loaded}>
+        {() =>
+          rows.length === 0 ? (
+            <Empty title="Nobody has changed anything yet.">
+              <p>Pauses, rates, keys, senders, campaigns, requeues: each appears here with whoever did it.</p>
+            </Empty>
+          ) : (
+            <Table
+              caption="Activity"
+              rows={rows}
+              keyOf={(entry) => `${entry.at} ${entry.action} ${entry.target} ${entry.request_id}`}
+              columns={[
+                { title: 'When', head: true, cell: ({ at }) => <When at={at} /> },
+                {
+                  title: 'Who',
+                  cell: ({ actor }) =>
+                    'cli' in actor ? (
+                      <>
+                        <Said text={actor.cli} /> <span class="quiet">on the command line</span>
+                      </>
+                    ) : (
+                      <Said text={actor.key_name || actor.key_id} />
+                    ),
+                },
+                { title: 'What', cell: ({ action }) => <Said text={action} /> },
+                { title: 'Target', cell: ({ target }) => <Said text={target ?? '–'} /> },
+                { title: 'Detail', wide: true, cell: ({ detail }) => <Said text={detail ?? '–'} /> },
+                { title: 'Account', number: true, wide: true, cell: ({ account }) => account ?? '–' },
+              ]}
+            />
+          )
+        }
+      </Shown>
+      <More more={more} />
+    </Frame>
+  )
+}

@@ -1,0 +1,48 @@
+// Which page is at which address, below /console.
+import type { ComponentChild } from 'preact'
+import { actingFor, isOperator } from '../state/http.ts'
+import { place } from '../state/router.ts'
+import { Activity } from './activity.tsx'
+import { CampaignPage } from './campaign.tsx'
+import { NewCampaign } from './campaign-new.tsx'
+import { Campaigns } from './campaigns.tsx'
+import { ChooseAccount } from './choose-account.tsx'
+import { Gallery } from './gallery.tsx'
+import { Lane } from './lane.tsx'
+import { Lanes } from './lanes.tsx'
+import { MessagePage } from './message.tsx'
+import { Messages } from './messages.tsx'
+import { Overview } from './overview.tsx'
+import { Start } from './start.tsx'
+
+/** A page by a pattern of its path; groups are given to it in order. */
+const PAGES: readonly (readonly [RegExp, (...parts: string[]) => ComponentChild])[] = [
+  [/^$/, () => <Overview />],
+  [/^\/lanes$/, () => <Lanes />],
+  [/^\/lanes\/(\d{1,15})$/, (id) => <Lane key={id} id={Number(id)} />],
+  [/^\/messages$/, () => <Messages />],
+  [/^\/messages\/([^/]{1,300})$/, (id) => <MessagePage key={id} id={id} />],
+  [/^\/campaigns$/, () => <Campaigns />],
+  [/^\/campaigns\/new$/, () => <NewCampaign key={place.value.query.get('from')} />],
+  [/^\/campaigns\/([^/]{1,60})$/, (id) => <CampaignPage key={id} id={id} />],
+  [/^\/gallery$/, () => <Gallery />],
+  [/^\/activity$/, () => <Activity />],
+  [/^\/start$/, () => <Start />],
+]
+
+/** Pages that an operator sees for all accounts at once; on any other it acts for one. */
+const FOR_ALL = /^(\/lanes(\/\d+)?|\/activity)?$/
+
+/** The page at a path; undefined when there is none. */
+export function pageOf(path: string): ComponentChild | undefined {
+  for (const [pattern, page] of PAGES) {
+    const found = pattern.exec(path)
+    if (!found) continue
+    return isOperator.value && actingFor.value === undefined && !FOR_ALL.test(path) ? (
+      <ChooseAccount />
+    ) : (
+      page(...found.slice(1))
+    )
+  }
+  return undefined
+}

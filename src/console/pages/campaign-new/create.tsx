@@ -1,0 +1,71 @@
+// Creating the campaign in three steps: the draft, its file, the check. What has been done stays done when a later step
+// is refused: the next try goes on from there.
+import { useRef, useState } from 'preact/hooks'
+import type { CampaignDescription } from '../../../campaigns/commands/campaign-document.ts'
+import { Problem } from '../../parts/problem.tsx'
+import { Gauge } from '../../parts/spark.tsx'
+import { dataOf, idempotencyKey, Refused } from '../../state/http.ts'
+import { go } from '../../state/router.ts'
+import { type Draft, definitionOf, missingOf } from './draft.ts'
+import { uploadRows } from './upload.ts'
+
+/** The button, what is missing still, the progress of the upload, and what was refused. */
+export function CreateButton({ draft }: { draft: Draft }) {
+  const [step, setStep] = useState('')
+  const [share, setShare] = useState<number>()
+  const [refusal, setRefusal] = useState<Refused>()
+  const made = useRef<{ body: string; id: string }>(undefined)
+  const missing = missingOf(draft)
+
+  const create = async (): Promise<void> => {
+    setRefusal(undefined)
+    try {
+      setStep('Creating the draft …')
+      const definition = definitionOf(draft)
+      const body = JSON.stringify(definition)
+      if (made.current?.body !== body) {
+        const headers = { 'Idempotency-Key': idempotencyKey() }
+        const { id } = await dataOf<CampaignDescription>('POST', '/campaigns', { body: definition, headers })
+        made.current = { body, id }
+      }
+      const { id } = made.current
+      if (draft.source === 'file' && draft.file && draft.head) {
+        setStep('Uploading the file …')
+        await uploadRows(`/campaigns/${id}/rows`, draft.file, draft.head.format, setShare)
+      }
+      setStep('Checking the recipients …')
+      await dataOf('POST', `/campaigns/${id}/preflight`, { body: {} })
+      go(`/console/campaigns/${id}`)
+    } catch (error) {
+      setStep('')
+      setShare(undefined)
+      setRefusal(error instanceof Refused ? error : new Refused(0, 'unknown', String(error)))
+    }
+  }
+  return (
+    <section class="card" aria-labelledby="create">
+      <h2 id="create">Create and check</h2>
+      <p>The campaign becomes a draft and its recipients are checked. Nothing is sent before you start it.</p>
+      {missing.length > 0 && (
+        <ul class="quiet">
+          {missing.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      )}
+      <Problem refusal={refusal} />
+      <button type="button" class="primary" disabled={missing.length > 0 || step !== ''} onClick={() => void create()}>
+        Create and check
+      </button>
+      <p role="status">
+        {step}
+        {share !== undefined && (
+          <>
+            {' '}
+            <Gauge label="Uploaded" value={share} most={1} /> {Math.floor(share * 100)} %
+          </>
+        )}
+      </p>
+    </section>
+  )
+}

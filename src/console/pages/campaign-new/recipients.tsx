@@ -1,0 +1,152 @@
+// Who gets it: contacts by their tags, or the rows of a file that is dropped on the page.
+import { useState } from 'preact/hooks'
+import { bytesText, countText } from '../../logic/numbers.ts'
+import { likelyPhone, rowsHead } from '../../logic/rows-head.ts'
+import { Choice } from '../../parts/field.tsx'
+import { Shown } from '../../parts/page.tsx'
+import { Said } from '../../parts/text.tsx'
+import type { Tag } from '../../state/library.ts'
+import type { Loaded } from '../../state/load.ts'
+import type { Draft } from './draft.ts'
+
+const HEAD_BYTES = 64 * 1024
+
+/** The choice between the two, and the fields of the chosen one. */
+export function Recipients({
+  draft,
+  tags,
+  onChange,
+}: {
+  draft: Draft
+  tags: Loaded<Tag[]>
+  onChange: (change: Partial<Draft>) => void
+}) {
+  return (
+    <fieldset class="card">
+      <legend class="h2">Recipients</legend>
+      <div class="actions">
+        {(['tags', 'file'] as const).map((source) => (
+          <label key={source} class="check">
+            <input type="radio" name="source" checked={draft.source === source} onChange={() => onChange({ source })} />
+            {source === 'tags' ? 'Contacts by their lists' : 'A file'}
+          </label>
+        ))}
+      </div>
+      {draft.source === 'tags' ? (
+        <Shown loaded={tags}>{(all) => <TagChoice all={all} draft={draft} onChange={onChange} />}</Shown>
+      ) : (
+        <FileChoice draft={draft} onChange={onChange} />
+      )}
+    </fieldset>
+  )
+}
+
+function TagChoice({
+  all,
+  draft,
+  onChange,
+}: {
+  all: readonly Tag[]
+  draft: Draft
+  onChange: (change: Partial<Draft>) => void
+}) {
+  if (all.length === 0) {
+    return (
+      <p>
+        There is no list of contacts yet. <a href="/console/contacts">Make one and import people</a>, or choose a file.
+      </p>
+    )
+  }
+  const flip = (ids: readonly number[], id: number): number[] =>
+    ids.includes(id) ? ids.filter((each) => each !== id) : [...ids, id]
+  const group = (legend: string, field: 'tags' | 'except') => (
+    <fieldset>
+      <legend>{legend}</legend>
+      <div class="checks">
+        {all.map(({ id, name, contacts }) => (
+          <label key={id} class="check">
+            <input
+              type="checkbox"
+              checked={draft[field].includes(id)}
+              onChange={() => onChange({ [field]: flip(draft[field], id) })}
+            />
+            <span>
+              <Said text={name} />
+              {contacts !== undefined && <span class="quiet"> {countText(contacts)}</span>}
+            </span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  )
+  return (
+    <div class="halves">
+      {group('Everybody on one of these lists', 'tags')}
+      {group('But nobody on one of these', 'except')}
+    </div>
+  )
+}
+
+function FileChoice({ draft, onChange }: { draft: Draft; onChange: (change: Partial<Draft>) => void }) {
+  const [why, setWhy] = useState('')
+  const [over, setOver] = useState(false)
+  const take = async (file: File | undefined): Promise<void> => {
+    if (file === undefined) return
+    const text = await file.slice(0, HEAD_BYTES).text()
+    const head = rowsHead(file.name, text, file.size <= HEAD_BYTES)
+    if ('why' in head) {
+      setWhy(head.why)
+      onChange({ file: undefined, head: undefined })
+      return
+    }
+    setWhy('')
+    onChange({ file, head, phone: head.columns.includes(draft.phone) ? draft.phone : likelyPhone(head.columns) })
+  }
+  const { file, head } = draft
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: a file may be dropped here; the field below takes one as well */}
+      <div
+        class={over ? 'drop over' : 'drop'}
+        onDragOver={(event) => {
+          event.preventDefault()
+          setOver(true)
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event) => {
+          event.preventDefault()
+          setOver(false)
+          void take(event.dataTransfer?.files[0])
+        }}
+      >
+        <label class="field">
+          <span>Drop a CSV or NDJSON file here, or choose one</span>
+          <input
+            type="file"
+            accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson"
+            onChange={(event) => void take(event.currentTarget.files?.[0])}
+          />
+        </label>
+        <p class="help">A line for each person, the first line with the names of the columns.</p>
+        {why !== '' && (
+          <p class="problem" role="alert">
+            {why}
+          </p>
+        )}
+      </div>
+      {file && head && (
+        <>
+          <p role="status">
+            <Said text={file.name} />, {bytesText(file.size)}, columns: <Said text={head.columns.join(', ')} />
+          </p>
+          <Choice
+            label="The phone number is in the column"
+            value={draft.phone}
+            onValue={(phone) => onChange({ phone })}
+            options={head.columns.map((column) => [column, column] as const)}
+          />
+        </>
+      )}
+    </>
+  )
+}

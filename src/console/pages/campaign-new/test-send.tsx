@@ -1,0 +1,89 @@
+// One real message of the campaign to one number, with the values of the sample person.
+import { useState } from 'preact/hooks'
+import type { SentMessage } from '../../../lookup/message-schema.ts'
+import { componentsOf, type Fillings, type Template } from '../../logic/template-slots.ts'
+import { MessageState } from '../../parts/badge.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { Said } from '../../parts/text.tsx'
+import { call, dataOf, idempotencyKey, Refused } from '../../state/http.ts'
+import { useLoad } from '../../state/load.ts'
+
+const POLL_MS = 700
+const OVER = ['delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown']
+
+/** The field for the number, the button, and what became of it. */
+export function TestSend({ sender, template, fillings }: { sender: string; template: Template; fillings: Fillings }) {
+  const [to, setTo] = useState('')
+  const [sent, setSent] = useState<string>()
+  const [refusal, setRefusal] = useState<Refused>()
+  const send = async (): Promise<void> => {
+    setRefusal(undefined)
+    setSent(undefined)
+    try {
+      const { messages } = await call<{ messages: { id: string }[] }>(
+        'POST',
+        '/chatappbusiness/send-templated-message',
+        {
+          headers: { 'Idempotency-Key': idempotencyKey() },
+          body: {
+            to,
+            sender,
+            recipient_type: 'individual',
+            messaging_product: 'chatapp',
+            type: 'template',
+            campaign_id: 'test send',
+            template: {
+              name: template.name,
+              language: { code: template.language },
+              components: componentsOf(template, fillings),
+            },
+          },
+        },
+      )
+      setSent(messages[0]?.id)
+    } catch (error) {
+      setRefusal(error instanceof Refused ? error : new Refused(0, 'unknown', String(error)))
+    }
+  }
+  return (
+    <section class="card" aria-labelledby="test-send">
+      <h2 id="test-send">Test send</h2>
+      <p>Sends this one message, with the values of the sample, to a number of yours.</p>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void send()
+        }}
+      >
+        <TextField label="To" value={to} onValue={setTo} required placeholder="+44 7700 900123" />
+        <button type="submit">Send the test</button>
+      </form>
+      <Problem refusal={refusal} />
+      {sent !== undefined && <Followed key={sent} id={sent} />}
+    </section>
+  )
+}
+
+/** What became of a message that was just sent: its state, kept fresh until it is over. */
+export function Followed({ id }: { id: string }) {
+  const [over, setOver] = useState(false)
+  const loaded = useLoad<SentMessage>(
+    `followed ${id}`,
+    async (signal) => {
+      const message = await dataOf<SentMessage>('GET', `/messages/${id}`, { signal })
+      setOver(OVER.includes(message.state))
+      return message
+    },
+    over ? undefined : POLL_MS,
+  )
+  const message = loaded.value
+  return (
+    <p role="status">
+      {message ? <MessageState state={message.state} /> : 'accepted'}{' '}
+      {message?.problem && <Said text={`${message.problem.sentence} `} />}
+      {message?.waits && <Said text={`${message.waits.sentence} `} />}
+      <a href={`/console/messages/${id}`}>See the message</a>
+    </p>
+  )
+}

@@ -1,0 +1,113 @@
+// All campaigns, the latest first.
+import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
+import { CAMPAIGN_STATES } from '../../campaigns/states.ts'
+import { ledgerOf } from '../logic/ledger.ts'
+import { countText, shareText } from '../logic/numbers.ts'
+import { spanText } from '../logic/spans.ts'
+import { CampaignState } from '../parts/badge.tsx'
+import { Choice } from '../parts/field.tsx'
+import { Age, Empty, Page, Shown } from '../parts/page.tsx'
+import { Table } from '../parts/table.tsx'
+import { Said, When } from '../parts/text.tsx'
+import { dataOf } from '../state/http.ts'
+import { useLoad } from '../state/load.ts'
+import { go, place } from '../state/router.ts'
+import { may } from '../state/session.ts'
+
+const LIMIT = 100
+const EVERY_MS = 5_000
+
+/** The list, by state if wanted. */
+export function Campaigns() {
+  const state = place.value.query.get('state') ?? ''
+  const loaded = useLoad<CampaignDescription[]>(
+    `campaigns ${state}`,
+    (signal) => dataOf('GET', '/campaigns', { query: { limit: LIMIT, state }, signal }),
+    EVERY_MS,
+  )
+  return (
+    <Page
+      title="Campaigns"
+      actions={
+        may('send') && (
+          <a class="button primary" href="/console/campaigns/new">
+            New campaign
+          </a>
+        )
+      }
+    >
+      <search class="filters">
+        <Choice
+          label="State"
+          value={state}
+          onValue={(chosen) => go(chosen === '' ? '/console/campaigns' : `/console/campaigns?state=${chosen}`)}
+          options={[['', 'any'], ...CAMPAIGN_STATES.map((each) => [each, each] as const)]}
+        />
+      </search>
+      <Age loaded={loaded} />
+      <Shown loaded={loaded}>
+        {(campaigns) => (campaigns.length === 0 ? <None state={state} /> : <CampaignTable campaigns={campaigns} />)}
+      </Shown>
+    </Page>
+  )
+}
+
+const None = ({ state }: { state: string }) =>
+  state === '' ? (
+    <Empty title="No campaign yet.">
+      <p>A campaign sends one approved template to many people and accounts for each of them.</p>
+    </Empty>
+  ) : (
+    <Empty title={`No campaign is ${state}.`}>
+      <p>
+        <a href="/console/campaigns">Show all campaigns</a>
+      </p>
+    </Empty>
+  )
+
+const CampaignTable = ({ campaigns }: { campaigns: readonly CampaignDescription[] }) => (
+  <Table
+    caption="Campaigns"
+    rows={campaigns}
+    keyOf={({ id }) => id}
+    columns={[
+      {
+        title: 'Campaign',
+        head: true,
+        cell: ({ id, name }) => (
+          <a href={`/console/campaigns/${id}`}>
+            <Said text={name || id} />
+          </a>
+        ),
+      },
+      {
+        title: 'State',
+        cell: ({ state, reason }) => (
+          <>
+            <CampaignState state={state} />
+            {reason !== null && (
+              <span class="reason">
+                <Said text={reason} />
+              </span>
+            )}
+          </>
+        ),
+      },
+      { title: 'Template', wide: true, cell: ({ template }) => <Said text={template.name} /> },
+      { title: 'Created', wide: true, cell: ({ created_at }) => <When at={created_at} /> },
+      { title: 'Recipients', number: true, cell: ({ progress }) => countText(progress.total) },
+      {
+        title: 'Done',
+        number: true,
+        cell: ({ progress }) => shareText(ledgerOf(progress).settled, progress.total),
+      },
+      { title: 'Failed', number: true, wide: true, cell: ({ progress }) => countText(progress.failed) },
+      {
+        title: 'Time left',
+        number: true,
+        wide: true,
+        cell: ({ state, progress }) => (state === 'running' ? spanText(progress.seconds_left) : '–'),
+      },
+    ]}
+  />
+)

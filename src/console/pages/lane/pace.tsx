@@ -1,0 +1,17 @@
+// The pace that a lane uses of the pace that it may use.
+import { rateText } from '../../logic/numbers.ts'
+import { Gauge, Spark } from '../../parts/spark.tsx'
+import type { LaneFigures } from '../../state/snapshot.ts'
+
+/** `12.5 of 80/s` with a bar and the last half minute as a line. */
+export function Pace({ lane }: { lane: LaneFigures }) {
+  return (
+    <span class="pace">
+      <span class="number">
+        {rateText(lane.sent_per_s)} of {rateText(lane.rate_per_s)}/s
+      </span>
+      <Gauge label={`Pace used by lane ${lane.sender}`} value={lane.sent_per_s} most={lane.rate_per_s} />
+      <Spark points={lane.spark} most={lane.rate_per_s} />
+    </span>
+  )
+}

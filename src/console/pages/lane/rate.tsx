@@ -1,0 +1,44 @@
+// How many messages a second may leave a lane.
+import { useState } from 'preact/hooks'
+import { rateText } from '../../logic/numbers.ts'
+import { Confirm } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { say } from '../../parts/notices.tsx'
+import { actingHeadersFor, call } from '../../state/http.ts'
+import type { LaneFigures } from '../../state/snapshot.ts'
+
+/** A button that asks for the new rate. */
+export function RateButton({ lane }: { lane: LaneFigures }) {
+  const [asked, setAsked] = useState(false)
+  return (
+    <>
+      <button type="button" onClick={() => setAsked(true)}>
+        Change rate
+      </button>
+      {asked && <ChangeRate lane={lane} onClose={() => setAsked(false)} />}
+    </>
+  )
+}
+
+function ChangeRate({ lane, onClose }: { lane: LaneFigures; onClose: () => void }) {
+  const [rate, setRate] = useState(String(lane.rate_per_s))
+  const act = async (): Promise<void> => {
+    const headers = actingHeadersFor(lane.account)
+    await call('POST', `/admin/lanes/${lane.sender}/rate`, { body: { rate: Number(rate) }, headers })
+    say(`Lane ${lane.sender} may send ${rateText(Number(rate))} per second.`)
+    onClose()
+  }
+  return (
+    <Confirm title={`Rate of lane ${lane.sender}`} verb="Change the rate" act={act} onClose={onClose}>
+      <TextField
+        label="Messages per second"
+        type="number"
+        step="any"
+        value={rate}
+        onValue={setRate}
+        required
+        help="In force for every worker at once. More than the provider grants to the number leads to cooldowns."
+      />
+    </Confirm>
+  )
+}

@@ -1,0 +1,109 @@
+// All lanes: what waits, why it waits, and how much of its pace each uses.
+import { useState } from 'preact/hooks'
+import { laneWords, waitingOf } from '../logic/lane-words.ts'
+import { counted, countText } from '../logic/numbers.ts'
+import { spanText } from '../logic/spans.ts'
+import { Badge } from '../parts/badge.tsx'
+import { TextField } from '../parts/field.tsx'
+import { Empty, Page } from '../parts/page.tsx'
+import { Table } from '../parts/table.tsx'
+import { Said, Until } from '../parts/text.tsx'
+import { snapshot } from '../state/live.ts'
+import { may } from '../state/session.ts'
+import type { LaneFigures } from '../state/snapshot.ts'
+import { Pace } from './lane/pace.tsx'
+import { PauseButton } from './lane/pause.tsx'
+
+/** A lane fits when its number or name holds the words. */
+const fits = ({ sender, name }: LaneFigures, words: string): boolean =>
+  `${sender} ${name}`.toLowerCase().includes(words.trim().toLowerCase())
+
+/** The table of lanes; those in trouble come first, as the server sorts them. */
+export function Lanes() {
+  const [words, setWords] = useState('')
+  const figures = snapshot.value
+  if (figures === undefined) {
+    return (
+      <Page title="Lanes">
+        <p class="quiet">Waiting for the first figures …</p>
+      </Page>
+    )
+  }
+  const lanes = figures.lanes.filter((lane) => fits(lane, words))
+  return (
+    <Page title="Lanes">
+      {figures.lanes_total === 0 ? (
+        <Empty title="No lane yet.">
+          <p>
+            Each sender has a lane of its own. <a href="/console/senders">Add a sender</a>
+          </p>
+        </Empty>
+      ) : (
+        <>
+          <search class="filters">
+            <TextField label="Sender" type="search" value={words} onValue={setWords} />
+            <p class="quiet" role="status">
+              {counted(lanes.length, 'lane')}
+              {figures.lanes_total > figures.lanes.length &&
+                ` of ${countText(figures.lanes_total)}: the first ${figures.lanes.length} are shown, those in trouble first`}
+            </p>
+          </search>
+          <Table caption="Lanes" rows={lanes} keyOf={({ sender }) => sender} columns={columns(may('run'))} />
+        </>
+      )}
+    </Page>
+  )
+}
+
+const columns = (mayRun: boolean) => [
+  {
+    title: 'Lane',
+    head: true,
+    cell: ({ sender, name }: LaneFigures) => (
+      <a href={`/console/lanes/${sender}`}>
+        {sender} <Said text={name} />
+      </a>
+    ),
+  },
+  {
+    title: 'State',
+    cell: (lane: LaneFigures) => (
+      <>
+        <Badge tone={laneWords(lane.state).tone}>{laneWords(lane.state).word}</Badge>
+        {lane.reason !== null && (
+          <span class="reason">
+            <Said text={lane.reason} />
+            {lane.until !== null && (
+              <>
+                , ends <Until at={lane.until} />
+              </>
+            )}
+          </span>
+        )}
+      </>
+    ),
+  },
+  { title: 'Waiting', number: true, cell: (lane: LaneFigures) => countText(waitingOf(lane)) },
+  {
+    title: 'Transactional',
+    number: true,
+    wide: true,
+    cell: ({ waiting }: LaneFigures) => countText(waiting.transactional),
+  },
+  { title: 'Campaign', number: true, wide: true, cell: ({ waiting }: LaneFigures) => countText(waiting.campaign) },
+  {
+    title: 'Oldest',
+    number: true,
+    wide: true,
+    cell: ({ oldest_s }: LaneFigures) => (oldest_s === null ? '–' : spanText(oldest_s)),
+  },
+  { title: 'Pace', cell: (lane: LaneFigures) => <Pace lane={lane} /> },
+  {
+    title: 'Dead letters',
+    number: true,
+    wide: true,
+    cell: ({ sender, dead_letters }: LaneFigures) =>
+      dead_letters === 0 ? '0' : <a href={`/console/lanes/${sender}#dead-letters`}>{countText(dead_letters)}</a>,
+  },
+  ...(mayRun ? [{ title: 'Action', cell: (lane: LaneFigures) => <PauseButton lane={lane} /> }] : []),
+]

@@ -1,0 +1,77 @@
+// One message: where it stands, why it waits, and everything that happened to it.
+import { useEffect, useState } from 'preact/hooks'
+import type { ReceivedMessage, SentMessage } from '../../lookup/message-schema.ts'
+import { MessageState } from '../parts/badge.tsx'
+import { Age, Page, Shown } from '../parts/page.tsx'
+import { Said, Until } from '../parts/text.tsx'
+import { dataOf } from '../state/http.ts'
+import { useLoad } from '../state/load.ts'
+import { may } from '../state/session.ts'
+import { MessageActions } from './message/actions.tsx'
+import { Facts } from './message/facts.tsx'
+import { Timeline } from './message/timeline.tsx'
+
+type Message = SentMessage | ReceivedMessage
+
+const EVERY_MS = 2_000
+/** States that change by themselves within moments. */
+const MOVING = ['queued', 'sending', 'unconfirmed', 'sent']
+
+/** Follows it while it can change by itself. */
+export function MessagePage({ id }: { id: string }) {
+  const [moving, setMoving] = useState(true)
+  const loaded = useLoad<Message>(
+    `message ${id}`,
+    (signal) => dataOf('GET', `/messages/${encodeURIComponent(id)}`, { signal }),
+    moving ? EVERY_MS : undefined,
+  )
+  const message = loaded.value
+  const moves = message === undefined || MOVING.includes(message.state)
+  useEffect(() => setMoving(moves), [moves])
+  return (
+    <Page
+      title="Message"
+      above={<a href="/console/messages">Messages</a>}
+      badge={message && <MessageState state={message.state} />}
+      actions={
+        message?.direction === 'outbound' && may('send') && <MessageActions message={message} onChange={loaded.put} />
+      }
+    >
+      <p class="mono">
+        <Said text={id} />
+      </p>
+      <Age loaded={loaded} />
+      <Shown loaded={loaded}>
+        {(found) => (
+          <>
+            {found.possible_duplicate && (
+              <p class="held">
+                ! It was sent again although an earlier attempt may have reached the person: a possible duplicate.
+              </p>
+            )}
+            {found.problem && (
+              <p class="problem">
+                <Said text={`${found.problem.code}: ${found.problem.sentence}`} />
+              </p>
+            )}
+            {found.waits && (
+              <p class="held">
+                Why it waits: <Said text={found.waits.sentence} />
+                {found.waits.until && (
+                  <>
+                    {' '}
+                    Until <Until at={found.waits.until} />.
+                  </>
+                )}
+              </p>
+            )}
+            <div class="halves">
+              <Timeline history={found.history} />
+              <Facts message={found} />
+            </div>
+          </>
+        )}
+      </Shown>
+    </Page>
+  )
+}

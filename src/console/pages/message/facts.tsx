@@ -1,0 +1,66 @@
+// What a message is: who, what, from where.
+import type { ComponentChildren } from 'preact'
+import type { ReceivedMessage, SentMessage } from '../../../lookup/message-schema.ts'
+import { searchAddress } from '../../logic/message-filters.ts'
+import { Said, When } from '../../parts/text.tsx'
+
+/** Its fields as a list, and what the person reads. */
+export function Facts({ message }: { message: SentMessage | ReceivedMessage }) {
+  const received = message.direction === 'inbound'
+  const person = received ? message.from : message.to
+  return (
+    <section class="card" aria-labelledby="facts">
+      <h2 id="facts">Message</h2>
+      <dl class="facts">
+        <Fact name={received ? 'From' : 'To'}>
+          <a href={searchAddress(received ? { from: person } : { to: person })}>
+            <Said text={person} />
+          </a>
+        </Fact>
+        <Fact name={received ? 'To sender' : 'Sender'}>
+          <Said text={message.sender ?? 'gone'} />
+        </Fact>
+        <Fact name="Kind">
+          <Said text={message.kind} />
+          {message.class && `, ${message.class}`}
+        </Fact>
+        <Fact name={received ? 'Received' : 'Accepted'}>
+          <When at={message.accepted_at} />
+        </Fact>
+        {message.valid_until && (
+          <Fact name="Sent no later than">
+            <When at={message.valid_until} />
+          </Fact>
+        )}
+        {message.campaign && (
+          <Fact name="Campaign">
+            <a href={`/console/campaigns/${message.campaign}`}>{message.campaign}</a>
+          </Fact>
+        )}
+        {message.campaign_id && (
+          <Fact name="campaign_id">
+            <a href={searchAddress({ campaign_id: message.campaign_id })}>
+              <Said text={message.campaign_id} />
+            </a>
+          </Fact>
+        )}
+        {message.provider_id && (
+          <Fact name="Id of the chat product">
+            <Said class="mono" text={message.provider_id} />
+          </Fact>
+        )}
+      </dl>
+      <h3>What the person reads</h3>
+      <p class="bubble">
+        <Said text={message.text} />
+      </p>
+    </section>
+  )
+}
+
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)

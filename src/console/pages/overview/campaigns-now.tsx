@@ -1,0 +1,51 @@
+// Campaigns that are under way, and the last few.
+import { shareText } from '../../logic/numbers.ts'
+import { spanText } from '../../logic/spans.ts'
+import { CampaignState } from '../../parts/badge.tsx'
+import { Gauge } from '../../parts/spark.tsx'
+import { Said } from '../../parts/text.tsx'
+import { may } from '../../state/session.ts'
+import type { CampaignFigures } from '../../state/snapshot.ts'
+
+const handled = (campaign: CampaignFigures): number =>
+  campaign.total - campaign.queued - campaign.sending - campaign.unconfirmed
+
+/** Their names, how far each is, and what holds it. */
+export function CampaignsNow({ campaigns }: { campaigns: readonly CampaignFigures[] }) {
+  return (
+    <section class="card" aria-labelledby="campaigns-now">
+      <h2 id="campaigns-now">Campaigns</h2>
+      {campaigns.length === 0 && (
+        <p>
+          No campaign yet.{' '}
+          {may('send') && <a href="/console/campaigns/new">Send one message to many people with a campaign</a>}
+        </p>
+      )}
+      <ul class="plain rows">
+        {campaigns.slice(0, 8).map((campaign) => (
+          <li key={campaign.id}>
+            <div class="spread">
+              <a href={`/console/campaigns/${campaign.id}`}>
+                <Said text={campaign.name || campaign.id} />
+              </a>
+              <CampaignState state={campaign.state} />
+            </div>
+            <div class="spread quiet">
+              <Gauge label="Share of recipients that are done" value={handled(campaign)} most={campaign.total} />
+              <span class="number">
+                {shareText(handled(campaign), campaign.total)}
+                {campaign.state === 'running' && campaign.eta_s !== null && `, ${spanText(campaign.eta_s)} left`}
+              </span>
+            </div>
+            {(campaign.brake ?? campaign.throttle) !== null && (
+              <p class="held">
+                <span aria-hidden="true">! </span>
+                <Said text={campaign.brake ?? campaign.throttle ?? ''} />
+              </p>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

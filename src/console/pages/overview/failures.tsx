@@ -1,0 +1,41 @@
+// What failed in the last hour, by the provider's code, in plain words; each leads to its messages.
+import { searchAddress } from '../../logic/message-filters.ts'
+import { countText } from '../../logic/numbers.ts'
+import { Table } from '../../parts/table.tsx'
+import { Said } from '../../parts/text.tsx'
+import type { Snapshot } from '../../state/snapshot.ts'
+
+type Failure = Snapshot['failures'][number]
+
+const since = (): string => new Date(Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000).toISOString()
+
+/** A row for each code. */
+export function Failures({ failures }: { failures: readonly Failure[] }) {
+  return (
+    <section class="card" aria-labelledby="failures">
+      <h2 id="failures">Failures of the last hour</h2>
+      {failures.length === 0 ? (
+        <p>None.</p>
+      ) : (
+        <Table
+          caption="Failures of the last hour"
+          rows={failures}
+          keyOf={({ code }) => code}
+          columns={[
+            {
+              title: 'Code',
+              head: true,
+              cell: ({ code }) => (
+                <a href={searchAddress({ code, since: since() })}>
+                  <Said text={code} />
+                </a>
+              ),
+            },
+            { title: 'Meaning', cell: ({ meaning }) => <Said text={meaning} /> },
+            { title: 'Messages', number: true, cell: ({ count }) => countText(count) },
+          ]}
+        />
+      )}
+    </section>
+  )
+}

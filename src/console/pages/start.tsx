@@ -1,0 +1,88 @@
+// The first message: what to send is filled in, one button sends it, and everything that happens to it is shown.
+import { useState } from 'preact/hooks'
+import { TextField } from '../parts/field.tsx'
+import { Page } from '../parts/page.tsx'
+import { Preview } from '../parts/preview.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { demo } from '../state/demo.ts'
+import { call, idempotencyKey, Refused } from '../state/http.ts'
+import { may } from '../state/session.ts'
+import { DemoSwitch } from './start/demo-switch.tsx'
+import { Journey } from './start/journey.tsx'
+
+/** In the demo, a number that the simulator delivers to. */
+const DEMO_NUMBER = '+44 7700 900123'
+
+/** The page of whoever has not sent anything yet. */
+export function Start() {
+  const inDemo = demo.value?.available === true
+  const [to, setTo] = useState<string>()
+  const [heading, setHeading] = useState('Hello')
+  const [text, setText] = useState('This is the first message that I send with Laneway.')
+  const [sent, setSent] = useState<string>()
+  const [refusal, setRefusal] = useState<Refused>()
+  const number = to ?? (inDemo ? DEMO_NUMBER : '')
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    setRefusal(undefined)
+    try {
+      const { messages } = await call<{ messages: { id: string }[] }>('POST', '/sendservicemessages/sendmessages', {
+        headers: { 'Idempotency-Key': idempotencyKey() },
+        body: {
+          to: number,
+          recipient_type: 'individual',
+          messaging_product: 'chatapp',
+          type: 'interactive',
+          interactive: {
+            type: 'button',
+            header: { type: 'text', text: heading },
+            body: { text },
+            action: { buttons: [{ type: 'reply', reply: { id: 'hello', title: 'Hello back' } }] },
+          },
+        },
+      })
+      setSent(messages[0]?.id)
+    } catch (error) {
+      setRefusal(error instanceof Refused ? error : new Refused(0, 'unknown', String(error)))
+    }
+  }
+  return (
+    <Page title="Send a message">
+      <div class="writing">
+        <div class="stack">
+          {may('send') ? (
+            <form class="card" onSubmit={send}>
+              <TextField
+                label="To"
+                value={number}
+                onValue={setTo}
+                required
+                help={
+                  inDemo
+                    ? 'A simulator stands in for the chat product: no real person gets anything.'
+                    : 'A number of yours, with its country code. Real people get real messages.'
+                }
+              />
+              <TextField label="Heading" value={heading} onValue={setHeading} required />
+              <TextField label="Text" value={text} onValue={setText} required />
+              <Problem refusal={refusal} />
+              <button type="submit" class="primary">
+                {sent === undefined ? 'Send it' : 'Send another one'}
+              </button>
+            </form>
+          ) : (
+            <p>Your key may not send messages.</p>
+          )}
+          {sent !== undefined && <Journey key={sent} id={sent} />}
+        </div>
+        <div class="stack">
+          <section class="card" aria-labelledby="preview">
+            <h2 id="preview">Preview</h2>
+            <Preview seen={{ heading, body: text, buttons: [{ label: 'Hello back', detail: '' }], cards: [] }} />
+          </section>
+          <DemoSwitch />
+        </div>
+      </div>
+    </Page>
+  )
+}

@@ -1,0 +1,33 @@
+// The switch of the demo's made-up traffic.
+import { useState } from 'preact/hooks'
+import { sayRefusal } from '../../parts/notices.tsx'
+import { demo, setDemo } from '../../state/demo.ts'
+import { may } from '../../state/session.ts'
+
+/** A switch, where there is a demo. */
+export function DemoSwitch() {
+  const [busy, setBusy] = useState(false)
+  const known = demo.value
+  if (!known?.available || !may('send')) return null
+  const flip = async (): Promise<void> => {
+    setBusy(true)
+    try {
+      await setDemo(!known.running)
+    } catch (error) {
+      sayRefusal(error)
+    }
+    setBusy(false)
+  }
+  return (
+    <section class="card" aria-labelledby="demo">
+      <h2 id="demo">Made-up traffic</h2>
+      <p>
+        Fills every page within a minute: messages, failures, throttling, a campaign. All of it goes to the simulator,
+        none to a real person.
+      </p>
+      <button type="button" role="switch" aria-checked={known.running} disabled={busy} onClick={() => void flip()}>
+        Made-up traffic: {known.running ? 'on' : 'off'}
+      </button>
+    </section>
+  )
+}

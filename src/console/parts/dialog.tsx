@@ -1,0 +1,90 @@
+// A dialog: the browser keeps the focus in it, closes it on Escape and gives the focus back.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Refused } from '../state/http.ts'
+import { Problem } from './problem.tsx'
+
+/** A modal dialog, open for as long as it is there. */
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  title: string
+  onClose: () => void
+  children: ComponentChildren
+}) {
+  const box = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const dialog = box.current
+    dialog?.showModal()
+    return () => dialog?.close()
+  }, [])
+  return (
+    <dialog
+      ref={box}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+    >
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  )
+}
+
+/**
+ * Asks before something is done that cannot be undone or that touches others' messages. `children` say what it touches;
+ * `act` does it, and its refusal is shown in place.
+ */
+export function Confirm({
+  title,
+  verb,
+  danger = false,
+  ready = true,
+  act,
+  onClose,
+  children,
+}: {
+  title: string
+  verb: string
+  danger?: boolean
+  ready?: boolean
+  act: () => Promise<void>
+  onClose: () => void
+  children: ComponentChildren
+}) {
+  const [busy, setBusy] = useState(false)
+  const [refusal, setRefusal] = useState<Refused>()
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    if (busy || !ready) return
+    setBusy(true)
+    setRefusal(undefined)
+    try {
+      await act()
+    } catch (error) {
+      setRefusal(error instanceof Refused ? error : new Refused(0, 'unknown', String(error)))
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={submit} aria-busy={busy}>
+        {children}
+        <Problem refusal={refusal} />
+        <div class="actions">
+          <button type="submit" class={danger ? 'danger' : 'primary'} disabled={busy || !ready}>
+            {verb}
+          </button>
+          <button type="button" onClick={onClose}>
+            Do nothing
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

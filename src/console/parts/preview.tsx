@@ -1,0 +1,62 @@
+// A message as the person will see it. Media are not loaded from their links: the browser of whoever looks must not tell
+// another host that somebody does.
+import type { Seen, SeenBlock } from '../logic/template-preview.ts'
+import { Said } from './text.tsx'
+
+/** The bubble of a message and, below it, its cards. */
+export function Preview({ seen }: { seen: Seen }) {
+  return (
+    <div class="phone">
+      <Bubble block={seen} />
+      {seen.cards.length > 0 && (
+        <ul class="cards">
+          {seen.cards.map((card, i) => (
+            <li key={i}>
+              <Bubble block={card} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+function Bubble({ block }: { block: SeenBlock }) {
+  const { media, heading, body, footer, buttons } = block
+  return (
+    <div class="bubble">
+      {media && (
+        <p class="media">
+          {media.kind === 'document' && media.filename !== '' ? <Said text={media.filename} /> : media.kind}
+          <span class="quiet">{media.link === '' ? ' without a link yet' : <Said text={` ${media.link}`} />}</span>
+        </p>
+      )}
+      {heading !== undefined && (
+        <p class="heading">
+          <Said text={heading} />
+        </p>
+      )}
+      {body !== undefined && (
+        <p>
+          <Said text={body} />
+        </p>
+      )}
+      {footer !== undefined && (
+        <p class="quiet">
+          <Said text={footer} />
+        </p>
+      )}
+      {buttons.map(({ label, detail }) => (
+        <p key={`${label} ${detail}`} class="reply">
+          <Said text={label} />
+          {detail !== '' && (
+            <span class="help">
+              {' '}
+              <Said text={detail} />
+            </span>
+          )}
+        </p>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,82 @@
+// What is on every page: the way to all others, for whom one acts, and how old the figures are.
+import { useEffect, useState } from 'preact/hooks'
+import type { Deed } from '../logic/may.ts'
+import { Said } from '../parts/text.tsx'
+import { place } from '../state/router.ts'
+import { may, session, signOut } from '../state/session.ts'
+import { AccountSwitcher } from './account-switcher.tsx'
+import { LiveState } from './live-state.tsx'
+import { chooseTheme, THEMES, theme } from './theme.ts'
+
+/** Each page that has a link of its own. `deed`: whoever may not do this is not led there. */
+const LINKS: readonly { path: string; name: string; deed?: Deed }[] = [
+  { path: '', name: 'Overview' },
+  { path: '/lanes', name: 'Lanes' },
+  { path: '/messages', name: 'Messages', deed: 'see' },
+  { path: '/campaigns', name: 'Campaigns', deed: 'see' },
+  { path: '/start', name: 'Send a message', deed: 'send' },
+  { path: '/gallery', name: 'Gallery', deed: 'gallery' },
+  { path: '/activity', name: 'Activity', deed: 'run' },
+]
+
+const isHere = (path: string, here: string): boolean =>
+  path === '' ? here === '' : here === path || here.startsWith(`${path}/`)
+
+/** The bar at the side, or at the top of a narrow screen. */
+export function Header() {
+  const here = place.value.path
+  const [open, setOpen] = useState(false)
+  useEffect(() => setOpen(false), [here])
+  const known = session.value
+  return (
+    <header class="bar">
+      <div class="top">
+        <a class="brand" href="/console">
+          Laneway
+        </a>
+        <LiveState />
+        <button type="button" class="menu" aria-expanded={open} aria-controls="menu" onClick={() => setOpen(!open)}>
+          Menu
+        </button>
+      </div>
+      <div id="menu" class={open ? 'folded open' : 'folded'}>
+        <AccountSwitcher />
+        <nav aria-label="Pages">
+          <ul>
+            {LINKS.filter(({ deed }) => deed === undefined || may(deed)).map(({ path, name }) => (
+              <li key={path}>
+                <a href={`/console${path}`} aria-current={isHere(path, here) ? 'page' : undefined}>
+                  {name}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div class="who">
+          <label>
+            Colours{' '}
+            <select
+              value={theme.value}
+              onChange={({ currentTarget }) =>
+                chooseTheme(THEMES.find((each) => each === currentTarget.value) ?? 'system')
+              }
+            >
+              {THEMES.map((each) => (
+                <option key={each} value={each}>
+                  {each}
+                </option>
+              ))}
+            </select>
+          </label>
+          <p>
+            {known?.operator ? 'Operator' : 'Key'} <Said text={known?.key_name || 'without a name'} />
+            {!may('send') && !may('run') && <span class="quiet"> (can only look)</span>}
+          </p>
+          <button type="button" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        </div>
+      </div>
+    </header>
+  )
+}

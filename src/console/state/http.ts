@@ -1,0 +1,109 @@
+// Every request of the console: the HTTP addresses that applications call, with the session's cookie for a key.
+import { signal } from '@preact/signals'
+
+/** A request that was refused, with the server's own sentence. */
+export class Refused extends Error {
+  override name = 'Refused'
+  readonly status: number
+  readonly code: string
+  readonly details: readonly { path: string; message: string }[]
+
+  constructor(status: number, code: string, message: string, details: Refused['details'] = []) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.details = details
+  }
+}
+
+/** The account that an operator acts for; undefined for all, and for everybody else. */
+export const actingFor = signal<number | undefined>(undefined)
+
+/** Whether whoever is signed in acts for accounts that it chooses. */
+export const isOperator = signal(false)
+
+/** Rises when the server does not know the session any more. */
+export const sessionEnded = signal(0)
+
+/** What a request has besides its method and path; a body that is no form goes as JSON. */
+export interface Call {
+  query?: Readonly<Record<string, string | number | undefined>> | undefined
+  body?: unknown
+  headers?: Readonly<Record<string, string>>
+  signal?: AbortSignal
+}
+
+interface ErrorBody {
+  message?: string
+  error?: { code?: string; details?: Refused['details'] }
+}
+
+/** An address with its query; what is undefined or empty is left out. */
+export function addressOf(path: string, query: Call['query'] = {}): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [[name, String(value)]],
+  )
+  return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`
+}
+
+/** The address of something that the browser itself loads, such as an export: it can send no header. */
+export const downloadAddress = (path: string, query: Call['query'] = {}): string =>
+  addressOf(path, { ...query, account: actingFor.value })
+
+/** Headers that say for whom an operator acts. */
+export const actingHeaders = (): Record<string, string> =>
+  actingFor.value === undefined ? {} : { 'x-laneway-account': String(actingFor.value) }
+
+/** The same for something of a certain account: an operator that looks at all acts for the one that it belongs to. */
+export const actingHeadersFor = (account: number): Record<string, string> =>
+  isOperator.value ? { 'x-laneway-account': String(account) } : {}
+
+/**
+ * Sends a request and gives the parsed answer. Throws Refused, also when the server cannot be reached (status 0). The
+ * answer's shape is the server's promise (its own tests hold it); page and server are built from one source.
+ */
+export async function call<T>(method: string, path: string, { query, body, headers, signal }: Call = {}): Promise<T> {
+  const isForm = body instanceof FormData || body instanceof Blob
+  let response: Response
+  try {
+    response = await fetch(addressOf(path, query), {
+      method,
+      credentials: 'same-origin',
+      headers: {
+        ...actingHeaders(),
+        ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined ? null : isForm ? body : JSON.stringify(body),
+      ...(signal === undefined ? {} : { signal }),
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new Refused(0, 'unreachable', 'Laneway cannot be reached. The page tries again by itself.')
+  }
+  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
+  throw refusalOf(response.status, await response.json().catch(() => ({})))
+}
+
+/** The refusal that an answer tells of; without a session, everybody who shows one learns it. */
+export function refusalOf(status: number, body: ErrorBody): Refused {
+  if (status === 401) sessionEnded.value += 1
+  const sentence = body.message ?? `The server answered ${status}.`
+  return new Refused(status, body.error?.code ?? 'unknown', sentence, body.error?.details)
+}
+
+/** Most answers of our own addresses hold what was asked for in `data`. */
+export const dataOf = async <T>(method: string, path: string, more?: Call): Promise<T> =>
+  (await call<{ data: T }>(method, path, more)).data
+
+/** A page of a list, and what to ask for to get the next one. */
+export interface Page<T> {
+  data: T[]
+  next: string | null
+}
+
+/** A text for the header Idempotency-Key: one for each time that a person presses a button, not for each request. */
+export function idempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}

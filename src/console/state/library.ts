@@ -1,0 +1,38 @@
+// What several pages choose from: templates, tags, senders.
+import type { Template } from '../logic/template-slots.ts'
+import { call, type Page } from './http.ts'
+import { snapshot } from './live.ts'
+
+/** A contact list. */
+export interface Tag {
+  id: number
+  name: string
+  contacts?: number
+}
+
+/** A person of the account. */
+export interface Contact {
+  id: number
+  name: string | null
+  phone: string
+  email: string | null
+  tags: number[]
+}
+
+const MOST = 1_000
+
+/** The templates of the account. */
+export const loadTemplates = async (signal: AbortSignal): Promise<Template[]> =>
+  (await call<Page<Template>>('GET', '/admin/templates', { query: { limit: MOST }, signal })).data
+
+/** The contact lists of the account. */
+export const loadTags = async (signal: AbortSignal): Promise<Tag[]> =>
+  (await call<Page<Tag>>('GET', '/contacts/tags', { query: { limit: MOST }, signal })).data
+
+/** The first contact with a tag, for previews; undefined when there is none. */
+export const firstContact = async (tag: number, signal: AbortSignal): Promise<Contact | undefined> =>
+  (await call<Page<Contact>>('GET', '/contacts', { query: { tag, limit: 1 }, signal })).data[0]
+
+/** The senders as they can be chosen: those whose lanes the figures show. */
+export const senderChoices = (): readonly (readonly [string, string])[] =>
+  (snapshot.value?.lanes ?? []).map(({ sender, name }) => [name === '' ? String(sender) : name, `${sender} ${name}`])

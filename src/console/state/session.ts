@@ -1,0 +1,71 @@
+// Who is signed in. The key itself is never kept here: the server keeps a session and the browser its cookie, which no
+// script can read.
+import { computed, effect, signal } from '@preact/signals'
+import { type Deed, may as mayDo, type Session } from '../logic/may.ts'
+import { actingFor, call, dataOf, isOperator, Refused, sessionEnded } from './http.ts'
+
+/** undefined while nobody knows yet, null when nobody is signed in. */
+export const session = signal<Session | null | undefined>(undefined)
+/** Why the page asks to sign in again; empty at the first time. */
+export const signedOutBecause = signal('')
+
+const ACCOUNT = 'laneway.account'
+
+/** Asks the server who is signed in. */
+export async function findSession(): Promise<void> {
+  try {
+    enter(await dataOf<Session>('GET', '/console/session'))
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    if (error.status !== 401) signedOutBecause.value = error.message
+    session.value = null
+  }
+}
+
+/** Signs in with a key. Throws Refused. */
+export async function signIn(key: string): Promise<void> {
+  enter(await dataOf<Session>('POST', '/console/session', { body: { key } }))
+  signedOutBecause.value = ''
+}
+
+/** Ends the session on the server, and here even if the server cannot be reached. */
+export async function signOut(): Promise<void> {
+  await call('DELETE', '/console/session').catch(() => undefined)
+  sessionStorage.removeItem(ACCOUNT)
+  actingFor.value = undefined
+  signedOutBecause.value = 'You are signed out.'
+  session.value = null
+}
+
+function enter(found: Session): void {
+  isOperator.value = found.operator
+  const kept = Number(sessionStorage.getItem(ACCOUNT))
+  actingFor.value = found.operator && kept > 0 ? kept : undefined
+  session.value = found
+}
+
+/** Chooses the account that an operator acts for; undefined: all. */
+export function actFor(account: number | undefined): void {
+  if (account === undefined) sessionStorage.removeItem(ACCOUNT)
+  else sessionStorage.setItem(ACCOUNT, String(account))
+  actingFor.value = account
+}
+
+/** Whether whoever is signed in may do this; false when nobody is. */
+export const may = (deed: Deed): boolean => {
+  const known = session.value
+  return known ? mayDo(known, deed, actingFor.value) : false
+}
+
+/** What pages load for: it changes when they must load anew. */
+export const audience = computed(() => `${session.value?.key_name ?? ''}/${actingFor.value ?? ''}`)
+
+let seen = 0
+effect(() => {
+  if (sessionEnded.value === seen) return
+  seen = sessionEnded.value
+  if (session.peek()) {
+    signedOutBecause.value = 'Your session has ended. Sign in again to go on where you were.'
+    session.value = null
+  }
+})

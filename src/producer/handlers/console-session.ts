@@ -1,0 +1,78 @@
+// Signing in to the console and out of it.
+import type { IncomingHttpHeaders } from 'node:http'
+import { checkCredential } from '../../accept/check-key.ts'
+import { Refusal } from '../../accept/refusal.ts'
+import { cachedAccount } from '../../accounts/store/accounts.ts'
+import { findCredential } from '../../accounts/store/credentials.ts'
+import { createSession, endSession, SESSION_MS } from '../../accounts/store/sessions.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { bind, type Route } from '../bind.ts'
+import { ApiError } from '../errors.ts'
+import type { Caller } from '../route.ts'
+import { consoleSession, toLook } from '../routes/console.ts'
+import { dropCookie, setCookie } from '../session-cookie.ts'
+import { createSignInAttempts } from '../sign-in-attempts.ts'
+
+/** Permissions one of which a key needs to sign in with. */
+const SIGN_IN = [toLook.permission, ...toLook.also]
+
+/** The routes of a session in routes/console.ts. */
+export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
+  const attempts = createSignInAttempts()
+
+  /** What the pages may know of whoever is signed in. */
+  async function described({ id, name, account, permissions, expires_at, session }: Caller) {
+    const owner = account === 0 ? undefined : await cachedAccount(redis, account)
+    const endsAtMs = session?.expiresAtMs ?? expires_at
+    return {
+      key_name: name || id,
+      account: owner === undefined ? null : { id: owner.id, name: owner.name },
+      operator: owner === undefined,
+      permissions,
+      expires_at: endsAtMs === 0 ? null : new Date(endsAtMs).toISOString(),
+    }
+  }
+
+  return bind(consoleSession)(
+    {
+      async signIn({ body, headers, peer }) {
+        const waitSeconds = attempts.waitSeconds(peer())
+        if (waitSeconds > 0) throw tooManySignIns(waitSeconds)
+        const nowMs = Date.now()
+        try {
+          const key = checkCredential(redis, await findCredential(redis, body.key), SIGN_IN, nowMs)
+          const { id, expiresAtMs } = await createSession(redis, body.key, nowMs)
+          return {
+            headers: setCookie(id, SESSION_MS / 1_000, headers['X-Forwarded-Proto'] === 'https'),
+            body: {
+              status: true,
+              message: 'signed in',
+              data: await described({ ...key, session: { id, expiresAtMs } }),
+            },
+          }
+        } catch (error) {
+          if (error instanceof Refusal) attempts.failed(peer())
+          throw error
+        }
+      },
+      session: async ({ caller }) => ({ body: { status: true, message: 'session', data: await described(caller) } }),
+      async signOut({ caller }) {
+        if (caller.session) await endSession(redis, caller.session.id)
+        return { headers: dropCookie(), body: { status: true, message: 'signed out' } }
+      },
+    },
+    { signIn: fromOwnPage },
+  )
+}
+
+/** Another site must not sign a browser in, not even as itself: what is typed there would be read by others. */
+function fromOwnPage(headers: IncomingHttpHeaders): void {
+  const site = headers['sec-fetch-site']
+  if (site === undefined || site === 'same-origin') return
+  throw new ApiError(403, 'forbidden', 'Sign in on the page of the console itself.')
+}
+
+const tooManySignIns = (waitSeconds: number): ApiError =>
+  new ApiError(429, 'too_many_sign_ins', `Too many wrong keys came from there. Try again in ${waitSeconds} s.`, {
+    headers: { 'Retry-After': String(waitSeconds) },
+  })

@@ -1,0 +1,195 @@
+// Spans of OpenTelemetry, made through its API alone: whoever wants traces loads an SDK (docs/operations.md). Without one
+// nothing here makes anything; a message costs one look for it, and what a request said of its trace is only handed on.
+//
+// Names and attributes follow the conventions for messaging, which may still change, so they stand nowhere else. Nothing of
+// a message but ids, class and codes goes into a span.
+import {
+  type Attributes,
+  type Context,
+  context,
+  ProxyTracerProvider,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import { parseTraceparent, writeTraceparent } from './messages/traceparent.ts'
+
+const NAME = 'laneway'
+const SYSTEM = { 'messaging.system': NAME }
+
+/** The tracer of the SDK that is loaded; undefined without one. */
+function tracer(): Tracer | undefined {
+  const provider = trace.getTracerProvider()
+  return provider instanceof ProxyTracerProvider ? provider.getDelegateTracer(NAME) : provider.getTracer(NAME)
+}
+
+/** What is known of a span's work when it ends. */
+export interface SpanEnd {
+  /** Why it did not do what it should: a code. */
+  error?: string | undefined
+  /** Somebody has to look at it: the span counts as failed. */
+  isFault?: boolean
+}
+
+/** A request that is being accepted. */
+export interface Acceptance {
+  kind: 'one' | 'batch'
+  account: number
+  /** As the request had it: any text. */
+  traceparent: string | undefined
+}
+
+/**
+ * Accepts inside a span `accept`, a child of the span that is active, as one of an instrumented HTTP server, or else of what
+ * the request named. `accept` is given what the jobs of its messages are to hold: the trace that they are sent for,
+ * undefined where there is none. `refused` tells refusals, which are no faults, and their codes.
+ */
+export function traceAccept<T>(
+  { kind, account, traceparent }: Acceptance,
+  accept: (carried: string | undefined, ids: (ids: readonly string[]) => void) => Promise<T>,
+  refused: (error: unknown) => string | undefined,
+): Promise<T> {
+  const found = tracer()
+  const given = parseTraceparent(traceparent)
+  const carried = given && writeTraceparent(given)
+  if (found === undefined) return accept(carried, NOBODY)
+  const attributes = {
+    ...SYSTEM,
+    'messaging.operation.name': 'accept',
+    'messaging.operation.type': 'create',
+    'laneway.account': account,
+  }
+  const active = context.active()
+  const parent =
+    given && trace.getSpan(active) === undefined ? trace.setSpanContext(active, { ...given, isRemote: true }) : active
+  const span = found.startSpan('accept', { kind: SpanKind.PRODUCER, attributes }, parent)
+  const note = (ids: readonly string[]): void => {
+    if (kind === 'batch') span.setAttribute('messaging.batch.message_count', ids.length)
+    else if (ids[0] !== undefined) span.setAttribute('messaging.message.id', ids[0])
+  }
+  return within(
+    span,
+    parent,
+    () => accept(isRecorded(span) ? writeTraceparent(span.spanContext()) : carried, note),
+    () => ({}),
+    (error) => {
+      const code = refused(error)
+      return code === undefined ? { error: nameOf(error), isFault: true } : { error: code }
+    },
+  )
+}
+
+const NOBODY = (): void => undefined
+
+/** An attempt for a message that has been claimed. */
+export interface TracedAttempt {
+  message: string
+  lane: number
+  class: string
+  provider: string
+  attempt: string
+  /** What the job of the message holds. */
+  carried: string | undefined
+}
+
+/**
+ * Makes the attempt inside a span `send`: a root of its own, for a message may wait for days, linked to what its job holds.
+ * `attempt` is given what the request to the provider is to carry, undefined for nothing, and tells how it ended.
+ */
+export function traceSend<T>(
+  of: TracedAttempt,
+  attempt: (traceparent: string | undefined, ended: (end: SpanEnd & { outcome: string }) => void) => Promise<T>,
+): Promise<T> {
+  const found = tracer()
+  if (found === undefined) return attempt(of.carried, NOBODY)
+  const linked = parseTraceparent(of.carried)
+  const attributes = {
+    ...SYSTEM,
+    'messaging.operation.name': 'send',
+    'messaging.operation.type': 'send',
+    'messaging.destination.name': String(of.lane),
+    'messaging.message.id': of.message,
+    'laneway.class': of.class,
+    'laneway.provider': of.provider,
+    'laneway.attempt': of.attempt,
+  }
+  const links = linked ? [{ context: { ...linked, isRemote: true } }] : []
+  const root = trace.deleteSpan(context.active())
+  const span = found.startSpan('send', { kind: SpanKind.CLIENT, root: true, attributes, links }, root)
+  let end: SpanEnd = {}
+  const ended = ({ outcome, ...rest }: SpanEnd & { outcome: string }): void => {
+    span.setAttribute('laneway.outcome', outcome)
+    end = rest
+  }
+  // A trace that nobody records is no news to the provider.
+  const handedOn = isRecorded(span) ? writeTraceparent(span.spanContext()) : of.carried
+  return within(
+    span,
+    root,
+    () => attempt(handedOn, ended),
+    () => end,
+  )
+}
+
+/** Writes down what came of an attempt, inside a span `settle` below the one that is active. */
+export function traceSettle<T>(settle: () => Promise<T>): Promise<T> {
+  const found = tracer()
+  if (found === undefined) return settle()
+  const active = context.active()
+  const attributes = { ...SYSTEM, 'messaging.operation.name': 'settle', 'messaging.operation.type': 'settle' }
+  return within(found.startSpan('settle', { attributes }, active), active, settle, () => ({}))
+}
+
+/** Tells of a round of a fan-out that put chunks on its lane: a root, from `beganAtMs` (epoch) until now. */
+export function traceRound(of: { campaign: string; lane: number; recipients: number; beganAtMs: number }): void {
+  const attributes = {
+    ...SYSTEM,
+    'messaging.operation.name': 'fan-out',
+    'messaging.destination.name': String(of.lane),
+    'messaging.batch.message_count': of.recipients,
+    'laneway.campaign': of.campaign,
+  } satisfies Attributes
+  const options = { kind: SpanKind.PRODUCER, root: true, attributes, startTime: of.beganAtMs }
+  tracer()?.startSpan('fan-out round', options, ROOT_CONTEXT).end()
+}
+
+/** Names the trace in a line of the log that is written inside a span that is recorded. */
+export function traceOfLog(): object {
+  const span = trace.getActiveSpan()
+  if (span === undefined || !isRecorded(span)) return {}
+  const { traceId, spanId, traceFlags } = span.spanContext()
+  return { trace_id: traceId, span_id: spanId, trace_flags: traceFlags }
+}
+
+async function within<T>(
+  span: Span,
+  parent: Context,
+  work: () => Promise<T>,
+  ended: () => SpanEnd,
+  failed: (error: unknown) => SpanEnd = (error) => ({ error: nameOf(error), isFault: true }),
+): Promise<T> {
+  try {
+    const done = await context.with(trace.setSpan(parent, span), work)
+    note(span, ended())
+    return done
+  } catch (error) {
+    note(span, failed(error))
+    throw error
+  } finally {
+    span.end()
+  }
+}
+
+/** The code alone: the sentence of an error may quote what a person was to read. */
+function note(span: Span, { error, isFault = false }: SpanEnd): void {
+  if (error !== undefined) span.setAttribute('error.type', error)
+  if (isFault) span.setStatus({ code: SpanStatusCode.ERROR })
+}
+
+const isRecorded = (span: Span): boolean => (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'Error')

@@ -1,0 +1,266 @@
+// Pins: who may sign in to the console, what its cookie is good for and what not, and when it ends. Real: Redis, HTTP,
+// producer.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createCredential, type Permission, revokeCredential } from '../../src/accounts/store/credentials.ts'
+import { createSession, endSession, findSession, SESSION_MS } from '../../src/accounts/store/sessions.ts'
+import { consolePages } from '../../src/producer/console-pages.ts'
+import { createSignInAttempts } from '../../src/producer/sign-in-attempts.ts'
+import { errorOf } from '../support/api-error.ts'
+import { silentLog, startApp } from '../support/app.ts'
+import { inspect } from '../support/declared-routes.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const SAME = { 'sec-fetch-site': 'same-origin' }
+const answered = z.looseObject({ data: z.looseObject({ expires_at: z.string(), permissions: z.array(z.string()) }) })
+
+let service: Service
+let tenant: Tenant
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  tenant = await service.addTenant()
+})
+afterAll(() => service?.close())
+
+const makeKey = (permissions: Permission[], expiresAtMs = 0) =>
+  createCredential(service.redis, tenant.account, permissions, Date.now(), expiresAtMs, 'Ada')
+
+const signIn = (key: string, headers: Record<string, string> = SAME) =>
+  inspect(`${service.url}/console/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ key }),
+  })
+
+const cookieOf = ({ headers }: { headers: Headers }): string => headers.get('set-cookie')?.split(';')[0] ?? ''
+
+/** The cookie of a new session of a key with these permissions. */
+async function signedIn(...permissions: Permission[]): Promise<string> {
+  const answer = await signIn((await makeKey(permissions)).secret)
+  expect(answer.status).toBe(200)
+  return cookieOf(answer)
+}
+
+const get = (path: string, cookie: string, headers: Record<string, string> = SAME) =>
+  inspect(`${service.url}${path}`, { headers: { cookie, ...headers } })
+const post = (path: string, cookie: string, body: object, headers: Record<string, string> = SAME) =>
+  inspect(`${service.url}${path}`, {
+    method: 'POST',
+    headers: { cookie, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+
+describe('signing in', () => {
+  test('gives a cookie that no script can read, no other site can use, and that ends after 12 hours', async () => {
+    const { secret } = await makeKey(['admin'])
+    const answer = await signIn(secret)
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^laneway_session=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
+    )
+    expect(answer.text).not.toContain(secret)
+    expect(answer.json).toMatchObject({
+      data: { key_name: 'Ada', account: { id: tenant.account, name: 'tenant 1' }, permissions: ['admin'] },
+    })
+    const left = Date.parse(answered.parse(answer.json).data.expires_at) - Date.now()
+    expect(left).toBeGreaterThan(SESSION_MS - 60_000)
+    expect(left).toBeLessThanOrEqual(SESSION_MS)
+  })
+
+  test('gives a cookie that is never sent unencrypted when it came over TLS', async () => {
+    const answer = await signIn((await makeKey(['admin'])).secret, { ...SAME, 'x-forwarded-proto': 'https' })
+    expect(answer.headers.get('set-cookie')).toMatch(/; Secure$/)
+  })
+
+  test('stores neither the key nor the id of the session', async () => {
+    const { secret } = await makeKey(['admin'])
+    const id = cookieOf(await signIn(secret)).split('=')[1] ?? ''
+    expect(id).toHaveLength(43)
+    for (const key of await service.redis.keys('*')) {
+      const dumped = (await service.redis.dumpBuffer(key))?.toString('latin1') ?? ''
+      expect(key.includes(id) || dumped.includes(id), key).toBe(false)
+      expect(key.includes(secret) || dumped.includes(secret), key).toBe(false)
+    }
+  })
+
+  test('is refused to a key that may neither see messages nor run the account', async () => {
+    const answer = await signIn((await makeKey(['messages:send', 'gallery'])).secret)
+    expect([answer.status, errorOf(answer).code]).toEqual([403, 'forbidden'])
+    expect(answer.headers.get('set-cookie')).toBeNull()
+  })
+
+  test('is refused to another site, with the right key too', async () => {
+    const { secret } = await makeKey(['admin'])
+    for (const site of ['cross-site', 'same-site', 'none']) {
+      expect((await signIn(secret, { 'sec-fetch-site': site })).status, site).toBe(403)
+    }
+  })
+
+  test('ends the oldest session of a key that has fifty', async () => {
+    const { secret } = await makeKey(['admin'])
+    const began = Date.now()
+    const first = await createSession(service.redis, secret, began)
+    const second = await createSession(service.redis, secret, began + 1)
+    for (let i = 2; i <= 50; i += 1) await createSession(service.redis, secret, began + i)
+    expect(await findSession(service.redis, first.id)).toBeUndefined()
+    expect(await findSession(service.redis, second.id)).toBeDefined()
+  })
+
+  test('is put off after ten wrong keys of one address, and no other address with it', () => {
+    let now = 1_000
+    const attempts = createSignInAttempts({ now: () => now })
+    for (let i = 0; i < 10; i += 1) {
+      expect(attempts.waitSeconds('a')).toBe(0)
+      attempts.failed('a')
+    }
+    expect(attempts.waitSeconds('a')).toBe(60)
+    expect(attempts.waitSeconds('b')).toBe(0)
+    now += 59_001
+    expect(attempts.waitSeconds('a')).toBe(1)
+    now += 1_000
+    expect(attempts.waitSeconds('a')).toBe(0)
+  })
+})
+
+describe('a session', () => {
+  test('is good wherever its key is: in a header, in a body, and on the fast path', async () => {
+    const cookie = await signedIn('admin', 'messages:read', 'messages:send')
+    expect((await get('/admin/lanes', cookie)).status).toBe(200)
+    const message = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001' }
+    const sent = await post('/sendservicemessages/sendmessages', cookie, {
+      ...{ ...message, type: 'audio', audio: { link: 'https://example.com/a.mp3' } },
+    })
+    expect([sent.status, sent.text]).toMatchObject([200, expect.stringContaining('"messages"')])
+  })
+
+  test('of a key that may only read sees and cannot act', async () => {
+    const cookie = await signedIn('messages:read')
+    expect((await get('/console/session', cookie)).status).toBe(200)
+    expect((await get('/messages', cookie)).status).toBe(200)
+    expect((await post(`/admin/lanes/${tenant.partnerLane}/pause`, cookie, {})).status).toBe(403)
+    expect((await post('/messages/requeue', cookie, { all: true })).status).toBe(403)
+  })
+
+  test('is good for nothing that another site asks for', async () => {
+    const cookie = await signedIn('admin', 'messages:read')
+    for (const site of ['cross-site', 'same-site']) {
+      const headers = { 'sec-fetch-site': site }
+      expect((await get('/admin/lanes', cookie, headers)).status, site).toBe(403)
+      expect((await post(`/admin/lanes/${tenant.partnerLane}/pause`, cookie, {}, headers)).status, site).toBe(403)
+    }
+    const { status } = await post(`/admin/lanes/${tenant.partnerLane}/pause`, cookie, {}, { 'sec-fetch-site': 'none' })
+    expect(status).toBe(403)
+  })
+
+  test('may be looked through from the address bar', async () => {
+    const cookie = await signedIn('messages:read')
+    expect((await get('/messages', cookie, { 'sec-fetch-site': 'none' })).status).toBe(200)
+  })
+
+  test('of a browser that does not say where it is asks for changes from its own origin only', async () => {
+    const cookie = await signedIn('admin')
+    const pause = async (headers: Record<string, string>) =>
+      (await post(`/admin/lanes/${tenant.partnerLane}/pause`, cookie, {}, headers)).status
+    expect(await pause({})).toBe(403)
+    expect(await pause({ origin: 'https://evil.example' })).toBe(403)
+    expect(await pause({ origin: 'null' })).toBe(403)
+    expect(await pause({ origin: service.url })).toBe(200)
+    expect((await get('/admin/lanes', cookie, {})).status).toBe(200)
+  })
+
+  test('does not stand in for a key that is wrong', async () => {
+    const cookie = await signedIn('admin')
+    expect((await get('/admin/lanes', cookie, { ...SAME, authorization: 'Bearer garbage' })).status).toBe(401)
+  })
+
+  test('is over once it is signed out of', async () => {
+    const cookie = await signedIn('admin')
+    const out = await inspect(`${service.url}/console/session`, { method: 'DELETE', headers: { cookie, ...SAME } })
+    expect(out.status).toBe(200)
+    expect(out.headers.get('set-cookie')).toMatch(/^laneway_session=; Max-Age=0;/)
+    const after = await get('/console/session', cookie)
+    expect([after.status, errorOf(after).message]).toEqual([401, 'The session is over: sign in again.'])
+  })
+
+  test('is over a second after its key was revoked', async () => {
+    const { id, secret } = await makeKey(['admin'])
+    const cookie = cookieOf(await signIn(secret))
+    expect((await get('/admin/lanes', cookie)).status).toBe(200)
+    await revokeCredential(service.redis, tenant.account, id)
+    await eventually(async () => (await get('/admin/lanes', cookie)).status === 401, 'the session is over')
+  })
+
+  test('is over once its key has expired', async () => {
+    const { secret } = await makeKey(['admin'], Date.now() + 1_500)
+    const cookie = cookieOf(await signIn(secret))
+    expect((await get('/admin/lanes', cookie)).status).toBe(200)
+    await eventually(async () => (await get('/admin/lanes', cookie)).status === 401, 'the session is over')
+  })
+
+  test('expires in Redis by itself, and so does the list of the sessions of a key', async () => {
+    const { secret } = await makeKey(['admin'])
+    const past = await createSession(service.redis, secret, Date.now() - SESSION_MS + 50)
+    await eventually(async () => (await findSession(service.redis, past.id)) === undefined, 'the session is over')
+    await endSession(service.redis, past.id)
+    for (const key of await service.redis.keys('lw:*session*')) {
+      expect(await service.redis.pttl(key), key).toBeGreaterThan(0)
+    }
+  })
+
+  test.each(['', 'x', 'a'.repeat(43), '../../key', 'é'.repeat(43)])('with the id %j is none', async (id) => {
+    const cookie = `laneway_session=${encodeURIComponent(id)}`
+    expect((await get('/console/session', cookie)).status).toBe(401)
+  })
+})
+
+describe('the pages of the console', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'laneway-pages-'))
+  let pages: Awaited<ReturnType<typeof startApp>>
+  beforeAll(async () => {
+    mkdirSync(join(folder, 'assets'))
+    writeFileSync(join(folder, 'index.html'), '<!doctype html><title>console</title>')
+    writeFileSync(join(folder, 'assets', 'index-0a1b2c3d.js'), 'export {}')
+    pages = await startApp(service.redis, [], silentLog, consolePages(folder))
+  })
+  afterAll(async () => {
+    await pages?.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('are one page, whatever the address, that may load nothing from elsewhere', async () => {
+    for (const path of ['/console', '/console/', '/console/lanes', '/console/messages/lw_1_X']) {
+      const page = await fetch(pages.url + path)
+      expect([page.status, await page.text()], path).toEqual([200, expect.stringContaining('<title>console')])
+      const policy = page.headers.get('content-security-policy') ?? ''
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'")
+      expect(policy).not.toMatch(/unsafe|\*|https?:/)
+      expect(page.headers.get('cache-control')).toBe('no-cache')
+      expect(page.headers.get('x-content-type-options')).toBe('nosniff')
+    }
+  })
+
+  test('have assets that a browser keeps for good, and no file outside of their folder', async () => {
+    const asset = await fetch(`${pages.url}/console/assets/index-0a1b2c3d.js`)
+    expect(asset.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    expect(asset.headers.get('content-type')).toMatch(/^text\/javascript/)
+    for (const path of ['/console/assets/none.js', '/console/%2e%2e/package.json', '/console/assets/..%2findex.html']) {
+      expect((await fetch(pages.url + path)).status, path).toBeGreaterThanOrEqual(400)
+    }
+  })
+
+  test('are where a browser is led that opens the service, and nobody else is', async () => {
+    const led = await fetch(`${pages.url}/`, { headers: { accept: 'text/html,*/*' }, redirect: 'manual' })
+    expect([led.status, led.headers.get('location')]).toEqual([302, '/console'])
+    expect((await fetch(`${pages.url}/`)).status).toBe(404)
+  })
+
+  test('say so when they were not built', async () => {
+    const bare = await startApp(service.redis, [], silentLog, consolePages(join(folder, 'none')))
+    const page = await inspect(`${bare.url}/console`)
+    await bare.close()
+    expect([page.status, errorOf(page).message]).toEqual([503, expect.stringContaining('npm run build')])
+  })
+})
