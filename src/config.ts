@@ -32,6 +32,13 @@ export const settings = {
   REDIS_URL: optionalText.describe(
     'Redis to use: redis://, redis+sentinel:// or redis+cluster://; without it `npm start` runs a private one',
   ),
+  LANEWAY_REDIS_MIN_REPLICAS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(9)
+    .default(0)
+    .describe('Replicas of Redis that must have a message before it is acknowledged or sent; without them 503'),
   LANEWAY_DATA_DIR: z.string().min(1).default('.laneway').describe('Folder for files, keys and the private Redis'),
   LANEWAY_ENV: z
     .enum(['development', 'production'])
@@ -118,6 +125,7 @@ const schema = z.object(settings).transform((env) => ({
   port: env.PORT,
   host: env.HOST,
   redisUrl: env.REDIS_URL,
+  redisMinReplicas: env.LANEWAY_REDIS_MIN_REPLICAS,
   dataDir: env.LANEWAY_DATA_DIR,
   production: env.LANEWAY_ENV === 'production',
   logLevel: env.LANEWAY_LOG_LEVEL,

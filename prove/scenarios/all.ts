@@ -6,6 +6,7 @@ import { campaignsOutliveRecords } from './campaign-outlives-records.ts'
 import { clockSkew } from './clock-skew.ts'
 import { deadLetterInCampaign } from './dead-letter-in-campaign.ts'
 import { expiredBacklog } from './expired-backlog.ts'
+import { clusterFailover, sentinelFailover, sentinelFailoverReplicated } from './failover.ts'
 import { frozenWorker } from './frozen-worker.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
 import { hostileClients } from './hostile-clients.ts'
@@ -30,6 +31,9 @@ import { webhooks } from './webhooks.ts'
 import { workerKills } from './worker-kill.ts'
 
 export const SCENARIOS: readonly Scenario[] = [
+  sentinelFailoverReplicated,
+  sentinelFailover,
+  clusterFailover,
   hostileClients,
   poisonJobs,
   powerLoss,

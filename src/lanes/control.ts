@@ -1,8 +1,8 @@
 // Steering lanes by hand: list, pause, resume, change the pace. What the command line and the admin endpoints share.
 
 import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from '../accounts/store/senders.ts'
-import type { Redis } from '../redis/connect.ts'
 import { redisNowMs } from '../redis/clock.ts'
+import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey } from '../redis/keys.ts'
 import { oldestWaitingAt } from './age.ts'
 import { endLaneCooldown, laneCooldown } from './cooldown.ts'

@@ -8,6 +8,7 @@ import { openLaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
+import { requireReplicas } from '../redis/replication.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import type { Route } from './bind.ts'
@@ -51,6 +52,7 @@ export async function startProducer(
 ): Promise<{ url: string; close: () => Promise<void> }> {
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
+  requireReplicas(redis, config.redisMinReplicas)
   const counting = telemetry.start(redis, log)
   const queues = openLaneQueues(redis, config.retentionMs)
   const moves = openBulkMoves(redis)

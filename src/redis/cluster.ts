@@ -1,6 +1,6 @@
 // Connections to a Redis Cluster: one to each primary, and one more for what is published.
 import { Cluster, type ClusterOptions, type Redis } from 'ioredis'
-import { gatherWrites } from './gathering.ts'
+import { goesOut } from './gathering.ts'
 
 /** A server whose slots have moved says so; a cluster that has not settled yet says it again and again. */
 const MOVED_AGAIN_MS = 20
@@ -30,7 +30,7 @@ export class GatheringCluster extends Cluster {
     this.on('+node', (node: Redis) => {
       const send = node.sendCommand
       node.sendCommand = (...args) => {
-        gatherWrites(node)
+        goesOut(node, args[0])
         return send.apply(node, args)
       }
       // Otherwise the first command opens the connection, and the next one of who fails fast fails until it is open.

@@ -1,7 +1,7 @@
 // The ways to connect to Redis, whatever form its address has. The producer's connection fails fast, so that a request is
 // answered 503 instead of hanging; the worker's waits for Redis to come back, because its work can wait and must not be
 // lost.
-import { Cluster, type RedisOptions, type Redis as Single } from 'ioredis'
+import { Cluster, Command, type RedisOptions, type Redis as Single } from 'ioredis'
 import { parseRedisAddress, type RedisAddress } from '../redis-address.ts'
 import { GatheringCluster } from './cluster.ts'
 import { GatheringRedis } from './gathering.ts'
@@ -131,6 +131,12 @@ export const isCluster = (redis: Redis): redis is Cluster => redis instanceof Cl
 
 /** Connections to every server that takes writes. */
 export const primariesOf = (redis: Redis): RedisNode[] => (redis instanceof Cluster ? redis.nodes('master') : [redis])
+
+/** What stands for the server that has a key, as far as it is known: the same for all keys unless there is a cluster. */
+export function serverOf(redis: Redis, key: string): string {
+  if (!isCluster(redis)) return ''
+  return redis.slots[new Command('exists', [key]).getSlot()]?.[0] ?? ''
+}
 
 /** Called whenever a server was lost, or another one took its place. */
 export function onServerLost(redis: Redis, lost: () => void): void {

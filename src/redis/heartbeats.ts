@@ -33,4 +33,3 @@ export async function removeHeartbeat(redis: Redis, worker: string): Promise<voi
 export async function workersAlive(redis: Redis): Promise<number> {
   return redis.zcount(rootKeys.workers, (await redisNowMs(redis, rootKeys.workers)) - ALIVE_FOR_MS, '+inf')
 }
-

@@ -10,9 +10,9 @@ import { masked } from '../messages/masked.ts'
 import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { readMessage } from '../messages/store/records.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { senderKey } from '../redis/keys.ts'
-import { redisNowMs } from '../redis/clock.ts'
 
 /** The letter in a history of an attempt that was proven unsent, with the code as its detail. */
 const UNSENT = 'u'

@@ -11,10 +11,10 @@ import { endPoll } from '../messages/store/status-polls.ts'
 import { recordStatus } from '../messages/store/steps.ts'
 import { observerOf } from '../observe.ts'
 import type { PollEnd } from '../providers/provider.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { pollKey } from '../redis/keys.ts'
-import { redisNowMs } from '../redis/clock.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 
 /** What polling needs, the same for all lanes. */

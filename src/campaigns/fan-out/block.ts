@@ -2,8 +2,8 @@
 // and again: one whose record cannot be read, or whose preflight fails however often it is begun.
 
 import type { Fault } from '../../messages/fault.ts'
-import type { Redis } from '../../redis/connect.ts'
 import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import type { CampaignMove } from '../states.ts'

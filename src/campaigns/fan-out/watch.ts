@@ -4,9 +4,11 @@
 import { Refusal } from '../../accept/refusal.ts'
 import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'
-import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { redisNowMs } from '../../redis/clock.ts'
+import { isCluster, type Redis } from '../../redis/connect.ts'
+import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { campaignKey } from '../../redis/keys.ts'
+import type { CampaignId } from '../campaign-id.ts'
 import { type LifecycleDeps, startCampaign } from '../commands/lifecycle.ts'
 import {
   type ActiveCampaign,

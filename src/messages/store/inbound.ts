@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { inboundKey, inboundKeyOf } from '../../redis/keys.ts'
+import { assertReplicated } from '../../redis/replication.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { indexReceived } from './message-index.ts'
 
@@ -30,6 +31,7 @@ export async function storeInbound(
   // First, so that whoever dies in between leaves an id without a message. A repeat is shown once.
   if ((await redis.exists(key)) === 0) await indexReceived(redis, message, retentionMs)
   await execOrThrow(redis.multi().hset(key, message).pexpire(key, retentionMs, 'NX'))
+  await assertReplicated(redis, [key])
 }
 
 /**
