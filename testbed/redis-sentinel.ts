@@ -19,8 +19,15 @@ export interface RedisWithSentinels {
   primary(): Promise<RedisServer>
   /** Waits until the Sentinels name a running primary, and all other servers that run follow it. */
   settled(): Promise<void>
+  /** Cuts a server off from the others and from the Sentinels; clients reach it still. */
+  cutOff(server: RedisServer): Promise<void>
+  heal(server: RedisServer): Promise<void>
   stop(): Promise<void>
 }
+
+/** Users of their own for replicas and Sentinels, so that they can be locked out. */
+const OTHERS = ['replica', 'sentinel'] as const
+const PASSWORD = 'x'
 
 /** Starts it with so many replicas, and waits until they follow. */
 export async function startRedisWithSentinels(
@@ -38,6 +45,15 @@ export async function startRedisWithSentinels(
     ),
   )
   const servers = [first, ...replicas]
+  for (const { port } of servers) {
+    await ask(port, async (node) => {
+      for (const user of OTHERS) await node.call('ACL', 'SETUSER', user, 'on', `>${PASSWORD}`, '~*', '&*', '+@all')
+      await node.config('SET', 'masteruser', 'replica')
+      await node.config('SET', 'masterauth', PASSWORD)
+    })
+  }
+  // They come back as the user that can be locked out.
+  await ask(first.port, (node) => node.client('KILL', 'TYPE', 'replica'))
   const sentinels = await Promise.all([0, 1, 2].map((i) => startSentinel(join(dir, `sentinel-${i}`), first.port)))
   const named = async (): Promise<number | undefined> => {
     for (const { port } of sentinels) {
@@ -71,6 +87,17 @@ export async function startRedisWithSentinels(
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
     },
+    cutOff: ({ port }) =>
+      ask(port, async (node) => {
+        for (const user of OTHERS) {
+          await node.call('ACL', 'SETUSER', user, 'off')
+          await node.client('KILL', 'USER', user)
+        }
+      }),
+    heal: ({ port }) =>
+      ask(port, async (node) => {
+        for (const user of OTHERS) await node.call('ACL', 'SETUSER', user, 'on')
+      }),
     async stop() {
       await Promise.all([...sentinels, ...servers].map((each) => each.stop()))
     },
@@ -86,7 +113,8 @@ async function startSentinel(dir: string, primary: number) {
   const lines = [
     ...[`port ${port}`, 'bind 127.0.0.1', `dir ${dir}`, `sentinel monitor ${NAME} 127.0.0.1 ${primary} 2`],
     ...[`sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER_MS}`, `sentinel failover-timeout ${NAME} 6000`],
-    `sentinel parallel-syncs ${NAME} 5`,
+    ...[`sentinel parallel-syncs ${NAME} 5`, `sentinel auth-user ${NAME} sentinel`],
+    `sentinel auth-pass ${NAME} ${PASSWORD}`,
   ]
   writeFileSync(file, `${lines.join('\n')}\n`)
   const child = startChild('redis-server', [file, '--sentinel'], { cwd: dir, stdio: 'ignore' })

@@ -97,9 +97,6 @@ function connect(address: RedisAddress, way: Way): Redis {
       ...(tls ? { tls: {}, enableTLSForSentinelMode: true } : {}),
       ...(sentinels.tls ? { sentinelTLS: {} } : {}),
       sentinelRetryStrategy: retryStrategy,
-      sentinelReconnectStrategy: retryStrategy,
-      // A primary that nobody but us reaches any more would go on to take what we write.
-      failoverDetector: true,
     })
   }
   return new GatheringCluster(hosts, {

@@ -3,6 +3,7 @@
 // file once per turn of its own loop, syncs for many. The commands and their order stay as they are, unlike with
 // ioredis's autopipelining, which halves BullMQ's workers. A connection that is closed in the meantime writes them first.
 import { type Command, Redis, type RedisOptions } from 'ioredis'
+import { watchSentinels } from './sentinel-watch.ts'
 
 /** Holds back what the socket is given in this turn of the event loop, until its end. */
 function gatherWrites({ stream }: Pick<Redis, 'stream'>): void {
@@ -27,7 +28,7 @@ export function goesOut(node: Redis, command: Command): void {
 /** The connection of a process to one server: the only one, or the primary that Sentinel names. */
 export class GatheringRedis extends Redis {
   /** Connections that block: BullMQ makes one for each of its Workers. */
-  private readonly blocking = new Set<Pick<Redis, 'disconnect'>>()
+  private readonly blocking = new Set<Pick<Redis, 'disconnect' | 'status'>>()
 
   constructor(options: Omit<RedisOptions, 'replyMapping'>, url?: string) {
     if (url === undefined) super(options)
@@ -35,8 +36,10 @@ export class GatheringRedis extends Redis {
     // Another server may be the primary now. Whoever blocks on the old one hears nothing of that.
     if (options.sentinels) {
       this.on('close', () => {
-        for (const each of this.blocking) each.disconnect(true)
+        // One that is just being made finds the new one; to interrupt it would end it for good.
+        for (const each of this.blocking) if (each.status === 'ready') each.disconnect(true)
       })
+      watchSentinels(this)
     }
   }
 
@@ -48,8 +51,6 @@ export class GatheringRedis extends Redis {
   /** A plain connection with the same options; it follows this one to another primary. */
   override duplicate<Override extends Partial<RedisOptions> | undefined = undefined>(override?: Override) {
     const copy = super.duplicate(override)
-    // Listening to the Sentinels takes a connection to each of them.
-    copy.options.failoverDetector = false
     this.blocking.add(copy)
     copy.once('end', () => this.blocking.delete(copy))
     return copy

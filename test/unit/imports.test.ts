@@ -249,7 +249,15 @@ test.each<[string, RegExp, readonly string[]]>([
     'how to connect to Redis',
     /from 'ioredis'/,
     // The last one asks a Redis that it has just started whether it is there at all.
-    ['redis/cluster.ts', 'redis/connect.ts', 'redis/every-node.ts', 'redis/gathering.ts', 'start/embedded-redis.ts'],
+    [
+      'redis/cluster.ts',
+      'redis/connect.ts',
+      'redis/every-node.ts',
+      'redis/gathering.ts',
+      'redis/replication.ts',
+      'redis/sentinel-watch.ts',
+      'start/embedded-redis.ts',
+    ],
   ],
   [
     "BullMQ's errors",

@@ -58,8 +58,8 @@ function open(address: RedisAddress): Redis | Cluster {
     const { sentinels, primary, db } = address
     return new Redis({
       ...{ ...EACH, ...access, enableOfflineQueue: false, retryStrategy, reconnectOnError },
-      ...{ sentinels: hosts, name: primary, role: 'master', db, failoverDetector: true },
-      ...{ sentinelRetryStrategy: retryStrategy, sentinelReconnectStrategy: retryStrategy },
+      ...{ sentinels: hosts, name: primary, role: 'master', db },
+      sentinelRetryStrategy: retryStrategy,
       ...(sentinels.username === undefined ? {} : { sentinelUsername: sentinels.username }),
       ...(sentinels.password === undefined ? {} : { sentinelPassword: sentinels.password }),
       ...(tls ? { tls: {}, enableTLSForSentinelMode: true } : {}),
