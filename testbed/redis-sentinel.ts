@@ -53,7 +53,7 @@ export async function startRedisWithSentinels(
     })
   }
   // They come back as the user that can be locked out.
-  await ask(first.port, (node) => node.client('KILL', 'TYPE', 'replica'))
+  await ask(first.port, (node) => node.call('CLIENT', 'KILL', 'TYPE', 'replica'))
   const sentinels = await Promise.all([0, 1, 2].map((i) => startSentinel(join(dir, `sentinel-${i}`), first.port)))
   const named = async (): Promise<number | undefined> => {
     for (const { port } of sentinels) {
@@ -91,7 +91,7 @@ export async function startRedisWithSentinels(
       ask(port, async (node) => {
         for (const user of OTHERS) {
           await node.call('ACL', 'SETUSER', user, 'off')
-          await node.client('KILL', 'USER', user)
+          await node.call('CLIENT', 'KILL', 'USER', user)
         }
       }),
     heal: ({ port }) =>

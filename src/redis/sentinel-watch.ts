@@ -8,7 +8,7 @@ const ASK_EVERY_MS = 1_000
 /** Asks every Sentinel of the connection who the primary is, for as long as the connection lives. */
 export function watchSentinels(redis: Redis): void {
   const { sentinels = [], name = '', sentinelUsername, sentinelPassword, sentinelTLS } = redis.options
-  const options: RedisOptions = {
+  const options: Omit<RedisOptions, 'replyMapping'> = {
     ...(sentinelUsername ? { username: sentinelUsername } : {}),
     ...(sentinelPassword ? { password: sentinelPassword } : {}),
     ...(sentinelTLS ? { tls: sentinelTLS } : {}),
