@@ -58,12 +58,14 @@ export async function fillTag(
   return id
 }
 
-/** A campaign from `sender` to the tag. The text a person reads has the 200 characters of all messages of the bench. */
+/** What all recipients read; with the rest it makes the 200 characters of all messages of the bench. */
+export const TEXT = 'Your parcel left our house today and will reach you soon. '.repeat(4).slice(0, 170).trim()
+
+/** A campaign from `sender` to the tag, checked and ready to be started. */
 export async function createCampaign(laneway: Laneway, sender: string, tag: number): Promise<string> {
-  const text = 'Your parcel left our house today and will reach you soon. '.repeat(4).slice(0, 170).trim()
   const parameters = [
     { type: 'text', text: { from: 'contact.name' } },
-    { type: 'text', text },
+    { type: 'text', text: TEXT },
   ]
   const { id } = await call(laneway, 'POST', '', {
     sender,

@@ -14,6 +14,7 @@ import { accept } from './scenarios/accept.ts'
 import { batch } from './scenarios/batch.ts'
 import { campaign } from './scenarios/campaign.ts'
 import { campaignLatency } from './scenarios/campaign-latency.ts'
+import { campaignSpeed } from './scenarios/campaign-speed.ts'
 import { dispatch } from './scenarios/dispatch.ts'
 import { find } from './scenarios/find.ts'
 import { growth } from './scenarios/growth.ts'
@@ -41,6 +42,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   idle,
   'idle-lanes': idleLanes,
   campaign,
+  'campaign-speed': campaignSpeed,
   'campaign-latency': campaignLatency,
   import: importContacts,
   intake,
@@ -53,7 +55,8 @@ Without a name all are run, which takes some twenty minutes, and an hour with --
   --rounds <n>     rounds that count, after one that warms up (default 3)
   --seconds <n>    how long each round of a timed scenario loads one contender (default 5)
   --full           the sizes of the goals where the default is smaller: a million waiting, ten minutes of memory
-  --people <n>     recipients of the campaign, rows of the import (default 100000, with --full 1000000)
+  --people <n>     recipients of the campaign, rows of the import (default 100000, with --full 1000000;
+                   of campaign-speed 20000)
   --json <file>    also write the figures, machine and versions as JSON; - for standard output
   --profile <dir>  write CPU profiles of Laneway's processes there
   --help`

@@ -2,7 +2,7 @@
 // worker's concurrency and connections are the best of a printed sweep.
 import { Queue } from 'bullmq'
 import { z } from 'zod'
-import { startChild } from './child.ts'
+import { type Child, startChild } from './child.ts'
 import type { Closing } from './closing.ts'
 import { type Contender, type Rig, rateOf, send, sinkGets, watchSink } from './contender.ts'
 import { type BenchRedis, startRedis } from './redis.ts'
@@ -10,6 +10,8 @@ import { SOME_KEY, type Traffic } from './traffic.ts'
 
 export interface PlainBullMq extends Contender {
   redis: BenchRedis
+  queue: Queue
+  worker: Child
   /** Many messages per request. */
   batch: (size: number) => Traffic
 }
@@ -33,6 +35,8 @@ export async function startPlainBullMq(
     name: 'plain BullMQ',
     port: await producer.ask('listen', redis.url, z.number()),
     redis,
+    queue,
+    worker,
     traffic,
     batch: (size) => ({ kind: 'batch', path: '/batch', keys: [SOME_KEY], senders: ['49301000000'], size }),
     acceptPids: [producer.pid, redis.pid],

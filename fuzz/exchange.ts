@@ -30,15 +30,21 @@ export function createClient(url: string, connections: number) {
             { agent, hostname, port, method, path, headers: { ...headers, ...length } },
             (response) => {
               const chunks: Buffer[] = []
-              response.on('data', (chunk: Buffer) => chunks.push(chunk))
-              response.on('error', fail)
-              response.on('end', () =>
+              const end = (): void =>
                 resolve({
                   status: response.statusCode ?? 0,
                   headers: response.headers,
                   text: Buffer.concat(chunks).toString('utf8'),
-                }),
-              )
+                })
+              const isEndless = response.headers['content-type']?.startsWith('text/event-stream')
+              response.on('data', (chunk: Buffer) => {
+                chunks.push(chunk)
+                if (!isEndless) return
+                end()
+                asked.destroy()
+              })
+              response.on('error', fail)
+              response.on('end', end)
             },
           )
           asked.setTimeout(LIMIT_MS, () => asked.destroy(new Error(`no answer within ${LIMIT_MS} ms`)))

@@ -1,11 +1,18 @@
 // `npm run test:servers`: the tests that need programs beyond Node and Redis, as other people run beside Laneway. What is
 // not there is installed. Further arguments go to vitest.
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { installPackages, mayInstall, runs } from './debian-packages.mjs'
+import { root } from './prepare.mjs'
 import { runTests } from './run-tests.mjs'
 import { giveUp, say } from './say.mjs'
 
 /** Each program, how one sees that it is there, and its Debian package. */
-const PROGRAMS = [{ program: 'openssl', args: ['version'], package: 'openssl' }]
+const PROGRAMS = [
+  { program: 'openssl', args: ['version'], package: 'openssl' },
+  { program: 'chromium', args: ['--version'], package: 'chromium' },
+]
 
 const missing = () => PROGRAMS.filter(({ program, args }) => !runs(program, ...args))
 const packages = missing().map((each) => each.package)
@@ -21,4 +28,15 @@ if (missing().length > 0) {
       .join(', ')}. On Debian: sudo apt-get install -y --no-install-recommends ${names.join(' ')}`,
   )
 }
+installSchemas()
 runTests(['--config', 'vitest.servers.config.ts', ...process.argv.slice(2)])
+
+/** The published schemas that deploy/kubernetes is judged by: 33 MB that nothing else needs. */
+function installSchemas() {
+  const folder = join(root, 'test/servers/kubernetes-schemas')
+  if (existsSync(join(folder, 'node_modules/.package-lock.json'))) return
+  say('Installing the schemas of Kubernetes and KEDA (npm ci) ...')
+  const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error']
+  const npm = spawnSync('npm', ['ci', ...options], { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] })
+  if (npm.status !== 0) giveUp('npm ci failed, see above.')
+}

@@ -3,37 +3,14 @@
 // error codes depend on more than the shape.
 
 import { z } from 'zod'
+import { context, plainKinds } from './kinds-schema.ts'
+import { fault, link, oneSource, source, text, type Wire } from './schema-parts.ts'
 
-type Wire = 'partner' | 'cloud'
-
-const text = (max: number) => z.string().min(1).max(max)
-const link = z
-  .string()
-  .max(2048)
-  .regex(/^https?:\/\/[^\s/]/i)
 /** Plus, spaces, dashes, dots and brackets are tolerated by the chat product. */
 const recipient = z.string().refine((to) => /^\+?[\d\s().-]{7,40}$/.test(to) && /^\d{7,15}$/.test(digitsOf(to)), {
   error: 'must be a phone number with country code',
 })
 
-/** A problem that the shape cannot express, with the chat product's code for it. */
-function fault(code: number, message: string) {
-  return { error: message, params: { code } }
-}
-
-/** Where the bytes of a medium come from: a link or, on the cloud wire only, the id of an upload. */
-const source = { id: z.string().min(1).optional(), link: link.optional() }
-
-/** Arguments of `refine` for every object that names a medium. */
-function oneSource(wire: Wire) {
-  const check = (media: { id?: string | undefined; link?: string | undefined }) =>
-    wire === 'cloud'
-      ? (media.id === undefined) !== (media.link === undefined)
-      : media.id === undefined && media.link !== undefined
-  return [check, fault(100, wire === 'cloud' ? 'needs exactly one of id and link' : 'needs a link')] as const
-}
-
-const caption = z.string().max(1024).optional()
 const filename = z.string().min(1)
 
 const textHeader = z.strictObject({ type: z.literal('text'), text: text(60) })
@@ -103,6 +80,21 @@ function interactive(wire: Wire) {
       footer,
       action: z.strictObject({ buttons }),
     }),
+    z.strictObject({
+      type: z.literal('cta_url'),
+      header: header(wire).optional(),
+      body,
+      footer,
+      action: z.strictObject({
+        name: z.literal('cta_url'),
+        parameters: z.strictObject({ display_text: text(20), url: link }),
+      }),
+    }),
+    z.strictObject({
+      type: z.literal('location_request_message'),
+      body,
+      action: z.strictObject({ name: z.literal('send_location') }),
+    }),
   ])
 }
 
@@ -115,8 +107,6 @@ const template = z.strictObject({
 export type Template = z.infer<typeof template>
 export type Component = NonNullable<Template['components']>[number]
 
-const captioned = (wire: Wire) => z.strictObject({ ...source, caption }).refine(...oneSource(wire))
-
 const cloudEnvelope = {
   messaging_product: z.literal('whatsapp'),
   recipient_type: z.literal('individual').default('individual'),
@@ -124,26 +114,10 @@ const cloudEnvelope = {
   biz_opaque_callback_data: z.string().max(512).optional(),
 }
 
-/** `POST /v{n}.{m}/{phone-number-id}/messages`. Of the chat product's kinds, those that the product sends, and text. */
+/** `POST /v{n}.{m}/{phone-number-id}/messages`. */
 export const cloudMessage = z.discriminatedUnion('type', [
-  z.strictObject({
-    ...cloudEnvelope,
-    type: z.literal('text'),
-    text: z.strictObject({ body: text(4096), preview_url: z.boolean().optional() }),
-  }),
-  z.strictObject({ ...cloudEnvelope, type: z.literal('interactive'), interactive: interactive('cloud') }),
-  z.strictObject({ ...cloudEnvelope, type: z.literal('image'), image: captioned('cloud') }),
-  z.strictObject({ ...cloudEnvelope, type: z.literal('video'), video: captioned('cloud') }),
-  z.strictObject({
-    ...cloudEnvelope,
-    type: z.literal('audio'),
-    audio: z.strictObject({ ...source, voice: z.boolean().optional() }).refine(...oneSource('cloud')),
-  }),
-  z.strictObject({
-    ...cloudEnvelope,
-    type: z.literal('document'),
-    document: z.strictObject({ ...source, caption, filename: filename.optional() }).refine(...oneSource('cloud')),
-  }),
+  ...plainKinds('cloud', cloudEnvelope),
+  z.strictObject({ ...cloudEnvelope, type: z.literal('interactive'), interactive: interactive('cloud'), context }),
   z.strictObject({ ...cloudEnvelope, type: z.literal('template'), template }),
 ])
 
@@ -156,13 +130,8 @@ const partnerEnvelope = {
 
 /** `POST /sendservicemessages/sendmessages`. */
 export const partnerServiceMessage = z.discriminatedUnion('type', [
-  z.strictObject({ ...partnerEnvelope, type: z.literal('interactive'), interactive: interactive('partner') }),
-  z.strictObject({ ...partnerEnvelope, type: z.literal('image'), image: captioned('partner') }),
-  z.strictObject({
-    ...partnerEnvelope,
-    type: z.literal('audio'),
-    audio: z.strictObject(source).refine(...oneSource('partner')),
-  }),
+  ...plainKinds('partner', partnerEnvelope),
+  z.strictObject({ ...partnerEnvelope, type: z.literal('interactive'), interactive: interactive('partner'), context }),
 ])
 
 /** `POST /chatappbusiness/send-templated-message`. */

@@ -2,7 +2,7 @@
 
 import type { CheckedMessage } from './message-schema.ts'
 
-/** Body text, caption or link; of a template its name, because the simulator knows no template. */
+/** Body text, caption or link, place, names or emoji; of a template its name, because the simulator knows no template. */
 export function textOf(message: CheckedMessage): string {
   switch (message.type) {
     case 'text':
@@ -17,6 +17,14 @@ export function textOf(message: CheckedMessage): string {
       return message.document.caption ?? linkOf(message.document)
     case 'audio':
       return linkOf(message.audio)
+    case 'sticker':
+      return linkOf(message.sticker)
+    case 'location':
+      return message.location.name ?? `${message.location.latitude}, ${message.location.longitude}`
+    case 'contacts':
+      return message.contacts.map(({ name }) => name.formatted_name).join(', ')
+    case 'reaction':
+      return message.reaction.emoji
     case 'template':
       return message.template.name
   }

@@ -86,5 +86,5 @@ function kindOf(value: unknown): string {
 }
 
 function measure(origin: string): string {
-  return origin === 'string' ? 'length' : 'items'
+  return origin === 'string' ? 'length' : origin === 'number' ? 'value' : 'items'
 }

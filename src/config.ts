@@ -1,6 +1,7 @@
 // Every setting of Laneway: its name in the environment, what it means and its default. The only file that reads
 // the environment. `.env.example` and the README's table are held against this schema by a test.
 import { z } from 'zod'
+import { networkSchema } from './accounts/networks.ts'
 import { parseRedisAddress, RedisAddressError } from './redis-address.ts'
 
 const SECONDS_A_DAY = 86_400
@@ -58,6 +59,12 @@ export const settings = {
     .optional()
     .transform((value) => (value ? value.replace(/\/+$/, '') : undefined))
     .describe("Public address of the producer, for the gallery's URLs; default: the address of the request"),
+  LANEWAY_TRUSTED_PROXIES: z
+    .string()
+    .optional()
+    .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
+    .pipe(z.array(networkSchema))
+    .describe('Networks of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8; default: none'),
   LANEWAY_SECRET_KEY: z
     .union([z.literal(''), z.string().min(32)])
     .optional()
@@ -132,6 +139,7 @@ const schema = z.object(settings).transform((env) => ({
   metricsPort: env.LANEWAY_METRICS_PORT,
   metricsHost: env.LANEWAY_METRICS_HOST,
   publicUrl: env.LANEWAY_PUBLIC_URL,
+  trustedProxies: env.LANEWAY_TRUSTED_PROXIES,
   secretKey: env.LANEWAY_SECRET_KEY,
   retentionMs: env.LANEWAY_RETENTION_DAYS,
   validityMs: {

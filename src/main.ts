@@ -17,7 +17,9 @@ import { cloudApiSecrets } from './start/cloud-api-secrets.ts'
 import { lockDataDir } from './start/data-dir-lock.ts'
 import { openDataFolder } from './start/data-folder.ts'
 import { openDemo, receiveDemoMessage } from './start/demo.ts'
+import { demoAccounts } from './start/demo-data.ts'
 import { removeDemoFile, writeDemoFile } from './start/demo-file.ts'
+import { createDemoTraffic, type DemoTraffic } from './start/demo-traffic.ts'
 import { startEmbeddedRedis } from './start/embedded-redis.ts'
 import type { Lifecycle } from './start/lifecycle.ts'
 import { createLifecycle, StopRequested } from './start/lifecycle.ts'
@@ -100,22 +102,39 @@ async function startWithSimulator(loaded: Config, redisUrl: string, life: Lifecy
     (child) => ({ stop: child.stop }),
   )
   const demo = await openDemo(config, redisUrl, simulator.url, log)
-  const baseUrl = await startService(config, redisUrl, life, log)
+  const traffic = createDemoTraffic(log)
+  const baseUrl = await startService(config, redisUrl, life, log, traffic)
   await simulator.sendWebhooksTo(`${baseUrl}${CLOUD_WEBHOOK_PATH}`)
   await waitUntilReady(baseUrl)
   if (demo === undefined) return { baseUrl, whyNoDemo: FOREIGN_REDIS }
   const urls = { base: baseUrl, redis: redisUrl, simulator: simulator.url }
   const record = await receiveDemoMessage(config, demo, urls)
+  traffic.aim({
+    ...{ baseUrl, simulatorUrl: simulator.url, apiKey: record.main.api_key },
+    campaignSender: demoAccounts.main.senders.find(({ isDefault }) => !isDefault)?.number ?? record.main.sender,
+  })
   const file = await life.start(
     'demo.json',
     async () => writeDemoFile(config.dataDir, urls, record),
-    () => ({ announce: () => removeDemoFile(config.dataDir), stop: () => undefined }),
+    () => ({
+      announce: () => {
+        removeDemoFile(config.dataDir)
+        traffic.stop()
+      },
+      stop: () => undefined,
+    }),
   )
   return { baseUrl, demo: { record, file, simulatorUrl: simulator.url } }
 }
 
 /** Worker and producer, which share one telemetry. They stop together, because each may take most of the 20 s that a stop has. */
-async function startService(config: Config, redisUrl: string, life: Lifecycle, log: Log): Promise<string> {
+async function startService(
+  config: Config,
+  redisUrl: string,
+  life: Lifecycle,
+  log: Log,
+  traffic?: DemoTraffic,
+): Promise<string> {
   const telemetry = createTelemetry({ ofProcess: config.metricsPort !== undefined })
   await life.start(
     'metrics',
@@ -129,7 +148,7 @@ async function startService(config: Config, redisUrl: string, life: Lifecycle, l
   )
   const producer = await life.start(
     'producer',
-    () => startProducer(config, redisUrl, log, telemetry),
+    () => startProducer(config, redisUrl, log, telemetry, traffic),
     (part) => ({ stop: () => Promise.all([part.close(), stopWorker()]) }),
   )
   return producer.url

@@ -14,6 +14,7 @@ import { inDoubtKey } from '../redis/keys.ts'
 import { assertReplicating } from '../redis/replication.ts'
 import { traceAccept } from '../tracing.ts'
 import type { Acknowledgement } from './acknowledgement.ts'
+import { assertForSender } from './check-key.ts'
 import { once } from './once.ts'
 import { type PrepareDeps, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend, type SendKind, type UnknownFieldsRule } from './read-send.ts'
@@ -32,6 +33,8 @@ export interface SendRequest {
   unknownFields: UnknownFieldsRule
   /** The client's own key for this request; a repeat with it makes no second message. */
   idempotencyKey: string | undefined
+  /** The only senders that the key is for; none: all. */
+  senders?: readonly number[] | undefined
   /** The trace that the request belongs to, as it came: anything that is no `traceparent` is ignored. */
   traceparent?: string | undefined
 }
@@ -68,6 +71,7 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
     async prepare() {
       const nowMs = Date.now()
       const { lane, payload } = await prepareMessage(deps, account, read, nowMs)
+      if (request.senders !== undefined) assertForSender({ senders: request.senders }, lane)
       if (trace !== undefined) payload.trace = trace
       return { name: messageId(lane, newUlid(nowMs)), work: { lane, payload } }
     },

@@ -20,6 +20,7 @@ import type { TemplateMessage } from '../messages/templates/template-message.ts'
 import { wordingOf } from '../messages/text.ts'
 import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
+import { withProviderIds } from './other-message.ts'
 import type { ReadSend, UnreadableSend } from './read-send.ts'
 import { invalidFields, Refusal } from './refusal.ts'
 
@@ -66,10 +67,11 @@ async function prepareService(
   message: ServiceMessage,
   nowMs: number,
 ): Promise<PreparedMessage> {
-  const { to, content } = message
+  const { to } = message
   const sender = await recentDefaultSender(deps.redis, account)
   if (!sender) throw unknownSender('The account has no sender yet; add one with the command senders add.')
-  refuseUnsupported(sender, content)
+  refuseUnsupported(sender, message.content)
+  const content = await withProviderIds(deps.redis, sender.id, message.content)
   const { until, faults } = validUntil(deps.config, 'transactional', message.validUntilMs, nowMs)
   if (faults.length > 0) throw invalidFields(faults)
   return { lane: sender.id, payload: { v: 1, to, class: 'transactional', content, until } }

@@ -3,9 +3,17 @@ import type { Fault } from '../messages/fault.ts'
 
 /**
  * `unauthorized` is a key that cannot be used, `forbidden` one that may not do this, `not_found` something that the
- * account does not have, `conflict` a repeat that contradicts what came first, `overtaken` what somebody else has changed meanwhile; everything else is `invalid`.
+ * account does not have, `conflict` a repeat that contradicts what came first, `overtaken` what somebody else has changed
+ * meanwhile, `in_the_way` what another thing must go first for; everything else is `invalid`.
  */
-export type RefusalKind = 'invalid' | 'unauthorized' | 'forbidden' | 'not_found' | 'conflict' | 'overtaken'
+export type RefusalKind =
+  | 'invalid'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'overtaken'
+  | 'in_the_way'
 
 /**
  * The refusal of a request. `message` is one sentence for a person; `faults` name the fields at fault, at most 100.

@@ -1,6 +1,7 @@
 // A campaign's components: those of a template message, in which any string may be `{"from": "contact.name"}` instead
 // and is then filled in for each recipient. Compiled once per campaign, filled in per recipient.
 import { type Fault, faultsOf, quoted } from '../messages/fault.ts'
+import { hole, holeIn } from '../messages/holes.ts'
 import { matchTemplate } from '../messages/templates/match-template.ts'
 import type { TemplateShape } from '../messages/templates/template.ts'
 import { type Component, type Parameter, templateContentSchema } from '../messages/templates/template-content.ts'
@@ -15,14 +16,12 @@ export interface CompiledComponents {
   sources: ValueSource[]
   /** The components with these values, which stand in the order of `sources`. */
   fill(values: readonly string[]): Component[]
+  /** The components with holes for these values, see messages/holes.ts. */
+  holed: readonly Component[]
 }
 
 const componentsSchema = templateContentSchema.shape.components
 
-/** Stands for source n while the components are read. Nothing from outside can be taken for it: NUL is removed first. */
-const marker = (n: number): string => `\u0000${n}\u0000`
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that no text has it is what makes it a marker
-const MARKER = /^\u0000(\d+)\u0000$/
 const SOURCE = /^(contact\.(name|phone|email)|row\..{1,255})$/s
 const isSource = (text: unknown): text is ValueSource => typeof text === 'string' && SOURCE.test(text)
 
@@ -46,8 +45,8 @@ export function compileComponents(
   const sources: ValueSource[] = []
   const marked = mark(components, 'template.components', (from, path) => {
     const known = isSource(from) ? sources.indexOf(from) : -1
-    if (known !== -1) return marker(known)
-    if (isSource(from) && from.startsWith(`${offer}.`)) return marker(sources.push(from) - 1)
+    if (known !== -1) return hole(known)
+    if (isSource(from) && from.startsWith(`${offer}.`)) return hole(sources.push(from) - 1)
     faults.push({ path: `${path}.from`, message: `expected ${EXPECTED[offer]}, got ${quoted(from)}` })
     return ''
   })
@@ -61,7 +60,7 @@ export function compileComponents(
   }
   if (faults.length > 0) return { ok: false, faults }
   const unknown = unknownFields({ template: { components: marked } }, { template: { components: read } })
-  const compiled = { sources, fill: (values: readonly string[]) => fillAll(read, values) }
+  const compiled = { sources, fill: (values: readonly string[]) => fillAll(read, values), holed: read }
   return { ok: true, compiled, stored: () => unmarked(read, sources), unknown }
 }
 
@@ -69,8 +68,8 @@ export function compileComponents(
 function unmarked(components: readonly Component[], sources: readonly ValueSource[]): unknown[] {
   const text = JSON.stringify(components)
   return JSON.parse(text, (_name, value: unknown) => {
-    const n = typeof value === 'string' ? MARKER.exec(value)?.[1] : undefined
-    return n === undefined ? value : { from: sources[Number(n)] }
+    const n = typeof value === 'string' ? holeIn(value) : undefined
+    return n === undefined ? value : { from: sources[n] }
   })
 }
 
@@ -124,8 +123,8 @@ const fillParameters = (parameters: readonly Parameter[], values: readonly strin
 /** What a parameter holds: a text, or an object of texts such as a link and a file name. */
 function fillHeld(held: unknown, values: readonly string[]): unknown {
   if (typeof held === 'string') {
-    const n = MARKER.exec(held)?.[1]
-    return n === undefined ? held : (values[Number(n)] ?? '')
+    const n = holeIn(held)
+    return n === undefined ? held : (values[n] ?? '')
   }
   if (typeof held !== 'object' || held === null) return held
   return Object.fromEntries(Object.entries(held).map(([key, each]) => [key, fillHeld(each, values)]))

@@ -1,8 +1,8 @@
 // accounts: create, list, set.
 import { z } from 'zod'
+import { isAccountSetting } from '../accounts/settings.ts'
 import {
   type Account,
-  type AccountSetting,
   accountSettings,
   createAccount,
   FIRST_POLICY_NAMES,
@@ -17,7 +17,6 @@ import { accountId, nameUpTo, parser } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
 const settingNames = Object.keys(accountSettings)
-const isSetting = (word: string): word is AccountSetting => Object.hasOwn(accountSettings, word)
 
 export const accounts: Noun = {
   name: 'accounts',
@@ -26,6 +25,7 @@ export const accounts: Noun = {
     verb({
       usage: 'create <name>',
       summary: 'create an account with the default settings',
+      act: 'account.create',
       example: '"Corner shop"',
       options: {},
       values: z.strictObject({ name: nameUpTo(100) }),
@@ -34,6 +34,7 @@ export const accounts: Noun = {
         return {
           json: account,
           text: `Account ${account.id}, ${account.name}, was created. Next: \`keys create\`, \`senders add\`.`,
+          acted: { account: account.id, target: String(account.id) },
         }
       },
     }),
@@ -51,14 +52,27 @@ export const accounts: Noun = {
     }),
 
     verb({
+      usage: 'show <id>',
+      summary: 'show an account with its settings',
+      example: '1',
+      options: {},
+      values: z.strictObject({ id: accountId }),
+      async run({ id }, { redis }) {
+        const account = await existingAccount(redis, id)
+        return { json: account, text: tableOf([account]) }
+      },
+    }),
+
+    verb({
       usage: 'set <id> <setting> <value>',
       summary: `change a setting: ${settingNames.join(', ')}`,
+      act: 'account.set',
       example: '1 policy.campaign at_least_once',
       options: {},
       values: z
         .strictObject({
           id: accountId,
-          setting: parser(`one of ${settingNames.join(', ')}`, (word) => (isSetting(word) ? word : undefined)),
+          setting: parser(`one of ${settingNames.join(', ')}`, (word) => (isAccountSetting(word) ? word : undefined)),
           value: z.string(),
         })
         .superRefine(({ setting, value }, context) => {
@@ -72,7 +86,11 @@ export const accounts: Noun = {
       async run({ id, setting, value }, { redis }) {
         await existingAccount(redis, id)
         await setAccountSetting(redis, id, setting, value)
-        return { json: await existingAccount(redis, id), text: `Account ${id} has ${setting} ${value}.` }
+        return {
+          json: await existingAccount(redis, id),
+          text: `Account ${id} has ${setting} ${value}.`,
+          acted: { account: id, target: String(id), detail: setting },
+        }
       },
     }),
   ],
@@ -92,7 +110,7 @@ function tableOf(accounts: readonly Account[]): string {
     accounts.map(({ id, name, ...settings }) => [
       String(id),
       name,
-      ...settingNames.map((setting) => (isSetting(setting) ? settings[setting] : '')),
+      ...settingNames.map((setting) => (isAccountSetting(setting) ? settings[setting] : '')),
     ]),
   )
 }

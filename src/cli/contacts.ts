@@ -1,17 +1,17 @@
-// contacts: import a CSV file into a contact list (tag).
+// contacts: import a CSV file into a contact list (tag); list, show, change and delete contacts.
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
-import { importContacts } from '../contacts/store/contacts.ts'
-import { createTag, findTag, type Tag } from '../contacts/store/tags.ts'
-import type { Redis } from '../redis/connect.ts'
+import { Refusal } from '../accept/refusal.ts'
+import type { ImportCounts } from '../contacts/commands/import-contacts.ts'
+import { importCsv } from '../contacts/commands/import-csv.ts'
+import { findTag } from '../contacts/store/tags.ts'
 import { existingAccount } from './accounts.ts'
-import { columnsOf } from './contact-rows.ts'
-import { readCsv } from './csv-file.ts'
+import { contactVerbs } from './contact-verbs.ts'
+import { bytesOf } from './csv-file.ts'
 import { CliFailure, fileFailure } from './failure.ts'
-import { importContactRows } from './import-contacts.ts'
 import { openReport } from './refused-report.ts'
 import { keyValueTable } from './table.ts'
 import { accountId, nameUpTo } from './values.ts'
@@ -21,9 +21,11 @@ export const contacts: Noun = {
   name: 'contacts',
   summary: 'contacts, grouped by tag',
   verbs: [
+    ...contactVerbs,
     verb({
       usage: 'import <file>',
       summary: 'import a CSV file with the columns name, phone and email, in any order, into a tag',
+      act: 'contacts.import',
       example: 'people.csv --account 1 --tag "Spring campaign"',
       options: {
         '!--account <id>': 'account that owns the contacts',
@@ -39,27 +41,30 @@ export const contacts: Noun = {
           .transform((file) => resolve(file))
           .optional(),
       }),
-      async run({ file, account, tag: tagTyped, report: reportTyped }, { redis, stderr }) {
+      async run({ file, account, tag: wanted, report: reportTyped }, { redis, stderr }) {
         const reportPath = reportTyped ?? `${file}.refused.csv`
         if (reportPath === file) throw new CliFailure('--report: expected another file than the one imported.', 2)
         await existingAccount(redis, account)
         const size = sizeOf(file)
-
-        const records = readCsv(file)
-        const header = await records.next()
-        const columns = columnsOf(header.done ? [] : header.value.cells)
-        const tag = await tagOf(redis, account, tagTyped)
+        // A tag that is not there must not cost the report of an earlier import.
+        if (/^\d+$/.test(wanted) && !(await findTag(redis, account, Number(wanted)))) {
+          throw new CliFailure(`--tag: account ${account} has no tag ${wanted}.`)
+        }
         const report = openReport(reportPath)
         const bar = startBar(size, stderr)
+        const onBatch = ({ imported, refused }: ImportCounts, bytes: number) =>
+          bar.update(bytes, { rows: imported + refused })
         try {
-          const counts = await importContactRows(records, columns, {
-            store: (rows) => importContacts(redis, account, tag.id, rows),
-            report,
-            onBatch: ({ imported, refused }, bytes) => bar.update(bytes, { rows: imported + refused }),
-          })
+          const source = bytesOf(file)
+          const { tag, ...counts } = await importCsv(redis, { account, tag: wanted, source, report, onBatch }).catch(
+            (error: unknown) => {
+              throw error instanceof Refusal ? new CliFailure(`<file>: ${error.message}`) : error
+            },
+          )
           const refusedRows = await report.close()
           return {
             json: { account, tag, ...counts, report: refusedRows ?? null },
+            acted: { account, target: `tag ${tag.id}`, detail: `${counts.imported} rows` },
             text: keyValueTable([
               ['Tag', `${tag.name} (${tag.id})`],
               ['Rows imported', String(counts.imported)],
@@ -88,14 +93,6 @@ function sizeOf(file: string): number {
   } catch (error) {
     throw fileFailure(file, error)
   }
-}
-
-/** A number means an id, anything else a name, which becomes a tag when there is none of it. */
-async function tagOf(redis: Redis, account: number, typed: string): Promise<Tag> {
-  const id = /^\d+$/.test(typed) ? Number(typed) : (await createTag(redis, account, typed)).id
-  const tag = await findTag(redis, account, id)
-  if (tag === undefined) throw new CliFailure(`--tag: account ${account} has no tag ${typed}.`)
-  return tag
 }
 
 /** On standard error, and only when a person looks at it. */

@@ -1,5 +1,6 @@
 // How a command ends when it cannot do what was asked: one sentence for the person who typed it and an exit code.
 
+import { Refusal } from '../accept/refusal.ts'
 import { SealError } from '../accounts/seal.ts'
 import { ConfigError } from '../config.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
@@ -22,6 +23,7 @@ export class CliFailure extends Error {
 /** What to print for an error and how to exit; undefined for one that nobody expected, whose stack is worth seeing. */
 export function explain(error: unknown): { sentence: string; exitCode: ExitCode } | undefined {
   if (error instanceof CliFailure) return { sentence: error.message, exitCode: error.exitCode }
+  if (error instanceof Refusal) return { sentence: sentenceOfRefusal(error), exitCode: 1 }
   if (!(error instanceof Error)) return undefined
   if (error instanceof ConfigError || error instanceof SealError) return { sentence: error.message, exitCode: 1 }
   if (error instanceof CorruptRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }
@@ -29,6 +31,14 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
   if (isRedisAway(error)) return { sentence: `Redis cannot be used: ${reasonOf(error)}.`, exitCode: 1 }
   return undefined
 }
+
+/** The sentence of a refusal, and all that it names besides. */
+export const sentenceOfRefusal = ({ message, faults }: Refusal): string =>
+  message +
+  faults
+    .slice(1)
+    .map(({ path, message: more }) => `\n  ${path}: ${more}.`)
+    .join('')
 
 /** What an error says, without a full stop, to end a sentence with. Some of Node's say nothing but their code. */
 export function reasonOf(error: unknown): string {

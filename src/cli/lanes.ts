@@ -1,6 +1,9 @@
 // lanes: list, pause, resume, rate. A lane is what leaves one sender; both have the same number.
 import { z } from 'zod'
+import type { Sender } from '../accounts/store/senders.ts'
 import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
+import { endLaneCooldown } from '../lanes/cooldown.ts'
+import { deadLettersOf } from '../lanes/dead-letters.ts'
 import type { LaneStatus } from '../lanes/lane-status.ts'
 import { type LaneQueues, openLaneQueues } from '../lanes/queues.ts'
 import { counted } from '../messages/fault.ts'
@@ -8,9 +11,12 @@ import type { Redis } from '../redis/connect.ts'
 import { existingAccount } from './accounts.ts'
 import { formatDuration } from './duration.ts'
 import { CliFailure } from './failure.ts'
+import { personHere } from './person.ts'
 import { table } from './table.ts'
 import { accountId, laneId, nameUpTo, rate } from './values.ts'
 import { type Noun, type Verb, verb } from './verb.ts'
+
+const DEAD_LETTERS_SHOWN = 50
 
 export const lanes: Noun = {
   name: 'lanes',
@@ -34,7 +40,7 @@ export const lanes: Noun = {
       'send nothing more from a lane but what is in flight',
       { '--reason <text>': 'reason shown in `lanes list`' },
       async (redis, queues, lane, { reason }) => {
-        await pauseLane(redis, queues, lane, reason ?? 'by hand')
+        await pauseLane(redis, queues, lane, { reason: reason ?? 'by hand', by: personHere() })
         return `Lane ${lane} is paused; messages are accepted and wait.`
       },
     ),
@@ -44,17 +50,48 @@ export const lanes: Noun = {
       const waiting = wait + prioritized + delayed + chunked
       return `Lane ${lane} is resumed; ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}.`
     }),
+    onLane(
+      'end-cooldown <lane>',
+      'end the cooldown of a lane; a pause stays',
+      {},
+      async (redis, _queues, lane) => {
+        await endLaneCooldown(redis, lane)
+        return `The cooldown of lane ${lane} is over, unless its provider asks for another one.`
+      },
+      'lane.end_cooldown',
+    ),
+    verb({
+      usage: 'dead-letters <lane>',
+      summary: `list the latest ${DEAD_LETTERS_SHOWN} dead letters of a lane with their reasons`,
+      example: '1',
+      options: {},
+      values: z.strictObject({ lane: laneId }),
+      run: ({ lane }, { redis }) =>
+        withQueues(redis, async (queues) => {
+          await existingLane(redis, lane)
+          const { letters } = await deadLettersOf(queues, lane, { offset: 0, limit: DEAD_LETTERS_SHOWN })
+          const rows = letters.map(({ id, failed_at, reason }) => [id, failed_at ?? '', reason])
+          const text =
+            rows.length === 0 ? `Lane ${lane} has no dead letter.` : table(['MESSAGE', 'SINCE', 'REASON'], rows)
+          return { json: letters, text }
+        }),
+    }),
     verb({
       usage: 'rate <lane> <number>',
       summary: 'change the pace of a lane at once, in messages per second',
+      act: 'lane.rate',
       example: '1 20',
       options: {},
       values: z.strictObject({ lane: laneId, number: rate }),
       run: ({ lane, number }, { redis }) =>
         withQueues(redis, async (queues) => {
-          await existingLane(redis, lane)
+          const { account } = await existingLane(redis, lane)
           await setLaneRate(redis, queues, lane, number)
-          return { json: { lane, rate: number }, text: `Lane ${lane} sends up to ${number} messages a second.` }
+          return {
+            json: { lane, rate: number },
+            text: `Lane ${lane} sends up to ${number} messages a second.`,
+            acted: { account, target: String(lane), detail: `${number}/s` },
+          }
         }),
     }),
   ],
@@ -66,19 +103,21 @@ function onLane(
   summary: string,
   options: Readonly<Record<string, string>>,
   act: (redis: Redis, queues: LaneQueues, lane: number, how: { reason?: string | undefined }) => Promise<string>,
+  action = `lane.${usage.split(' ')[0]}`,
 ): Verb {
   return verb({
     usage,
     summary,
+    act: action,
     example: '1',
     options,
     values: z.strictObject({ lane: laneId, reason: nameUpTo(200).optional() }),
     run: ({ lane, reason }, { redis }) =>
       withQueues(redis, async (queues) => {
-        await existingLane(redis, lane)
+        const { account } = await existingLane(redis, lane)
         const text = await act(redis, queues, lane, { reason })
         const [now] = (await listLanes(redis, queues)).filter((each) => each.lane === lane)
-        return { json: now, text }
+        return { json: now, text, acted: { account, target: String(lane) } }
       }),
   })
 }
@@ -93,8 +132,10 @@ export async function withQueues<T>(redis: Redis, work: (queues: LaneQueues) => 
   }
 }
 
-async function existingLane(redis: Redis, lane: number): Promise<void> {
-  if (!(await laneOf(redis, lane))) throw new CliFailure(`There is no lane ${lane}; see \`lanes list\`.`)
+async function existingLane(redis: Redis, lane: number): Promise<Sender> {
+  const sender = await laneOf(redis, lane)
+  if (sender === undefined) throw new CliFailure(`There is no lane ${lane}; see \`lanes list\`.`)
+  return sender
 }
 
 const tableOf = (all: readonly LaneStatus[]): string =>
@@ -120,7 +161,9 @@ const tableOf = (all: readonly LaneStatus[]): string =>
       lane.oldest_waiting_at === null ? '' : ageOf(lane.oldest_waiting_at),
       ...[lane.delayed, lane.active, lane.set_aside].map(String),
       cooldownOf(lane),
-      lane.paused ? lane.paused_for || 'yes' : 'no',
+      lane.paused
+        ? [lane.paused_for || 'yes', lane.paused_by && `by ${lane.paused_by}`].filter(Boolean).join(', ')
+        : 'no',
     ]),
   )
 

@@ -2,7 +2,9 @@
 import type { Readable, Writable } from 'node:stream'
 import { Command } from 'commander'
 import { loadConfig } from '../config.ts'
+import { VERSION } from '../version.ts'
 import { accounts } from './accounts.ts'
+import { activity } from './activity.ts'
 import { campaigns } from './campaigns/campaigns.ts'
 import { contacts } from './contacts.ts'
 import { keys } from './keys.ts'
@@ -11,11 +13,24 @@ import { messages } from './messages.ts'
 import { withRedis } from './redis-session.ts'
 import { senders } from './senders.ts'
 import { stats } from './stats.ts'
+import { tellActs } from './tell-acts.ts'
 import { templates } from './templates.ts'
+import { top } from './top/top.ts'
 import type { Noun, Verb } from './verb.ts'
-import { VERSION } from './version.ts'
 
-const NOUNS: readonly Noun[] = [accounts, keys, senders, templates, contacts, messages, lanes, campaigns, stats]
+const NOUNS: readonly Noun[] = [
+  accounts,
+  keys,
+  senders,
+  templates,
+  contacts,
+  messages,
+  lanes,
+  campaigns,
+  activity,
+  stats,
+  top,
+]
 
 /** How a person calls the command line. */
 const PROGRAM = 'npm run cli --'
@@ -75,7 +90,11 @@ function addVerb(noun: Command, verb: Verb, terminal: Terminal): void {
       const work = verb.prepare({ ...options, ...argumentsOf(command) }, (name) => spellingOf(name, command))
       const config = loadConfig(terminal.env)
       const { stdin, stderr } = terminal
-      const answer = await withRedis(config, (redis) => work({ redis, config, stdin, stderr }))
+      const answer = await withRedis(config, async (redis) => {
+        const made = await work({ redis, config, stdin, stderr })
+        await tellActs(redis, verb.act, made.acted)
+        return made
+      })
       terminal.stdout.write(`${json ? JSON.stringify(answer.json, null, 2) : answer.text}\n`)
     })
 }

@@ -3,8 +3,8 @@
 import { once } from 'node:events'
 import { createWriteStream, rmSync, type WriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
+import type { ContactCells } from '../contacts/commands/contact-rows.ts'
 import { csvLine } from '../files/csv.ts'
-import type { ContactCells } from './contact-rows.ts'
 import { fileFailure } from './failure.ts'
 
 export type RefusedReport = ReturnType<typeof openReport>

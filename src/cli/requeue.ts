@@ -3,7 +3,9 @@
 import { createInterface } from 'node:readline/promises'
 import { z } from 'zod'
 import { Refusal } from '../accept/refusal.ts'
+import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { listAccounts } from '../accounts/store/accounts.ts'
+import { findSender } from '../accounts/store/senders.ts'
 import { parseCampaignId } from '../campaigns/campaign-id.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { counted } from '../messages/fault.ts'
@@ -32,6 +34,7 @@ const MOST_TRIES = 2
 
 export const requeueVerb = verb({
   usage: 'requeue [id]',
+  act: 'messages.requeue',
   summary:
     'send messages again that failed, expired, were cancelled or are unknown: one by id, or all that match a filter',
   example: '--state failed --code 131053 --since 2026-03-01T00:00:00Z --dry-run',
@@ -109,8 +112,10 @@ async function requeueOne({ redis, config }: CommandContext, queues: LaneQueues,
     ? await requeueMessage({ redis, queues, config }, id)
     : { verdict: 'missing' as const, state: undefined }
   switch (verdict) {
-    case 'done':
-      return { json: { id: text, requeued: true }, text: `Requeued ${text}.` }
+    case 'done': {
+      const account = (id && (await findSender(redis, id.lane))?.account) ?? NO_ACCOUNT
+      return { json: { id: text, requeued: true }, text: `Requeued ${text}.`, acted: { account, target: text } }
+    }
     case 'missing':
       throw new CliFailure(`There is no message ${text} that could be requeued; see \`messages show ${text}\`.`)
     case 'campaign_over':
@@ -180,12 +185,14 @@ async function start(
   } finally {
     await requeues.close()
   }
-  if (detach) return { json: { job_id: job, state: 'waiting' }, text: `A worker does it as the job ${job}.` }
+  const acted = { account: asked.account ?? NO_ACCOUNT, target: job }
+  if (detach) return { json: { job_id: job, state: 'waiting' }, text: `A worker does it as the job ${job}.`, acted }
   const counts = await followRequeue(redis, job, stderr)
   const matched = matchedOf(counts)
   return {
     json: { job_id: job, state: 'done', matched, ...counts, dry_run: false },
     text: `Requeued ${counts.requeued} of ${counted(matched, 'matching message')}.${left(counts)}`,
+    acted,
   }
 }
 

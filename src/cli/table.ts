@@ -1,12 +1,15 @@
 // Short aligned tables and plain text for a terminal.
 import Table from 'cli-table3'
 
+/** Control characters, and those that turn the direction of what follows. */
+const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
+
 /**
- * Text that is safe to print: control characters, which a message or a name from outside may bring to move the cursor
- * or to recolour the terminal, are shown as `\u001b` instead of being obeyed.
+ * Text that is safe to print: control characters, which a message or a name from outside may bring to move the cursor,
+ * to recolour the terminal or to have a line read backwards, are shown as `\u001b` instead of being obeyed.
  */
 export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** No lines between cells, only two spaces. */

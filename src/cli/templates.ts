@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { importTemplate, listTemplates } from '../accounts/store/templates.ts'
-import { type Fault, faultsOf } from '../messages/fault.ts'
-import { type Template, templateSchema } from '../messages/templates/template.ts'
+import { readDefinitions } from '../accounts/commands/templates.ts'
+import { importTemplate, listTemplates, removeTemplate } from '../accounts/store/templates.ts'
+import type { Fault } from '../messages/fault.ts'
+import type { Template } from '../messages/templates/template.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure, fileFailure, reasonOf } from './failure.ts'
 import { table } from './table.ts'
@@ -30,6 +31,7 @@ export const templates: Noun = {
       usage: 'import <file>',
       summary:
         "import templates from a JSON file in the chat product's own format: one, a list, or its listing's answer",
+      act: 'template.import',
       example: 'order_update.json --account 1',
       options: {
         '!--account <id>': 'account that may send them; a template of the same name and language is replaced',
@@ -39,7 +41,8 @@ export const templates: Noun = {
         await existingAccount(redis, account)
         const templates = readTemplates(file)
         for (const template of templates) await importTemplate(redis, account, template)
-        return { json: templates.map(documentOf), text: tableOf(templates) }
+        const acted = templates.map(({ name, language }) => ({ account, target: name, detail: language }))
+        return { json: templates.map(documentOf), text: tableOf(templates), acted }
       },
     }),
 
@@ -70,12 +73,38 @@ export const templates: Noun = {
         const named = (await listTemplates(redis, account)).filter((template) => template.name === name)
         const found = named.filter((template) => language === undefined || template.language === language)
         if (found.length > 0) return { json: found, text: found.map(templateSummary).join('\n\n') }
-        const others = named.map((template) => template.language)
-        const but = others.length === 0 ? '; see `templates list`' : ` in ${language}, but in ${others.join(', ')}`
-        throw new CliFailure(`Account ${account} has no template ${name}${but}.`)
+        throw noSuch(account, name, language, named)
+      },
+    }),
+
+    verb({
+      usage: 'remove <name>',
+      summary: 'remove a template, in one language or in all: messages that name it are refused from then on',
+      act: 'template.remove',
+      example: 'order_update --account 1 --language en_US',
+      options: { '!--account <id>': 'account that may send it', '--language <code>': 'only in this language' },
+      values: z.strictObject({ name: z.string(), account: accountId, language: z.string().optional() }),
+      async run({ name, account, language }, { redis }) {
+        await existingAccount(redis, account)
+        const named = (await listTemplates(redis, account)).filter((template) => template.name === name)
+        const found = named.filter((template) => language === undefined || template.language === language)
+        if (found.length === 0) throw noSuch(account, name, language, named)
+        const languages = found.map((template) => template.language)
+        for (const each of languages) await removeTemplate(redis, account, name, each)
+        return {
+          json: { account, name, languages },
+          text: `Removed ${name} in ${languages.join(', ')}.`,
+          acted: { account, target: name, detail: languages.join(',') },
+        }
       },
     }),
   ],
+}
+
+function noSuch(account: number, name: string, language: string | undefined, named: readonly Template[]): CliFailure {
+  const others = named.map((template) => template.language)
+  const but = others.length === 0 ? '; see `templates list`' : ` in ${language}, but in ${others.join(', ')}`
+  return new CliFailure(`Account ${account} has no template ${name}${but}.`)
 }
 
 /** All templates of the file, or a failure that names what is wrong with them: all are imported or none. */
@@ -84,13 +113,9 @@ function readTemplates(file: string): Template[] {
   if (!definitions.success || definitions.data.length === 0) {
     throw new CliFailure(`<file>: expected a template, a list of templates or {"data": [...]}, got none in ${file}.`)
   }
-  const parsed = definitions.data.map((definition, i) => {
-    const result = templateSchema.safeParse(definition)
-    return result.success ? result.data : faultsOf(result.error, definition, `[${i}]`)
-  })
-  const faults = parsed.flatMap((each) => (Array.isArray(each) ? each : []))
-  if (faults.length > 0) throw new CliFailure(`Nothing was imported. In ${file}: ${sentenceFor(faults)}.`)
-  return parsed.flatMap((each) => (Array.isArray(each) ? [] : [each]))
+  const read = readDefinitions(definitions.data, (place) => `[${place}]`)
+  if ('faults' in read) throw new CliFailure(`Nothing was imported. In ${file}: ${sentenceFor(read.faults)}.`)
+  return read.templates
 }
 
 function readJson(file: string): unknown {

@@ -1,5 +1,6 @@
 // What people may type as the value of an option or argument, as zod schemas that say in words what they expect.
 import { z } from 'zod'
+import { isServerAddress } from '../accounts/commands/sender-rules.ts'
 import { MAX_RATE, MIN_RATE } from '../accounts/sender-settings.ts'
 import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/store/credentials.ts'
 import { quoted } from '../messages/fault.ts'
@@ -52,15 +53,10 @@ export const nameUpTo = (longest: number) =>
     return name !== '' && name.length <= longest && !/\p{Cc}/u.test(name) ? name : undefined
   })
 
-/**
- * The address of a server, without query or fragment, so that paths can be put behind it. Without a password either:
- * none would be sent, and lists of senders show the address.
- */
-export const httpAddress = parser('an address that begins with http:// or https://', (text) => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined
-  return [url.search, url.hash, url.username, url.password].every((part) => part === '') ? text : undefined
-})
+/** The address of a provider's server. */
+export const httpAddress = parser('an address that begins with http:// or https://', (text) =>
+  isServerAddress(text) ? text : undefined,
+)
 
 export const laneId = parser('the number of a lane, see `lanes list`', wholeNumber)
 

@@ -10,6 +10,16 @@ import { CliFailure } from './failure.ts'
 export interface Answer {
   json: unknown
   text: string
+  /** Of a verb with an `act`: what was done to what. Without it, nothing was done. */
+  acted?: Acted | readonly Acted[] | undefined
+}
+
+/** What of an act only its verb knows: ids, names, words and figures; never a number, a text or a secret. */
+export interface Acted {
+  /** NO_ACCOUNT where it is of the installation. */
+  account: number
+  target?: string | undefined
+  detail?: string | undefined
 }
 
 /** What a verb works with. Answers are returned, never written: `stderr` is for progress only. */
@@ -27,6 +37,8 @@ interface Usage {
   summary: string
   /** Done when the noun stands alone. */
   isDefault?: true
+  /** What the activity calls it, such as `lane.pause`, where it changes something that a person answers for. */
+  act?: string
   /** The rest of a command line that works, after noun and verb. */
   example: string
   /** Flags and what they mean. Those that begin with `!` must be given. */

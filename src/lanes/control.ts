@@ -10,9 +10,15 @@ import type { LaneStatus } from './lane-status.ts'
 import type { LaneQueues } from './queues.ts'
 import { timesReopened } from './wake.ts'
 
-/** How every lane of the account stands; without an account, all lanes. */
-export async function listLanes(redis: Redis, queues: LaneQueues, account?: number): Promise<LaneStatus[]> {
-  const senders = await listSenders(redis, account)
+/** How every lane of the account stands; without an account, all lanes. With `only`, this lane of them. */
+export async function listLanes(
+  redis: Redis,
+  queues: LaneQueues,
+  account?: number,
+  only?: number,
+): Promise<LaneStatus[]> {
+  const all = await listSenders(redis, account)
+  const senders = only === undefined ? all : all.filter(({ id }) => id === only)
   return Promise.all(senders.map((sender) => laneStatus(redis, queues, sender)))
 }
 
@@ -33,6 +39,7 @@ async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender): Pro
     rate: sender.rate,
     paused,
     paused_for: paused ? sender.paused_for : '',
+    paused_by: paused ? sender.paused_by : '',
     cooldown_until: cooldown ? new Date(cooldown.until).toISOString() : null,
     cooldown_code: cooldown?.code ?? '',
     cooldown_for: cooldown?.sentence ?? '',
@@ -52,9 +59,14 @@ export async function laneOf(redis: Redis, lane: number, account?: number): Prom
   return account === undefined || sender.account === account ? sender : undefined
 }
 
-/** Nothing more leaves the lane but what is in flight. */
-export async function pauseLane(redis: Redis, queues: LaneQueues, lane: number, reason: string): Promise<void> {
-  await setPausedFor(redis, lane, reason)
+/** Nothing more leaves the lane but what is in flight. `by` is shown to whoever asks why. */
+export async function pauseLane(
+  redis: Redis,
+  queues: LaneQueues,
+  lane: number,
+  { reason, by }: { reason: string; by: string },
+): Promise<void> {
+  await setPausedFor(redis, lane, reason, by)
   await queues.pause(lane)
 }
 
@@ -65,7 +77,7 @@ export async function pauseLane(redis: Redis, queues: LaneQueues, lane: number, 
 export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number): Promise<void> {
   await endLaneCooldown(redis, lane)
   await queues.resume(lane)
-  await setPausedFor(redis, lane, '')
+  await setPausedFor(redis, lane, '', '')
 }
 
 /** Changes the pace; it holds from the next window of about 100 ms, for every worker. */

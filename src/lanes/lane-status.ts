@@ -14,6 +14,9 @@ export const laneStatusSchema = z.strictObject({
   rate: z.number().describe('Messages per second.'),
   paused: z.boolean(),
   paused_for: z.string().describe('Why it is paused; empty while it runs.'),
+  paused_by: z
+    .string()
+    .describe('Who paused it: the name of a key, a person on the command line, or Laneway; empty when not known.'),
   cooldown_until: time.nullable().describe('When its cooldown ends; null while there is none.'),
   cooldown_code: z
     .string()

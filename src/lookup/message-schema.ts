@@ -2,13 +2,11 @@
 // message-document.ts.
 import { z } from 'zod'
 import { messageClassSchema } from '../jobs/send.ts'
+import { CONTENT_TYPES } from '../messages/content.ts'
 import { STATES } from '../messages/lifecycle.ts'
 
 /** Why a message that is queued may wait; waits.ts finds out. */
 export const WAIT_REASONS = ['lane_paused', 'lane_cooldown', 'recipient_cooldown', 'pace'] as const
-
-/** What a person reads of the kind of a message that was sent. */
-export const SENT_KINDS = ['interactive', 'image', 'audio', 'template'] as const
 
 const time = z.iso.datetime()
 
@@ -39,7 +37,7 @@ export const sentMessageSchema = z.strictObject({
   direction: z.literal('outbound'),
   state: z.enum(STATES),
   class: messageClassSchema,
-  kind: z.enum(SENT_KINDS),
+  kind: z.enum(CONTENT_TYPES),
   to: z.string(),
   campaign_id: z.string().nullable().describe('The grouping text of its request.'),
   campaign: z.string().nullable().describe('Id of the campaign that it belongs to.'),

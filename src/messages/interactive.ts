@@ -1,30 +1,12 @@
-// The two interactive messages: a list to choose from, and up to three reply buttons.
+// Interactive messages: a list to choose from, up to three reply buttons, and those of kinds/requests.ts.
 // Unknown fields are dropped; every limit is the chat product's own (limits.ts).
 import { z } from 'zod'
 import { type Context, listUpTo, lookedAt } from './bounded-list.ts'
 import { filledTextUpTo, textUpTo } from './bounded-text.ts'
 import { counted, quoted, valueAt } from './fault.ts'
+import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'
+import { ctaUrlSchema, locationRequestSchema } from './kinds/requests.ts'
 import { LIMITS } from './limits.ts'
-import { linkSchema } from './link.ts'
-
-/**
- * Both messages take the same headers. A header shows one line of text or one file, and a document is shown by its
- * name.
- */
-const headerSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: filledTextUpTo(LIMITS.headerText) }).meta({ id: 'TextHeader' }),
-  z.object({ type: z.literal('image'), image: z.object({ link: linkSchema }) }).meta({ id: 'ImageHeader' }),
-  z.object({ type: z.literal('video'), video: z.object({ link: linkSchema }) }).meta({ id: 'VideoHeader' }),
-  z
-    .object({
-      type: z.literal('document'),
-      document: z.object({ link: linkSchema, filename: filledTextUpTo(LIMITS.filename) }),
-    })
-    .meta({ id: 'DocumentHeader' }),
-])
-
-const bodySchema = z.object({ text: filledTextUpTo(LIMITS.bodyText) })
-const footerSchema = z.object({ text: filledTextUpTo(LIMITS.footerText) })
 
 const sectionSchema = z.object({
   title: filledTextUpTo(LIMITS.sectionTitle).optional(),
@@ -70,10 +52,12 @@ const buttonSchema = z.object({
   }),
 })
 
-/** The `interactive` object of a message, by its `type`: `list` or `button`. */
+/** The `interactive` object of a message, by its `type`. */
 export const interactiveSchema = z.discriminatedUnion('type', [
   listSchema.meta({ id: 'InteractiveList' }),
   buttonSchema.meta({ id: 'InteractiveButtons' }),
+  ctaUrlSchema,
+  locationRequestSchema,
 ])
 
 export type Interactive = z.infer<typeof interactiveSchema>

@@ -10,8 +10,10 @@ export const LIMITS = {
   headerText: 60,
   /** The footer of an interactive message. */
   footerText: 60,
-  /** The caption of an image. */
+  /** The caption of an image, a video or a document. */
   caption: 1024,
+  /** The body of a text message. */
+  text: 4096,
 
   /** The label of the button that opens a list. */
   listButton: 20,
@@ -28,6 +30,21 @@ export const LIMITS = {
   replyButtons: 3,
   replyId: 256,
   replyTitle: 20,
+  /** The label of the button that opens a link. */
+  linkButton: 20,
+
+  /** The id of another message that a message answers or reacts to. Ours: ids of the chat product have some 60 characters. */
+  messageId: 512,
+  /** An emoji of a reaction. Ours: the longest there are, families with skin tones, have some 30. */
+  emoji: 40,
+  /** Name and address of a place. Ours. */
+  place: 1000,
+  /** Contact cards of one message. From the one edition of the reference that says so; older ones allowed more. */
+  contacts: 5,
+  /** Phones, mails, addresses or links of one contact card. Ours. */
+  contactEntries: 20,
+  /** A line of a contact card. Ours. */
+  contactLine: 256,
 
   /** The file name of a document. */
   filename: 240,

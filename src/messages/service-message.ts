@@ -1,4 +1,4 @@
-// A service message as a client sends it: interactive list, reply buttons, image or audio.
+// A service message as a client sends it: every kind but a template.
 import { type ServiceContent, serviceContentSchema } from './content.ts'
 import { type Address, addressOf, envelopeSchema, faultsOfBody } from './envelope.ts'
 import type { Fault } from './fault.ts'

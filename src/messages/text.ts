@@ -5,8 +5,9 @@ import type { TemplateContent } from './templates/template-content.ts'
 import { fillIn, valuesOf, variablesOf } from './templates/template-variables.ts'
 
 /**
- * The body of an interactive message, the caption (without one the link) of an image, the link of an audio file, the
- * approved body of a template with its parameters filled in. `template` is the approved template of a template message;
+ * The body of a text or an interactive message; the caption of a file, without one the name of a document or the link;
+ * name, address or degrees of a place; the names on contact cards; the emoji of a reaction, empty when it is taken back;
+ * the approved body of a template with its parameters filled in. `template` is the approved template of a template message;
  * without it, which only happens where an account has the check turned off, nobody knows the words: its name stands for
  * them.
  */
@@ -29,12 +30,28 @@ export function wordingOf(template: Template): Wording | undefined {
 /** The same with no more than the wording of the template. */
 export function wordedText(content: Content, wording?: Wording): string {
   switch (content.type) {
+    case 'text':
+      return content.text.body
     case 'interactive':
       return content.interactive.body.text
     case 'image':
       return content.image.caption || content.image.link
+    case 'video':
+      return content.video.caption || content.video.link
+    case 'document':
+      return content.document.caption || content.document.filename || content.document.link
     case 'audio':
       return content.audio.link
+    case 'sticker':
+      return content.sticker.link
+    case 'location': {
+      const { name, address, latitude, longitude } = content.location
+      return name || address || `${latitude}, ${longitude}`
+    }
+    case 'contacts':
+      return content.contacts.map(({ name }) => name.formatted_name).join(', ')
+    case 'reaction':
+      return content.reaction.emoji
     case 'template':
       return wording ? bodyOf(content.template, wording) : content.template.name
   }

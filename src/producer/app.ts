@@ -65,12 +65,13 @@ const pathsOf = ({ path, alsoAt }: Pick<Route, 'path' | 'alsoAt'>): string[] =>
 
 function handlerOf(route: Route, edge: Edge): RequestHandler {
   return async (request, response) => {
-    const answer = await exchange(edge, route, request, response, (taken) =>
+    const requestId = String(response.locals.requestId)
+    const answer = await exchange(edge, route, request, response, requestId, (taken) =>
       route.handle({
         ...taken,
         params: request.params,
         query: request.query,
-        requestId: String(response.locals.requestId),
+        requestId,
         origin: () => `${request.protocol}://${request.get('host') ?? ''}`,
         request,
       }),

@@ -1,13 +1,16 @@
 // Who is calling and may they: 401 for a credential that is missing, unknown, expired or revoked, 403 for one that
 // lacks the permission. A session of the console is good for whatever its key is good for, from pages of our own.
 import type { IncomingMessage } from 'node:http'
-import { checkCredential, unauthorized } from '../accept/check-key.ts'
+import { checkCredential, KeyRefusal, unauthorized } from '../accept/check-key.ts'
 import { Refusal } from '../accept/refusal.ts'
+import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { type Credential, cachedCredential } from '../accounts/store/credentials.ts'
 import { findSession } from '../accounts/store/sessions.ts'
 import type { Redis } from '../redis/connect.ts'
+import { actingFor } from './acting-for.ts'
 import { showedKey } from './connections.ts'
 import { ApiError, refused } from './errors.ts'
+import type { Gate } from './gate.ts'
 import type { Access, Caller } from './route.ts'
 import { isSameOrigin } from './same-origin.ts'
 import { sessionIdOf } from './session-cookie.ts'
@@ -16,13 +19,14 @@ const BEARER = /^Bearer +(\S+) *$/i
 
 /** The caller of a request, or an ApiError. `body` is the parsed body, where `api_key` travels. */
 export async function authorise(
-  redis: Redis,
+  gate: Gate,
   access: Access,
   request: IncomingMessage,
   body: Record<string, unknown>,
-  nowMs: number,
+  requestId: string,
 ): Promise<Caller> {
   if (access.in === 'open') return NOBODY
+  const { redis } = gate
   const { headers } = request
   const isMissing = access.in === 'bearer' ? headers.authorization === undefined : isNothing(body.api_key)
   const sessionId = isMissing ? sessionIdOf(headers) : undefined
@@ -33,24 +37,30 @@ export async function authorise(
   }
   const secret = access.in === 'bearer' ? BEARER.exec(headers.authorization ?? '')?.[1] : body.api_key
   const permissions = 'also' in access ? [access.permission, ...(access.also ?? [])] : [access.permission]
+  const nowMs = Date.now()
+  const from = (): string => gate.addressOf(request)
   try {
-    const caller =
+    const key =
       sessionId === undefined
-        ? checkCredential(redis, await withKey(redis, access, secret), permissions, nowMs)
-        : await ofSession(request, sessionId)
+        ? checkCredential(redis, await withKey(redis, access, secret), permissions, nowMs, from)
+        : await ofSession(sessionId)
     showedKey(request.socket)
-    return caller
+    return await actingFor(redis, key, access, request)
   } catch (error) {
+    if (error instanceof KeyRefusal) {
+      tellRefusal(gate, error, request, requestId)
+      if (error.kind === 'unauthorized') await gate.wrongKeys.wait(from())
+    }
     throw error instanceof Refusal ? refused(error) : error
   }
 
-  async function ofSession(from: IncomingMessage, id: string): Promise<Caller> {
-    if (!isSameOrigin(from)) {
+  async function ofSession(id: string): Promise<Caller> {
+    if (!isSameOrigin(request)) {
       throw new Refusal('forbidden', 'forbidden', 'A session is good for the pages of the console only: send a key.')
     }
     const session = await findSession(redis, id)
     if (session === undefined) throw unauthorized('The session is over: sign in again.')
-    const credential = checkCredential(redis, session.credential, permissions, nowMs)
+    const credential = checkCredential(redis, session.credential, permissions, nowMs, from)
     return { ...credential, session: { id, expiresAtMs: session.expiresAtMs } }
   }
 }
@@ -61,8 +71,17 @@ async function withKey(redis: Redis, access: Access, secret: unknown): Promise<C
   return cachedCredential(redis, secret)
 }
 
-const NOBODY: Caller = {
-  ...{ id: '', name: '', account: 0, permissions: [], expires_at: 0, created_at: 0, revoked: false },
+/** Tells the security log of a key that was turned away. */
+export function tellRefusal(gate: Gate, refusal: KeyRefusal, request: IncomingMessage, requestId: string): void {
+  const what = { key: refusal.key, why: refusal.why, requestId, address: gate.addressOf(request) }
+  if (refusal.kind === 'unauthorized') gate.security.keyRefused(what)
+  else gate.security.forbidden(what)
 }
+
+/** Who calls an `open` route. */
+const NOBODY: Caller = Object.freeze({
+  ...{ id: '', name: '', account: NO_ACCOUNT, permissions: [], expires_at: 0, created_at: 0, revoked: false },
+  ...{ senders: [], addresses: [] },
+})
 
 const isNothing = (value: unknown): boolean => value === undefined || value === null

@@ -1,24 +1,29 @@
 // A route and its handler together: the fields of a request are read by the schemas of its route before the handler sees
 // it, so that one answer names every fault, and what was left out of an older client's body is named in a header.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { FAULTS_MAX } from '../accept/refusal.ts'
+import type { Act } from '../activity/entry.ts'
 import { type Fault, faultsOf } from '../messages/fault.ts'
+import { ACCOUNT_QUERY } from './acting-for.ts'
 import { addressOf } from './connections.ts'
 import { invalid } from './errors.ts'
 import { ignoredIn } from './ignored.ts'
-import type { Answer, Caller, CallOf, Handler, Handlers, RouteSpec } from './route.ts'
+import type { Answer, Caller, CallOf, Handler, Handlers, Noted, RouteSpec } from './route.ts'
 
 /** What the transport brings of a request. */
 export interface Arrived {
   sent: Record<string, unknown>
   raw: Buffer
   caller: Caller
+  mayStill: () => Promise<unknown>
   requestId: string
   request: IncomingMessage
   params: Readonly<Record<string, unknown>>
   query: Readonly<Record<string, unknown>>
   origin: () => string
+  /** Tells what was done, once it is. */
+  acted: (act: Pick<Act, 'account' | 'action' | 'target' | 'detail'>) => Promise<void>
 }
 
 /** A route that can be served. */
@@ -45,8 +50,15 @@ function bindOne<R extends RouteSpec>(spec: R, handler: Handler<R>, admit: Route
     ...(admit && { admit }),
     async handle(arrived) {
       const call = read(arrived)
+      let noted: Noted | 'nothing' = NONE
+      if (spec.act !== undefined) {
+        call.note = (what) => {
+          noted = what === 'nothing' || noted === 'nothing' ? 'nothing' : { ...noted, ...what }
+        }
+      }
       // What a handler may answer is what its route says; that all of it is an answer, no type can follow.
       const answer = (await handler(call)) as Answer
+      if (spec.act !== undefined) await tellAct(spec, arrived, answer, noted)
       if (known === undefined) return answer
       const ignored = ignoredIn(arrived.sent, known)
       if (Object.keys(ignored).length === 0) return answer
@@ -56,6 +68,19 @@ function bindOne<R extends RouteSpec>(spec: R, handler: Handler<R>, admit: Route
     },
   }
 }
+
+/** Writes down what was done to what. */
+async function tellAct(spec: RouteSpec, { params, caller, acted }: Arrived, answer: Answer, noted: Noted | 'nothing') {
+  if (spec.act === undefined || noted === 'nothing') return
+  const last = Object.keys(spec.params?.shape ?? {}).at(-1)
+  const target = noted.target ?? (last === undefined ? idIn(answer) : String(params[last]))
+  await acted({ account: caller.account, action: spec.act, ...noted, target })
+}
+
+const withId = z.object({ body: z.object({ data: z.object({ id: z.union([z.string(), z.number()]) }) }) })
+
+/** The id of what was made. */
+const idIn = (answer: Answer): string | undefined => withId.safeParse(answer).data?.body.data.id.toString()
 
 /** Names of the top-level fields that an older client's body may have. */
 function knownFields({ access, body }: RouteSpec): ReadonlySet<string> {
@@ -68,10 +93,11 @@ function readerOf<R extends RouteSpec>(spec: R): (arrived: Arrived) => CallOf<R>
   const { body: rule } = spec
   const paramNames = Object.keys(spec.params?.shape ?? {})
   const headerNames = Object.keys(spec.headers?.shape ?? {})
+  const isKeyed = spec.access.in !== 'open'
   const bodySchema = rule.as === 'json' && rule.readBy === undefined ? rule.schema : undefined
 
   return (arrived) => {
-    const { sent, raw, caller, requestId, request, origin } = arrived
+    const { sent, raw, caller, mayStill, requestId, request, origin } = arrived
     if (rule.as === 'json') rule.refuse?.(sent)
     const faults: Fault[] = []
     const parsed = <S extends z.ZodType>(schema: S | undefined, fields: unknown, otherwise: unknown): unknown => {
@@ -84,7 +110,7 @@ function readerOf<R extends RouteSpec>(spec: R): (arrived: Arrived) => CallOf<R>
     // One that is left out is a fault of its field, not another address.
     const given = spec.params && pick(paramNames, (name) => arrived.params[name] ?? '')
     const params = parsed(spec.params, given, NONE)
-    const query = parsed(spec.query, arrived.query, NONE)
+    const query = parsed(spec.query, isKeyed ? withoutAccount(arrived.query) : arrived.query, NONE)
     const headers = parsed(spec.headers, spec.headers && pick(headerNames, (name) => headerOf(request, name)), NONE)
     const body = parsed(bodySchema, sent, rule.as === 'json' ? sent : undefined)
     if (faults.length > 0) throw invalid(faults.slice(0, FAULTS_MAX))
@@ -92,7 +118,22 @@ function readerOf<R extends RouteSpec>(spec: R): (arrived: Arrived) => CallOf<R>
     const isGone = (): boolean => request.socket.destroyed
     const peer = (): string => addressOf(request.socket)
     // Field by field: this is on the way of every message, and putting objects together by spreading costs 15 µs here.
-    const call = { caller, requestId, params, query, headers, body, sent, raw, incoming, origin, peer, isGone }
+    const call = {
+      caller,
+      mayStill,
+      requestId,
+      params,
+      query,
+      headers,
+      body,
+      sent,
+      raw,
+      incoming,
+      origin,
+      peer,
+      isGone,
+      note: NOTE,
+    }
     // True by what was parsed above; types that depend on the route cannot follow it.
     return call as unknown as CallOf<R>
   }
@@ -106,6 +147,15 @@ export function readFields<S extends z.ZodType>(schema: S, fields: unknown): z.o
 }
 
 const NONE = Object.freeze({})
+/** Of a route without an act there is nothing to note. */
+const NOTE = (): void => {}
+
+/** The fields of the route's own: the account was read when the key was, see acting-for.ts. */
+function withoutAccount(query: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!(ACCOUNT_QUERY in query)) return query
+  const { [ACCOUNT_QUERY]: _account, ...own } = query
+  return own
+}
 
 function pick(names: readonly string[], take: (name: string) => unknown): Record<string, unknown> {
   const picked: Record<string, unknown> = {}

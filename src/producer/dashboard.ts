@@ -8,6 +8,7 @@ import { ExpressAdapter } from '@bull-board/express'
 import type { Queue } from 'bullmq'
 import type { RequestHandler } from 'express'
 import express from 'express'
+import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { listSenders, type Sender } from '../accounts/store/senders.ts'
 import { MOVE_QUEUE } from '../jobs/bulk-move.ts'
 import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../jobs/campaigns.ts'
@@ -16,16 +17,15 @@ import { POLL_QUEUE } from '../jobs/poll-status.ts'
 import { REQUEUE_QUEUE } from '../jobs/requeue.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { INTAKE_PREFIX, laneChunkQueue } from '../redis/bullmq-layout.ts'
-import type { Redis } from '../redis/connect.ts'
 import { lanePrefix, sharedQueuePrefix } from '../redis/keys.ts'
 import { openQueue } from '../redis/open-queue.ts'
+import { ACCOUNT_HEADER } from './acting-for.ts'
 import { authorise } from './authorise.ts'
 import { CountsBoard, LaneBoard } from './boards.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { ApiError } from './errors.ts'
+import type { Gate } from './gate.ts'
 
-/** Set by the login below and read by the visibility guard; whatever a client sends under this name is overwritten. */
-const ACCOUNT_HEADER = 'x-laneway-account'
 /** A tab asks this often; the pages of a large installation are not free. */
 const POLL_SECONDS = 5
 
@@ -45,7 +45,8 @@ const SHOWN = new RegExp(
 /**
  * The handler to mount at DASHBOARD_PATH. It signs people in itself (401, 403) and refuses all but GET and HEAD (405).
  */
-export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): RequestHandler {
+export function createDashboard({ gate, queues }: { gate: Gate; queues: LaneQueues }): RequestHandler {
+  const { redis } = gate
   const adapter = new ExpressAdapter().setBasePath(DASHBOARD_PATH)
   const board = createBullBoard({
     queues: [],
@@ -61,7 +62,7 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
     },
   })
   const counted = (name: string, prefix: string): BullMQAdapter =>
-    new CountsBoard(openQueue(deps.redis, name, prefix, { toLook: true }))
+    new CountsBoard(openQueue(redis, name, prefix, { toLook: true }))
   const shared = [
     ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, PREFLIGHT_QUEUE, REQUEUE_QUEUE].map((name) =>
       counted(name, sharedQueuePrefix(name)),
@@ -71,11 +72,11 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
 
   const shown = new Map<number, BullMQAdapter[]>()
   async function showAllLanes(): Promise<void> {
-    for (const sender of await listSenders(deps.redis)) {
+    for (const sender of await listSenders(redis)) {
       if (!shown.has(sender.id)) {
         shown.set(sender.id, [
-          laneBoard(deps.queues.queueOf(sender.id), sender),
-          laneBoard(openQueue(deps.redis, laneChunkQueue(sender.id), lanePrefix(sender.id), { toLook: true }), sender),
+          laneBoard(queues.queueOf(sender.id), sender),
+          laneBoard(openQueue(redis, laneChunkQueue(sender.id), lanePrefix(sender.id), { toLook: true }), sender),
         ])
       }
     }
@@ -94,12 +95,13 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
     delete request.headers['content-type']
     next()
   })
-  router.use(async (request, _response, next) => {
+  router.use(async (request, response, next) => {
     try {
       const basic = /^Basic +(\S+)$/i.exec(request.get('authorization') ?? '')?.[1]
       if (basic) request.headers.authorization = `Bearer ${passwordOf(basic)}`
-      const access = { in: 'bearer', permission: 'admin' } as const
-      const caller = await authorise(deps.redis, access, request, {}, Date.now())
+      const access = { in: 'bearer', permission: 'admin', withoutAccount: true } as const
+      const caller = await authorise(gate, access, request, {}, String(response.locals.requestId))
+      // The visibility guard reads it: an operator that names no account sees all lanes.
       request.headers[ACCOUNT_HEADER] = String(caller.account)
       delete request.headers.authorization
     } catch (error) {
@@ -114,14 +116,33 @@ export function createDashboard(deps: { redis: Redis; queues: LaneQueues }): Req
     await showAllLanes()
     next()
   })
+  router.use(withoutOtherHosts)
   router.use(adapter.getRouter())
   return router
+}
+
+/** Of the board's own host only. It sets styles on its elements, which is all that it may do inline. */
+const POLICY = [
+  ...["default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:"],
+  ...["font-src 'self' data:", "connect-src 'self'", "base-uri 'self'", "form-action 'none'", "frame-ancestors 'none'"],
+].join('; ')
+/** Its page names a host for fonts; without them it is shown in those that the reader has. */
+const OF_OTHER_HOSTS = /<link\b[^>]*\bhref="https?:[^>]*>/g
+
+/** Whoever looks at queues is nobody's business: the page neither asks another host for anything nor may it. */
+const withoutOtherHosts: RequestHandler = (_request, response, next) => {
+  response.set({ 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'same-origin' })
+  const send = response.send.bind(response)
+  response.send = (body: unknown) => send(typeof body === 'string' ? body.replace(OF_OTHER_HOSTS, '') : body)
+  next()
 }
 
 function laneBoard(queue: Queue, sender: Sender): BullMQAdapter {
   const displayName = sender.name === '' ? queue.name : `${queue.name} (${sender.name})`
   const lane = new LaneBoard(queue, { readOnlyMode: true, displayName, description: sender.provider })
-  lane.setVisibilityGuard((request) => request.headers[ACCOUNT_HEADER] === String(sender.account))
+  lane.setVisibilityGuard(({ headers }) =>
+    [String(sender.account), String(NO_ACCOUNT)].includes(String(headers[ACCOUNT_HEADER])),
+  )
   lane.setFormatter('data', masked)
   return lane
 }

@@ -66,6 +66,7 @@ const STATUS_OF: Readonly<Record<RefusalKind, number>> = {
   not_found: 404,
   conflict: 422,
   overtaken: 409,
+  in_the_way: 409,
 }
 
 /** A request that was refused while it was accepted. */

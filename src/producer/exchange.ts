@@ -2,12 +2,15 @@
 // key in the header is checked before the body is read, one in the body after it was parsed, bounded.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'
-import type { Redis } from '../redis/connect.ts'
-import { authorise } from './authorise.ts'
+import { KeyRefusal } from '../accept/check-key.ts'
+import { authorise, tellRefusal } from './authorise.ts'
 import type { Arrived, Route } from './bind.ts'
 import { bodyBytes, jsonObject } from './body.ts'
+import { ApiError } from './errors.ts'
+import type { Gate } from './gate.ts'
 import { createHeldBytes, type HeldBytes } from './held-bytes.ts'
 import { SMALL_BYTES } from './read-bytes.ts'
+import type { Caller } from './route.ts'
 import { createTurns, type Turns } from './turns.ts'
 
 /** Bytes of bodies that the process holds at once, besides the small ones: 250 of the usual limit, 16 of a batch's. */
@@ -19,44 +22,65 @@ const HUGE_AT_ONCE = 2
 
 /** What all requests of a process share. */
 export interface Edge {
-  redis: Redis
+  gate: Gate
   held: HeldBytes
   turns: { large: Turns; huge: Turns }
 }
 
 /** What requests share, with nothing held and nobody in line yet. One for each process. */
-export const createEdge = (redis: Redis): Edge => ({
-  redis,
+export const createEdge = (gate: Gate): Edge => ({
+  gate,
   held: createHeldBytes(HELD_MAX_BYTES),
   turns: { large: createTurns(LARGE_AT_ONCE), huge: createTurns(HUGE_AT_ONCE) },
 })
 
 /** What of a call the request brings by itself. */
-export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller'>
+export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted' | 'mayStill'>
 
 /**
  * Takes the request in and gives what `handle` answers; throws what is to be refused. Undefined, or never settled, when
  * the client has gone.
  */
 export async function exchange<A>(
-  { redis, held, turns }: Edge,
-  { access, body: rule, admit }: Pick<Route, 'access' | 'body' | 'admit'>,
+  { gate, held, turns }: Edge,
+  { access, body: rule, admit, forSenders }: Pick<Route, 'access' | 'body' | 'admit' | 'forSenders'>,
   request: IncomingMessage,
   response: ServerResponse,
+  requestId: string,
   handle: (taken: Taken) => Promise<A>,
 ): Promise<A | undefined> {
   admit?.(request.headers)
-  const early = access.in === 'api_key' ? undefined : await authorise(redis, access, request, {}, Date.now())
+  const check = (): Promise<Caller> => authorise(gate, access, request, {}, requestId)
+  const early = access.in === 'api_key' ? undefined : await check()
   const came = await bodyBytes(request, response, rule, held)
   const work = async (): Promise<A> => {
     const bytes = came.take()
     const sent = rule.as === 'json' ? await jsonObject(request, rule, bytes) : {}
-    const caller = early ?? (await authorise(redis, access, request, sent, Date.now()))
-    return handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller })
+    const caller = early ?? (await authorise(gate, access, request, sent, requestId))
+    const acted: Taken['acted'] = (act) => gate.security.acted({ actor: actorOf(caller), requestId, ...act })
+    try {
+      if (caller.senders.length > 0 && !forSenders) throw notForSenders()
+      return await handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller, acted, mayStill: check })
+    } catch (error) {
+      if (error instanceof KeyRefusal) tellRefusal(gate, error, request, requestId)
+      else if (error instanceof ApiError && error.status === 403) {
+        gate.security.forbidden({ key: caller, why: error.code, requestId, address: gate.addressOf(request) })
+      }
+      throw error
+    }
   }
   if (came.length <= SMALL_BYTES) return work()
   const queue = came.length <= JSON_LIMIT_BYTES ? turns.large : turns.huge
   return queue.run(work, () => !response.destroyed)
 }
+
+const notForSenders = (): ApiError =>
+  new ApiError(
+    403,
+    'forbidden',
+    'This key is for some senders only: it sends, looks at their messages and steers their lanes.',
+  )
+
+const actorOf = ({ id, name }: Caller) => ({ key_id: id, key_name: name })
 
 const NOTHING = Buffer.alloc(0)

@@ -50,8 +50,8 @@ async function answer(
   requestId: string,
 ): Promise<void> {
   const origin = (): string => `http://${request.headers.host ?? ''}`
-  const given = await exchange(edge, route, request, response, ({ sent, raw, caller }) =>
-    route.handle({ sent, raw, caller, requestId, request, params: NONE, query: NONE, origin }),
+  const given = await exchange(edge, route, request, response, requestId, ({ sent, raw, caller, acted, mayStill }) =>
+    route.handle({ sent, raw, caller, acted, mayStill, requestId, request, params: NONE, query: NONE, origin }),
   )
   if (given === undefined) return
   if (!('body' in given))

@@ -1,12 +1,12 @@
 // What the HTTP server calls for each request: the fast path when it takes the request, else Express.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { Redis } from '../redis/connect.ts'
 import { refuse, requestIdOf } from './answer.ts'
 import { buildApp } from './app.ts'
 import { createDispatch } from './dispatch.ts'
 import { ApiError } from './errors.ts'
 import { createEdge } from './exchange.ts'
 import { createFastPath } from './fast-path.ts'
+import type { Gate } from './gate.ts'
 
 /**
  * Most headers of a request. Node drops what is beyond its own limit without a word, an Idempotency-Key among them, so
@@ -16,9 +16,9 @@ export const HEADERS_MAX = 100
 
 /** The listener of the whole application. `router` is Express's, which lists every route there is. */
 export function createListener(
-  deps: Parameters<typeof buildApp>[0] & { redis: Redis },
+  deps: Parameters<typeof buildApp>[0] & { gate: Gate },
 ): RequestListener & { router: unknown } {
-  const edge = createEdge(deps.redis)
+  const edge = createEdge(deps.gate)
   const app = buildApp(deps, edge)
   const fastPath = createFastPath(deps, edge)
   const answer = (request: IncomingMessage, response: ServerResponse): void => {

@@ -1,6 +1,7 @@
 // The HTTP process: checks requests, queues work, answers lookups. It sends nothing itself.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createSeal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import type { Config } from '../config.ts'
@@ -10,26 +11,37 @@ import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { requireReplicas } from '../redis/replication.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
+import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import type { Route } from './bind.ts'
 import { openBulkMoves } from './bulk-moves.ts'
 import { consolePages } from './console-pages.ts'
 import { createDashboard } from './dashboard.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
+import { createGate } from './gate.ts'
+import { accountRoutes } from './handlers/accounts.ts'
+import { activityRoutes } from './handlers/activity.ts'
 import { adminRoutes } from './handlers/admin.ts'
 import { campaignRoutes } from './handlers/campaigns.ts'
 import { webhookRoutes } from './handlers/cloud-webhook.ts'
+import { consoleDemoRoutes, type DemoSwitch } from './handlers/console-demo.ts'
+import { consoleLiveRoutes } from './handlers/console-live.ts'
 import { consoleSessionRoutes } from './handlers/console-session.ts'
+import { contactBookRoutes } from './handlers/contact-book.ts'
 import { contactRoutes } from './handlers/contacts.ts'
 import { descriptionRoutes } from './handlers/description.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
 import { healthRoutes } from './handlers/health.ts'
+import { keyRoutes } from './handlers/keys.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
 import { messageRoutes } from './handlers/messages.ts'
 import { metricsRoutes } from './handlers/metrics.ts'
+import { senderRoutes } from './handlers/senders.ts'
 import { sendingRoutes } from './handlers/sending.ts'
+import { templateRoutes } from './handlers/templates.ts'
 import { HEADERS_CHECK_MS, limit } from './limits.ts'
 import { createListener } from './listener.ts'
+import { createSnapshotStreams } from './snapshot-streams.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000
@@ -43,12 +55,16 @@ export class ListenError extends Error {
   override name = 'ListenError'
 }
 
-/** Starts a producer on `redisUrl` and returns once it answers requests. Rejects with a ListenError. */
+/**
+ * Starts a producer on `redisUrl` and returns once it answers requests. `demo` is there only where there is a demo. Rejects
+ * with a ListenError.
+ */
 export async function startProducer(
   config: Config,
   redisUrl: string,
   log: Log,
   telemetry: Telemetry = createTelemetry(),
+  demo?: DemoSwitch,
 ): Promise<{ url: string; close: () => Promise<void> }> {
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
@@ -59,6 +75,8 @@ export async function startProducer(
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
   const opaqueIds = createOpaqueIds(secretKeyOf(config))
+  const snapshots = createSnapshots(redis)
+  const streams = createSnapshotStreams({ take: (account) => snapshots.take(account), log })
   // In the order of routes/table.ts.
   const routes: Route[] = [
     ...healthRoutes({ redis }),
@@ -68,16 +86,25 @@ export async function startProducer(
     ...messageRoutes({ redis, config, queues, requeues }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
+    ...contactBookRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...adminRoutes({ redis, queues }),
+    ...accountRoutes({ redis }),
+    ...keyRoutes({ redis }),
+    ...senderRoutes({ redis, queues, seal: createSeal(secretKeyOf(config)), config }),
+    ...templateRoutes({ redis }),
+    ...activityRoutes({ redis }),
     ...consoleSessionRoutes({ redis }),
+    ...consoleLiveRoutes({ redis, streams }),
+    ...consoleDemoRoutes({ demo }),
     ...metricsRoutes({ redis, telemetry }),
     ...webhookRoutes({ redis, config, log, opaqueIds }),
   ]
-  const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ redis, queues }) }
+  const gate = createGate(redis, log, config)
+  const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ gate, queues }) }
   const server = createServer(
     { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },
-    createListener({ redis, log, routes, dashboard, pages: consolePages() }),
+    createListener({ gate, log, routes, dashboard, pages: consolePages() }),
   )
   limit(server, log)
   // Before that every request would be answered 503; without Redis that is the right answer.
@@ -90,6 +117,8 @@ export async function startProducer(
     url,
     /** Accepts no more connections, lets requests in flight finish, closes everything. */
     async close() {
+      // They would keep their connections open for ever.
+      streams.close()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
       const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS)

@@ -4,6 +4,8 @@ import type { ErrorsByStatus } from './error-codes.ts'
 import type { BodyRule, RouteSpec } from './route.ts'
 
 const KEY_ERRORS: ErrorsByStatus = { 401: ['unauthorized'], 403: ['forbidden'] }
+/** Whose account it is, see acting-for.ts. */
+const ACCOUNT_ERRORS: ErrorsByStatus = { 400: ['account_required'], 404: ['not_found'] }
 
 const BODY_ERRORS: Readonly<Record<BodyRule['as'], ErrorsByStatus>> = {
   ignored: {},
@@ -29,6 +31,7 @@ export function errorsOf(spec: RouteSpec): Map<number, ReadonlySet<string>> {
   const all = [
     { 500: ['internal'], 503: ['unavailable'] },
     spec.access.in === 'open' ? {} : KEY_ERRORS,
+    spec.access.in === 'open' ? {} : ACCOUNT_ERRORS,
     BODY_ERRORS[spec.body.as],
     hasFields(spec) ? { 400: ['invalid_request'] } : {},
     spec.errors ?? {},

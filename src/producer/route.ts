@@ -3,7 +3,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
-import type { Credential, Permission } from '../accounts/store/credentials.ts'
+import type { Permission } from '../accounts/permissions.ts'
+import type { Credential } from '../accounts/store/credentials.ts'
 import type { ErrorsByStatus } from './error-codes.ts'
 
 /**
@@ -18,6 +19,8 @@ export type Access =
       permission: Permission
       /** Any of these will do as well. */
       also?: readonly Permission[]
+      /** An operator may name no account, and then acts on all of the installation (acting-for.ts). */
+      withoutAccount?: true
     }
   | { in: 'open'; why: string }
 
@@ -83,7 +86,7 @@ export interface Example {
 
 /** A route as data: all that is needed to serve, check and document it, except its handler. */
 export interface RouteSpec {
-  method: 'get' | 'post' | 'put' | 'delete'
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** Express path. */
   path: string
   /** The same address with its parameter left out, where the answer says that it is missing. */
@@ -93,6 +96,16 @@ export interface RouteSpec {
   /** What else its caller must know: sentences for its description. */
   details?: string
   access: Access
+  /**
+   * A key that is for some senders only is taken: the handler sees to it that it is one of theirs. All other addresses refuse
+   * such a key.
+   */
+  forSenders?: true
+  /**
+   * What the activity calls it, such as `lane.pause`, where it changes something that a person answers for. Its target is
+   * the last parameter of the path, or the `id` of what is answered, unless the handler notes another one.
+   */
+  act?: string
   /**
    * Answered without Express where the request is in order (fast-path.ts): a POST with a body, to a path without
    * parameters. The handler does not get the query.
@@ -114,7 +127,10 @@ export interface RouteSpec {
 /** Keeps the exact type of a route, from which the types of its handler follow. */
 export const route = <const R extends RouteSpec>(spec: R): R => spec
 
-/** The key that a request came with; of account 0 on `open` routes. */
+/**
+ * The key that a request came with, and as `account` the one that it acts for: NO_ACCOUNT on `open` routes, and for an
+ * operator that names none.
+ */
 export interface Caller extends Credential {
   /** The session that stood for the key: its id, and when it ends (epoch ms). */
   session?: { id: string; expiresAtMs: number }
@@ -130,8 +146,9 @@ type BodyOf<B extends BodyRule> = B extends { readBy: 'handler' }
 
 /** What a handler gets: a request whose fields are right. */
 export interface Call<Params, Query, Headers, Body, Incoming> {
-  /** Whose credential it is; the account 0 on `open` routes. */
   caller: Caller
+  /** Rejects once the key is no longer good, or the session over: for answers that take long. Of a key in a header. */
+  mayStill: () => Promise<unknown>
   requestId: string
   params: Params
   query: Query
@@ -149,6 +166,16 @@ export interface Call<Params, Query, Headers, Body, Incoming> {
   peer: () => string
   /** Whether nobody waits for the answer any more. */
   isGone: () => boolean
+  /** Of a route with an `act`: what was done to what, or that nothing was. */
+  note: (what: Noted | 'nothing') => void
+}
+
+/** What of an act only its handler knows: ids, names, words and figures; never a number, a text or a secret. */
+export interface Noted {
+  target?: string | undefined
+  detail?: string | undefined
+  /** Whose it is, where that is not the caller's. */
+  account?: number
 }
 
 export type CallOf<R extends RouteSpec> = Call<

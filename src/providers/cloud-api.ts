@@ -1,14 +1,15 @@
 // The Cloud API wire: the chat product's own Graph API. Delivery is reported by signed webhooks (see cloud-webhook.ts),
 // which bring back our id in the opaque field of the request, so that an unanswered send is settled by evidence.
-import type { Agent } from 'undici'
 import { z } from 'zod'
 import type { Content } from '../messages/content.ts'
+import { jsonWithHoles } from '../messages/holes.ts'
 import type { CallEnd } from '../messages/outcome.ts'
 import { acceptedBy } from './acknowledgement.ts'
+import type { HttpAgent } from './http-agent.ts'
 import { postJson, traceHeader } from './http-call.ts'
 import type { OpaqueIds } from './opaque-id.ts'
 import { parseJson } from './parse-json.ts'
-import type { Provider } from './provider.ts'
+import type { Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
 /** Only the code makes it one: an odd field beside it must not turn a refusal into an answer that proves nothing. */
 const refusal = z.object({
@@ -21,23 +22,47 @@ const refusal = z.object({
 })
 
 /** `version`: of the Graph API, as in `v25.0`. */
-export function cloudApi(agent: Agent, opaqueIds: OpaqueIds, version: string): Provider {
+export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string): Provider {
+  // Made once for a sender as it was read last, and once for a campaign.
+  const targets = new WeakMap<ProviderSender, { url: URL; headers: Record<string, string> }>()
+  const campaigns = new WeakMap<Content, Fill>()
+
+  function targetOf(sender: ProviderSender) {
+    const known = targets.get(sender)
+    if (known) return known
+    const url = new URL(`${sender.baseUrl}/${version}/${encodeURIComponent(sender.phoneNumberId)}/messages`)
+    const target = { url, headers: { authorization: `Bearer ${sender.token}` } }
+    targets.set(sender, target)
+    return target
+  }
+
+  function fillOf(content: Content): Fill {
+    const known = campaigns.get(content)
+    if (known) return known
+    const fill = jsonWithHoles(wireContent(content))
+    campaigns.set(content, fill)
+    return fill
+  }
+
   return {
     async send(sender, message, timeoutMs, leaveBy) {
-      const url = new URL(`${sender.baseUrl}/${version}/${encodeURIComponent(sender.phoneNumberId)}/messages`)
-      const body = {
-        messaging_product: 'whatsapp',
-        recipient_type: 'individual',
-        // Without the plus the business number's own country code is put in front.
-        to: `+${message.to}`,
-        ...wireContent(message.content),
-        biz_opaque_callback_data: opaqueIds.sign(message.id, message.attempt),
-      }
-      const headers = { authorization: `Bearer ${sender.token}`, ...traceHeader(message) }
-      return readSend(await postJson(agent, url, headers, body, timeoutMs, leaveBy))
+      const { content, values } = message
+      const json = values === undefined ? JSON.stringify(wireContent(content)) : fillOf(content)(values)
+      const { url, headers: own } = targetOf(sender)
+      const headers = message.traceparent === undefined ? own : { ...own, ...traceHeader(message) }
+      return readSend(await postJson(agent, url, headers, bodyOf(message, json), timeoutMs, leaveBy))
     },
   }
+
+  /** The fields that every message has, around those of its content. */
+  function bodyOf({ to, id, attempt }: ProviderMessage, content: string): string {
+    // Without the plus the business number's own country code is put in front.
+    const head = `{"messaging_product":"whatsapp","recipient_type":"individual","to":${JSON.stringify(`+${to}`)},`
+    return `${head}${content.slice(1, -1)},"biz_opaque_callback_data":${JSON.stringify(opaqueIds.sign(id, attempt))}}`
+  }
 }
+
+type Fill = ReturnType<typeof jsonWithHoles>
 
 /** Component, button and parameter kinds are lower case on this wire; the rest of the content is the same. */
 function wireContent(content: Content): object {

@@ -2,12 +2,12 @@
 // left: undici calls onRequestStart right before it writes the head of a request onto an open connection, so an error
 // before that is proof that the provider knows nothing of the message. Error codes alone do not show it: of 84 requests
 // that ended in a reset, 38 had never reached the server.
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { MISSED_SLOT } from '../messages/outcome.ts'
+import type { HttpAgent } from './http-agent.ts'
 
 /** Longest answer that is read; a provider's is under 1 KB. */
 const MAX_ANSWER_BYTES = 256 * 1024
-const CONNECT_TIMEOUT_MS = 3_000
 
 export type HttpEnd =
   | { kind: 'never_left'; cause: string }
@@ -15,28 +15,14 @@ export type HttpEnd =
   | { kind: 'answer'; status: number; body: string; retryAfterMs: number | undefined }
 
 /**
- * The connections of one process to all providers. Idle ones are closed after 4 s, before the usual 5 s of a server,
- * so that few requests meet a socket that is just being closed at the other end. Requests are never pipelined, never
- * repeated and never redirected.
- */
-export function createHttpAgent(): Agent {
-  return new Agent({
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    keepAliveTimeout: 4_000,
-    keepAliveMaxTimeout: 4_000,
-    pipelining: 1,
-  })
-}
-
-/**
- * POSTs a JSON body and never rejects. `timeoutMs` bounds the whole call, from here to the last byte of the answer.
+ * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here to the last byte of the answer.
  * What would leave after `leaveBy` (`performance.now()`) does not; the connection that it waited for stays open.
  */
 export function postJson(
-  agent: Agent,
+  agent: Pick<HttpAgent, 'dispatch'>,
   url: URL,
   headers: Record<string, string>,
-  body: object,
+  body: object | string,
   timeoutMs: number,
   leaveBy = Number.POSITIVE_INFINITY,
 ): Promise<HttpEnd> {
@@ -67,7 +53,7 @@ export function postJson(
         path: url.pathname + url.search,
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(body),
+        body: typeof body === 'string' ? body : JSON.stringify(body),
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
       },

@@ -1,11 +1,12 @@
 // The partner wire: the interface that our own users call, spoken to an upstream. No webhooks and no field for an id
 // of ours, so delivery is followed by polling, and an unanswered send can be settled by no evidence. Our message id
 // goes along as Idempotency-Key; an upstream that keeps it, as another Laneway does, makes a repeat safe.
-import type { Agent } from 'undici'
 import { z } from 'zod'
+import { jsonWithHoles } from '../messages/holes.ts'
 import type { CallEnd } from '../messages/outcome.ts'
 import { codeEntry, PROVIDER_CODES } from '../messages/provider-codes.ts'
 import { acceptedBy } from './acknowledgement.ts'
+import type { HttpAgent } from './http-agent.ts'
 import { postJson, traceHeader } from './http-call.ts'
 import { parseJson } from './parse-json.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
@@ -25,13 +26,15 @@ const statusAnswer = z.object({
  * The provider of the partner wire: docs/interface.md, spoken to another service. Carries the message id as
  * Idempotency-Key.
  */
-export function partnerApi(agent: Agent): Provider {
+export function partnerApi(agent: HttpAgent): Provider {
   return {
     async send(sender, message, timeoutMs, leaveBy) {
       const isTemplate = message.content.type === 'template'
       const url = new URL(`${sender.baseUrl}${isTemplate ? TEMPLATE_PATH : SERVICE_PATH}`)
       const headers = { 'idempotency-key': message.id, ...traceHeader(message) }
-      return readSend(await postJson(agent, url, headers, bodyOf(sender, message), timeoutMs, leaveBy))
+      const body = bodyOf(sender, message)
+      const filled = message.values === undefined ? body : jsonWithHoles(body)(message.values)
+      return readSend(await postJson(agent, url, headers, filled, timeoutMs, leaveBy))
     },
 
     async poll(sender, providerId, timeoutMs) {

@@ -19,6 +19,8 @@ export interface ProviderMessage {
   /** Digits with country code. */
   to: string
   content: Content
+  /** Of a campaign's message: `content`, the same object for all of them, has holes for these (messages/holes.ts). */
+  values?: readonly string[] | undefined
   campaign: string | undefined
   /** The trace that the request belongs to, where there is one. */
   traceparent?: string | undefined

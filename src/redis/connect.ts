@@ -185,12 +185,17 @@ export async function readyOrLate(redis: Redis, limitMs: number): Promise<void> 
     // Node takes longer ones for 1 ms.
     if (limitMs < 2 ** 31) timer = setTimeout(resolve, limitMs)
   })
-  const ready = async (one: Redis) => {
-    if (one.status !== 'ready') await new Promise<void>((resolve) => one.once('ready', () => resolve()))
+  const ready = async (one: Redis, orGone = false) => {
+    if (one.status === 'ready') return
+    await new Promise<void>((resolve) => {
+      one.once('ready', () => resolve())
+      // Of a cluster one server may be away.
+      if (orGone) one.once('end', () => resolve())
+    })
   }
   const all = async () => {
     await ready(redis)
-    if (redis instanceof Cluster) await Promise.all(redis.nodes('master').map(ready))
+    if (redis instanceof Cluster) await Promise.all(redis.nodes('master').map((node) => ready(node, true)))
   }
   await Promise.race([all(), limit])
   clearTimeout(timer)

@@ -1,6 +1,6 @@
 // The servers behind a connection, for what must be asked of each.
 import { Cluster, Redis } from 'ioredis'
-import { type Redis as Connection, named, type RedisNode, readyOrLate } from './connect.ts'
+import { type Redis as Connection, named, type RedisNode } from './connect.ts'
 
 /** How long one server may take. */
 const LIMIT_MS = 5_000
@@ -10,7 +10,7 @@ export async function everyNode(redis: Connection): Promise<{ all: RedisNode[]; 
   if (redis instanceof Cluster) {
     const copy = redis.duplicate()
     copy.on('error', () => {})
-    await readyOrLate(copy, Number.POSITIVE_INFINITY)
+    if (copy.status !== 'ready') await new Promise<void>((resolve) => copy.once('ready', () => resolve()))
     return { all: copy.nodes('all'), close: () => copy.disconnect() }
   }
   // Of a single server nobody promises that its replicas can be reached from here, nor that one takes its place.

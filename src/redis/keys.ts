@@ -27,6 +27,8 @@ export const rootKeys = {
   campaignLanes: 'lw:campaign-lanes',
   /** STRING: held while a sender is added or removed. */
   sendersLock: 'lw:senders-lock',
+  /** STREAM: who did what, of the whole installation; see activity/record.ts. */
+  activity: 'lw:activity',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
   /** Pub/sub channel: lane ids that got work. */
@@ -41,6 +43,8 @@ export const rootKeys = {
   moveEnded: 'lw:move-ended',
 }
 
+/** STRING: what a worker says of itself, JSON; ends when it says nothing for seconds. */
+export const workerKey = (worker: string): string => `lw:worker:${worker}`
 /** HASH: name, settings of one account. */
 export const accountKey = (account: number): string => `lw:account:${account}`
 /** HASH of one API key, found by the SHA-256 of the secret. */
@@ -53,6 +57,10 @@ export const sessionKey = (idHash: string): string => `lw:session:${idHash}`
 export const sessionsOfCredentialKey = (secretHash: string): string => `lw:key:${secretHash}:sessions`
 /** HASH key id → when it was last used (epoch ms). */
 export const keyUsesKey = (account: number): string => `lw:account:${account}:key-uses`
+/** STREAM: who did what in the account; of account 0, what is nobody's. */
+export const accountActivityKey = (account: number): string => `lw:account:${account}:activity`
+/** STRING: held while a key of the account is revoked or rotated. */
+export const keysLockKey = (account: number): string => `lw:account:${account}:keys-lock`
 /** HASH sender digits → lane id, and `name:<name>` → lane id. */
 export const sendersOfAccountKey = (account: number): string => `lw:account:${account}:senders`
 /** HASH `<name>/<language>` → template definition, JSON. */

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Log } from '../log.ts'
 import { connectWithRetry, primariesOf, type Redis, type RedisNode, readyOrLate } from './connect.ts'
-import { isHiddenCommand } from './errors.ts'
+import { isHiddenCommand, isRedisAway } from './errors.ts'
 import { everyNode } from './every-node.ts'
 
 /** Scripts with flags, and SET with NX and GET together, came with 7.0. */
@@ -14,35 +14,63 @@ export class UnsafeRedisError extends Error {
   override name = 'UnsafeRedisError'
 }
 
-/**
- * Sentences about settings that can lose messages, each with the setting that fixes it; none when all is well. What a
- * managed Redis does not let be asked is taken as wrong, since nobody can know it is right. Every primary is asked.
- */
-export const redisProblems = (redis: Redis): Promise<string[]> => problemsOf(primariesOf(redis))
+/** What is so of a setting of Redis, and what it must be for nothing to be lost. */
+export interface RedisSetting {
+  name: string
+  ok: boolean
+  /** For a person; of a wrong one, what it loses. */
+  sentence: string
+}
 
-async function problemsOf(nodes: readonly RedisNode[]): Promise<string[]> {
+const WANTED: readonly { name: string; expected: string; loses: string }[] = [
+  { name: 'maxmemory-policy', expected: 'noeviction', loses: 'when it is full it throws messages away' },
+  { name: 'appendonly', expected: 'yes', loses: 'a restart loses messages' },
+  { name: 'appendfsync', expected: 'always', loses: 'a power cut loses about a second of messages' },
+]
+
+/**
+ * How the settings stand that can lose messages, of every primary. What a managed Redis does not let be asked is taken as
+ * wrong, since nobody can know it is right.
+ */
+export const redisSettings = (redis: Redis): Promise<RedisSetting[]> => settingsOf(primariesOf(redis))
+
+async function settingsOf(nodes: readonly RedisNode[]): Promise<RedisSetting[]> {
   const found = await Promise.all(
-    nodes.map((node) => nodeProblems(node, nodes.length === 1 ? 'Redis' : `Redis at ${nameOf(node)}`)),
+    nodes.map(async (node) => {
+      if (nodes.length === 1) return nodeSettings(node, 'Redis')
+      return nodeSettings(node, `Redis at ${node.options.host}:${node.options.port}`).catch((error: unknown) => {
+        // One of many that is away says nothing, and the others go on.
+        if (!isRedisAway(error)) throw error
+        return []
+      })
+    }),
   )
   return found.flat()
 }
 
-const nameOf = ({ options: { host, port } }: RedisNode): string => `${host}:${port}`
-
-async function nodeProblems(redis: RedisNode, name: string): Promise<string[]> {
+async function nodeSettings(redis: RedisNode, of: string): Promise<RedisSetting[]> {
   const [info, config] = await Promise.all([redis.info(), readConfig(redis)])
   const major = Number(/^redis_version:(\d+)/m.exec(info)?.[1] ?? 0)
-  const problems: string[] = []
-  const wrong = (setting: string, expected: string, loses: string): void => {
-    const got = config.get(setting)
-    if (got !== expected) problems.push(`${name} has ${setting} ${got ?? 'hidden'}, not ${expected}: ${loses}.`)
-  }
-  if (major < OLDEST_MAJOR) problems.push(`${name} is version ${major}; Laneway needs 7.0 or newer, or Valkey.`)
-  wrong('maxmemory-policy', 'noeviction', 'when it is full it throws messages away')
-  wrong('appendonly', 'yes', 'a restart loses messages')
-  wrong('appendfsync', 'always', 'a power cut loses about a second of messages')
-  return problems
+  const isNew = major >= OLDEST_MAJOR
+  const version = isNew
+    ? `${of} is version ${major}.`
+    : `${of} is version ${major}; Laneway needs 7.0 or newer, or Valkey.`
+  return [
+    { name: 'version', ok: isNew, sentence: version },
+    ...WANTED.map(({ name, expected, loses }) => {
+      const got = config.get(name)
+      return got === expected
+        ? { name, ok: true, sentence: `${of} has ${name} ${expected}.` }
+        : { name, ok: false, sentence: `${of} has ${name} ${got ?? 'hidden'}, not ${expected}: ${loses}.` }
+    }),
+  ]
 }
+
+/** Sentences about settings that can lose messages, each with what mends it; none when all is well. */
+export const redisProblems = async (redis: Redis): Promise<string[]> => wrongOf(await redisSettings(redis))
+
+const wrongOf = (settings: readonly RedisSetting[]): string[] =>
+  settings.flatMap(({ ok, sentence }) => (ok ? [] : [sentence]))
 
 /** Whether Redis refuses writes for want of memory. What it does not count itself is not counted here either. */
 export function isFull(info: string): boolean {
@@ -53,17 +81,17 @@ export function isFull(info: string): boolean {
 /** A number of bytes out of the answer to INFO; 0 when it is not there. */
 const bytesOf = (info: string, name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
 
-/** Bytes used and their limit, of all primaries together. */
-export async function memoryOf(redis: Redis): Promise<{ usedBytes: number; limitBytes: number }> {
+/** Bytes used and their limit, of all primaries together, and whether one of them is full. */
+export async function memoryOf(redis: Redis): Promise<{ usedBytes: number; limitBytes: number; isFull: boolean }> {
   const infos = await Promise.all(primariesOf(redis).map((node) => node.info('memory')))
   const sum = (name: string) => infos.reduce((bytes, info) => bytes + bytesOf(info, name), 0)
-  return { usedBytes: sum('used_memory'), limitBytes: sum('maxmemory') }
+  return { usedBytes: sum('used_memory'), limitBytes: sum('maxmemory'), isFull: infos.some(isFull) }
 }
 
 /**
  * Waits until the Redis answers, however long that takes, and checks every server of it, replicas too, for each may be
- * the primary tomorrow: an unsafe one is refused in production, and otherwise each problem is logged. A full one is no reason to stay away: what is there can still be looked up, and
- * work goes on once there is memory.
+ * the primary tomorrow: an unsafe one is refused in production, and otherwise each problem is logged. A full one
+ * is no reason to stay away: what is there can still be looked up, and work goes on once there is memory.
  */
 export async function checkRedis(redisUrl: string, production: boolean, log: Log): Promise<void> {
   const redis = connectWithRetry(redisUrl)
@@ -71,11 +99,10 @@ export async function checkRedis(redisUrl: string, production: boolean, log: Log
   try {
     await readyOrLate(redis, Number.POSITIVE_INFINITY)
     const nodes = await everyNode(redis)
-    const problems = await problemsOf(nodes.all).finally(nodes.close)
+    const problems = wrongOf(await settingsOf(nodes.all).finally(nodes.close))
     if (production && problems.length > 0) throw new UnsafeRedisError(problems.join(' '))
     for (const problem of problems) log.warn({ problem }, 'redis.unsafe')
-    const infos = await Promise.all(primariesOf(redis).map((node) => node.info('memory')))
-    if (infos.some(isFull)) log.error('redis.full')
+    if ((await memoryOf(redis)).isFull) log.error('redis.full')
   } finally {
     redis.disconnect()
   }

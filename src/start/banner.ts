@@ -17,12 +17,12 @@ export function banner(content: BannerContent, colour: boolean): string {
   const weak = (text: string) => (colour ? styleText('dim', text) : text)
   const { baseUrl } = content
   const head = ['', strong(`Laneway is ready at ${baseUrl}`), '']
-  const tools = [`  dashboard      ${baseUrl}/dashboard`, '  command line   npm run cli -- --help']
+  const tools = [`  console        ${baseUrl}/console`, '  command line   npm run cli -- --help']
   const foot = ['', weak('Ctrl-C stops everything; the next start finds the same data.'), '', '']
   if ('whyNoDemo' in content) return [...head, ...tools, '', content.whyNoDemo, ...foot].join('\n')
 
   const { record, file, simulatorUrl } = content.demo
-  const { api_key, access_token, auth_token, admin_key, inbound_message_id } = record.main
+  const { api_key, access_token, auth_token, admin_key, operator_key, inbound_message_id } = record.main
   const send = {
     to: RECIPIENT,
     recipient_type: 'individual',
@@ -36,10 +36,14 @@ export function banner(content: BannerContent, colour: boolean): string {
     `  api_key        ${api_key}   ${weak('messages, contacts')}`,
     `  access_token   ${access_token}   ${weak('gallery')}`,
     `  auth_token     ${auth_token}   ${weak('contact lists')}`,
-    `  admin_key      ${admin_key}   ${weak('dashboard')}`,
+    `  admin_key      ${admin_key}   ${weak('lanes')}`,
+    `  operator_key   ${operator_key}   ${weak('everything')}`,
     ...tools,
     `  simulator      ${simulatorUrl}   ${weak('stands in for the chat product')}`,
     `  all keys       ${file}`,
+    '',
+    strong('Look around in a browser, and switch made-up traffic on there:'),
+    `  ${baseUrl}/console   ${weak('sign in with the operator_key')}`,
     '',
     strong('Send a message:'),
     curl(`${baseUrl}/sendservicemessages/sendmessages`, send),

@@ -25,6 +25,8 @@ const accountSchema = z.object({
 export const recordSchema = z.object({
   main: accountSchema.extend({
     admin_key: z.string(),
+    /** Of the whole installation, for the console; a record of an earlier version has none yet. */
+    operator_key: z.string().optional(),
     expired_api_key: z.string(),
     expired_access_token: z.string(),
     expired_auth_token: z.string(),

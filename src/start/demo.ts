@@ -1,10 +1,11 @@
 // Demo data at start: seeded once, on a Redis that holds no account yet, and found again by every later start.
 import { z } from 'zod'
+import { NO_ACCOUNT, OPERATOR } from '../accounts/permissions.ts'
 import type { Seal } from '../accounts/seal.ts'
 import { createSeal } from '../accounts/seal.ts'
 import { secretKeyOf } from '../accounts/secret-key.ts'
 import { listAccounts } from '../accounts/store/accounts.ts'
-import { findCredential } from '../accounts/store/credentials.ts'
+import { createCredential, findCredential } from '../accounts/store/credentials.ts'
 import { setSenderAccess } from '../accounts/store/senders.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
@@ -37,7 +38,7 @@ export async function openDemo(
     const known = readDemoRecord(dataDir, config.redisUrl)
     if (known !== undefined && known !== 'seeding' && (await findCredential(redis, known.main.api_key))) {
       await pointSenders(redis, seal, known, simulatorUrl)
-      return known
+      return await withOperator(redis, config, known)
     }
     if (known !== 'seeding' && (await listAccounts(redis)).length > 0) return undefined
     // Killed from here on, the next start finds `seeding`, leaves the half-made accounts alone and makes new ones.
@@ -45,10 +46,21 @@ export async function openDemo(
     const record = await seedDemo({ redis, seal, dataDir, simulatorUrl, nowMs: Date.now() })
     writeDemoRecord(dataDir, config.redisUrl, record)
     log.info({ accounts: [record.main.account_id, record.other.account_id] }, 'demo.seeded')
-    return record
+    return await withOperator(redis, config, record)
   } finally {
     redis.disconnect()
   }
+}
+
+/** The record with a key for the console, made and written down unless there is one. */
+async function withOperator(redis: Redis, config: Config, demo: DemoRecord): Promise<DemoRecord> {
+  const known = demo.main.operator_key
+  if (known !== undefined && (await findCredential(redis, known))) return demo
+  // Dies before it is written down: a key that nobody has stays on the list, and can be revoked there.
+  const { secret } = await createCredential(redis, NO_ACCOUNT, [OPERATOR], Date.now(), 0, 'demo operator key')
+  const record = { ...demo, main: { ...demo.main, operator_key: secret } }
+  writeDemoRecord(config.dataDir, config.redisUrl, record)
+  return record
 }
 
 /** The simulator may have got another port, LANEWAY_SECRET_KEY may have changed: the demo senders follow. */

@@ -10,11 +10,12 @@
 import { setSentAfterBlock } from '../accounts/store/senders.ts'
 import { notifyCampaign } from '../campaigns/fan-out/notify-campaign.ts'
 import type { Config } from '../config.ts'
-import type { SendPayload } from '../jobs/send.ts'
 import { coolLane } from '../lanes/cooldown.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
+import type { Content } from '../messages/content.ts'
+import type { MessageClass } from '../messages/message-class.ts'
 import { acceptedAtMs, type MessageId, newAttemptId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
@@ -37,7 +38,7 @@ import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
  * The request must leave within this time of its claim. A process that was frozen in between and wakes up later
  * proves its own attempt unsent instead of sending what somebody else may have settled by now.
  */
-const CLAIM_GOOD_FOR_MS = 5_000
+export const CLAIM_GOOD_FOR_MS = 5_000
 
 /** After this long the sweep takes a claimed message for lost: guard, call and settling (5 s, as in message-claim.lua). */
 export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
@@ -56,7 +57,7 @@ export interface SendDeps {
   /** Called when a message was sent on a wire that must be polled. */
   followByPolling: (lane: number) => void
   /** Called when a message must not leave: there may be many more of its class on the lane. */
-  clearLane: (lane: number, of: SendPayload['class']) => void
+  clearLane: (lane: number, of: MessageClass) => void
 }
 
 /** A message that is to be sent. */
@@ -64,9 +65,13 @@ export interface Outgoing {
   id: MessageId
   /** The same as users see it. */
   name: string
-  payload: SendPayload
   /** What its record holds. */
   message: NewMessage
+  /** What is sent; with `values` it has holes for these (messages/holes.ts). */
+  content: Content
+  values?: readonly string[]
+  /** What its job holds of the trace that it was accepted in. */
+  trace?: string | undefined
 }
 
 /** A message that may leave in its slot. */
@@ -79,22 +84,22 @@ export interface Claimed {
 }
 
 /**
- * Claims the message. Rejects when Redis is away or full; then nothing may be sent. With a `pace` it is told at once when
- * it is too early; else it may wait at the gate of its lane first.
+ * Claims the message. Rejects when Redis is away or full; then nothing may be sent. With a pace and an attempt of its `own`
+ * it is told at once when it is too early; else it may wait at the gate of its lane first.
  */
 export async function claimMessage(
   deps: SendDeps,
   entry: DirectoryEntry,
   { id, message }: Outgoing,
-  own?: Pace,
+  own?: { pace: Pace; attempt: string },
 ): Promise<{ claimed: Claimed } | { refused: ClaimResult }> {
-  const attempt = newAttemptId()
+  const attempt = own?.attempt ?? newAttemptId()
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
-  const pace = own ?? paceOf(entry.sender.rate)
+  const pace = own?.pace ?? paceOf(entry.sender.rate)
   const ask = (asked: Pace): Promise<ClaimResult> => claim(deps.redis, id, attempt, message, times, asked)
   const { claimed: result, askedAt } = own
-    ? { askedAt: performance.now(), claimed: await ask(own) }
+    ? { askedAt: performance.now(), claimed: await ask(own.pace) }
     : await deps.gates.claim(id.lane, message.class, pace, ask)
   if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
   const { slot } = result
@@ -112,11 +117,11 @@ export function sendClaimed(
   outgoing: Outgoing,
   claimed: Claimed,
 ): Promise<JobEnd> {
-  const { id, name, payload } = outgoing
+  const { id, name, message, trace } = outgoing
   const { provider } = entry.sender
   const { attempt } = claimed
   return traceSend(
-    { message: name, lane: id.lane, class: payload.class, provider, attempt, carried: payload.trace },
+    { message: name, lane: id.lane, class: message.class, provider, attempt, carried: trace },
     (traceparent, ended) => sendTraced(deps, entry, outgoing, claimed, { traceparent, ended }),
   )
 }
@@ -124,12 +129,12 @@ export function sendClaimed(
 async function sendTraced(
   deps: SendDeps,
   entry: DirectoryEntry,
-  { id, name, payload }: Outgoing,
+  { id, name, message, content, values }: Outgoing,
   { attempt, slot, pace, until }: Claimed,
   { traceparent, ended }: { traceparent: string | undefined; ended: (end: SpanEnd & { outcome: string }) => void },
 ): Promise<JobEnd> {
-  const { content, to, campaign, run } = payload
-  const request = { id: name, attempt, to, content, campaign, traceparent }
+  const { to, campaign, run } = message
+  const request = { id: name, attempt, to, content, values, campaign, traceparent }
   let startedAt = performance.now()
   const called = await departure(deps, id.lane, { slot, pace, until }, (leaveBy) => {
     startedAt = performance.now()
@@ -145,7 +150,7 @@ async function sendTraced(
   // Report.
   const code = 'problem' in outcome ? outcome.problem.code : undefined
   observerOf(deps.redis).attempted({
-    ...{ lane: id.lane, class: payload.class, provider: entry.sender.provider, outcome: outcome.kind, code },
+    ...{ lane: id.lane, class: message.class, provider: entry.sender.provider, outcome: outcome.kind, code },
     waitedMs: Math.max(0, Date.now() - tookMs - acceptedAtMs(id.ulid)),
     tookMs: called && tookMs,
   })

@@ -238,6 +238,9 @@ export function createLanes(deps: {
 
     isOpen: (lane: number): boolean => open.has(lane),
 
+    /** How many are open. */
+    count: (): number => open.size,
+
     /**
      * Replaces the Workers of a lane from which nothing leaves although it could; false when it is not open here. What
      * they have in flight ends as it ends: each message is claimed for one attempt only, whoever runs it.

@@ -10,7 +10,7 @@ import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { countReopened, lanesToWake } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
 import { cloudApi } from '../providers/cloud-api.ts'
-import { createHttpAgent } from '../providers/http-call.ts'
+import { createHttpAgent } from '../providers/http-agent.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { partnerApi } from '../providers/partner-api.ts'
 import { connectWithRetry, serverOf } from '../redis/connect.ts'
@@ -21,6 +21,7 @@ import { withTimeout } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { trimRequeueable } from '../requeue/requeueable.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
+import { VERSION } from '../version.ts'
 import { startCampaignJobs } from './campaign-jobs.ts'
 import { createClaimGates } from './claim-gate.ts'
 import { createClearing } from './clear-lanes.ts'
@@ -57,7 +58,8 @@ export async function startWorker(
   log: Log,
   telemetry: Telemetry = createTelemetry(),
 ): Promise<{ name: string; close: () => Promise<void> }> {
-  const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
+  const host = hostname()
+  const name = `${host}-${process.pid}-${randomUUID().slice(0, 8)}`
   const redis = connectWithRetry(redisUrl)
   const listener = connectWithRetry(redisUrl)
   requireReplicas(redis, config.redisMinReplicas)
@@ -122,8 +124,9 @@ export async function startWorker(
   })
   await listener.subscribe(rootKeys.wake, rootKeys.wakeLanes, rootKeys.wakeChunks, rootKeys.reopen)
   // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
-  await sendHeartbeat(redis, name).catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
-  const heartbeats = repeatedly(HEARTBEAT_MS, () => sendHeartbeat(redis, name), log)
+  const sayAlive = () => sendHeartbeat(redis, name, { host, version: VERSION, lanes: lanes.count() })
+  await sayAlive().catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
+  const heartbeats = repeatedly(HEARTBEAT_MS, sayAlive, log)
   const sweep = createSweep({ redis, config, log, queues, directory, followByPolling: polls.pickUp })
   const sweeping = repeatedly(
     SWEEP_MS,

@@ -10,18 +10,22 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { moveCampaign } from '../campaigns/store/campaigns.ts'
 import { lookAtChunk } from '../campaigns/store/chunk-look.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../campaigns/store/open-campaigns.ts'
-import { buildMessage } from '../campaigns/store/recipient-message.ts'
+import { type MessageSpec, payloadOf, ulidOf } from '../campaigns/store/recipient-message.ts'
+import type { Recipient } from '../campaigns/store/snapshot.ts'
 import type { Chunk } from '../jobs/chunk.ts'
+import type { SendPayload } from '../jobs/send.ts'
 import { messageId } from '../messages/message-id.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
+import { MOST_FRESH } from '../messages/store/claim-fresh.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { indexMessages } from '../messages/store/message-index.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { type Claimed, claimMessage, type Outgoing, type SendDeps, sendClaimed, waits } from './attempt.ts'
+import { type Claimed, type SendDeps, sendClaimed, waits } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
+import { claimChunk, type Placed, type Unclaimed } from './claim-chunk.ts'
 import { senderOrWait } from './lane-sender.ts'
 import type { ChunkRoom } from './lane-share.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
@@ -34,10 +38,6 @@ const PAUSED_MS = 5_000
 const MOST_WAIT_MS = 1_000
 /** When so many workers have died over a chunk, its recipients are sent to one by one, so that one to blame is found. */
 const MOST_CRASHES = 2
-
-/** What one answer weighs in how long Redis takes, and the most that claims are ahead because of it. */
-const ANSWER_WEIGHT = 1 / 8
-const MOST_ANSWER_MS = 50
 
 /** What a chunk needs besides what each of its attempts does; one for the whole process. */
 export interface ChunkDeps extends SendDeps {
@@ -94,31 +94,43 @@ async function sendTo(deps: ChunkDeps, run: ChunkRun, { spec, total, snapshot }:
   const found = await senderOrWait(deps, lane)
   if ('laneMs' in found) return { kind: 'lane_waits', ms: found.laneMs }
   const recipients = await snapshot.readAll(chunk.from, Math.min(chunk.count, total - chunk.from))
-  const messages = recipients.map((recipient, i): Outgoing => {
-    const { ulid, payload } = buildMessage(spec, recipient, chunk.from + i)
-    const { to, content, until, filled, again } = payload
-    const message = {
-      ...{ to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined },
-      ...{ run: chunk.run, filled, ...(again && { again }) },
-    }
-    return { id: { lane, ulid }, name: messageId(lane, ulid), payload, message }
-  })
+  const messages = recipients.map((recipient, i) => messageOf(spec, recipient, chunk.from + i))
   if (messages.length === 0) return DONE
   // Before any of them is claimed: dying here leaves ids whose messages still wait, which a list finds in the chunk.
-  const indexed = messages.map(({ id, payload: { to, until } }) => ({ ulid: id.ulid, to, until, run: chunk.run }))
+  const indexed = messages.map(({ id, message: { to, validUntil: until, run } }) => ({ ulid: id.ulid, to, until, run }))
   await indexMessages(redis, lane, indexed, config.retentionMs)
   const ulids = messages.map(({ id }) => id.ulid)
   const states = await lookAtChunk(redis, spec.id, chunk.from, ulids)
   for (const [i, { id, payload }] of messages.entries()) {
-    if (states[i] === 'dead') await conclude(redis, id, 'dead', payload, config.retentionMs)
+    if (states[i] === 'dead') await conclude(redis, id, 'dead', payload(), config.retentionMs)
   }
   const waiting = messages.filter((_message, i) => states[i] === 'waits')
   // Without a sender their jobs become dead letters, with that reason.
   if (found.entry === undefined || crashes >= MOST_CRASHES) {
-    await deps.lanes.addMany(waiting.map(({ name, payload }) => ({ id: name, payload })))
+    await deps.lanes.addMany(waiting.map(({ name, payload }) => ({ id: name, payload: payload() })))
     return DONE
   }
   return createChunk(deps, run).send(waiting)
+}
+
+/** A message of the chunk. What a job of its own would hold is made for the few that need one. */
+type ChunkMessage = Placed & { payload: () => SendPayload }
+
+function messageOf(spec: MessageSpec, recipient: Recipient, place: number): ChunkMessage {
+  const { to, values } = recipient
+  const { lane, number: run } = spec.id
+  const ulid = ulidOf(spec, recipient, place)
+  return {
+    id: { lane, ulid },
+    name: messageId(lane, ulid),
+    message: {
+      ...{ to, type: spec.holed.type, text: '', class: 'campaign', validUntil: spec.until, campaign: undefined },
+      ...{ run, filled: values, again: spec.again },
+    },
+    content: spec.holed,
+    ...{ values, place },
+    payload: () => payloadOf(spec, recipient),
+  }
 }
 
 function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun) {
@@ -130,7 +142,7 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
   /** In jobs of their own that are being added. */
   const adding: Promise<void>[] = []
 
-  async function send(messages: Outgoing[]): Promise<ChunkEnd> {
+  async function send(messages: ChunkMessage[]): Promise<ChunkEnd> {
     let left = messages
     try {
       while (left.length > 0 && end === undefined) {
@@ -149,7 +161,7 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
           await pause(waitMs, undefined, { signal: stopping }).catch(() => {})
           continue
         }
-        const batch = left.slice(0, Math.min(free, most))
+        const batch = left.slice(0, Math.min(free, most, MOST_FRESH))
         const early = await claimAll(entry, batch, pace)
         left = [...early, ...left.slice(batch.length)]
         deps.noteMoved(lane, chunk.run)
@@ -178,38 +190,36 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
   }
 
   /** Claims them in one go and sends what was claimed; returns those whose slots would be too far ahead. */
-  async function claimAll(entry: DirectoryEntry, batch: readonly Outgoing[], pace: Pace): Promise<Outgoing[]> {
+  async function claimAll(entry: DirectoryEntry, batch: readonly ChunkMessage[], pace: Pace): Promise<ChunkMessage[]> {
     room.begin(batch.length)
-    const early: Outgoing[] = []
-    const askedAt = performance.now()
-    const results = await Promise.allSettled(batch.map((outgoing) => claimMessage(deps, entry, outgoing, pace)))
-    room.answerMs += (Math.min(performance.now() - askedAt, MOST_ANSWER_MS) - room.answerMs) * ANSWER_WEIGHT
-    // Those with a slot first: it does not wait.
-    for (const [i, result] of results.entries()) {
-      const outgoing = batch[i]
-      if (outgoing !== undefined && result.status === 'fulfilled' && 'claimed' in result.value) {
-        launch(entry, outgoing, result.value.claimed)
-      } else room.end()
+    let launched = 0
+    let unclaimed: Unclaimed<ChunkMessage>[] = []
+    try {
+      unclaimed = await claimChunk(deps, entry, { lane, run: chunk.run, room, pace }, batch, (message, claimed) => {
+        launched += 1
+        launch(entry, message, claimed)
+      })
+    } finally {
+      for (let i = launched; i < batch.length; i += 1) room.end()
     }
+    const early: ChunkMessage[] = []
     let failure: unknown
-    for (const [i, result] of results.entries()) {
-      const outgoing = batch[i]
-      if (outgoing === undefined) continue
-      if (result.status === 'fulfilled') {
-        if ('refused' in result.value && (await refused(outgoing, result.value.refused))) early.push(outgoing)
-      } else if (isRedisAway(result.reason)) {
-        failure = result.reason
+    for (const { message, ...what } of unclaimed) {
+      if ('refused' in what) {
+        if (await refused(message, what.refused)) early.push(message)
+      } else if (isRedisAway(what.failure)) {
+        failure = what.failure
       } else {
         // Whatever is wrong with it, a job of its own ends as a dead letter that says so.
-        deps.log.error({ message: outgoing.name, err: result.reason }, 'chunk.message_broken')
-        addJob(outgoing)
+        deps.log.error({ message: message.name, err: what.failure }, 'chunk.message_broken')
+        addJob(message)
       }
     }
     if (failure !== undefined) throw failure
     return early
   }
 
-  function launch(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): void {
+  function launch(entry: DirectoryEntry, outgoing: ChunkMessage, claimed: Claimed): void {
     if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(lane, claimed.slot.atMs))
     sendClaimed(deps, entry, outgoing, claimed)
       .then((became) => goOn(outgoing, became))
@@ -222,15 +232,15 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
   }
 
   /** The message gets a job of its own before the chunk is done. */
-  function addJob({ name, payload }: Outgoing, delayMs = 0): void {
-    const added = deps.lanes.add(name, payload, delayMs)
+  function addJob({ name, payload }: ChunkMessage, delayMs = 0): void {
+    const added = deps.lanes.add(name, payload(), delayMs)
     // It may fail before it is waited for.
     added.catch(() => {})
     adding.push(added)
   }
 
   /** What becomes of one that may not be sent now; true when it is to be claimed again by this chunk. */
-  async function refused(outgoing: Outgoing, result: ClaimResult): Promise<boolean> {
+  async function refused(outgoing: ChunkMessage, result: ClaimResult): Promise<boolean> {
     const { id, payload } = outgoing
     switch (result.verdict) {
       case 'too_early':
@@ -250,21 +260,21 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
         end = DONE
         return false
       case 'gone':
-        await conclude(redis, id, 'gone', payload, deps.config.retentionMs)
+        await conclude(redis, id, 'gone', payload(), deps.config.retentionMs)
     }
     return false
   }
 
   /** What becomes of one whose attempt has ended. It may be long after the chunk. */
-  async function goOn({ name, payload }: Outgoing, became: JobEnd): Promise<void> {
+  async function goOn({ name, payload }: ChunkMessage, became: JobEnd): Promise<void> {
     switch (became.kind) {
       case 'waits':
         // The lane may have been paused for what this one was told.
         pauseLookedAt = Number.NEGATIVE_INFINITY
-        return deps.lanes.add(name, payload, became.ms)
+        return deps.lanes.add(name, payload(), became.ms)
       case 'lane_waits':
         end ??= became
-        return deps.lanes.add(name, payload)
+        return deps.lanes.add(name, payload())
       case 'done_lane_waits':
         end ??= { kind: 'lane_waits', ms: became.ms }
     }

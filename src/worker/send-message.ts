@@ -27,7 +27,10 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   const { entry } = found
   if (!entry) return { kind: 'dead_letter', reason: `lane ${id.lane} has no sender` }
 
-  const outgoing: Outgoing = { id, name: job.id ?? '', payload: payload.data, message: newMessageOf(payload.data) }
+  const outgoing: Outgoing = {
+    ...{ id, name: job.id ?? '' },
+    ...{ message: newMessageOf(payload.data), content: payload.data.content, trace: payload.data.trace },
+  }
   const result = await claimMessage(deps, entry, outgoing)
   if ('claimed' in result) return sendClaimed(deps, entry, outgoing, result.claimed)
   const { refused } = result

@@ -58,6 +58,7 @@ describe('help', () => {
       'messages',
       'lanes',
       'campaigns',
+      'activity',
       'stats',
     ])
     for (const noun of nouns) {
@@ -103,7 +104,7 @@ describe('what is typed wrongly', () => {
 
   test.each([
     ['an unknown verb', ['keys', 'fold'], "unknown command 'fold'\n"],
-    ['a missing option', ['keys', 'list'], "required option '--account <id>' not specified\n"],
+    ['a missing option', ['templates', 'list'], "required option '--account <id>' not specified\n"],
     ['a superfluous word', ['keys', 'list', '--account', '1', 'x'], /^error: too many arguments .+\n$/],
     [
       'an option',
@@ -425,7 +426,7 @@ describe('senders', () => {
 /** The words under "Commands:", but for commander's own `help`. */
 function namesIn(help: string): string[] {
   const [, commands = ''] = /Commands:\n([\s\S]*?)\n\n/.exec(help) ?? []
-  return [...commands.matchAll(/^ {2}([a-z]+)/gm)].flatMap(([, name]) => (name && name !== 'help' ? [name] : []))
+  return [...commands.matchAll(/^ {2}([a-z][a-z-]*)/gm)].flatMap(([, name]) => (name && name !== 'help' ? [name] : []))
 }
 
 test('an account that does not exist is an error wherever a list is narrowed to it', async () => {

@@ -144,7 +144,7 @@ describe.each(WAYS)('sending %s', (way, n) => {
 describe.each(WAYS)('following %s', (way, n) => {
   test('tells the present status and every change until the outcome', async () => {
     const laneway = await connect(way)
-    await pauseLane(service.redis, queues, tenant.partnerLane, 'a test')
+    await pauseLane(service.redis, queues, tenant.partnerLane, { reason: 'a test', by: 'Ada' })
     const id = await laneway.send(image(`+49170${n}000005`))
     expect(await laneway.status(id)).toEqual({ id, status: 'queued', errorMessage: null })
     const early = await failureOf(laneway.waitForOutcome(id, { timeoutMs: 2_000 }))

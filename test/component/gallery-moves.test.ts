@@ -242,7 +242,11 @@ describe('without a worker', () => {
     const move = { v: 1 as const, account: 1, move: newMoveId(Date.now()), file_ids: [file.id], folder_id: two.id }
     expect(await moves.run(move, 10_000)).toMatchObject({ state: 'done' })
     expect(performance.now() - begun).toBeLessThan(5_000)
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    // Each move would subscribe once more.
+    for (const [n, target] of [one, two, one, two].entries()) {
+      const again = { ...move, move: newMoveId(Date.now() + n + 1), folder_id: target.id }
+      expect(await moves.run(again, 10_000)).toMatchObject({ state: 'done' })
+    }
     // The worker's own; a subscription that is refused opens none.
     expect((await opened()) - before).toBeLessThanOrEqual(5)
     await worker.stop(2_000)

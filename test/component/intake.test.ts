@@ -255,6 +255,14 @@ describe('a refused job', () => {
     })
   })
 
+  test('by a key of no account', async () => {
+    const { secret } = await createCredential(service.redis, 0, ['operator'], Date.now())
+    expect(await refused('send', { v: 1, api_key: secret, message: image('+491700000009') })).toMatchObject({
+      code: 'forbidden',
+      message: 'A key of no account cannot be used in a job.',
+    })
+  })
+
   test('by a key that has expired', async () => {
     const { secret } = await createCredential(service.redis, tenant.account, ['messages:send'], Date.now(), Date.now())
     expect(await refused('send', { v: 1, api_key: secret, message: image('+491700000009') })).toMatchObject({

@@ -44,7 +44,7 @@ const senderOf = (id: number): Sender => ({
     provider: 'partner-api',
     base_url: 'http://127.0.0.1:9',
   },
-  ...{ token: '', phone_number_id: '', rate: 80, honours_idempotency: false, paused_for: '' },
+  ...{ token: '', phone_number_id: '', rate: 80, honours_idempotency: false, paused_for: '', paused_by: '' },
   ...{ blocked_at: 0, sent_after_block: 0 },
 })
 

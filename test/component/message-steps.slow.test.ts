@@ -20,6 +20,7 @@ import { requeueStep } from '../../src/requeue/requeue.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { step } from '../support/step-arbitraries.ts'
+import { eventually } from '../support/wait.ts'
 
 let server: TestRedis
 let redis: Redis
@@ -264,9 +265,9 @@ test('evidence with an exact time keeps it', async () => {
   const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
   await claim(redis, id, 'AAAAAA', { ...message, validUntil: FUTURE, campaign: undefined, run: undefined }, times)
   await recordStatus(redis, id, 'AAAAAA', 'sent')
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  const deliveredAt = Date.now() - 5
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  // A time between what was written down before and now.
+  const deliveredAt = Date.now() + 5
+  await eventually(async () => Date.now() > deliveredAt, 'the clock has gone on')
   await recordStatus(redis, id, 'AAAAAA', 'delivered', { atMs: deliveredAt })
   const last = (await readMessage(redis, id))?.history.split('|').at(-1) ?? ''
   expect(acceptedAtMs(id.ulid) + Number.parseInt(last.slice(1), 36)).toBe(deliveredAt)

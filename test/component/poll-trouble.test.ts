@@ -49,6 +49,7 @@ beforeAll(async () => {
     rate: 80,
     honours_idempotency: false,
     paused_for: '',
+    paused_by: '',
     blocked_at: 0,
     sent_after_block: 0,
   } as const

@@ -141,6 +141,10 @@ describe('an address', () => {
 })
 
 describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the body of %s', (_name, route) => {
+  const fits = (body: string) => body.length <= route.limitBytes
+  /** A route that takes little is done with a body before it has been looked into. */
+  const unlessTooLarge = (body: string, code: string) => (fits(body) ? code : '413 too_large')
+
   test('of another kind is 415, before a key in it is looked at', async () => {
     const types = [
       'text/plain',
@@ -198,7 +202,7 @@ describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the bod
     // The body itself is the first level.
     const nested = (levels: number) => `{"x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
     for (const body of [nested(33), `{"x":${'{"x":'.repeat(60)}1${'}'.repeat(60)}}`, `{"x":${'['.repeat(100_000)}`]) {
-      expect(codeOf(await sendTo(route, { type: 'application/json', body }))).toBe('400 too_deep')
+      expect(codeOf(await sendTo(route, { type: 'application/json', body }))).toBe(unlessTooLarge(body, '400 too_deep'))
     }
     const brackets = `{"x":"${'[{'.repeat(100)}\\"[[["}`
     for (const body of [nested(32), brackets]) {
@@ -221,13 +225,14 @@ describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the bod
     const most = route.limitBytes > 256 * 1_024 ? 200_000 : 10_000
     // The body, the list, and a value for each but the last of its elements.
     const holding = (values: number) => `{"x":[1${',1'.repeat(values - 2)}]}`
-    expect(codeOf(await sendTo(route, { type, body: holding(most + 1) }))).toBe('400 too_many_values')
-    expect(UNREADABLE).not.toContain(codeIfAny(await sendTo(route, { type, body: holding(most) })))
     const inText = `{"x":"${',{['.repeat(5_000)}"}`
-    expect(UNREADABLE).not.toContain(codeIfAny(await sendTo(route, { type, body: inText })))
     const members = (count: number) => `{${Array.from({ length: count }, (_, n) => `"n${n}":0`).join(',')}}`
-    expect(codeOf(await sendTo(route, { type, body: members(1_001) }))).toBe('400 too_many_values')
-    expect(UNREADABLE).not.toContain(codeIfAny(await sendTo(route, { type, body: members(1_000) })))
+    for (const body of [holding(most + 1), members(1_001)]) {
+      expect(codeOf(await sendTo(route, { type, body }))).toBe(unlessTooLarge(body, '400 too_many_values'))
+    }
+    for (const body of [holding(most), inText, members(1_000)].filter(fits)) {
+      expect(UNREADABLE).not.toContain(codeIfAny(await sendTo(route, { type, body })))
+    }
   })
 
   test('may name its charset, and begin with a byte order mark', async () => {

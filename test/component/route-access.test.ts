@@ -1,6 +1,7 @@
 // Pins: no route can be used without the credential and the permission that it is declared with, and what belongs to
 // another account cannot be told apart from what does not exist. Generated from the router of the running producer.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
 import {
   createCredential,
   PERMISSIONS,
@@ -23,6 +24,7 @@ beforeAll(async () => {
   service = await startService({ worker: false })
   tenant = await service.addTenant()
   for (const permission of PERMISSIONS) keys.set(permission, await tenant.key(permission))
+  keys.set(OPERATOR, (await createCredential(service.redis, NO_ACCOUNT, [OPERATOR], Date.now())).secret)
 })
 afterAll(() => service?.close())
 
@@ -35,7 +37,7 @@ test('every route of the running producer is declared, and every declared one is
 })
 
 test('every declared permission exists', () => {
-  for (const { name, needs } of PROTECTED) expect(PERMISSIONS, name).toContain(needs)
+  for (const { name, needs } of PROTECTED) expect([...PERMISSIONS, OPERATOR], name).toContain(needs)
 })
 
 describe.each(PROTECTED.map((route) => [route.name, route] as const))('%s', (_name, route) => {
@@ -58,9 +60,10 @@ describe.each(PROTECTED.map((route) => [route.name, route] as const))('%s', (_na
   test('is closed to every key that is not good', async () => {
     const needs = route.needs ?? 'admin'
     const good = keyWith(needs)
-    const expired = await createCredential(service.redis, tenant.account, [needs], Date.now(), Date.now() - 1)
-    const revoked = await createCredential(service.redis, tenant.account, [needs], Date.now())
-    await revokeCredential(service.redis, tenant.account, revoked.id)
+    const owner = needs === OPERATOR ? NO_ACCOUNT : tenant.account
+    const expired = await createCredential(service.redis, owner, [needs], Date.now(), Date.now() - 1)
+    const revoked = await createCredential(service.redis, owner, [needs], Date.now())
+    await revokeCredential(service.redis, owner, revoked.id)
     const wrong: Record<string, string> = {
       garbage: 'garbage',
       'a wrong checksum': `${good.slice(0, -1)}${good.endsWith('a') ? 'b' : 'a'}`,

@@ -94,7 +94,7 @@ test('a pause is shown before a cooldown, with its reason', async () => {
   const lane = await newLane()
   const message = await queued(lane)
   await coolLane(redis, lane, 60_000, { code: '130429', sentence: 'Too much.' })
-  await pauseLane(redis, queues, lane, 'number under review')
+  await pauseLane(redis, queues, lane, { reason: 'number under review', by: 'Ada' })
   const sentence = 'Its sender is paused: number under review.'
   expect(await waitsOf(redis, message)).toEqual({ why: 'lane_paused', until: null, sentence })
   await resumeLane(redis, queues, lane)

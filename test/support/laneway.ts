@@ -26,6 +26,7 @@ const demoSchema = accountSchema.extend({
   redis_url: z.url(),
   simulator_url: z.url(),
   admin_key: z.string(),
+  operator_key: z.string(),
   expired_api_key: z.string(),
   expired_access_token: z.string(),
   expired_auth_token: z.string(),

@@ -80,10 +80,71 @@ const listMessage = fc.record(
 
 const image = fc.record({ link, caption: anyText(LIMITS.caption) }, { requiredKeys: ['link'] })
 
+const linkMessage = fc.record(
+  {
+    type: fc.constant('cta_url'),
+    header,
+    ...frame,
+    action: fc.record({
+      name: fc.constant('cta_url'),
+      parameters: fc.record({ display_text: anyText(LIMITS.linkButton), url: link }),
+    }),
+  },
+  { requiredKeys: ['type', 'body', 'action'] },
+)
+
+const locationRequest = fc.record({
+  type: fc.constant('location_request_message'),
+  body: frame.body,
+  action: fc.record({ name: fc.constant('send_location') }),
+})
+
+const line = anyText(60)
+const several = (entry: Readonly<Record<string, fc.Arbitrary<string>>>) =>
+  fc.array(fc.record({ ...entry, type: line }, { requiredKeys: [] }), { maxLength: 3 })
+const card = fc.record(
+  {
+    name: fc.record({ formatted_name: line, first_name: line, last_name: line }, { requiredKeys: ['formatted_name'] }),
+    birthday: fc.constant('1990-01-31'),
+    phones: several({ phone: line, wa_id: line }),
+    emails: several({ email: line }),
+    urls: several({ url: link }),
+    addresses: several({ street: line, city: line, country_code: line }),
+    org: fc.record({ company: line, title: line }, { requiredKeys: [] }),
+  },
+  { requiredKeys: ['name'] },
+)
+
+const degrees = (most: number) => fc.double({ min: -most, max: most, noNaN: true }).map((value) => value + 0)
+const captioned = { link, caption: anyText(LIMITS.caption) }
+
+/** Each kind by its `type`; the field of that name holds what it says. */
+const KINDS = {
+  text: fc.record({ body: anyText(LIMITS.text), preview_url: fc.boolean() }, { requiredKeys: ['body'] }),
+  interactive: fc.oneof(buttonMessage, listMessage, linkMessage, locationRequest),
+  image,
+  audio: fc.record({ link }),
+  video: fc.record(captioned, { requiredKeys: ['link'] }),
+  document: fc.record({ ...captioned, filename: anyText(100) }, { requiredKeys: ['link'] }),
+  sticker: fc.record({ link }),
+  location: fc.record(
+    { latitude: degrees(90), longitude: degrees(180), name: line, address: line },
+    { requiredKeys: ['latitude', 'longitude'] },
+  ),
+  contacts: fc.array(card, { minLength: 1, maxLength: LIMITS.contacts }),
+} satisfies Record<string, fc.Arbitrary<unknown>>
+
+const context = fc.record({ message_id: anyText(100) })
+const reaction = fc.record({
+  message_id: anyText(100),
+  emoji: fc.constantFrom('👍', '❤️', '🇩🇪', '👩🏽‍🚀', '3️⃣'),
+})
+
 const contents = fc.oneof(
-  fc.record({ type: fc.constant('interactive'), interactive: fc.oneof(buttonMessage, listMessage) }),
-  fc.record({ type: fc.constant('image'), image }),
-  fc.record({ type: fc.constant('audio'), audio: fc.record({ link }) }),
+  ...Object.entries(KINDS).map(([type, kind]) =>
+    fc.record({ type: fc.constant(type), [type]: kind, context }, { requiredKeys: ['type', type] }),
+  ),
+  fc.record({ type: fc.constant('reaction'), reaction }),
 )
 
 const envelope = fc.record(

@@ -4,7 +4,7 @@ import type { Log } from '../../src/log.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
-import { createHttpAgent } from '../../src/providers/http-call.ts'
+import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { pollKey } from '../../src/redis/keys.ts'
@@ -33,6 +33,7 @@ export function startPoller(
         rate: upstream.rateOf(lane),
         honours_idempotency: false,
         paused_for: '',
+        paused_by: '',
         blocked_at: 0,
         sent_after_block: 0,
       },

@@ -7,7 +7,7 @@ import { eventually } from './wait.ts'
 const counts = { matched: z.int(), without_content: z.int(), campaign_over: z.int(), failed: z.int() }
 const requeueAnswer = z.object({
   message: z.string(),
-  data: z.union([z.object({ job_id: z.string() }), z.object(counts)]).optional(),
+  data: z.union([z.object({ job_id: z.string(), status_url: z.string() }), z.object(counts)]).optional(),
   error: z.object({ code: z.string(), details: z.array(z.object({ path: z.string() })) }).optional(),
 })
 const jobAnswer = z.object({
@@ -36,6 +36,7 @@ export async function requeueRequest(
     status: answer.status,
     body: { ...rest, data: data && 'matched' in data ? data : undefined },
     jobId: data && 'job_id' in data ? data.job_id : undefined,
+    statusUrl: data && 'job_id' in data ? data.status_url : undefined,
   }
 }
 

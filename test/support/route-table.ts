@@ -31,7 +31,11 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   name: 'x.png',
   id: 'cmp_999999_1',
   lane: '999999',
+  key: 'key_000000000000',
 }
+
+/** Without it the answer would never end. */
+const QUERIES: Readonly<Record<string, string>> = { '/console/stream': '?limit=1' }
 
 export const withParameters = (path: string, values: Readonly<Record<string, string>> = PARAMETERS): string =>
   path.replaceAll(/:(\w+)/g, (whole, name: string) => values[name] ?? whole)
@@ -47,7 +51,7 @@ function declared(spec: RouteSpec, path: string): DeclaredRoute {
   return {
     name: `${method} ${path}`,
     method,
-    path: withParameters(path),
+    path: withParameters(path) + (QUERIES[path] ?? ''),
     key: access.in === 'open' ? 'none' : access.in,
     needs: access.in === 'open' ? undefined : access.permission,
     also: 'also' in access ? (access.also ?? []) : [],

@@ -17,6 +17,7 @@ import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { createDemoTraffic, type DemoTraffic } from '../../src/start/demo-traffic.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { silentLog } from './app.ts'
 import { startRedis, type TestRedis } from './redis.ts'
@@ -40,6 +41,8 @@ export interface Service {
   redis: Redis
   server: TestRedis
   simulator: Simulator
+  /** The switch for made-up traffic; there is none until it is aimed. */
+  traffic: DemoTraffic
   config: Config
   /** POSTs JSON and returns status and parsed body. */
   post: (path: string, body: object, headers?: Record<string, string>) => Promise<{ status: number; body: unknown }>
@@ -69,7 +72,8 @@ export async function startService(
     ...options.env,
   })
   const redis = connectWithRetry(server.url)
-  const producer = await startProducer(config, server.url, silentLog)
+  const traffic = createDemoTraffic(silentLog)
+  const producer = await startProducer(config, server.url, silentLog, undefined, traffic)
   const simulator = await startSimulator({
     port: 0,
     appSecret: 'app-secret',
@@ -89,6 +93,7 @@ export async function startService(
     redis,
     server,
     simulator,
+    traffic,
     config,
     async post(path, body, headers = {}) {
       const response = await fetch(`${producer.url}${path}`, {
@@ -148,6 +153,7 @@ export async function startService(
       worker = undefined
     },
     async close() {
+      traffic.stop()
       await worker?.close()
       await simulator.close()
       await producer.close()

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readCsv } from '../../src/cli/csv-file.ts'
-import { type CsvRecord, csvLine } from '../../src/files/csv.ts'
+import { bytesOf } from '../../src/cli/csv-file.ts'
+import { type CsvRecord, csvLine, csvRecords } from '../../src/files/csv.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'laneway-csv-'))
 const file = join(folder, 'x.csv')
@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 async function read(content: string | Buffer): Promise<CsvRecord[]> {
   writeFileSync(file, content)
   const records: CsvRecord[] = []
-  for await (const record of readCsv(file)) records.push(record)
+  for await (const record of csvRecords(bytesOf(file))) records.push(record)
   return records
 }
 
@@ -85,7 +85,7 @@ describe('a quote that is never closed', () => {
   const records = async () => {
     const seen: string[][] = []
     const done = (async () => {
-      for await (const record of readCsv(file)) seen.push(record.cells)
+      for await (const record of csvRecords(bytesOf(file))) seen.push(record.cells)
     })()
     await expect(done).rejects.toThrow('the record that begins on line 3 opens a quote and never closes it')
     return seen
@@ -109,5 +109,5 @@ test.each([
   ['is not there', join(folder, 'nowhere.csv'), 'there is no such file or folder'],
   ['is a folder', folder, 'it is a folder'],
 ])('a file that %s is told as such', async (_, path, reason) => {
-  await expect(readCsv(path).next()).rejects.toThrow(`The file ${path} cannot be used: ${reason}.`)
+  await expect(csvRecords(bytesOf(path)).next()).rejects.toThrow(`The file ${path} cannot be used: ${reason}.`)
 })

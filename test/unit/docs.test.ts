@@ -98,7 +98,7 @@ test('every command of the command line that is named exists, and takes what it 
   expect(faults).toEqual([])
   expect(faultOfCommand(['senders', 'borrow', '1'], true)).toBe('no verb senders borrow')
   expect(faultOfCommand(['keys', 'list', '--accounts', '1'], true)).toBe('no option list --accounts')
-  expect(faultOfCommand(['keys', 'list'], true)).toBe('list lacks --account')
+  expect(faultOfCommand(['templates', 'list'], true)).toBe('list lacks --account')
   expect(faultOfCommand(['messages', 'show'], true)).toBe('show takes 1 arguments, got 0')
 })
 

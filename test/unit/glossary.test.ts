@@ -16,11 +16,10 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
   'src/lanes/control.ts': ['set aside'],
   'src/cli/lanes.ts': ['set aside'],
   'src/producer/routes/admin.ts': ['set aside'],
-  // A field of the snapshot, as in the interface of campaigns.
-  'src/console/state/snapshot.ts': ['brake'],
   // The field of a campaign's record that holds its latest heartbeat.
   'src/campaigns/store/campaigns.ts': ['beat'],
   'src/campaigns/commands/describe.ts': ['beat'],
+  'src/telemetry/live/campaigns.ts': ['beat'],
   'src/campaigns/store/scripts/campaign-heartbeat.lua': ['beat'],
   'src/campaigns/store/scripts/campaign-move.lua': ['beat'],
   'src/campaigns/store/scripts/campaign-round.lua': ['beat'],

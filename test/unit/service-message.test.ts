@@ -21,6 +21,9 @@ const buttons = (...given: unknown[]) => buttonsBody({ action: { buttons: given 
 const sectionOf = (...ids: string[]) => ({ title: `Section ${ids[0]}`, rows: ids.map(row) })
 const link = (length: number) => `https://files.example/${'x'.repeat(length - 'https://files.example/'.length)}`
 
+const oneOfAllKinds =
+  'expected "text", "interactive", "image", "audio", "video", "document", "sticker", "location", "contacts" or "reaction"'
+
 describe('the envelope', () => {
   test('gives the recipient as given and as digits', () => {
     expect(messageOf(imageBody())).toMatchObject({ to: '14155550123', input: '+1 (415) 555-0123' })
@@ -41,9 +44,9 @@ describe('the envelope', () => {
     ['messaging_product', 'whatsapp', 'expected "chatapp", got "whatsapp"'],
     ['messaging_product', 'ChatApp', 'expected "chatapp", got "ChatApp"'],
     ['type', undefined, 'required'],
-    ['type', 'video', 'expected "interactive", "image" or "audio", got "video"'],
-    ['type', 'template', 'expected "interactive", "image" or "audio", got "template"'],
-    ['type', 'constructor', 'expected "interactive", "image" or "audio", got "constructor"'],
+    ['type', 'poll', `${oneOfAllKinds}, got "poll"`],
+    ['type', 'template', `${oneOfAllKinds}, got "template"`],
+    ['type', 'constructor', `${oneOfAllKinds}, got "constructor"`],
     ['image', undefined, 'required'],
     ['image', 'https://files.example/cat.png', 'expected an object, got a string'],
   ])('%s = %j is a fault: %s', (path, value, message) => {
@@ -195,7 +198,11 @@ describe.each([
   })
 
   test.each([
-    ['interactive.type', { type: 'carousel' }, 'expected "list" or "button", got "carousel"'],
+    [
+      'interactive.type',
+      { type: 'carousel' },
+      'expected "list", "button", "cta_url" or "location_request_message", got "carousel"',
+    ],
     ['interactive.type', { type: undefined }, 'required'],
     ['interactive.header', { header: 'Hello' }, 'expected an object, got a string'],
     ['interactive.header', { header: null }, 'expected an object, got null'],

@@ -43,6 +43,8 @@ function buttons(more: Body = {}): Body {
   return { type: 'button', header, body: { text: 'Choose' }, action: { buttons: replies(3) }, ...more }
 }
 
+const PLAIN = 'TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION'
+
 const HEADERS = [
   { type: 'text', text: 'Hello' },
   { type: 'image', image: { link: LINK } },
@@ -53,6 +55,32 @@ const HEADERS = [
 const cloudInteractive = (interactive: Body) => cloudText(TO, { type: 'interactive', interactive, text: undefined })
 const partnerInteractive = (interactive: Body) =>
   partnerImage(TO, { type: 'interactive', interactive, image: undefined })
+
+const SEND_LOCATION = { name: 'send_location' }
+const linkButton = (display_text = 'Open', url = LINK): Body => ({
+  type: 'cta_url',
+  body: { text: 'Look' },
+  action: { name: 'cta_url', parameters: { display_text, url } },
+})
+
+/** Each kind that is neither interactive nor a template, good. */
+const PLAIN_KINDS: Record<string, unknown> = {
+  text: { body: 'Hello', preview_url: true },
+  image: { link: LINK, caption: 'Look' },
+  video: { link: LINK, caption: 'Look' },
+  audio: { link: LINK },
+  document: { link: LINK, caption: 'Look', filename: 'a.pdf' },
+  sticker: { link: LINK },
+  location: { latitude: 52.5, longitude: 13.4, name: 'Office', address: 'Here 1' },
+  contacts: [{ name: { formatted_name: 'Ada' }, phones: [{ phone: '+14155550123', type: 'WORK' }] }],
+  reaction: { message_id: 'wamid.1', emoji: '👍' },
+}
+const kindOn = (base: Body, type: string, content: unknown, more: Body = {}): Body =>
+  wired({ ...base, text: undefined, image: undefined, type, [type]: content, ...more })
+const onBoth = (type: string, content: unknown, more: Body = {}) => [
+  cloud(kindOn(cloudText(TO), type, content, more)),
+  partner(kindOn(partnerImage(TO), type, content, more)),
+]
 
 /** `undefined` written in a test means that the field is not there, as it is after JSON. */
 function wired(body: Body): Body {
@@ -79,6 +107,8 @@ describe('both wires take', () => {
     ['a list of one section without a title', list({ action: { button: 'Open', sections: [{ rows: rows(1) }] } })],
     ['buttons', buttons()],
     ...HEADERS.map((header): [string, Body] => [`buttons under a ${header.type} header`, buttons({ header })]),
+    ['a link', linkButton()],
+    ['a request for a location', { type: 'location_request_message', body: { text: 'Where?' }, action: SEND_LOCATION }],
   ])('%s', (_, interactive) => {
     expect(cloud(wired(cloudInteractive(interactive)))).toBeNull()
     expect(partner(wired(partnerInteractive(interactive)))).toBeNull()
@@ -87,6 +117,45 @@ describe('both wires take', () => {
   test.each(['491701234567', '+49 170 1234567', '+49 (170) 123-45.67'])('the recipient %s', (to) => {
     expect(cloud(cloudText(to))).toBeNull()
     expect(partner(partnerImage(to))).toBeNull()
+  })
+})
+
+describe('every kind', () => {
+  test.each(Object.entries(PLAIN_KINDS))('%s passes on both wires', (type, content) => {
+    expect(onBoth(type, content)).toEqual([null, null])
+  })
+
+  test.each(Object.entries(PLAIN_KINDS))('%s may answer a message, unless it is a reaction', (type, content) => {
+    const refusals = onBoth(type, content, { context: { message_id: 'wamid.1' } })
+    const expected = type === 'reaction' ? { code: 100, details: 'Unexpected key "context".' } : null
+    expect(refusals).toEqual([expected, expected])
+  })
+
+  test.each<[string, string, unknown, number, string]>([
+    ['a text of 4,097', 'text', { body: 'x'.repeat(4097) }, 100, "text['body']: Max length: 4096"],
+    ['six contacts', 'contacts', Array(6).fill({ name: { formatted_name: 'A' } }), 100, 'contacts: Max items: 5'],
+    ['a contact without a name', 'contacts', [{}], 100, "The parameter contacts[0]['name'] is required."],
+    ['a latitude of 91', 'location', { latitude: 91, longitude: 0 }, 131009, "location['latitude']: Max value: 90"],
+    [
+      'a sticker with a caption',
+      'sticker',
+      { link: LINK, caption: 'x' },
+      100,
+      'Unexpected key "caption" on param "sticker".',
+    ],
+    ['a reaction to nothing', 'reaction', { emoji: '👍' }, 100, "The parameter reaction['message_id'] is required."],
+    [
+      'a link of 21 characters',
+      'interactive',
+      linkButton('x'.repeat(21)),
+      131009,
+      "interactive['action']['parameters']['display_text']: Max length: 20",
+    ],
+  ])('%s is refused on both wires', (_, type, content, code, details) => {
+    expect(onBoth(type, content)).toEqual([
+      { code, details },
+      { code, details },
+    ])
   })
 })
 
@@ -144,7 +213,7 @@ describe('the cloud wire refuses', () => {
       'a kind that it does not know',
       { type: 'poem' },
       100,
-      'Param type must be one of {TEXT, INTERACTIVE, IMAGE, VIDEO, AUDIO, DOCUMENT, TEMPLATE} - got "poem".',
+      `Param type must be one of {${PLAIN}, INTERACTIVE, TEMPLATE} - got "poem".`,
     ],
     ['an unknown field', { colour: 'red' }, 100, 'Unexpected key "colour".'],
     [
@@ -272,7 +341,7 @@ describe('the cloud wire refuses', () => {
       'an unknown kind of interactive message',
       { type: 'flow' },
       100,
-      'Param interactive[\'type\'] must be one of {LIST, BUTTON} - got "flow".',
+      'Param interactive[\'type\'] must be one of {LIST, BUTTON, CTA_URL, LOCATION_REQUEST_MESSAGE} - got "flow".',
     ],
     ['no body', buttons({ body: undefined }), 100, "The parameter interactive['body'] is required."],
     [
@@ -294,10 +363,10 @@ describe('the partner wire refuses', () => {
   test.each<[string, Body, number, string]>([
     ['no recipient type', { recipient_type: undefined }, 100, 'The parameter recipient_type is required.'],
     [
-      'a template at the endpoint of service messages',
-      { type: 'text' },
+      'a kind that it does not know',
+      { type: 'poem' },
       100,
-      'Param type must be one of {INTERACTIVE, IMAGE, AUDIO} - got "text".',
+      `Param type must be one of {${PLAIN}, INTERACTIVE} - got "poem".`,
     ],
     ['an image without its object', { image: undefined }, 100, 'The parameter image is required.'],
     [

@@ -24,7 +24,7 @@ const withComponents = (...components: unknown[]) => ({ ...plainHello, component
 const withButtons = (...buttons: unknown[]) => withComponents({ type: 'BUTTONS', buttons })
 
 describe('a definition', () => {
-  test('is taken in any letter case, without the fields we make no use of', () => {
+  test('is taken in any letter case, with the labels that previews show and without the fields we make no use of', () => {
     const lower = {
       name: 'hello',
       language: 'en_US',
@@ -55,8 +55,14 @@ describe('a definition', () => {
       components: [
         { type: 'HEADER', format: 'IMAGE' },
         { type: 'BODY', text: 'Hi {{who}}' },
-        { type: 'FOOTER' },
-        { type: 'BUTTONS', buttons: [{ type: 'URL', url: 'https://a.example/' }, { type: 'PHONE_NUMBER' }] },
+        { type: 'FOOTER', text: 'Bye' },
+        {
+          type: 'BUTTONS',
+          buttons: [
+            { type: 'URL', text: 'Go', url: 'https://a.example/' },
+            { type: 'PHONE_NUMBER', text: 'Call' },
+          ],
+        },
         { type: 'CAROUSEL', cards: [{ components: [{ type: 'HEADER', format: 'VIDEO' }] }] },
       ],
     })

@@ -1,16 +1,12 @@
 // What a message is for those who send one: the body of a send endpoint without the fields that are always the same.
 // docs/interface.md says what each field may hold; the service judges it.
+import type { Answering, Linked, PlainContent, ReactionContent } from './kinds.ts'
 
 interface Envelope {
   /** Recipient: a full international number, `+14155550123`. */
   to: string
   /** ISO 8601 with its zone: never sent later. */
   valid_until?: string | undefined
-}
-
-/** An absolute http or https address of a file. */
-interface Linked {
-  link: string
 }
 
 type Header =
@@ -44,11 +40,24 @@ interface Buttons extends Texts {
   action: { buttons: { type: 'reply'; reply: { id: string; title: string } }[] }
 }
 
+/** A text with a button that opens an address. */
+interface Link extends Texts {
+  type: 'cta_url'
+  header?: Header | undefined
+  action: { name: 'cta_url'; parameters: { display_text: string; url: string } }
+}
+
+/** A text with a button that sends the location of the person back. */
+interface LocationRequest {
+  type: 'location_request_message'
+  body: { text: string }
+  action: { name: 'send_location' }
+}
+
 /** What a message says that is no template. */
 export type ServiceContent =
-  | { type: 'interactive'; interactive: List | Buttons }
-  | { type: 'image'; image: Linked & { caption?: string | undefined } }
-  | { type: 'audio'; audio: Linked }
+  | (Answering & ({ type: 'interactive'; interactive: List | Buttons | Link | LocationRequest } | PlainContent))
+  | ReactionContent
 
 /** A value for a template; what it holds is in the field that is named like its `type`. */
 export interface TemplateParameter {
@@ -75,7 +84,7 @@ export interface TemplateContent {
   template: { name: string; language: { code: string }; components?: TemplateComponent[] | undefined }
 }
 
-/** Interactive list or reply buttons, image or audio, from the account's default sender. */
+/** Any kind but a template, from the account's default sender. */
 export type ServiceMessage = Envelope & ServiceContent
 
 /** An approved template. */

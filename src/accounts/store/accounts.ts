@@ -5,18 +5,9 @@ import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
 import { nextId } from '../../redis/sequence.ts'
+import { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
 
-const policy = z.enum(['at_least_once', 'at_most_once'])
-export type Policy = z.infer<typeof policy>
-
-/** Settings of an account by the name people type, each with its default. */
-export const accountSettings = {
-  contacts_shape: z.enum(['records', 'contacts']).default('records'),
-  template_check: z.enum(['on', 'off']).default('on'),
-  'policy.transactional': policy.default('at_least_once'),
-  'policy.campaign': policy.default('at_most_once'),
-}
-export type AccountSetting = keyof typeof accountSettings
+export { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
 
 /** The policies by the names that the first version gave them: accounts of that time still hold those. */
 export const FIRST_POLICY_NAMES: ReadonlyMap<unknown, Policy> = new Map([
@@ -34,9 +25,12 @@ const accountSchema = z.object({
 })
 export type Account = z.infer<typeof accountSchema>
 
-/** Creates an account with the default settings and returns its id. */
-export async function createAccount(redis: Redis, name: string): Promise<number> {
-  const id = await nextId(redis, 'account')
+/** An id for a new account; one that nobody uses leaves a gap. */
+export const newAccountId = (redis: Redis): Promise<number> => nextId(redis, 'account')
+
+/** Creates an account with the default settings, with a new id unless it brings one, and returns that. */
+export async function createAccount(redis: Redis, name: string, given?: number): Promise<number> {
+  const id = given ?? (await newAccountId(redis))
   await redis.hset(accountKey(id), { id, name })
   // Dies before this: nobody was given its id, and no list names it.
   await redis.sadd(rootKeys.accounts, id)
@@ -58,6 +52,15 @@ export async function listAccounts(redis: Redis): Promise<Account[]> {
   const ids = (await redis.smembers(rootKeys.accounts)).map(Number).sort((a, b) => a - b)
   const accounts = await Promise.all(ids.map((id) => findAccount(redis, id)))
   return accounts.filter((account) => account !== undefined)
+}
+
+/** Changes settings, all or none. The values must already be ones that `accountSettings` allows. */
+export async function setAccountSettings(
+  redis: Redis,
+  id: number,
+  settings: Readonly<Partial<Record<AccountSetting, string>>>,
+): Promise<void> {
+  if (Object.keys(settings).length > 0) await redis.hset(accountKey(id), settings)
 }
 
 /** Changes one setting. The value must already be one that `accountSettings` allows. */

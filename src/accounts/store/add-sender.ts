@@ -13,15 +13,16 @@ import {
   sendersOfAccountKey,
 } from '../../redis/keys.ts'
 import { withLock } from '../../redis/lock.ts'
-import { nextId } from '../../redis/sequence.ts'
 import type { ProviderName } from '../sender-settings.ts'
-import { defaultSender, findSender, type Sender, senderNamed, senderOfPhoneNumberId } from './senders.ts'
+import { defaultSender, findSender, newSenderId, type Sender, senderNamed, senderOfPhoneNumberId } from './senders.ts'
 
 /**
  * A sender as `addSender` takes it, checked before: `number` in digits with country code, `rate` in messages per
  * second, `sealedToken` from `Seal.encrypt`. An empty `name` or `phoneNumberId` means that it has none.
  */
 export interface NewSender {
+  /** Where it was given one before (newSenderId). */
+  id?: number
   account: number
   number: string
   name: string
@@ -56,7 +57,7 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
   return withLock(redis, rootKeys.sendersLock, async (assertHeld) => {
     const { account, number, name, phoneNumberId } = sender
     await refuseTaken(redis, sender)
-    const id = await nextId(redis, 'lane')
+    const id = sender.id ?? (await newSenderId(redis))
     await redis.hset(rootKeys.lanes, id, account)
     await redis.hset(sendersOfAccountKey(account), { [number]: id, ...(name === '' ? {} : { [`name:${name}`]: id }) })
     await redis.set(senderNumberKey(number), id)
@@ -96,6 +97,21 @@ async function refuseTaken(redis: Redis, sender: NewSender): Promise<void> {
 }
 
 const isThere = (sender: Sender): boolean => sender.removed_at === undefined
+
+/**
+ * Gives a sender another name, or none. Throws a SenderTakenError when another sender of the account has it. Dying in
+ * between leaves it with two names or with the old one, and it can be done again.
+ */
+export function changeSenderName(redis: Redis, { id, account, name: before }: Sender, name: string): Promise<void> {
+  return withLock(redis, rootKeys.sendersLock, async (assertHeld) => {
+    const holder = name === '' ? undefined : await senderNamed(redis, account, { name })
+    if (holder && isThere(holder) && holder.id !== id) throw new SenderTakenError('name', holder)
+    await assertHeld()
+    if (name !== '') await redis.hset(sendersOfAccountKey(account), `name:${name}`, id)
+    await redis.hset(senderKey(id), 'name', name)
+    if (before !== '' && before !== name) await redis.hdel(sendersOfAccountKey(account), `name:${before}`)
+  })
+}
 
 /** Processes keep what they read of a sender for up to a second, see redis/cached.ts. */
 const READ_AGAIN_MS = 1_500

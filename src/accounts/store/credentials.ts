@@ -6,34 +6,41 @@ import { z } from 'zod'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
-import { credentialKey, credentialsOfAccountKey } from '../../redis/keys.ts'
+import { credentialKey, credentialsOfAccountKey, keyUsesKey } from '../../redis/keys.ts'
+import { anyPermissionSchema, NO_ACCOUNT, OPERATOR, type Permission } from '../permissions.ts'
 
-export const PERMISSIONS = [
-  'messages:send',
-  'messages:read',
-  'contacts:read',
-  'contacts:write',
-  'gallery',
-  'gallery:system',
-  'admin',
-] as const
-export type Permission = (typeof PERMISSIONS)[number]
-export const permissionSchema = z.enum(PERMISSIONS)
+export { PERMISSIONS, type Permission, permissionSchema } from '../permissions.ts'
 
-const credentialSchema = z.object({
-  id: z.string(),
-  /** What people call it; may be empty. */
-  name: z.string().default(''),
-  account: z.coerce.number().int().positive(),
-  permissions: z
-    .string()
-    .transform((list) => list.split(',').filter(Boolean))
-    .pipe(z.array(permissionSchema)),
-  /** Epoch ms; 0 is never. */
-  expires_at: z.coerce.number(),
-  created_at: z.coerce.number(),
-  revoked: z.enum(['0', '1']).transform((flag) => flag === '1'),
-})
+const credentialSchema = z
+  .object({
+    id: z.string(),
+    /** What people call it; may be empty. */
+    name: z.string().default(''),
+    /** NO_ACCOUNT for a key of the whole installation. */
+    account: z.coerce.number().int().nonnegative(),
+    permissions: z
+      .string()
+      .transform((list) => list.split(',').filter(Boolean))
+      .pipe(z.array(anyPermissionSchema)),
+    /** Epoch ms; 0 is never. */
+    expires_at: z.coerce.number(),
+    created_at: z.coerce.number(),
+    revoked: z.enum(['0', '1']).transform((flag) => flag === '1'),
+    /** The only lanes that it may be used for; empty for all. */
+    senders: z
+      .string()
+      .default('')
+      .transform((list) => list.split(',').filter(Boolean).map(Number)),
+    /** The only networks that it may be used from; empty for all. */
+    addresses: z
+      .string()
+      .default('')
+      .transform((list) => list.split(',').filter(Boolean)),
+  })
+  // Both say it, so that neither a record that lost its account nor one that got a permission too many opens everything.
+  .refine(({ account, permissions }) => (account === NO_ACCOUNT) === permissions.includes(OPERATOR), {
+    error: 'a key of no account is an operator’s, and no other is',
+  })
 /** What is known of a key, without the key. */
 export type Credential = z.infer<typeof credentialSchema>
 
@@ -58,7 +65,19 @@ const newSecret = (): string => {
   return `lw_${body}${checksum(body)}`
 }
 
-/** Makes a key and returns it in clear, for the only time. `expiresAtMs` 0 is never. */
+/** A key and its id, before there is one. */
+export function newKey(): { id: string; secret: string } {
+  const secret = newSecret()
+  return { id: `key_${hashOf(secret).slice(0, 12)}`, secret }
+}
+
+/** How long a key that was revoked or has expired is still shown, and told apart from one that never was. */
+const ENDED_KEPT_MS = 90 * 86_400_000
+
+/**
+ * Makes a key and returns it in clear, for the only time. `expiresAtMs` 0 is never. It is the new one of `newKey` unless
+ * another one is given; `senders` and `addresses` are what it is good for, empty for all.
+ */
 export async function createCredential(
   redis: Redis,
   account: number,
@@ -66,10 +85,13 @@ export async function createCredential(
   nowMs: number,
   expiresAtMs = 0,
   name = '',
+  {
+    key: { id, secret } = newKey(),
+    senders = [],
+    addresses = [],
+  }: { key?: { id: string; secret: string }; senders?: readonly number[]; addresses?: readonly string[] } = {},
 ): Promise<{ id: string; secret: string }> {
-  const secret = newSecret()
   const hash = hashOf(secret)
-  const id = `key_${hash.slice(0, 12)}`
   // The list comes first: a key that works must be on it, or nobody could revoke it.
   await redis.hset(credentialsOfAccountKey(account), id, hash)
   await redis.hset(credentialKey(hash), {
@@ -80,7 +102,10 @@ export async function createCredential(
     expires_at: expiresAtMs,
     created_at: nowMs,
     revoked: '0',
+    senders: senders.join(','),
+    addresses: addresses.join(','),
   })
+  if (expiresAtMs !== 0) await redis.pexpireat(credentialKey(hash), expiresAtMs + ENDED_KEPT_MS)
   return { id, secret }
 }
 
@@ -101,19 +126,55 @@ export const cachedCredentialOf = (redis: Redis, hash: string): Promise<Credenti
 const isWellFormed = (secret: string): boolean =>
   SHAPE.test(secret) && checksum(secret.slice(3, 35)) === secret.slice(35)
 
-/** The keys of an account, revoked and expired ones too, the oldest first. Throws a CorruptRecordError. */
+/**
+ * The keys of an account, revoked and expired ones too while they are kept, the oldest first. Throws a
+ * CorruptRecordError.
+ */
 export async function listCredentials(redis: Redis, account: number): Promise<Credential[]> {
   const hashes = await redis.hvals(credentialsOfAccountKey(account))
   const found = await Promise.all(hashes.map((hash) => readCredential(redis, hash)))
   return found.filter((credential) => credential !== undefined).sort((a, b) => a.created_at - b.created_at)
 }
 
+/** One of them by its id; undefined when the account has no such key. Throws a CorruptRecordError. */
+export async function findCredentialById(redis: Redis, account: number, id: string): Promise<Credential | undefined> {
+  const hash = await redis.hget(credentialsOfAccountKey(account), id)
+  return hash === null ? undefined : readCredential(redis, hash)
+}
+
 /** Revokes a key by its id; false when the account has no such key. */
 export async function revokeCredential(redis: Redis, account: number, id: string): Promise<boolean> {
   const hash = await redis.hget(credentialsOfAccountKey(account), id)
-  if (hash === null) return false
+  // A record that has ended meanwhile must not come back as half of one.
+  if (hash === null || (await redis.exists(credentialKey(hash))) === 0) return false
   await redis.hset(credentialKey(hash), 'revoked', '1')
+  await redis.pexpire(credentialKey(hash), ENDED_KEPT_MS)
   return true
+}
+
+/** Lets a key expire at this time (epoch ms); false when the account has no such key. */
+export async function expireCredential(redis: Redis, account: number, id: string, atMs: number): Promise<boolean> {
+  const hash = await redis.hget(credentialsOfAccountKey(account), id)
+  // A record that has ended meanwhile must not come back as half of one.
+  if (hash === null || (await redis.exists(credentialKey(hash))) === 0) return false
+  await redis.hset(credentialKey(hash), 'expires_at', atMs)
+  await redis.pexpireat(credentialKey(hash), atMs + ENDED_KEPT_MS)
+  return true
+}
+
+/**
+ * Takes keys off the list whose records have come to their end, and tells how many are left. Only while nobody else makes
+ * one of the account: a key that is being made is on the list before it has a record.
+ */
+export async function pruneCredentials(redis: Redis, account: number): Promise<number> {
+  const listed = Object.entries(await redis.hgetall(credentialsOfAccountKey(account)))
+  const there = await Promise.all(listed.map(([, hash]) => redis.exists(credentialKey(hash))))
+  const gone = listed.flatMap(([id], i) => (there[i] === 1 ? [] : [id]))
+  if (gone.length > 0) {
+    await redis.hdel(credentialsOfAccountKey(account), ...gone)
+    await redis.hdel(keyUsesKey(account), ...gone)
+  }
+  return listed.length - gone.length
 }
 
 const cachedRead = cached(1_000, readCredential)

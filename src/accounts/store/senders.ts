@@ -4,6 +4,7 @@ import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
+import { nextId } from '../../redis/sequence.ts'
 import { providerNameSchema } from '../sender-settings.ts'
 
 /** Messages per second of a new sender: the chat product's default for one number. */
@@ -31,6 +32,8 @@ const senderSchema = z.object({
   honours_idempotency: flag.default(false),
   /** Why the lane was paused; empty while it runs. */
   paused_for: z.string().default(''),
+  /** Who paused it: the name of a key, a person on the command line, or Laneway itself. Empty when it is not known. */
+  paused_by: z.string().default(''),
   /** When the chat product last said that it can send nothing (epoch ms, clock of Redis); 0: never. */
   blocked_at: z.coerce.number().default(0),
   /** The latest such time after which a message of it was claimed and sent all the same; 0: none. */
@@ -92,19 +95,30 @@ export async function setSenderRate(redis: Redis, id: number, rate: number): Pro
   await redis.hset(senderKey(id), 'rate', rate)
 }
 
-/** Writes down why the lane is paused, or with an empty reason that it runs. The pause itself is the queue's. */
-export async function setPausedFor(redis: Redis, id: number, reason: string): Promise<void> {
-  await redis.hset(senderKey(id), 'paused_for', reason)
+/** Writes down why and by whom the lane is paused, or empty that it runs. The pause itself is the queue's. */
+export async function setPausedFor(redis: Redis, id: number, reason: string, by: string): Promise<void> {
+  await redis.hset(senderKey(id), { paused_for: reason, paused_by: by })
 }
+
+/** Who pauses a lane whose sender can send nothing. */
+const OURSELVES = 'Laneway'
 
 /** Writes down that the chat product said at this time that the sender can send nothing, and why it is paused. */
 export async function setBlocked(redis: Redis, id: number, reason: string, atMs: number): Promise<void> {
-  await redis.hset(senderKey(id), { paused_for: reason, blocked_at: atMs })
+  await redis.hset(senderKey(id), { paused_for: reason, paused_by: OURSELVES, blocked_at: atMs })
 }
 
 /** A message that was claimed after the sender was blocked at this time was sent: whatever blocked it is over. */
 export async function setSentAfterBlock(redis: Redis, id: number, blockedAtMs: number): Promise<void> {
   await redis.hset(senderKey(id), 'sent_after_block', blockedAtMs)
+}
+
+/** An id for a new sender and its lane; one that nobody uses leaves a gap. */
+export const newSenderId = (redis: Redis): Promise<number> => nextId(redis, 'lane')
+
+/** Makes a sender the one that service messages of its account leave from. */
+export async function setDefaultSender(redis: Redis, account: number, id: number): Promise<void> {
+  await redis.hset(accountKey(account), 'default_sender', id)
 }
 
 /** Points a sender at another address of its provider, with another token. */

@@ -14,6 +14,11 @@ export async function importTemplate(redis: Redis, account: number, template: Te
   await redis.hset(templatesKey(account), fieldOf(template.name, template.language), JSON.stringify(template))
 }
 
+/** Takes a template out of the registry; false when there is none of this name and language. */
+export async function removeTemplate(redis: Redis, account: number, name: string, language: string): Promise<boolean> {
+  return (await redis.hdel(templatesKey(account), fieldOf(name, language))) === 1
+}
+
 /** The definition of a template in one language; undefined when it is not registered. Throws a CorruptRecordError. */
 export async function findTemplate(
   redis: Redis,

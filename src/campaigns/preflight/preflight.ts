@@ -136,7 +136,7 @@ async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTem
     templateProblem(redis, campaign),
   ])
   const result = compileComponents(wanted.components, valueSourceKind(recipients))
-  const compiled = result.ok ? result.compiled : { sources: [], fill: () => [] }
+  const compiled = result.ok ? result.compiled : { sources: [], fill: () => [], holed: [] }
   const problems = [...(problem === undefined ? [] : [{ path: 'template.name', message: problem }])]
   if (!result.ok) problems.push(...result.faults)
   if (!template || account?.template_check === 'off') return { template, shape: undefined, compiled, problems }

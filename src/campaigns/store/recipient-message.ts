@@ -1,6 +1,8 @@
 // The message of each recipient of a campaign, made from the campaign and the recipient's line in its list. Whoever makes
 // it, wherever and whenever, makes the same one under the same id.
 import type { SendPayload } from '../../jobs/send.ts'
+import type { Content } from '../../messages/content.ts'
+import type { Component } from '../../messages/templates/template-content.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { maySendAgain, valueSourceKind } from '../definition.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
@@ -15,6 +17,8 @@ export interface MessageSpec {
   name: string
   language: string
   compiled: CompiledComponents
+  /** What is sent, with holes for what is filled in (messages/holes.ts). */
+  holed: Content
   /** Epoch ms after which they are not sent. */
   until: number
   /** They may be second messages to their recipients, by somebody's wish. */
@@ -32,6 +36,7 @@ export function messageSpecOf(campaign: Campaign, validityMs: number): MessageSp
     name: wanted.name,
     language: wanted.language.code,
     compiled: result.compiled,
+    holed: contentOf(wanted.name, wanted.language.code, result.compiled.holed),
     until: valid_until === undefined ? (campaign.resumed_at ?? 0) + validityMs : Date.parse(valid_until),
     again: maySendAgain(recipients),
   }
@@ -43,20 +48,26 @@ export function buildMessage(
   recipient: Recipient,
   index: number,
 ): { ulid: string; payload: SendPayload } {
-  const { id, name, language, compiled } = spec
-  const components = compiled.fill(recipient.values)
-  const content = { type: 'template' as const, template: { name, language: { code: language }, components } }
-  return {
-    ulid: campaignMessageUlid(idOf(id), spec.startedAtMs, index, recipient.to),
-    payload: {
-      v: 1,
-      to: recipient.to,
-      class: 'campaign',
-      content,
-      filled: recipient.values,
-      until: spec.until,
-      run: id.number,
-      ...(spec.again && { again: true as const }),
-    },
-  }
+  return { ulid: ulidOf(spec, recipient, index), payload: payloadOf(spec, recipient) }
 }
+
+/** The ULID of the message of the recipient at place `index`. */
+export const ulidOf = ({ id, startedAtMs }: MessageSpec, { to }: Recipient, index: number): string =>
+  campaignMessageUlid(idOf(id), startedAtMs, index, to)
+
+/** What a job of the recipient's message holds. */
+export const payloadOf = (spec: MessageSpec, recipient: Recipient): SendPayload => ({
+  v: 1,
+  to: recipient.to,
+  class: 'campaign',
+  content: contentOf(spec.name, spec.language, spec.compiled.fill(recipient.values)),
+  filled: recipient.values,
+  until: spec.until,
+  run: spec.id.number,
+  ...(spec.again && { again: true as const }),
+})
+
+const contentOf = (name: string, language: string, components: readonly Component[]): Content => ({
+  type: 'template',
+  template: { name, language: { code: language }, components: [...components] },
+})

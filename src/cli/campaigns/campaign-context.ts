@@ -8,7 +8,7 @@ import type { LifecycleDeps } from '../../campaigns/commands/lifecycle.ts'
 import { type Campaign, findCampaign, idOf } from '../../campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../campaigns/store/queue.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { CliFailure } from '../failure.ts'
+import { CliFailure, sentenceOfRefusal } from '../failure.ts'
 import { parser } from '../values.ts'
 import type { Answer, CommandContext } from '../verb.ts'
 import { campaignSummary } from './campaign-summary.ts'
@@ -32,15 +32,15 @@ export async function withLifecycle<T>(
     return await work({ redis, queue, retentionMs: config.retentionMs })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    const more = error.faults.slice(1).map(({ path, message }) => `\n  ${path}: ${message}.`)
-    throw new CliFailure(error.message + more.join(''))
+    throw new CliFailure(sentenceOfRefusal(error))
   } finally {
     await queue.close()
   }
 }
 
-/** The campaign as it is now. */
+/** The campaign as it is now; the target of what was done, where the verb did something. */
 export async function shown(redis: Redis, id: CampaignId): Promise<Answer & { json: object }> {
-  const json = await describeCampaign(redis, await existing(redis, id), Date.now())
-  return { json, text: campaignSummary(json) }
+  const campaign = await existing(redis, id)
+  const json = await describeCampaign(redis, campaign, Date.now())
+  return { json, text: campaignSummary(json), acted: { account: campaign.account, target: idOf(id) } }
 }

@@ -25,6 +25,7 @@ export const campaigns: Noun = {
     verb({
       usage: 'create <file>',
       summary: 'create a draft from a JSON file, the same as the body of POST /campaigns',
+      act: 'campaign.create',
       example: 'spring.json --account 1',
       options: { '!--account <id>': 'account that owns it' },
       values: z.strictObject({ file: z.string().transform((file) => resolve(file)), account: accountId }),

@@ -28,6 +28,7 @@ export const fileVerbs: readonly Verb[] = [
   verb({
     usage: 'upload <id> <file>',
     summary: 'upload the recipients: CSV with a header, or NDJSON, one row per recipient',
+    act: 'campaign.upload_rows',
     example: 'cmp_1_7 people.csv',
     options: {},
     values: z.strictObject({ id: campaignArgument, file: rowsPath }),
@@ -45,6 +46,7 @@ export const fileVerbs: readonly Verb[] = [
       return {
         json: { ...campaign.json, rows: rows() },
         text: `Uploaded ${counted(rows(), 'row')} to ${idOf(id)}. Next: \`campaigns preflight ${idOf(id)}\`.`,
+        acted: campaign.acted,
       }
     },
   }),

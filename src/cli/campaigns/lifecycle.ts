@@ -29,6 +29,7 @@ const onCampaign = (
   verb({
     usage: `${name} <id>`,
     summary,
+    act: `campaign.${name}`,
     example: 'cmp_1_7',
     options: {},
     values: z.strictObject({ id: campaignArgument }),
@@ -49,6 +50,7 @@ export const lifecycleVerbs: readonly Verb[] = [
   verb({
     usage: 'schedule <id> <time>',
     summary: 'start the campaign at a given time',
+    act: 'campaign.schedule',
     example: 'cmp_1_7 2026-03-01T12:00:00Z',
     options: {},
     values: z.strictObject({
@@ -64,6 +66,7 @@ export const lifecycleVerbs: readonly Verb[] = [
   verb({
     usage: 'pause <id>',
     summary: 'pause the campaign; messages already in flight still go out',
+    act: 'campaign.pause',
     example: 'cmp_1_7 --reason "wrong price"',
     options: { '--reason <text>': 'reason shown with the campaign' },
     values: z.strictObject({ id: campaignArgument, reason: nameUpTo(200).default('by hand') }),
@@ -75,6 +78,7 @@ export const lifecycleVerbs: readonly Verb[] = [
   verb({
     usage: 'resume <id>',
     summary: 'continue a paused campaign; with --class, create a new campaign for those recipients only',
+    act: 'campaign.resume',
     example: 'cmp_1_7 --class failed',
     options: {
       '--class <class>': `${RESUME_CLASSES.join(', ')}; recipients who may already have the message are flagged possible duplicate`,

@@ -1,5 +1,7 @@
 // What a lane's state is called, and how much it should worry whoever reads it.
-import type { LaneFigures, LaneState } from '../state/snapshot.ts'
+
+import type { LaneState } from '../../telemetry/lane-state.ts'
+import type { SnapshotLane } from '../../telemetry/snapshot.ts'
 import { counted } from './numbers.ts'
 import { spanText } from './spans.ts'
 
@@ -25,14 +27,15 @@ const WORDS: Readonly<Record<LaneState, Words>> = {
 export const laneWords = (state: LaneState): Words => WORDS[state] ?? { word: state, tone: 'quiet', means: '' }
 
 /** Whether somebody should look: nothing leaves although something could be done. */
-export const isInTrouble = ({ state }: Pick<LaneFigures, 'state'>): boolean =>
+export const isInTrouble = ({ state }: Pick<SnapshotLane, 'state'>): boolean =>
   !['sending', 'idle', 'waiting_for_pace'].includes(state)
 
 /** All that wait on a lane. */
-export const waitingOf = ({ waiting }: Pick<LaneFigures, 'waiting'>): number => waiting.transactional + waiting.campaign
+export const waitingOf = ({ waiting }: Pick<SnapshotLane, 'waiting'>): number =>
+  waiting.transactional + waiting.campaign
 
 /** One sentence on why the lane stands as it does. */
-export function laneSentence(lane: LaneFigures): string {
+export function laneSentence(lane: SnapshotLane): string {
   const { means } = laneWords(lane.state)
   const because = lane.reason === null || lane.reason === '' ? means : sentence(lane.reason)
   const by = lane.by === null || lane.by === '' ? '' : ` By ${lane.by}.`

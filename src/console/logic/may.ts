@@ -6,7 +6,7 @@ export interface Session {
   account: { id: number; name: string } | null
   operator: boolean
   permissions: readonly string[]
-  expires_at: string
+  expires_at: string | null
 }
 
 export type Deed = 'see' | 'send' | 'run' | 'readContacts' | 'writeContacts' | 'gallery' | 'operate'
@@ -21,10 +21,11 @@ const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, string>> = {
 }
 
 /**
- * Whether the key may. An operator acts for the account that it has chosen (`account`); for all at once it can only look.
+ * Whether the key may. An operator acts for the account that it has chosen (`account`); without one it runs lanes and
+ * keys, and nothing that belongs to one account.
  */
 export function may(session: Session, deed: Deed, account: number | undefined): boolean {
   if (deed === 'operate') return session.operator
-  if (session.operator) return account !== undefined || deed === 'see' || deed === 'run'
+  if (session.operator) return account !== undefined || deed === 'run'
   return session.permissions.includes(NEEDED[deed])
 }

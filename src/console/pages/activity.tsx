@@ -1,5 +1,6 @@
 // Who did what, and when: over HTTP, in the console, on the command line. Kept for 90 days.
 
+import type { ActivityEntry } from '../../activity/entry.ts'
 import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'
 import { Table } from '../parts/table.tsx'
@@ -8,16 +9,6 @@ import { call, type Page } from '../state/http.ts'
 import { useLoad } from '../state/load.ts'
 
 const LIMIT = 100
-
-interface ActivityEntry {
-  at: string
-  actor: { key_id: string; key_name: string } | { cli: string }
-  account: number | null
-  action: string
-  target: string | null
-  detail: string | null
-  request_id: string | null
-}
 
 /** The list, the latest first. */
 export function Activity() {
@@ -49,7 +40,7 @@ export function Activity() {
                         <Said text={actor.cli} /> <span class="quiet">on the command line</span>
                       </>
                     ) : (
-                      <Said text={actor.key_name || actor.key_id} />
+                      <Said text={actor.key_name || (actor.key_id ?? 'a key that nobody was given')} />
                     ),
                 },
                 { title: 'What', cell: ({ action }) => <Said text={action} /> },

@@ -7,13 +7,17 @@ import { CampaignPage } from './campaign.tsx'
 import { NewCampaign } from './campaign-new.tsx'
 import { Campaigns } from './campaigns.tsx'
 import { ChooseAccount } from './choose-account.tsx'
+import { Contacts } from './contacts.tsx'
 import { Gallery } from './gallery.tsx'
+import { Keys } from './keys.tsx'
 import { Lane } from './lane.tsx'
 import { Lanes } from './lanes.tsx'
 import { MessagePage } from './message.tsx'
 import { Messages } from './messages.tsx'
 import { Overview } from './overview.tsx'
+import { Senders } from './senders.tsx'
 import { Start } from './start.tsx'
+import { Templates } from './templates.tsx'
 
 /** A page by a pattern of its path; groups are given to it in order. */
 const PAGES: readonly (readonly [RegExp, (...parts: string[]) => ComponentChild])[] = [
@@ -25,13 +29,17 @@ const PAGES: readonly (readonly [RegExp, (...parts: string[]) => ComponentChild]
   [/^\/campaigns$/, () => <Campaigns />],
   [/^\/campaigns\/new$/, () => <NewCampaign key={place.value.query.get('from')} />],
   [/^\/campaigns\/([^/]{1,60})$/, (id) => <CampaignPage key={id} id={id} />],
+  [/^\/contacts$/, () => <Contacts />],
+  [/^\/templates$/, () => <Templates />],
+  [/^\/senders$/, () => <Senders />],
+  [/^\/keys$/, () => <Keys />],
   [/^\/gallery$/, () => <Gallery />],
   [/^\/activity$/, () => <Activity />],
   [/^\/start$/, () => <Start />],
 ]
 
 /** Pages that an operator sees for all accounts at once; on any other it acts for one. */
-const FOR_ALL = /^(\/lanes(\/\d+)?|\/activity)?$/
+const FOR_ALL = /^(\/lanes(\/\d+)?|\/activity|\/keys)?$/
 
 /** The page at a path; undefined when there is none. */
 export function pageOf(path: string): ComponentChild | undefined {

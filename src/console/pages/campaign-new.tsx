@@ -5,12 +5,13 @@ import type { CampaignDescription } from '../../campaigns/commands/campaign-docu
 import { instantOf, localOf } from '../logic/message-filters.ts'
 import { seenOf } from '../logic/template-preview.ts'
 import { fillingsOf } from '../logic/template-read.ts'
-import { fillingsFor, type Template } from '../logic/template-slots.ts'
+import { fillingsFor } from '../logic/template-slots.ts'
 import { Choice, TextField } from '../parts/field.tsx'
+import { sayRefusal } from '../parts/notices.tsx'
 import { Page, Shown } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
 import { dataOf } from '../state/http.ts'
-import { loadTags, loadTemplates, senderChoices } from '../state/library.ts'
+import { loadTags, loadTemplate, loadTemplates, senderChoices } from '../state/library.ts'
 import { useLoad } from '../state/load.ts'
 import { place } from '../state/router.ts'
 import { CreateButton } from './campaign-new/create.tsx'
@@ -20,8 +21,6 @@ import { Recipients } from './campaign-new/recipients.tsx'
 import { useSample } from './campaign-new/sample.ts'
 import { TestSend } from './campaign-new/test-send.tsx'
 
-const keyOf = ({ name, language }: Pick<Template, 'name' | 'language'>): string => `${name}/${language}`
-
 /** The page; `?from=` names a campaign to copy. */
 export function NewCampaign() {
   const from = place.value.query.get('from') ?? undefined
@@ -29,11 +28,13 @@ export function NewCampaign() {
   const change = (part: Partial<Draft>): void => setDraft((old) => ({ ...old, ...part }))
   const templates = useLoad('templates', loadTemplates)
   const tags = useLoad('tags', loadTags)
-  const copied = useLoad<CampaignDescription>(from, (signal) => dataOf('GET', `/campaigns/${from}`, { signal }))
+  const copied = useLoad(from, async (signal) => {
+    const earlier = await dataOf<CampaignDescription>('GET', `/campaigns/${from}`, { signal })
+    return { earlier, template: await loadTemplate(earlier.template, signal).catch(() => undefined) }
+  })
   useEffect(() => {
-    const earlier = copied.value
-    if (earlier === undefined || templates.value === undefined) return
-    const template = templates.value.find((each) => keyOf(each) === keyOf(earlier.template))
+    if (copied.value === undefined) return
+    const { earlier, template } = copied.value
     setDraft({
       ...EMPTY,
       name: earlier.name === null ? '' : `${earlier.name} (copy)`.slice(0, 255),
@@ -42,7 +43,15 @@ export function NewCampaign() {
       fillings: template ? fillingsOf(template, earlier.template.components) : new Map(),
       ...recipientsFrom(earlier),
     })
-  }, [copied.value, templates.value])
+  }, [copied.value])
+  const choose = async (id: string): Promise<void> => {
+    const listed = templates.value?.find((each) => each.id === id)
+    try {
+      change({ template: listed && (await loadTemplate(listed)), fillings: new Map() })
+    } catch (error) {
+      sayRefusal(error)
+    }
+  }
 
   const senders = senderChoices()
   const known = senders.some(([each]) => each === draft.sender) || draft.sender === ''
@@ -71,13 +80,11 @@ export function NewCampaign() {
                 ) : (
                   <Choice
                     label="Template"
-                    value={template === undefined ? '' : keyOf(template)}
-                    onValue={(key) =>
-                      change({ template: all.find((each) => keyOf(each) === key), fillings: new Map() })
-                    }
+                    value={template === undefined ? '' : `${template.name}/${template.language}`}
+                    onValue={(id) => void choose(id)}
                     options={[
                       ['', 'Choose a template'],
-                      ...all.map((each) => [keyOf(each), `${each.name}, ${each.language}`] as const),
+                      ...all.map(({ id, name, language }) => [id, `${name}, ${language}`] as const),
                     ]}
                   />
                 )

@@ -5,6 +5,7 @@ import type { Account } from '../shell/account-switcher.tsx'
 import { dataOf } from '../state/http.ts'
 import { useLoad } from '../state/load.ts'
 import { actFor } from '../state/session.ts'
+import { NewAccount } from './new-account.tsx'
 
 /** The accounts as buttons. */
 export function ChooseAccount() {
@@ -12,11 +13,13 @@ export function ChooseAccount() {
     dataOf('GET', '/admin/accounts', { query: { limit: 1_000 }, signal }),
   )
   return (
-    <Page title="For which account?">
+    <Page title="For which account?" actions={<NewAccount />}>
       <Shown loaded={accounts}>
         {(all) =>
           all.length === 0 ? (
-            <Empty title="There is no account yet." />
+            <Empty title="There is no account yet.">
+              <p>Create one to give it senders, keys and contacts.</p>
+            </Empty>
           ) : (
             <>
               <p>This page belongs to one account. Your key may act for any.</p>

@@ -1,5 +1,6 @@
 // All lanes: what waits, why it waits, and how much of its pace each uses.
 import { useState } from 'preact/hooks'
+import type { SnapshotLane } from '../../telemetry/snapshot.ts'
 import { laneWords, waitingOf } from '../logic/lane-words.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { spanText } from '../logic/spans.ts'
@@ -10,12 +11,11 @@ import { Table } from '../parts/table.tsx'
 import { Said, Until } from '../parts/text.tsx'
 import { snapshot } from '../state/live.ts'
 import { may } from '../state/session.ts'
-import type { LaneFigures } from '../state/snapshot.ts'
 import { Pace } from './lane/pace.tsx'
 import { PauseButton } from './lane/pause.tsx'
 
 /** A lane fits when its number or name holds the words. */
-const fits = ({ sender, name }: LaneFigures, words: string): boolean =>
+const fits = ({ sender, name }: SnapshotLane, words: string): boolean =>
   `${sender} ${name}`.toLowerCase().includes(words.trim().toLowerCase())
 
 /** The table of lanes; those in trouble come first, as the server sorts them. */
@@ -59,7 +59,7 @@ const columns = (mayRun: boolean) => [
   {
     title: 'Lane',
     head: true,
-    cell: ({ sender, name }: LaneFigures) => (
+    cell: ({ sender, name }: SnapshotLane) => (
       <a href={`/console/lanes/${sender}`}>
         {sender} <Said text={name} />
       </a>
@@ -67,7 +67,7 @@ const columns = (mayRun: boolean) => [
   },
   {
     title: 'State',
-    cell: (lane: LaneFigures) => (
+    cell: (lane: SnapshotLane) => (
       <>
         <Badge tone={laneWords(lane.state).tone}>{laneWords(lane.state).word}</Badge>
         {lane.reason !== null && (
@@ -83,27 +83,27 @@ const columns = (mayRun: boolean) => [
       </>
     ),
   },
-  { title: 'Waiting', number: true, cell: (lane: LaneFigures) => countText(waitingOf(lane)) },
+  { title: 'Waiting', number: true, cell: (lane: SnapshotLane) => countText(waitingOf(lane)) },
   {
     title: 'Transactional',
     number: true,
     wide: true,
-    cell: ({ waiting }: LaneFigures) => countText(waiting.transactional),
+    cell: ({ waiting }: SnapshotLane) => countText(waiting.transactional),
   },
-  { title: 'Campaign', number: true, wide: true, cell: ({ waiting }: LaneFigures) => countText(waiting.campaign) },
+  { title: 'Campaign', number: true, wide: true, cell: ({ waiting }: SnapshotLane) => countText(waiting.campaign) },
   {
     title: 'Oldest',
     number: true,
     wide: true,
-    cell: ({ oldest_s }: LaneFigures) => (oldest_s === null ? '–' : spanText(oldest_s)),
+    cell: ({ oldest_s }: SnapshotLane) => (oldest_s === null ? '–' : spanText(oldest_s)),
   },
-  { title: 'Pace', cell: (lane: LaneFigures) => <Pace lane={lane} /> },
+  { title: 'Pace', cell: (lane: SnapshotLane) => <Pace lane={lane} /> },
   {
     title: 'Dead letters',
     number: true,
     wide: true,
-    cell: ({ sender, dead_letters }: LaneFigures) =>
+    cell: ({ sender, dead_letters }: SnapshotLane) =>
       dead_letters === 0 ? '0' : <a href={`/console/lanes/${sender}#dead-letters`}>{countText(dead_letters)}</a>,
   },
-  ...(mayRun ? [{ title: 'Action', cell: (lane: LaneFigures) => <PauseButton lane={lane} /> }] : []),
+  ...(mayRun ? [{ title: 'Action', cell: (lane: SnapshotLane) => <PauseButton lane={lane} /> }] : []),
 ]

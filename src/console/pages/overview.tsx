@@ -1,8 +1,9 @@
 // Is it going well? What stands still comes first, each with its reason.
+
+import type { Snapshot } from '../../telemetry/snapshot.ts'
 import { isInTrouble } from '../logic/lane-words.ts'
 import { Page } from '../parts/page.tsx'
 import { snapshot } from '../state/live.ts'
-import type { Snapshot } from '../state/snapshot.ts'
 import { CampaignsNow } from './overview/campaigns-now.tsx'
 import { Failures } from './overview/failures.tsx'
 import { Figures } from './overview/figures.tsx'

@@ -9,7 +9,7 @@ export function Badge({ tone, children }: { tone: Tone; children: string }) {
   return (
     <span class={`badge ${tone}`}>
       <span aria-hidden="true">{SHAPES[tone]}</span>
-      {children}
+      <span>{children}</span>
     </span>
   )
 }

@@ -1,9 +1,9 @@
 // A chart of what was accepted, sent, delivered and failed. Lines differ by dashes as well as by colour, what is under
 // the pointer is written below, and the same figures are there as a table.
 import { useState } from 'preact/hooks'
+import type { Series } from '../../telemetry/series.ts'
 import { timeMarks, valueMarks } from '../logic/chart-scale.ts'
 import { rateText } from '../logic/numbers.ts'
-import type { Series } from '../state/series.ts'
 import { Table } from './table.tsx'
 import { When } from './text.tsx'
 

@@ -1,6 +1,6 @@
-// A dialog: the browser keeps the focus in it, closes it on Escape and gives the focus back.
+// A dialog: the focus stays in it, Escape closes it, and the focus goes back to where it was.
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Refused } from '../state/http.ts'
 import { Problem } from './problem.tsx'
 
@@ -16,10 +16,15 @@ export function Dialog({
 }) {
   const box = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  useLayoutEffect(() => {
+    const before = document.activeElement
     const dialog = box.current
     dialog?.showModal()
-    return () => dialog?.close()
+    return () => {
+      dialog?.close()
+      // The browser gives the focus back only while the dialog is on the page, and here it has just gone.
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
   }, [])
   return (
     <dialog

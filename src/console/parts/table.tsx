@@ -30,7 +30,8 @@ export function Table<Row>({
 }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard
-    <section class="scroll" aria-label={caption} tabIndex={0} aria-busy={busy}>
+    // biome-ignore lint/a11y/useSemanticElements: a table is no set of fields
+    <div class="scroll" role="group" aria-label={caption} tabIndex={0} aria-busy={busy}>
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>
@@ -60,6 +61,6 @@ export function Table<Row>({
           ))}
         </tbody>
       </table>
-    </section>
+    </div>
   )
 }

@@ -15,7 +15,11 @@ const LINKS: readonly { path: string; name: string; deed?: Deed }[] = [
   { path: '/messages', name: 'Messages', deed: 'see' },
   { path: '/campaigns', name: 'Campaigns', deed: 'see' },
   { path: '/start', name: 'Send a message', deed: 'send' },
+  { path: '/contacts', name: 'Contacts', deed: 'readContacts' },
+  { path: '/templates', name: 'Templates', deed: 'run' },
   { path: '/gallery', name: 'Gallery', deed: 'gallery' },
+  { path: '/senders', name: 'Senders', deed: 'run' },
+  { path: '/keys', name: 'Keys', deed: 'run' },
   { path: '/activity', name: 'Activity', deed: 'run' },
 ]
 
@@ -43,13 +47,18 @@ export function Header() {
         <AccountSwitcher />
         <nav aria-label="Pages">
           <ul>
-            {LINKS.filter(({ deed }) => deed === undefined || may(deed)).map(({ path, name }) => (
+            {LINKS.filter(({ deed }) => deed === undefined || known?.operator || may(deed)).map(({ path, name }) => (
               <li key={path}>
                 <a href={`/console${path}`} aria-current={isHere(path, here) ? 'page' : undefined}>
                   {name}
                 </a>
               </li>
             ))}
+            {known?.operator && (
+              <li>
+                <a href="/dashboard">Raw queues</a>
+              </li>
+            )}
           </ul>
         </nav>
         <div class="who">
@@ -70,7 +79,7 @@ export function Header() {
           </label>
           <p>
             {known?.operator ? 'Operator' : 'Key'} <Said text={known?.key_name || 'without a name'} />
-            {!may('send') && !may('run') && <span class="quiet"> (can only look)</span>}
+            {!known?.operator && !may('send') && !may('run') && <span class="quiet"> (can only look)</span>}
           </p>
           <button type="button" onClick={() => void signOut()}>
             Sign out

@@ -1,13 +1,23 @@
 // What several pages choose from: templates, tags, senders.
 import type { Template } from '../logic/template-slots.ts'
-import { call, type Page } from './http.ts'
+import { call, dataOf, type Page } from './http.ts'
 import { snapshot } from './live.ts'
 
-/** A contact list. */
+/** A contact list, and how many are on it. */
 export interface Tag {
   id: number
   name: string
-  contacts?: number
+  contacts: number
+}
+
+/** A template as lists have it: without what it says. */
+export interface ListedTemplate {
+  /** `name/language`. */
+  id: string
+  name: string
+  language: string
+  category: string
+  status: string
 }
 
 /** A person of the account. */
@@ -22,8 +32,21 @@ export interface Contact {
 const MOST = 1_000
 
 /** The templates of the account. */
-export const loadTemplates = async (signal: AbortSignal): Promise<Template[]> =>
-  (await call<Page<Template>>('GET', '/admin/templates', { query: { limit: MOST }, signal })).data
+export const loadTemplates = async (signal: AbortSignal): Promise<ListedTemplate[]> =>
+  (await call<Page<ListedTemplate>>('GET', '/admin/templates', { query: { limit: MOST }, signal })).data
+
+/** The address of a template; its language is named in the query. */
+export const templateAddress = ({ name }: Pick<Template, 'name'>): string =>
+  `/admin/templates/${encodeURIComponent(name)}`
+
+/** What a template says; undefined when it is not there in this language. */
+export const loadTemplate = async (
+  { name, language }: Pick<Template, 'name' | 'language'>,
+  signal?: AbortSignal,
+): Promise<Template | undefined> =>
+  (
+    await dataOf<Template[]>('GET', templateAddress({ name }), { query: { language }, ...(signal ? { signal } : {}) })
+  )[0]
 
 /** The contact lists of the account. */
 export const loadTags = async (signal: AbortSignal): Promise<Tag[]> =>

@@ -2,9 +2,9 @@
 // (a proxy that holds streams back, a server that restarts) the page polls, and tries the stream again later. In a
 // hidden tab nothing is asked for.
 import { effect, signal } from '@preact/signals'
+import type { Snapshot } from '../../telemetry/snapshot.ts'
 import { actingFor, addressOf, dataOf, Refused } from './http.ts'
 import { session } from './session.ts'
-import type { Snapshot } from './snapshot.ts'
 
 /** `stream` and `polling` bring figures; `hidden` is paused on purpose; `lost` has got nothing for a while. */
 export type Link = 'connecting' | 'stream' | 'polling' | 'hidden' | 'lost'

@@ -51,6 +51,11 @@ export async function listTags(redis: Redis, account: number): Promise<Tag[]> {
   return hashes.map((hash, index) => readRecord(tagSchema, `tag ${ids[index]}`, hash))
 }
 
+/** How many contacts each of the tags has. */
+export async function countMembers(redis: Redis, account: number, tags: readonly Pick<Tag, 'id'>[]): Promise<number[]> {
+  return Promise.all(tags.map(({ id }) => redis.zcard(contactKeys(account).members(id))))
+}
+
 /**
  * Equal for names that differ in case only. There and back, because some letters meet only on the way: ß, ẞ and SS,
  * σ and ς, İ and i̇. Composed and decomposed accents look the same, so they are the same, also those that casing takes apart.

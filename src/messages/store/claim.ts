@@ -187,4 +187,9 @@ export async function reserveSlot(
 /** As message-pace.lua takes it. */
 const numbersOf = ({ gapUs, closestUs, window }: Pace) => ({ gapUs, closestUs, window })
 
-const slotOf = (name: string, nowUs: number): Slot => ({ name, atMs: Number(name) / 1_000, nowMs: nowUs / 1_000 })
+/** A slot from its text as Redis wrote it (µs), given out at `nowUs` on its clock. */
+export const slotOf = (name: string, nowUs: number): Slot => ({
+  name,
+  atMs: Number(name) / 1_000,
+  nowMs: nowUs / 1_000,
+})

@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
 import { jsonText } from '../../redis/corrupt-record.ts'
+import { CONTENT_TYPES, type Content } from '../content.ts'
 import { LETTERS, type State } from '../lifecycle.ts'
 import type { Problem } from '../outcome.ts'
 import { packText, unpackText } from '../packed-text.ts'
@@ -58,13 +59,16 @@ const CLASSES = { t: 'transactional', c: 'campaign' } as const
 /** The class from its letter, for counting: whatever else stands there counts as transactional. */
 export const countedClassSchema = z.string().transform((letter) => (letter === 'c' ? CLASSES.c : CLASSES.t))
 
-const TYPES = { interactive: 'n', image: 'i', audio: 'a', template: 't' } as const
+const TYPES = {
+  ...{ text: 'x', interactive: 'n', image: 'i', audio: 'a', video: 'v', document: 'd', sticker: 's' },
+  ...{ location: 'l', contacts: 'c', reaction: 'r', template: 't' },
+} as const satisfies Record<Content['type'], string>
 const TYPE_OF = new Map(Object.entries(TYPES).map(([type, letter]): [string, string] => [letter, type]))
 /** A type from its letter; records of before had the word. */
 const typeSchema = z
   .string()
   .transform((stored) => TYPE_OF.get(stored) ?? stored)
-  .pipe(z.enum(['interactive', 'image', 'audio', 'template']))
+  .pipe(z.enum(CONTENT_TYPES))
 
 /** A record from the hash that Redis has. A field at fault is named by its letter. */
 export const recordSchema = z
@@ -154,9 +158,18 @@ export const newMessageOf = (payload: SendPayload): NewMessage => ({
 
 /** What a new record holds besides its progress: field, value, … */
 export const newRecordFields = (message: NewMessage): string[] => [
-  ...[FIELDS.to, message.to, FIELDS.type, TYPES[message.type]],
-  ...[FIELDS.class, message.class === 'transactional' ? 't' : 'c', FIELDS.validUntil, String(message.validUntil)],
-  ...(message.filled === undefined ? textFields(message.text) : [FIELDS.filled, JSON.stringify(message.filled)]),
+  ...[FIELDS.to, message.to],
+  ...(message.filled === undefined ? textFields(message.text) : [FIELDS.filled, filledField(message.filled)]),
+  ...sharedRecordFields(message),
+]
+
+/** What was filled in, as it is stored. */
+export const filledField = (filled: readonly string[]): string => JSON.stringify(filled)
+
+/** What the records of all messages of a campaign hold: field, value, … */
+export const sharedRecordFields = (message: Omit<NewMessage, 'to' | 'text' | 'filled'>): string[] => [
+  ...[FIELDS.type, TYPES[message.type], FIELDS.class, message.class === 'transactional' ? 't' : 'c'],
+  ...[FIELDS.validUntil, String(message.validUntil)],
   ...(message.campaign === undefined ? [] : [FIELDS.campaign, message.campaign]),
   ...(message.run === undefined ? [] : [FIELDS.run, String(message.run)]),
   ...(message.again ? [FIELDS.repeats, '1'] : []),

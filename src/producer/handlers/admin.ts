@@ -1,10 +1,15 @@
 // Running the service: lanes. Commands are the same as those of the command line.
+
+import { assertForSender } from '../../accept/check-key.ts'
 import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../../lanes/control.ts'
+import { endLaneCooldown } from '../../lanes/cooldown.ts'
+import { deadLettersOf } from '../../lanes/dead-letters.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { accountOf } from '../acting-for.ts'
 import { bind, type Route } from '../bind.ts'
 import { notFound } from '../errors.ts'
-import type { Caller } from '../route.ts'
+import type { CallOf } from '../route.ts'
 import { admin } from '../routes/admin.ts'
 
 interface AdminDeps {
@@ -12,20 +17,41 @@ interface AdminDeps {
   queues: LaneQueues
 }
 
+type LaneCall = Pick<CallOf<typeof admin.resume>, 'params' | 'caller' | 'note'>
+
 /** The routes of routes/admin.ts. */
 export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
-  /** The lane of the path, when it is the caller's. */
-  async function ownLane({ params, caller }: { params: { lane: number }; caller: Caller }): Promise<number> {
-    if (!(await laneOf(redis, params.lane, caller.account))) throw notFound('The lane')
-    return params.lane
+  /** The lane of the path, when it is the caller's; what is done to it is told to its account. */
+  async function ownLane({ params, caller, note }: LaneCall): Promise<number> {
+    const sender = await laneOf(redis, params.lane, accountOf(caller))
+    if (sender === undefined) throw notFound('The lane')
+    assertForSender(caller, sender.id)
+    note({ account: sender.account })
+    return sender.id
   }
 
   return bind(admin)({
     lanes: async ({ caller }) => ({
-      body: { status: true, message: 'lanes', data: await listLanes(redis, queues, caller.account) },
+      body: { status: true, message: 'lanes', data: await listLanes(redis, queues, accountOf(caller)) },
     }),
+    async show(call) {
+      const id = await ownLane(call)
+      const [lane] = await listLanes(redis, queues, accountOf(call.caller), id)
+      if (lane === undefined) throw notFound('The lane')
+      return { body: { status: true, message: 'lane', data: lane } }
+    },
+    async deadLetters(call) {
+      const { limit, cursor: offset = 0 } = call.query
+      const { letters, isLast } = await deadLettersOf(queues, await ownLane(call), { offset, limit })
+      return { body: { status: true, data: letters, next: isLast ? null : String(offset + limit) } }
+    },
+    async endCooldown(call) {
+      await endLaneCooldown(redis, await ownLane(call))
+      return { body: { status: true, message: 'cooldown ended' } }
+    },
     async pause(call) {
-      await pauseLane(redis, queues, await ownLane(call), call.body.reason)
+      const { name, id } = call.caller
+      await pauseLane(redis, queues, await ownLane(call), { reason: call.body.reason, by: name || id })
       return { body: { status: true, message: 'paused' } }
     },
     async resume(call) {
@@ -34,6 +60,7 @@ export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
     },
     async rate(call) {
       const { rate } = call.body
+      call.note({ detail: `${rate}/s` })
       await setLaneRate(redis, queues, await ownLane(call), rate)
       return { body: { status: true, message: `${rate} messages per second` } }
     },

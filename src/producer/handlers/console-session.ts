@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { checkCredential } from '../../accept/check-key.ts'
 import { Refusal } from '../../accept/refusal.ts'
+import { isOperator } from '../../accounts/permissions.ts'
 import { cachedAccount } from '../../accounts/store/accounts.ts'
 import { findCredential } from '../../accounts/store/credentials.ts'
 import { createSession, endSession, SESSION_MS } from '../../accounts/store/sessions.ts'
@@ -22,12 +23,13 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
 
   /** What the pages may know of whoever is signed in. */
   async function described({ id, name, account, permissions, expires_at, session }: Caller) {
-    const owner = account === 0 ? undefined : await cachedAccount(redis, account)
+    const operator = isOperator({ permissions })
+    const owner = operator ? undefined : await cachedAccount(redis, account)
     const endsAtMs = session?.expiresAtMs ?? expires_at
     return {
       key_name: name || id,
       account: owner === undefined ? null : { id: owner.id, name: owner.name },
-      operator: owner === undefined,
+      operator,
       permissions,
       expires_at: endsAtMs === 0 ? null : new Date(endsAtMs).toISOString(),
     }

@@ -1,5 +1,7 @@
 // Folders: list, create, rename.
+
 import { once } from '../../accept/once.ts'
+import { permits } from '../../accounts/permissions.ts'
 import { createFolder, findFolder, listFolders, newFolderId, renameFolder } from '../../gallery/store/folders.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { ApiError, notFound } from '../errors.ts'
@@ -42,7 +44,7 @@ export const folderHandlers = ({ redis }: Pick<GalleryDeps, 'redis'>): Handlers<
   async rename({ caller, params, body }) {
     const folder = await findFolder(redis, caller.account, params.folder_id)
     if (!folder) throw notFound(`Folder ${params.folder_id}`)
-    if (folder.is_system && !caller.permissions.includes('gallery:system')) {
+    if (folder.is_system && !permits(caller, 'gallery:system')) {
       throw new ApiError(403, 'system_folder', `Folder ${folder.id} is a system folder and cannot be renamed.`)
     }
     const renamed = await renameFolder(redis, caller.account, folder.id, body.name)

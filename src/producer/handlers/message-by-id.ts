@@ -1,4 +1,5 @@
 // One message by its id: looking at it, cancelling it while it waits, sending it again once it ended.
+import { assertForSender } from '../../accept/check-key.ts'
 import { cachedSender, findSender } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
@@ -32,6 +33,7 @@ export function messageHandlers(deps: MessageDeps): Handlers<MessageRoutes> {
   async function documentOf({ params, caller }: Call): Promise<SentMessage | ReceivedMessage> {
     const found = await findOwnMessage(redis, caller.account, params.id, Date.now(), config)
     if (!found) throw notFound('The message')
+    assertForSender(caller, 'inbound' in found ? found.inbound.lane : found.sender.id)
     return 'inbound' in found
       ? receivedDocument(found.inbound, await findSender(redis, found.inbound.lane))
       : sentDocument(redis, found.message, found.sender)
@@ -54,6 +56,7 @@ export function messageHandlers(deps: MessageDeps): Handlers<MessageRoutes> {
 async function ownId(redis: Redis, { params, caller }: Call): Promise<MessageId> {
   const id = parseMessageId(params.id)
   if (!id || !owns(await cachedSender(redis, id.lane), caller.account)) throw notFound('The message')
+  assertForSender(caller, id.lane)
   return id
 }
 

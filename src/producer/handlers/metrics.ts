@@ -1,7 +1,8 @@
-// Metrics of an account's lanes.
+// Metrics of an account's lanes, or of all that the process knows.
 import { Readable } from 'node:stream'
 import type { Redis } from '../../redis/connect.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
+import { accountOf } from '../acting-for.ts'
 import { bind, type Route } from '../bind.ts'
 import { metrics } from '../routes/metrics.ts'
 
@@ -9,7 +10,8 @@ import { metrics } from '../routes/metrics.ts'
 export const metricsRoutes = ({ redis, telemetry }: { redis: Redis; telemetry: Telemetry }): Route[] =>
   bind(metrics)({
     async metrics({ caller }) {
-      const text = await telemetry.textOfAccount(redis, caller.account)
+      const account = accountOf(caller)
+      const text = await (account === undefined ? telemetry.text(redis) : telemetry.textOfAccount(redis, account))
       return { headers: { 'Content-Type': telemetry.contentType }, stream: Readable.from([text]) }
     },
   })

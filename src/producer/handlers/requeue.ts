@@ -1,5 +1,6 @@
 // Sending many messages again, as a job that a worker does, and how far it is.
 import { checkedKey, refuseOtherBody } from '../../accept/idempotency-key.ts'
+import type { Config } from '../../config.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { iso } from '../../lookup/message-document.ts'
 import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
@@ -24,6 +25,7 @@ import type { messages } from '../routes/messages.ts'
 
 interface RequeueDeps {
   redis: Redis
+  config: Pick<Config, 'publicUrl'>
   queues: LaneQueues
   requeues: RequeueQueue
 }
@@ -37,7 +39,7 @@ export function requeueHandlers(deps: RequeueDeps): Handlers<RequeueRoutes> {
 }
 
 async function requeue(
-  { redis, requeues }: RequeueDeps,
+  { redis, config, requeues }: RequeueDeps,
   dryRuns: DryRuns,
   call: CallOf<RequeueRoutes['requeueMany']>,
 ): Promise<AnswerOf<RequeueRoutes['requeueMany']>> {
@@ -51,6 +53,7 @@ async function requeue(
   const nowMs = await redisNowMs(redis, openRequeuesKey(account))
   const order = await requeueOrder(redis, account, request, nowMs)
   if (dry_run) {
+    call.note('nothing')
     // Nothing is counted for a client that has hung up.
     const counts = await dryRuns.count(account, order, () => !call.isGone())
     if (counts === undefined) throw tooMany('Dry runs of this account are under way; ask again when one has answered.')
@@ -70,7 +73,9 @@ async function requeue(
     throw tooMany(`${MOST_OPEN} requeue jobs of this account are not done yet; wait until one of them is.`)
   }
   await requeues.start(id, { account, order, nowMs })
-  return { status: 202, body: { status: true, message: 'queued', data: { job_id: id, status_url: `/jobs/${id}` } } }
+  call.note({ target: id })
+  const statusUrl = `${config.publicUrl ?? call.origin()}/jobs/${id}`
+  return { status: 202, body: { status: true, message: 'queued', data: { job_id: id, status_url: statusUrl } } }
 }
 
 const tooMany = (message: string): ApiError =>

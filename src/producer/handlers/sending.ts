@@ -14,9 +14,9 @@ export function sendingRoutes(deps: AcceptDeps & { log: Log }): Route[] {
     (kind: SendKind) =>
     async ({ caller, body, headers }: CallOf<typeof sending.service>) => {
       const idempotencyKey = headers['Idempotency-Key']
-      const { account } = caller
+      const { account, senders } = caller
       const { traceparent } = headers
-      const request = { account, kind, body, unknownFields: 'ignored', idempotencyKey, traceparent } as const
+      const request = { account, senders, kind, body, unknownFields: 'ignored', idempotencyKey, traceparent } as const
       const { acknowledgement, ignored } = await acceptMessage(deps, request)
       return { headers: ignoredHeader(ignored), body: acknowledgement }
     }

@@ -25,6 +25,10 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
     name: 'Contact lists',
     description: 'Contacts by the lists (tags) that they are in.',
   },
+  contactBook: {
+    name: 'Contacts',
+    description: 'Contacts one by one: looked for, created, imported, changed and deleted.',
+  },
   galleryFolders: {
     name: 'Gallery folders',
     description: 'Folders of the gallery.',
@@ -39,11 +43,39 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
   },
   admin: {
     name: 'Administration',
-    description: 'The lanes of the account of the key: one per sender.',
+    description: 'Lanes, one per sender. An operator names the account, or sees all.',
+  },
+  accounts: {
+    name: 'Accounts',
+    description: 'The owners of everything else, for operators.',
+  },
+  keys: {
+    name: 'Keys',
+    description: 'What applications and people authenticate with. A key is shown once, when it is made.',
+  },
+  senders: {
+    name: 'Senders',
+    description: 'The numbers that messages are sent from, each with its provider and its lane.',
+  },
+  templates: {
+    name: 'Templates',
+    description: 'The approved templates that messages are held against.',
+  },
+  activity: {
+    name: 'Activity',
+    description: 'Who did what and when: keys and people at the command line.',
   },
   consoleSession: {
     name: 'Sessions of the console',
     description: 'A browser shows the cookie of a session in place of a key, from pages of this service only.',
+  },
+  consoleLive: {
+    name: 'Live figures',
+    description: 'How lanes, campaigns and workers stand and stood, as the console shows them.',
+  },
+  consoleDemo: {
+    name: 'Demo',
+    description: 'Made-up traffic, where `npm start` has made demo data.',
   },
   metrics: {
     name: 'Metrics',

@@ -40,7 +40,7 @@ function keySentence(access: Access): string {
 
 type Parameters = NonNullable<ZodOpenApiOperationObject['parameters']>
 
-function parametersOf({ params, query, headers, examples }: RouteSpec): Parameters {
+function parametersOf({ access, params, query, headers, examples }: RouteSpec): Parameters {
   const kinds = [
     { in: 'path', shape: params?.shape, shown: examples.map((each) => each.params) },
     { in: 'query', shape: query?.shape, shown: examples.map((each) => each.query) },
@@ -55,7 +55,8 @@ function parametersOf({ params, query, headers, examples }: RouteSpec): Paramete
       })
     }),
   )
-  return [...own, { $ref: '#/components/parameters/RequestId' }]
+  const account = access.in === 'open' ? [] : [{ $ref: '#/components/parameters/Account' } as const]
+  return [...own, ...account, { $ref: '#/components/parameters/RequestId' }]
 }
 
 /** Numbers in a path or a query are text on the way and numbers in the description. */

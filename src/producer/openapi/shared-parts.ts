@@ -32,6 +32,15 @@ export const COMPONENTS: ZodOpenApiComponentsObject = {
     basic: { type: 'http', scheme: 'basic', description: 'Any name, and a key as password.' },
   },
   parameters: {
+    Account: {
+      in: 'header',
+      name: 'x-laneway-account',
+      description:
+        'The account that a key with the permission `operator` acts for; it may be `?account=` in the address instead. ' +
+        'Every other key has an account of its own.',
+      schema: { type: 'integer', minimum: 1 },
+      example: 1,
+    },
     RequestId: {
       in: 'header',
       name: 'x-request-id',

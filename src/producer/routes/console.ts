@@ -1,11 +1,14 @@
 // What the pages of the console ask for besides what everybody may: sessions, how things stand, and how they stood. A
 // key that may only read sees all of it.
 import { z } from 'zod'
+import { SPANS, seriesSchema } from '../../telemetry/series.ts'
+import { type Snapshot, snapshotSchema } from '../../telemetry/snapshot.ts'
+import { textIdField } from '../fields.ts'
 import { route } from '../route.ts'
 import { done, doneWith } from './answers.ts'
 
 /** Whoever sees messages sees how they are sent; a key for running an account or all of them sees it, too. */
-export const toLook = { in: 'bearer', permission: 'messages:read', also: ['admin'] } as const
+export const toLook = { in: 'bearer', permission: 'messages:read', also: ['admin'], withoutAccount: true } as const
 
 export const sessionSchema = z.strictObject({
   key_name: z.string(),
@@ -63,5 +66,98 @@ export const consoleSession = {
     body: { as: 'ignored' },
     answers: { 200: done },
     examples: [{ status: 200, answer: { status: true, message: 'signed out' } }],
+  }),
+}
+
+const exampleSnapshot = {
+  at: '2026-11-22T09:00:00.000Z',
+  totals: {
+    ...{ accepted_per_s: 120, sent_per_s: 79.6, delivered_per_s: 75.2, failed_per_s: 0.4 },
+    ...{ waiting: 1_240, oldest_waiting_s: 15.5, unconfirmed: 2 },
+  },
+  lanes: [
+    {
+      ...{ sender: 1, name: 'shop', account: 1, state: 'waiting_for_pace', by: null, until: null, drain_s: 16 },
+      reason: 'All of its pace is used: 80 messages a second.',
+      waiting: { transactional: 40, campaign: 1_200 },
+      ...{ oldest_s: 15.5, rate_per_s: 80, sent_per_s: 79.6, dead_letters: 0, in_flight: 9 },
+      spark: Array.from({ length: 30 }, (_, i) => (i < 20 ? 0 : 79.6)),
+    },
+  ],
+  lanes_total: 1,
+  campaigns: [
+    {
+      ...{ id: 'cmp_1_7', name: 'Winter', account: 1, state: 'running', total: 10_000, queued: 8_000, sending: 9 },
+      ...{ sent: 150, delivered: 1_700, read: 120, failed: 19, expired: 0, cancelled: 0, unconfirmed: 2, unknown: 0 },
+      ...{ refused: 31, rate_per_s: 70.5, eta_s: 114, paused_for: null, throttle: null },
+    },
+  ],
+  failures: [{ code: '131026', meaning: 'the message cannot be delivered to this recipient', count: 19 }],
+  workers: [{ id: 'host-1-0a1b2c3d', host: 'host', lanes: 2, seen_s: 1.2, version: '0.1.0' }],
+  redis: {
+    ...{ used_bytes: 52_428_800, max_bytes: null },
+    safety: [{ name: 'appendonly', ok: true, sentence: 'Redis has appendonly yes.' }],
+  },
+} satisfies Snapshot
+
+export const consoleLive = {
+  snapshot: route({
+    method: 'get',
+    path: '/console/snapshot',
+    summary: 'Tells how lanes, campaigns, workers and Redis stand at this moment.',
+    details: 'Taken at most once a second for each account, however many ask.',
+    access: toLook,
+    query: z.strictObject({}),
+    body: { as: 'ignored' },
+    answers: { 200: z.strictObject({ status: z.literal(true), data: snapshotSchema }) },
+    errors: { 404: ['not_found'] },
+    examples: [{ status: 200, answer: { status: true, data: exampleSnapshot } }],
+  }),
+  stream: route({
+    method: 'get',
+    path: '/console/stream',
+    summary: 'Sends the snapshot of every second as a server-sent event named `snapshot`.',
+    details:
+      'A line without an event is a comment. Whoever reads too slowly is cut off; `retry` says when to come again.',
+    access: toLook,
+    query: z.strictObject({
+      limit: textIdField.optional().describe('Ends after so many snapshots; without it, it does not end.'),
+    }),
+    body: { as: 'ignored' },
+    answers: { 200: { contentTypes: ['text/event-stream'] } },
+    errors: { 404: ['not_found'], 503: ['overloaded'] },
+    examples: [{ query: { limit: '1' }, status: 200 }],
+  }),
+  history: route({
+    method: 'get',
+    path: '/console/history',
+    summary: 'Tells what was counted per 10 s of the last hour, or per 5 min of the last week.',
+    access: toLook,
+    query: z.strictObject({
+      sender: textIdField.optional().describe('The lane of one sender.'),
+      span: z.enum(SPANS).default('hour'),
+    }),
+    body: { as: 'ignored' },
+    answers: { 200: z.strictObject({ status: z.literal(true), data: seriesSchema }) },
+    errors: { 404: ['not_found'] },
+    examples: [
+      {
+        query: { span: 'hour' },
+        status: 200,
+        answer: {
+          status: true,
+          data: {
+            step_s: 10,
+            points: [
+              {
+                at: '2026-11-22T09:00:00.000Z',
+                ...{ accepted: 1_200, sent: 796, delivered: 752, read: 40, failed: 4, unknown: 0 },
+                ...{ waiting: 1_240, oldest_s: 15 },
+              },
+            ],
+          },
+        },
+      },
+    ],
   }),
 }

@@ -1,5 +1,7 @@
 // Messages of the examples, one of each kind, without `api_key`. Senders and templates are those of the demo.
 
+import { plainKinds } from './example-kinds.ts'
+
 const address = { to: '+44 7700 900123', recipient_type: 'individual', messaging_product: 'chatapp' }
 const link = 'https://shop.example/spring.png'
 
@@ -8,6 +10,8 @@ const reply = (id: string, title: string) => ({ type: 'reply', reply: { id, titl
 const buttons = { buttons: [reply('yes', 'Yes'), reply('no', 'No')] }
 
 export const imageMessage = { ...address, type: 'image', image: { link, caption: 'Spring is here' } }
+
+const plainMessages = plainKinds.map(({ name, content }) => ({ name, body: { ...address, ...content } }))
 
 /** What a client sends from the account's default sender. */
 export const serviceMessages = [
@@ -64,8 +68,29 @@ export const serviceMessages = [
       action: buttons,
     }),
   },
+  {
+    name: 'A link',
+    body: interactive({
+      type: 'cta_url',
+      header: { type: 'image', image: { link } },
+      body: { text: 'Your order is on its way.' },
+      footer: { text: 'The link is good for a week.' },
+      action: {
+        name: 'cta_url',
+        parameters: { display_text: 'Where is it?', url: 'https://shop.example/orders/A-1042' },
+      },
+    }),
+  },
+  {
+    name: 'A request for a location',
+    body: interactive({
+      type: 'location_request_message',
+      body: { text: 'Where shall we deliver?' },
+      action: { name: 'send_location' },
+    }),
+  },
   { name: 'An image', body: imageMessage },
-  { name: 'Audio', body: { ...address, type: 'audio', audio: { link: 'https://shop.example/hello.ogg' } } },
+  ...plainMessages,
 ]
 
 const text = (value: string) => ({ type: 'text', text: value })

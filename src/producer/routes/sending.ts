@@ -13,11 +13,19 @@ import { imageMessage, serviceMessages, templateMessages } from './example-messa
 const BATCH_LIMIT_BYTES = 4 * 1024 * 1024
 
 const kind = (id: string, shape: z.core.$ZodLooseShape) => envelopeSchema.extend(shape).meta({ id })
-const [interactive, image, audio] = serviceContentSchema.options
+const [text, interactive, image, audio, video, document, sticker, location, contacts, reaction] =
+  serviceContentSchema.options
 const kinds = [
+  kind('TextMessage', text.shape),
   kind('InteractiveMessage', interactive.shape),
   kind('ImageMessage', image.shape),
   kind('AudioMessage', audio.shape),
+  kind('VideoMessage', video.shape),
+  kind('DocumentMessage', document.shape),
+  kind('StickerMessage', sticker.shape),
+  kind('LocationMessage', location.shape),
+  kind('ContactsMessage', contacts.shape),
+  kind('ReactionMessage', reaction.shape),
 ] as const
 const serviceMessage = z.discriminatedUnion('type', kinds).meta({ id: 'ServiceMessage' })
 const templateMessage = templateEnvelopeSchema.extend(templateMessageContent.shape).meta({ id: 'TemplateMessage' })
@@ -38,8 +46,9 @@ export const sending = {
   service: route({
     method: 'post',
     path: '/sendservicemessages/sendmessages',
-    summary: 'Sends a list, reply buttons, an image or audio from the account’s default sender.',
+    summary: 'Sends any message but a template from the account’s default sender.',
     access: { in: 'api_key', permission: 'messages:send' },
+    forSenders: true,
     isFast: true,
     headers: sendHeaders,
     body: { as: 'json', schema: serviceMessage, readBy: 'handler', unknown: 'named' },
@@ -57,6 +66,7 @@ export const sending = {
     path: '/chatappbusiness/send-templated-message',
     summary: 'Sends one approved template, filled in, to one recipient.',
     access: { in: 'api_key', permission: 'messages:send' },
+    forSenders: true,
     isFast: true,
     headers: sendHeaders,
     body: { as: 'json', schema: templateMessage, readBy: 'handler', unknown: 'named' },

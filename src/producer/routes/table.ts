@@ -2,18 +2,25 @@
 // Express and no queue. main.ts binds each family to its handlers. The dashboard is not here: it is an application of its
 // own, mounted under /dashboard.
 import type { RouteSpec } from '../route.ts'
+import { accounts } from './accounts.ts'
+import { activity } from './activity.ts'
 import { admin } from './admin.ts'
 import { campaigns } from './campaigns.ts'
-import { consoleSession } from './console.ts'
+import { consoleLive, consoleSession } from './console.ts'
+import { consoleDemo } from './console-demo.ts'
+import { contactBook } from './contact-book.ts'
 import { contacts } from './contacts.ts'
 import { description } from './description.ts'
 import { galleryFiles } from './gallery-files.ts'
 import { galleryFolders } from './gallery-folders.ts'
 import { health } from './health.ts'
+import { keys } from './keys.ts'
 import { lookups } from './lookups.ts'
 import { messages } from './messages.ts'
 import { metrics } from './metrics.ts'
+import { senders } from './senders.ts'
 import { sending } from './sending.ts'
+import { templates } from './templates.ts'
 import { webhooks } from './webhooks.ts'
 
 /** By name: with the name of a route in it, that is the name of an operation, which generators make functions of. */
@@ -26,9 +33,17 @@ export const FAMILIES = {
   galleryFolders,
   galleryFiles,
   contacts,
+  contactBook,
   campaigns,
   admin,
+  accounts,
+  keys,
+  senders,
+  templates,
+  activity,
   consoleSession,
+  consoleLive,
+  consoleDemo,
   metrics,
   webhooks,
 } satisfies Readonly<Record<string, Readonly<Record<string, RouteSpec>>>>

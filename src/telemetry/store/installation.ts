@@ -45,7 +45,7 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     owners: new Map(Object.entries(owners).map(([lane, account]) => [Number(lane), Number(account)])),
     lanes,
     intake,
-    redis: { problems: problems.length, ...memory },
+    redis: { problems: problems.length, usedBytes: memory.usedBytes, limitBytes: memory.limitBytes },
   }
 }
 

@@ -9,6 +9,7 @@ import type { AcceptDeps } from '../../accept/accept-message.ts'
 import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../../accept/body-limits.ts'
 import { checkKey, unauthorized } from '../../accept/check-key.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
+import { isOperator } from '../../accounts/permissions.ts'
 import { openCampaignQueue } from '../../campaigns/store/queue.ts'
 import type { Config } from '../../config.ts'
 import { hideKeys, hideKeysInText } from '../../jobs/hide-keys.ts'
@@ -172,7 +173,12 @@ async function answerTo(deps: IntakeDeps, job: Job<unknown>) {
   const secret = 'api_key' in data ? data.api_key : undefined
   if (typeof secret !== 'string' || secret === '') throw unauthorized('Send your key in the field api_key of the job.')
   const verb = intakeVerbs[name.data]
-  const { account } = await checkKey(deps.redis, secret, verb.permission, Date.now())
+  const key = await checkKey(deps.redis, secret, verb.permission, Date.now())
+  if (isOperator(key)) throw new Refusal('forbidden', 'forbidden', 'A key of no account cannot be used in a job.')
+  if (key.senders.length > 0) {
+    throw new Refusal('forbidden', 'forbidden', 'A key that is for some senders only cannot be used in a job.')
+  }
+  const { account } = key
   const checked = { id: job.id ?? '', addedAtMs: job.timestamp, account, data, contract: contract.contract }
   return verb.run(deps, checked)
 }

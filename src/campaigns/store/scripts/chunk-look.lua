@@ -12,16 +12,19 @@ local marks = unpack(KEYS)
 local from, jobs, ulids = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local first = math.floor(from / 2)
 local bytes = redis.call('GETRANGE', marks, first, math.floor((from + #ulids - 1) / 2))
-local letters = {}
+local letters, unmarked = {}, {}
 for i, ulid in ipairs(ulids) do
   local place = from + i - 1
   local byte = string.byte(bytes, math.floor(place / 2) - first + 1) or 0
   local mark = place % 2 == 0 and math.floor(byte / 16) or byte % 16
-  if mark > 0 then
-    letters[i] = 't'
-  else
-    local job = redis.call('HMGET', jobs .. ulid, 'name', 'failedReason')
-    letters[i] = job[2] and 'd' or job[1] and 't' or 'w'
+  letters[i] = mark > 0 and 't' or 'w'
+  if mark == 0 then unmarked[#unmarked + 1] = jobs .. ulid end
+end
+-- Mostly none has a job of its own, and one question tells it of all.
+if #unmarked > 0 and redis.call('EXISTS', unpack(unmarked)) > 0 then
+  for i, ulid in ipairs(ulids) do
+    local job = letters[i] == 'w' and redis.call('HMGET', jobs .. ulid, 'name', 'failedReason')
+    if job then letters[i] = job[2] and 'd' or job[1] and 't' or 'w' end
   end
 end
 return table.concat(letters)

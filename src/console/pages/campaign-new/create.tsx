@@ -6,8 +6,8 @@ import { Problem } from '../../parts/problem.tsx'
 import { Gauge } from '../../parts/spark.tsx'
 import { dataOf, idempotencyKey, Refused } from '../../state/http.ts'
 import { go } from '../../state/router.ts'
+import { uploadFile } from '../../state/upload.ts'
 import { type Draft, definitionOf, missingOf } from './draft.ts'
-import { uploadRows } from './upload.ts'
 
 /** The button, what is missing still, the progress of the upload, and what was refused. */
 export function CreateButton({ draft }: { draft: Draft }) {
@@ -31,7 +31,8 @@ export function CreateButton({ draft }: { draft: Draft }) {
       const { id } = made.current
       if (draft.source === 'file' && draft.file && draft.head) {
         setStep('Uploading the file …')
-        await uploadRows(`/campaigns/${id}/rows`, draft.file, draft.head.format, setShare)
+        const type = draft.head.format === 'csv' ? 'text/csv' : 'application/x-ndjson'
+        await uploadFile(`/campaigns/${id}/rows`, draft.file, type, setShare)
       }
       setStep('Checking the recipients …')
       await dataOf('POST', `/campaigns/${id}/preflight`, { body: {} })

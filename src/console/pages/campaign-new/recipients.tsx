@@ -72,7 +72,7 @@ function TagChoice({
             />
             <span>
               <Said text={name} />
-              {contacts !== undefined && <span class="quiet"> {countText(contacts)}</span>}
+              <span class="quiet"> {countText(contacts)}</span>
             </span>
           </label>
         ))}

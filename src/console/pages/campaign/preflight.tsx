@@ -40,8 +40,8 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
         <Badge tone={preflight.problems.length === 0 ? 'good' : 'bad'}>
           {preflight.problems.length === 0 ? 'no problem' : counted(preflight.problems.length, 'problem')}
         </Badge>{' '}
-        <strong>{counted(preflight.recipients, 'recipient')}</strong> will get it. Checked{' '}
-        <When at={preflight.checked_at} />.
+        <strong>{counted(preflight.recipients, 'recipient')}</strong> passed. Checked <When at={preflight.checked_at} />
+        .
       </p>
       {preflight.problems.length > 0 && (
         <ul class="plain problems">

@@ -1,6 +1,7 @@
 // Dead letters of a lane: jobs that could not be processed, with their reasons.
 
 import type { ListedMessage } from '../../../lookup/message-schema.ts'
+import type { SnapshotLane } from '../../../telemetry/snapshot.ts'
 import { searchAddress } from '../../logic/message-filters.ts'
 import { countText } from '../../logic/numbers.ts'
 import { Age, Shown } from '../../parts/page.tsx'
@@ -9,12 +10,11 @@ import { Said, When } from '../../parts/text.tsx'
 import { call, type Page } from '../../state/http.ts'
 import { useLoad } from '../../state/load.ts'
 import { may } from '../../state/session.ts'
-import type { LaneFigures } from '../../state/snapshot.ts'
 
 const MOST = 20
 
 /** The latest of them, with a way to all. */
-export function DeadLetters({ lane }: { lane: LaneFigures }) {
+export function DeadLetters({ lane }: { lane: SnapshotLane }) {
   const sender = String(lane.sender)
   const loaded = useLoad<Page<ListedMessage>>(
     lane.dead_letters > 0 && may('see') ? `dead ${sender} ${lane.dead_letters}` : undefined,

@@ -1,10 +1,11 @@
 // The pace that a lane uses of the pace that it may use.
+
+import type { SnapshotLane } from '../../../telemetry/snapshot.ts'
 import { rateText } from '../../logic/numbers.ts'
 import { Gauge, Spark } from '../../parts/spark.tsx'
-import type { LaneFigures } from '../../state/snapshot.ts'
 
 /** `12.5 of 80/s` with a bar and the last half minute as a line. */
-export function Pace({ lane }: { lane: LaneFigures }) {
+export function Pace({ lane }: { lane: SnapshotLane }) {
   return (
     <span class="pace">
       <span class="number">

@@ -1,5 +1,6 @@
 // Pausing and resuming a lane, and ending its cooldown.
 import { useState } from 'preact/hooks'
+import type { SnapshotLane } from '../../../telemetry/snapshot.ts'
 import { waitingOf } from '../../logic/lane-words.ts'
 import { counted } from '../../logic/numbers.ts'
 import { Confirm } from '../../parts/dialog.tsx'
@@ -7,12 +8,11 @@ import { TextField } from '../../parts/field.tsx'
 import { say } from '../../parts/notices.tsx'
 import { Said } from '../../parts/text.tsx'
 import { actingHeadersFor, call } from '../../state/http.ts'
-import type { LaneFigures } from '../../state/snapshot.ts'
 
-const nameOf = ({ sender, name }: LaneFigures): string => (name === '' ? `lane ${sender}` : `lane ${sender}, ${name}`)
+const nameOf = ({ sender, name }: SnapshotLane): string => (name === '' ? `lane ${sender}` : `lane ${sender}, ${name}`)
 
 /** The one of pause, resume and end of cooldown that fits the lane's state. */
-export function PauseButton({ lane }: { lane: LaneFigures }) {
+export function PauseButton({ lane }: { lane: SnapshotLane }) {
   const [asked, setAsked] = useState(false)
   const held = lane.state === 'paused' || lane.state === 'cooldown'
   const word = lane.state === 'paused' ? 'Resume' : lane.state === 'cooldown' ? 'End cooldown' : 'Pause'
@@ -27,7 +27,7 @@ export function PauseButton({ lane }: { lane: LaneFigures }) {
   )
 }
 
-function Pause({ lane, onClose }: { lane: LaneFigures; onClose: () => void }) {
+function Pause({ lane, onClose }: { lane: SnapshotLane; onClose: () => void }) {
   const [reason, setReason] = useState('')
   const act = async (): Promise<void> => {
     const body = reason.trim() === '' ? {} : { reason: reason.trim() }
@@ -46,7 +46,7 @@ function Pause({ lane, onClose }: { lane: LaneFigures; onClose: () => void }) {
   )
 }
 
-function Resume({ lane, verb, onClose }: { lane: LaneFigures; verb: string; onClose: () => void }) {
+function Resume({ lane, verb, onClose }: { lane: SnapshotLane; verb: string; onClose: () => void }) {
   const act = async (): Promise<void> => {
     await call('POST', `/admin/lanes/${lane.sender}/resume`, { body: {}, headers: actingHeadersFor(lane.account) })
     say(`Lane ${lane.sender} is resumed; ${counted(waitingOf(lane), 'message')} wait.`)

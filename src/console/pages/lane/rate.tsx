@@ -1,14 +1,14 @@
 // How many messages a second may leave a lane.
 import { useState } from 'preact/hooks'
+import type { SnapshotLane } from '../../../telemetry/snapshot.ts'
 import { rateText } from '../../logic/numbers.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { say } from '../../parts/notices.tsx'
 import { actingHeadersFor, call } from '../../state/http.ts'
-import type { LaneFigures } from '../../state/snapshot.ts'
 
 /** A button that asks for the new rate. */
-export function RateButton({ lane }: { lane: LaneFigures }) {
+export function RateButton({ lane }: { lane: SnapshotLane }) {
   const [asked, setAsked] = useState(false)
   return (
     <>
@@ -20,7 +20,7 @@ export function RateButton({ lane }: { lane: LaneFigures }) {
   )
 }
 
-function ChangeRate({ lane, onClose }: { lane: LaneFigures; onClose: () => void }) {
+function ChangeRate({ lane, onClose }: { lane: SnapshotLane; onClose: () => void }) {
   const [rate, setRate] = useState(String(lane.rate_per_s))
   const act = async (): Promise<void> => {
     const headers = actingHeadersFor(lane.account)

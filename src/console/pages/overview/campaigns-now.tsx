@@ -1,17 +1,18 @@
 // Campaigns that are under way, and the last few.
+
+import type { SnapshotCampaign } from '../../../telemetry/snapshot.ts'
 import { shareText } from '../../logic/numbers.ts'
 import { spanText } from '../../logic/spans.ts'
 import { CampaignState } from '../../parts/badge.tsx'
 import { Gauge } from '../../parts/spark.tsx'
 import { Said } from '../../parts/text.tsx'
 import { may } from '../../state/session.ts'
-import type { CampaignFigures } from '../../state/snapshot.ts'
 
-const handled = (campaign: CampaignFigures): number =>
+const handled = (campaign: SnapshotCampaign): number =>
   campaign.total - campaign.queued - campaign.sending - campaign.unconfirmed
 
 /** Their names, how far each is, and what holds it. */
-export function CampaignsNow({ campaigns }: { campaigns: readonly CampaignFigures[] }) {
+export function CampaignsNow({ campaigns }: { campaigns: readonly SnapshotCampaign[] }) {
   return (
     <section class="card" aria-labelledby="campaigns-now">
       <h2 id="campaigns-now">Campaigns</h2>
@@ -37,10 +38,10 @@ export function CampaignsNow({ campaigns }: { campaigns: readonly CampaignFigure
                 {campaign.state === 'running' && campaign.eta_s !== null && `, ${spanText(campaign.eta_s)} left`}
               </span>
             </div>
-            {(campaign.brake ?? campaign.throttle) !== null && (
+            {(campaign.paused_for ?? campaign.throttle) !== null && (
               <p class="held">
                 <span aria-hidden="true">! </span>
-                <Said text={campaign.brake ?? campaign.throttle ?? ''} />
+                <Said text={campaign.paused_for ?? campaign.throttle ?? ''} />
               </p>
             )}
           </li>

@@ -1,9 +1,10 @@
 // What failed in the last hour, by the provider's code, in plain words; each leads to its messages.
+
+import type { Snapshot } from '../../../telemetry/snapshot.ts'
 import { searchAddress } from '../../logic/message-filters.ts'
 import { countText } from '../../logic/numbers.ts'
 import { Table } from '../../parts/table.tsx'
 import { Said } from '../../parts/text.tsx'
-import type { Snapshot } from '../../state/snapshot.ts'
 
 type Failure = Snapshot['failures'][number]
 

@@ -1,9 +1,9 @@
 // The figures of this second. Those that count messages lead to them.
 import type { ComponentChildren } from 'preact'
+import type { Snapshot } from '../../../telemetry/snapshot.ts'
 import { searchAddress } from '../../logic/message-filters.ts'
 import { countText, rateText } from '../../logic/numbers.ts'
 import { spanText } from '../../logic/spans.ts'
-import type { Snapshot } from '../../state/snapshot.ts'
 
 /** Rates and backlog, all lanes together. */
 export function Figures({ totals }: { totals: Snapshot['totals'] }) {

@@ -1,10 +1,10 @@
 // How it went: the last hour by the minute, or the last week by the hour.
 import { useState } from 'preact/hooks'
+import type { Series } from '../../../telemetry/series.ts'
 import { Chart } from '../../parts/chart.tsx'
 import { Shown } from '../../parts/page.tsx'
 import { dataOf } from '../../state/http.ts'
 import { useLoad } from '../../state/load.ts'
-import type { Series } from '../../state/series.ts'
 
 const SPANS = [
   ['hour', 'Last hour'],

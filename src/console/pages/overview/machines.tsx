@@ -1,11 +1,12 @@
 // What it runs on: workers, Redis, and whether Redis is set up so that nothing can be lost.
+
+import type { Snapshot } from '../../../telemetry/snapshot.ts'
 import { bytesText, shareText } from '../../logic/numbers.ts'
 import { spanText } from '../../logic/spans.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Gauge } from '../../parts/spark.tsx'
 import { Table } from '../../parts/table.tsx'
 import { Said } from '../../parts/text.tsx'
-import type { Snapshot } from '../../state/snapshot.ts'
 
 /** Workers and Redis. */
 export function Machines({ workers, redis }: Pick<Snapshot, 'workers' | 'redis'>) {

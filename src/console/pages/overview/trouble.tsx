@@ -1,15 +1,16 @@
 // Lanes that do not send although something could be done, each with why.
+
+import type { SnapshotLane } from '../../../telemetry/snapshot.ts'
 import { laneSentence, laneWords, waitingOf } from '../../logic/lane-words.ts'
 import { counted, countText } from '../../logic/numbers.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Said, Until } from '../../parts/text.tsx'
-import type { LaneFigures } from '../../state/snapshot.ts'
 
 /** More are on the page of lanes. */
 const MOST = 8
 
 /** What stands still, or that nothing does. */
-export function Trouble({ lanes, total }: { lanes: readonly LaneFigures[]; total: number }) {
+export function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: number }) {
   if (total === 0) {
     return (
       <section class="card" aria-labelledby="trouble">

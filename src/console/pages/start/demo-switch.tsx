@@ -8,7 +8,7 @@ import { may } from '../../state/session.ts'
 export function DemoSwitch() {
   const [busy, setBusy] = useState(false)
   const known = demo.value
-  if (!known?.available || !may('send')) return null
+  if (!known?.available || !may('run')) return null
   const flip = async (): Promise<void> => {
     setBusy(true)
     try {

@@ -57,7 +57,7 @@ end
 local found = redis.call('MGET', unpack(asked))
 local coolUntil = found[1] and tonumber(found[1]) or 0
 local timeUs = string.format('%.0f', nowUs)
-local lane = pace and openSlots(slots, nowUs, pace)
+local lane = pace and openSlots(slots, nowUs, pace, #each)
 
 local function claim(i)
   local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 2, 4 * i + 5)

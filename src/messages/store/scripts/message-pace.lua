@@ -10,17 +10,24 @@ local function redisNowUs()
   return t[1] * 1000000 + t[2]
 end
 
--- The slots of a lane for one step, which may reserve several: what it reserves is written by `write`.
-local function openSlots(key, nowUs, pace)
+-- The slots of a lane for one step, which may reserve `most` of them: what it reserves is written by `write`.
+local function openSlots(key, nowUs, pace, most)
   local last = tonumber(redis.call('LINDEX', key, 0) or '')
   local isStale = last and last > nowUs + FARTHEST
   if isStale then last = nil end
   local reserved = {}
 
-  -- The slot so many before the next one.
+  -- The slot so many before the next one. Those of the whole step lie side by side, deep in the list: they are read at once.
+  local old, oldFrom
   local function before(places)
     if places <= #reserved then return reserved[#reserved + 1 - places] end
-    return not isStale and tonumber(redis.call('LINDEX', key, places - 1 - #reserved) or '')
+    if isStale then return nil end
+    local at = places - 1 - #reserved
+    if not old or at < oldFrom then
+      oldFrom = math.max(0, at - most + 1)
+      old = redis.call('LRANGE', key, oldFrom, at)
+    end
+    return tonumber(old[at - oldFrom + 1] or '')
   end
 
   local slots = {}

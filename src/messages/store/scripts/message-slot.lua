@@ -13,7 +13,7 @@ local slots = unpack(KEYS)
 local missed, mostAheadUs, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local nowUs = redisNowUs()
 redis.call('LREM', slots, 1, missed)
-local lane = openSlots(slots, nowUs, pace)
+local lane = openSlots(slots, nowUs, pace, 1)
 local slotUs = lane.next()
 if slotUs - nowUs > mostAheadUs then return { '', string.format('%.0f', nowUs) } end
 local reserved = lane.reserve(slotUs)

@@ -1,0 +1,148 @@
+// Making, listing, revoking and rotating keys: the same over HTTP and on the command line.
+import { doesNotExist, invalidFields, Refusal } from '../../accept/refusal.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { keysLockKey } from '../../redis/keys.ts'
+import { withLock } from '../../redis/lock.ts'
+import type { KeyDocument } from '../key-document.ts'
+import { isOperator, NO_ACCOUNT } from '../permissions.ts'
+import {
+  type Credential,
+  createCredential,
+  expireCredential,
+  findCredentialById,
+  listCredentials,
+  pruneCredentials,
+  revokeCredential,
+} from '../store/credentials.ts'
+import { readKeyUses } from '../store/key-uses.ts'
+import { findSender } from '../store/senders.ts'
+import { boundedBy, type Grant } from './grant.ts'
+
+/** Of one account, revoked and expired ones included while they are kept. */
+const KEYS_MAX = 1_000
+
+/** A key to make. `key` is the new one, made before (newKey). */
+export interface NewKey extends Grant {
+  account: number
+  name: string
+  key: { id: string; secret: string }
+}
+
+/**
+ * Makes a key that has no more than the giver's (undefined: whoever is at the command line), and shows it. Throws a
+ * Refusal: `forbidden`, `too_many_keys`, or for senders that are not the account's.
+ */
+export async function makeKey(redis: Redis, giver: Credential | undefined, wanted: NewKey, nowMs: number) {
+  const { account, name, key } = wanted
+  const grant = boundedBy(giver, wanted)
+  await refuseForeign(redis, account, wanted.senders)
+  return withLock(redis, keysLockKey(account), async (assertHeld) => {
+    if ((await pruneCredentials(redis, account)) >= KEYS_MAX) {
+      const sentence = `There are ${KEYS_MAX} keys; revoked and expired ones are forgotten after 90 days.`
+      throw new Refusal('in_the_way', 'too_many_keys', sentence)
+    }
+    await assertHeld()
+    await createCredential(redis, account, grant.permissions, nowMs, grant.expiresAtMs, name, { key, ...grant })
+    return showKey(redis, account, key.id, nowMs)
+  })
+}
+
+async function refuseForeign(redis: Redis, account: number, senders: readonly number[]): Promise<void> {
+  const found = await Promise.all(senders.map((id) => findSender(redis, id)))
+  const faults = senders.flatMap((id, i) => {
+    const sender = found[i]
+    const isOwn = sender?.account === account && sender.removed_at === undefined
+    return isOwn ? [] : [{ path: `senders[${i}]`, message: `${id} is no sender of the account` }]
+  })
+  if (faults.length > 0) throw invalidFields(faults)
+}
+
+/** The keys of an account, the oldest first; of NO_ACCOUNT those of the whole installation. */
+export async function showKeys(redis: Redis, account: number, nowMs: number): Promise<KeyDocument[]> {
+  const [keys, uses] = await Promise.all([listCredentials(redis, account), readKeyUses(redis, account)])
+  return keys.map((key) => documentOf(key, uses.get(key.id), nowMs))
+}
+
+/** One key. Throws a Refusal when the account has none of this id. */
+export async function showKey(redis: Redis, account: number, id: string, nowMs: number): Promise<KeyDocument> {
+  const key = await existingKey(redis, account, id)
+  return documentOf(key, (await readKeyUses(redis, account)).get(id), nowMs)
+}
+
+async function existingKey(redis: Redis, account: number, id: string): Promise<Credential> {
+  const key = await findCredentialById(redis, account, id)
+  if (key === undefined) throw doesNotExist('The key')
+  return key
+}
+
+/**
+ * Revokes a key; it is refused everywhere within a second. With `keepsOne`, the last key that may manage the account is
+ * refused (`last_admin_key`), because nobody could make another one over HTTP: two that revoke each other's come one
+ * after the other. Throws a Refusal when the account has no such key.
+ */
+export function revokeKey(
+  redis: Redis,
+  account: number,
+  id: string,
+  { keepsOne }: { keepsOne: boolean },
+  nowMs: number,
+) {
+  return withLock(redis, keysLockKey(account), async (assertHeld) => {
+    const key = await existingKey(redis, account, id)
+    if (keepsOne && manages(key, nowMs)) {
+      const others = (await listCredentials(redis, account)).filter((each) => each.id !== id)
+      if (!others.some((each) => manages(each, nowMs))) {
+        const what = account === NO_ACCOUNT ? 'operator' : 'admin'
+        const sentence = `This is the last key with the permission ${what}; make another one first.`
+        throw new Refusal('in_the_way', 'last_admin_key', sentence)
+      }
+    }
+    await assertHeld()
+    await revokeCredential(redis, account, id)
+    return showKey(redis, account, id, nowMs)
+  })
+}
+
+/** A key that is for some senders only makes no other one. */
+const manages = (key: Credential, nowMs: number): boolean =>
+  stateOf(key, nowMs) === 'active' && key.senders.length === 0 && (isOperator(key) || key.permissions.includes('admin'))
+
+/**
+ * Makes a key that may do the same as another one, which ends after `overlapMs`: time to give the new one to whatever
+ * uses it. Whoever dies in between leaves two good keys, and rotates again. Throws a Refusal as `makeKey` does, and for a
+ * key that does not exist or is no longer good.
+ */
+export async function rotateKey(
+  redis: Redis,
+  giver: Credential | undefined,
+  { account, id, overlapMs, key }: { account: number; id: string; overlapMs: number; key: NewKey['key'] },
+  nowMs: number,
+): Promise<{ made: KeyDocument; replaced: KeyDocument }> {
+  const old = await existingKey(redis, account, id)
+  const state = stateOf(old, nowMs)
+  if (state !== 'active') throw new Refusal('in_the_way', 'wrong_state', `The key is ${state}; make a new one.`)
+  const { permissions, expires_at: expiresAtMs, senders, addresses, name } = old
+  const wanted = { account, name, key, permissions, expiresAtMs, senders, addresses }
+  const made = await makeKey(redis, giver, wanted, nowMs)
+  const endsAt = nowMs + overlapMs
+  if (expiresAtMs === 0 || endsAt < expiresAtMs) await expireCredential(redis, account, id, endsAt)
+  return { made, replaced: await showKey(redis, account, id, nowMs) }
+}
+
+function stateOf(key: Credential, nowMs: number): KeyDocument['state'] {
+  if (key.revoked) return 'revoked'
+  return key.expires_at !== 0 && key.expires_at <= nowMs ? 'expired' : 'active'
+}
+
+const documentOf = (key: Credential, lastUsedAtMs: number | undefined, nowMs: number): KeyDocument => ({
+  id: key.id,
+  name: key.name,
+  account: key.account === NO_ACCOUNT ? null : key.account,
+  permissions: key.permissions,
+  senders: key.senders.length === 0 ? null : key.senders,
+  addresses: key.addresses.length === 0 ? null : key.addresses,
+  state: stateOf(key, nowMs),
+  expires_at: key.expires_at === 0 ? null : new Date(key.expires_at).toISOString(),
+  created_at: new Date(key.created_at).toISOString(),
+  last_used_at: lastUsedAtMs === undefined ? null : new Date(lastUsedAtMs).toISOString(),
+})

@@ -1,0 +1,142 @@
+// Adding, changing and removing senders: the same over HTTP and on the command line.
+import { doesNotExist, Refusal } from '../../accept/refusal.ts'
+import { CAMPAIGN_STATES, hasEnded } from '../../campaigns/states.ts'
+import { idOf } from '../../campaigns/store/campaigns.ts'
+import { listCampaigns } from '../../campaigns/store/list.ts'
+import { laneOf, setLaneRate } from '../../lanes/control.ts'
+import type { LaneQueues } from '../../lanes/queues.ts'
+import { awaitingReview } from '../../lanes/survey.ts'
+import type { Redis } from '../../redis/connect.ts'
+import type { Seal } from '../seal.ts'
+import type { SenderDocument } from '../sender-document.ts'
+import { addSender, changeSenderName, type NewSender, removeSender, SenderTakenError } from '../store/add-sender.ts'
+import {
+  defaultSender,
+  findSender,
+  listSenders,
+  type Sender,
+  setDefaultSender,
+  setSenderAccess,
+} from '../store/senders.ts'
+
+/** What managing senders needs; `seal` is the one of LANEWAY_SECRET_KEY. */
+export interface SenderDeps {
+  redis: Redis
+  queues: LaneQueues
+  seal: Seal
+}
+
+/** A sender to add, with its token in clear. */
+export type SenderToAdd = Omit<NewSender, 'sealedToken'> & { token: string }
+
+/** What may be changed of a sender; what is left out stays. An empty name means that it has none. */
+export interface SenderChanges {
+  name?: string | undefined
+  rate?: number | undefined
+  token?: string | undefined
+  baseUrl?: string | undefined
+  /** Only true: another one becomes the default by being made it. */
+  isDefault?: true | undefined
+}
+
+/**
+ * Adds a sender with its lane and shows it. Throws a SenderTakenError for what only one sender may have, and a SealError
+ * when its token would be sealed under another key than its neighbours'.
+ */
+export async function makeSender({ redis, queues, seal }: SenderDeps, wanted: SenderToAdd): Promise<SenderDocument> {
+  // Senders that were added before numbers were filed for all accounts are found only by looking at all of them.
+  const all = await listSenders(redis)
+  const holder = all.find((sender) => sender.number === wanted.number)
+  if (holder) throw new SenderTakenError('number', holder)
+  // The workers could not open a token that is sealed under another key.
+  if (all[0] !== undefined) seal.decrypt(all[0].token)
+  const { token, ...rest } = wanted
+  const id = await addSender(redis, { ...rest, sealedToken: seal.encrypt(token) })
+  await queues.setPace(id, wanted.rate)
+  return showSender(redis, id)
+}
+
+/** Changes a sender of the account (without one, of any), and shows it. Throws a Refusal, or a SenderTakenError. */
+export async function changeSender(
+  { redis, queues, seal }: SenderDeps,
+  id: number,
+  { name, rate, token, baseUrl, isDefault }: SenderChanges,
+): Promise<SenderDocument> {
+  const sender = await existingSender(redis, id)
+  if (name !== undefined && name !== sender.name) await changeSenderName(redis, sender, name)
+  if (rate !== undefined) await setLaneRate(redis, queues, id, rate)
+  if (token !== undefined || baseUrl !== undefined) {
+    const sealedToken = token === undefined ? sender.token : seal.encrypt(token)
+    await setSenderAccess(redis, id, { baseUrl: baseUrl ?? sender.base_url, sealedToken })
+  }
+  if (isDefault) await setDefaultSender(redis, sender.account, id)
+  return showSender(redis, id)
+}
+
+/**
+ * Removes a sender that has nothing to do; its messages can be looked up for `retentionMs`. Throws a Refusal
+ * `sender_busy` that says what it still has to do.
+ */
+export async function dropSender(
+  { redis, queues }: Pick<SenderDeps, 'redis' | 'queues'>,
+  id: number,
+  retentionMs: number,
+): Promise<Sender> {
+  const sender = await existingSender(redis, id)
+  const busy = await removeSender(redis, sender, retentionMs, () => whyBusy(redis, queues, sender))
+  if (busy !== undefined) {
+    throw new Refusal('in_the_way', 'sender_busy', `Sender ${id} cannot be removed: ${busy}`)
+  }
+  await queues.remove(id)
+  return sender
+}
+
+/** A sender that is there, of the account where one is given. Throws a Refusal. */
+export async function existingSender(redis: Redis, id: number, account?: number): Promise<Sender> {
+  const sender = await laneOf(redis, id, account)
+  if (sender === undefined) throw doesNotExist('The sender')
+  return sender
+}
+
+/** A sender as it is now. Throws a Refusal. */
+export async function showSender(redis: Redis, id: number): Promise<SenderDocument> {
+  const sender = await findSender(redis, id)
+  const [document] = await documentsOf(redis, sender === undefined ? [] : [sender])
+  if (document === undefined) throw doesNotExist('The sender')
+  return document
+}
+
+/** The senders of an account, or of all, by id. */
+export const showSenders = async (redis: Redis, account?: number): Promise<SenderDocument[]> =>
+  documentsOf(redis, await listSenders(redis, account))
+
+/** What a sender still has to do, as a sentence; undefined when it has nothing. */
+async function whyBusy(redis: Redis, lanes: LaneQueues, { id, account }: Sender): Promise<string | undefined> {
+  const { failed: _deadLetters, ...jobs } = await lanes.counts(id)
+  const waiting = Object.values(jobs).reduce((sum, each) => sum + each, 0) + (await awaitingReview(redis, id))
+  if (waiting > 0) return `${waiting} of its messages are not settled yet; see \`lanes list\`.`
+  const states = CAMPAIGN_STATES.filter((state) => !hasEnded(state))
+  for await (const page of listCampaigns(redis, account, { offset: 0, limit: Number.MAX_SAFE_INTEGER, states })) {
+    const campaign = page.find(({ lane }) => lane === id)
+    if (campaign) return `campaign ${idOf(campaign)} is ${campaign.state}; cancel it first, or let it end.`
+  }
+  return undefined
+}
+
+async function documentsOf(redis: Redis, senders: readonly Sender[]): Promise<SenderDocument[]> {
+  const accounts = [...new Set(senders.map((sender) => sender.account))]
+  const defaults = await Promise.all(accounts.map((account) => defaultSender(redis, account)))
+  const defaultIds = new Set(defaults.map((sender) => sender?.id))
+  return senders.map((sender) => ({
+    id: sender.id,
+    account: sender.account,
+    number: sender.number,
+    name: sender.name || null,
+    provider: sender.provider,
+    base_url: sender.base_url,
+    phone_number_id: sender.phone_number_id || null,
+    rate: sender.rate,
+    honours_idempotency: sender.honours_idempotency,
+    default: defaultIds.has(sender.id),
+  }))
+}

@@ -1,0 +1,51 @@
+// Networks, as people write them: `10.0.0.0/8`, `2001:db8::/32`, or one address. Where a key may be used from, and which
+// proxies are believed.
+import { BlockList, isIP } from 'node:net'
+import { z } from 'zod'
+
+interface Network {
+  address: string
+  bits: number
+  family: 'ipv4' | 'ipv6'
+}
+
+/** The network that a text names; undefined for any other text. */
+function parseNetwork(text: string): Network | undefined {
+  const [address = '', bits, ...more] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || more.length > 0 || address.includes('%')) return undefined
+  const most = version === 4 ? 32 : 128
+  if (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most)) return undefined
+  return { address, bits: bits === undefined ? most : Number(bits), family: version === 4 ? 'ipv4' : 'ipv6' }
+}
+
+export const networkSchema = z.string().refine((text) => parseNetwork(text) !== undefined, {
+  error: 'expected an address or a network such as 10.0.0.0/8 or 2001:db8::/32',
+})
+
+/** Tells whether an address is in one of the networks; an IPv4 address that is written as IPv6 is the same one. */
+export function insideOf(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const text of networks) {
+    const network = parseNetwork(text)
+    if (network !== undefined) list.addSubnet(network.address, network.bits, network.family)
+  }
+  return (address) => {
+    const plain = plainAddress(address)
+    const version = isIP(plain)
+    return version !== 0 && list.check(plain, version === 4 ? 'ipv4' : 'ipv6')
+  }
+}
+
+/** `::ffff:127.0.0.1` is what a server that listens on IPv6 says of 127.0.0.1. */
+export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=[\d.]+$)/i, '')
+
+/** Whether all of one network is in another one of the list. */
+export function isWithin(text: string, networks: readonly string[]): boolean {
+  const network = parseNetwork(text)
+  if (network === undefined) return false
+  return networks.some((each) => {
+    const outer = parseNetwork(each)
+    return outer?.family === network.family && outer.bits <= network.bits && insideOf([each])(network.address)
+  })
+}

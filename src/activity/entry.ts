@@ -1,0 +1,35 @@
+// The activity: who did what and when. An entry names things by their ids and says in a word what was done to them;
+// no number, no text of a message and no secret is ever in one.
+import { z } from 'zod'
+
+/** Who: a key, or a person at the command line. `key_id` null: a key that nobody was given. */
+export const actorSchema = z.union([
+  z.strictObject({ key_id: z.string().nullable(), key_name: z.string().describe('Empty when it has none.') }),
+  z.strictObject({ cli: z.string().describe('Who ran the command line, by the name the system knows.') }),
+])
+export type Actor = z.infer<typeof actorSchema>
+
+export const activityEntrySchema = z.strictObject({
+  at: z.iso.datetime(),
+  actor: actorSchema,
+  account: z.int().nullable().describe('Whose it is; null where it is of the installation.'),
+  action: z.string().describe('Such as `lane.pause` or `key.revoke`; `key.refused` and `access.refused` were stopped.'),
+  target: z.string().nullable().describe('Its id or its name.'),
+  detail: z.string().nullable().describe('What of it, in a word or a figure.'),
+  request_id: z.string().nullable(),
+})
+activityEntrySchema.register(z.globalRegistry, { id: 'Activity' })
+export type ActivityEntry = z.infer<typeof activityEntrySchema>
+
+/** What was done. Texts are cut at ACT_TEXT_MAX characters. */
+export interface Act {
+  actor: Actor
+  /** NO_ACCOUNT where it is of the installation. */
+  account: number
+  action: string
+  target?: string | undefined
+  detail?: string | undefined
+  requestId?: string | undefined
+}
+
+export const ACT_TEXT_MAX = 200

@@ -1,0 +1,136 @@
+// top: lanes and campaigns live in the terminal, the same as the console shows. Without a terminal, or with --once, how
+// everything stands now.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { parseCampaignId } from '../../campaigns/campaign-id.ts'
+import { pauseCampaign, resumeCampaign } from '../../campaigns/commands/lifecycle.ts'
+import { laneOf, pauseLane, resumeLane } from '../../lanes/control.ts'
+import { createSnapshots } from '../../telemetry/live/snapshots.ts'
+import type { Snapshot } from '../../telemetry/snapshot.ts'
+import { existingAccount } from '../accounts.ts'
+import { existing, withLifecycle } from '../campaigns/campaign-context.ts'
+import { explain } from '../failure.ts'
+import { withQueues } from '../lanes.ts'
+import { personHere } from '../person.ts'
+import { tellActs } from '../tell-acts.ts'
+import { accountId } from '../values.ts'
+import { type CommandContext, type Noun, verb } from '../verb.ts'
+import { drawScreen, type Item, isSame, itemsOf } from './screen.ts'
+import { isTerminal, type Pressed, takeTerminal } from './terminal.ts'
+
+const EVERY_MS = 1_000
+/** Where nobody looks at a terminal, lines are as long as they are. */
+const NO_SCREEN = { columns: 200, rows: 1_000 }
+
+export const top: Noun = {
+  name: 'top',
+  summary: 'lanes and campaigns live, with keys to pause and resume',
+  verbs: [
+    verb({
+      usage: 'show',
+      isDefault: true,
+      summary: 'follow all lanes and campaigns, those in trouble first',
+      example: '--account 1',
+      options: {
+        '--account <id>': 'only those of one account',
+        '--once': 'show how they stand now and end, as without a terminal',
+      },
+      values: z.strictObject({ account: accountId.optional(), once: z.literal(true).optional() }),
+      async run({ account, once }, context) {
+        if (account !== undefined) await existingAccount(context.redis, account)
+        const { take } = createSnapshots(context.redis)
+        const isLive = !once && isTerminal(context.stdin) && isTerminal(context.stderr)
+        const last = isLive ? await follow(context, () => take(account)) : await take(account)
+        const text = drawScreen(last, { ...NO_SCREEN, selected: undefined, note: ' ', ageMs: 0 })
+        return { json: last, text: isLive ? '' : text.slice(0, -1).join('\n') }
+      },
+    }),
+  ],
+}
+
+/** Draws until somebody quits; returns what was drawn last. */
+async function follow(context: CommandContext, take: () => Promise<Snapshot>): Promise<Snapshot> {
+  let snapshot = await take()
+  let takenAt = performance.now()
+  let selected: Item | undefined = itemsOf(snapshot)[0]
+  let note = ''
+  let acting: Promise<void> = Promise.resolve()
+  const quit = new AbortController()
+  const terminal = takeTerminal(context.stdin, context.stderr, onPressed)
+
+  function draw(): void {
+    const ageMs = performance.now() - takenAt
+    terminal.draw(drawScreen(snapshot, { ...terminal.size(), selected, note, ageMs }))
+  }
+
+  function onPressed(pressed: Pressed): void {
+    if (pressed === 'quit') quit.abort()
+    else if (pressed === 'up' || pressed === 'down') {
+      const items = itemsOf(snapshot)
+      const at = items.findIndex((item) => isSame(item, selected))
+      selected = items[Math.min(items.length - 1, Math.max(0, at + (pressed === 'up' ? -1 : 1)))]
+      draw()
+    } else if (selected) {
+      const item = selected
+      // One after the other, in the order in which they were pressed.
+      acting = acting.then(async () => {
+        note = await act(context, item, pressed).catch(sentenceOf)
+        await look()
+      })
+    }
+  }
+
+  async function look(): Promise<void> {
+    try {
+      snapshot = await take()
+      takenAt = performance.now()
+    } catch (error) {
+      note = sentenceOf(error)
+    }
+    if (!quit.signal.aborted) draw()
+  }
+
+  try {
+    draw()
+    while (!quit.signal.aborted) {
+      await sleep(EVERY_MS, undefined, { signal: quit.signal }).catch(() => undefined)
+      if (!quit.signal.aborted) await look()
+    }
+    await acting
+  } finally {
+    terminal.leave()
+  }
+  return snapshot
+}
+
+/** Pauses or resumes it and says so. */
+async function act(context: CommandContext, { kind, id }: Item, what: 'pause' | 'resume'): Promise<string> {
+  const { redis } = context
+  const done = what === 'pause' ? 'paused' : 'resumed'
+  if (kind === 'lane') {
+    const lane = Number(id)
+    const sender = await laneOf(redis, lane)
+    if (!sender) return `There is no lane ${id} any more.`
+    await withQueues(redis, (queues) =>
+      what === 'pause'
+        ? pauseLane(redis, queues, lane, { reason: 'by hand', by: personHere() })
+        : resumeLane(redis, queues, lane),
+    )
+    await tellActs(redis, `lane.${what}`, { account: sender.account, target: id })
+    return `Lane ${id} is ${done}.`
+  }
+  const campaign = parseCampaignId(id)
+  if (campaign === undefined) return `There is no campaign ${id}.`
+  const found = await existing(redis, campaign)
+  await withLifecycle(context, (deps) =>
+    what === 'pause' ? pauseCampaign(deps, found, `by ${personHere()}`) : resumeCampaign(deps, found),
+  )
+  await tellActs(redis, `campaign.${what}`, { account: found.account, target: id })
+  return `Campaign ${id} is ${done}.`
+}
+
+const sentenceOf = (error: unknown): string => {
+  const known = explain(error)
+  if (known === undefined) throw error
+  return known.sentence
+}

@@ -1,0 +1,67 @@
+// Making a key. It is shown once: only its hash is stored.
+import { useState } from 'preact/hooks'
+import { instantOf } from '../../logic/message-filters.ts'
+import { Confirm } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { actingFor, dataOf, idempotencyKey, isOperator } from '../../state/http.ts'
+import { ShownOnce } from './shown-once.tsx'
+
+/** What a key may be allowed, with what that is for. */
+const PERMISSIONS: readonly (readonly [string, string])[] = [
+  ['messages:send', 'send messages and run campaigns'],
+  ['messages:read', 'look messages and campaigns up'],
+  ['contacts:read', 'read contact lists'],
+  ['contacts:write', 'change contact lists'],
+  ['gallery', 'files of the gallery'],
+  ['gallery:system', 'rename system folders'],
+  ['admin', 'lanes, senders, keys and templates of this account'],
+]
+/** For an operator that acts for no account: another key like its own. */
+const OF_NO_ACCOUNT: typeof PERMISSIONS = [['operator', 'everything, in all accounts']]
+
+/** Asks for name, permissions and expiry; then shows the key until it is closed. */
+export function NewKey({ onDone, onClose }: { onDone: () => void; onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [expires, setExpires] = useState('')
+  const [chosen, setChosen] = useState<readonly string[]>([])
+  const [made, setMade] = useState<string | null>()
+  const [once] = useState(idempotencyKey)
+  const offered = isOperator.value && actingFor.value === undefined ? OF_NO_ACCOUNT : PERMISSIONS
+  const act = async (): Promise<void> => {
+    const expiresAt = instantOf(expires)
+    const { key } = await dataOf<{ key: string | null }>('POST', '/admin/keys', {
+      body: { name: name.trim(), permissions: chosen, ...(expiresAt === '' ? {} : { expires_at: expiresAt }) },
+      headers: { 'Idempotency-Key': once },
+    })
+    setMade(key)
+    onDone()
+  }
+  if (made !== undefined) {
+    return <ShownOnce secret={made} onClose={onClose} />
+  }
+  const flip = (permission: string): void =>
+    setChosen(chosen.includes(permission) ? chosen.filter((each) => each !== permission) : [...chosen, permission])
+  return (
+    <Confirm title="New key" verb="Create the key" ready={chosen.length > 0} act={act} onClose={onClose}>
+      <TextField label="Name" value={name} onValue={setName} required help="What it is for, such as: order service." />
+      <fieldset>
+        <legend>It may</legend>
+        {offered.map(([permission, words]) => (
+          <label key={permission} class="check">
+            <input type="checkbox" checked={chosen.includes(permission)} onChange={() => flip(permission)} />
+            <span>
+              {words} <code class="quiet">{permission}</code>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <TextField
+        label="Expires"
+        type="datetime-local"
+        value={expires}
+        onValue={setExpires}
+        help="May stay empty: then it works until it is revoked."
+      />
+    </Confirm>
+  )
+}

@@ -1,0 +1,51 @@
+// Importing a CSV file of contacts, from wherever its bytes come.
+import { doesNotExist, Refusal } from '../../accept/refusal.ts'
+import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { importContacts } from '../store/contacts.ts'
+import { createTag, findTag, type Tag } from '../store/tags.ts'
+import { columnsOf, HeaderError } from './contact-rows.ts'
+import { type ImportCounts, importContactRows, type RefusedRows } from './import-contacts.ts'
+
+/** What is imported into what. */
+export interface CsvImport {
+  account: number
+  /** Digits mean an id, anything else a name, which becomes a tag when there is none of it. */
+  tag: string
+  source: AsyncIterable<Buffer>
+  report: RefusedRows
+  /** Hears the counts so far, and how many bytes of the file they took. */
+  onBatch?: (counts: ImportCounts, bytes: number) => void
+}
+
+/**
+ * Imports all rows that are in order. Throws a Refusal when the tag does not exist, the header is none, or a quote is never
+ * closed; rows before that are imported, and are not imported twice when it is done again.
+ */
+export async function importCsv(
+  redis: Redis,
+  { account, tag: wanted, source, report, onBatch = () => {} }: CsvImport,
+): Promise<ImportCounts & { tag: Tag }> {
+  const records = csvRecords(source)
+  try {
+    const header = await records.next()
+    const columns = columnsOf(header.done ? [] : header.value.cells)
+    const tag = await tagOf(redis, account, wanted)
+    const store = (rows: Parameters<typeof importContacts>[3]) => importContacts(redis, account, tag.id, rows)
+    return { tag, ...(await importContactRows(records, columns, { store, report, onBatch })) }
+  } catch (error) {
+    if (error instanceof HeaderError) throw inFile(error.message)
+    if (!(error instanceof UnclosedQuoteError)) throw error
+    throw inFile(`${error.message}; mend it and import it again: rows that were imported are not imported twice.`)
+  }
+}
+
+const inFile = (message: string): Refusal =>
+  new Refusal('invalid', 'invalid_request', `${message.replace(/\.$/, '')}.`, [{ path: '', message }])
+
+async function tagOf(redis: Redis, account: number, typed: string): Promise<Tag> {
+  const id = /^\d+$/.test(typed) ? Number(typed) : (await createTag(redis, account, typed)).id
+  const tag = await findTag(redis, account, id)
+  if (tag === undefined) throw doesNotExist(`The list ${typed}`)
+  return tag
+}

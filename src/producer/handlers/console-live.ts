@@ -1,0 +1,50 @@
+// How everything stands, and stood, for whoever looks. What is told is of the account of the key, or of the one that an
+// operator names; nothing of another account is ever read for it.
+
+import { listSenders } from '../../accounts/store/senders.ts'
+import { laneOf } from '../../lanes/control.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { createSeriesReader } from '../../telemetry/live/series.ts'
+import { accountOf } from '../acting-for.ts'
+import { bind, type Route } from '../bind.ts'
+import { ApiError, notFound } from '../errors.ts'
+import { consoleLive } from '../routes/console.ts'
+import type { SnapshotStreams } from '../snapshot-streams.ts'
+
+const STREAM_HEADERS = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-store',
+  // A proxy must hand on each event as it comes.
+  'X-Accel-Buffering': 'no',
+}
+
+/** The routes of `consoleLive` in routes/console.ts. */
+export function consoleLiveRoutes({ redis, streams }: { redis: Redis; streams: SnapshotStreams }): Route[] {
+  const readSeries = createSeriesReader(redis)
+
+  return bind(consoleLive)({
+    snapshot: async (call) => ({ body: { status: true, data: await streams.once(accountOf(call.caller)) } }),
+    async stream(call) {
+      const account = accountOf(call.caller)
+      if (streams.isFull()) throw tooManyStreams()
+      const { mayStill, query } = call
+      return { headers: STREAM_HEADERS, stream: await streams.open({ account, limit: query.limit, mayStill }) }
+    },
+    async history(call) {
+      const account = accountOf(call.caller)
+      const { sender, span } = call.query
+      if (sender !== undefined) {
+        if (!(await laneOf(redis, sender, account))) throw notFound('The sender')
+        return { body: { status: true, data: await readSeries({ name: `lane ${sender}`, lanes: [sender] }, span) } }
+      }
+      const lanes = account === undefined ? 'all' : (await listSenders(redis, account)).map(({ id }) => id)
+      const name = account === undefined ? 'all' : `account ${account}`
+      return { body: { status: true, data: await readSeries({ name, lanes }, span) } }
+    },
+  })
+}
+
+const tooManyStreams = (): ApiError =>
+  new ApiError(503, 'overloaded', 'Too many pages are open that follow this producer live.', {
+    headers: { 'Retry-After': '10' },
+  })

@@ -1,0 +1,80 @@
+// Keys of an account, and for operators those of the whole installation.
+import { once } from '../../accept/once.ts'
+import { makeKey, revokeKey, rotateKey, showKey, showKeys } from '../../accounts/commands/keys.ts'
+import { isOperator, NO_ACCOUNT, OPERATOR } from '../../accounts/permissions.ts'
+import { findCredentialById, newKey } from '../../accounts/store/credentials.ts'
+import { bodyDigest } from '../../messages/store/idempotency.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { accountMissing } from '../acting-for.ts'
+import { bind, type Route } from '../bind.ts'
+import { invalid } from '../errors.ts'
+import { pageOfAll } from '../pages.ts'
+import type { Caller } from '../route.ts'
+import { keys } from '../routes/keys.ts'
+
+/** The routes of routes/keys.ts. */
+export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
+  bind(keys)({
+    async list({ caller, query }) {
+      const all = await showKeys(redis, caller.account, Date.now())
+      return { body: { status: true, ...pageOfAll(all, { cursor: undefined, ...query }) } }
+    },
+
+    async create({ caller, body, sent, headers, note }) {
+      const { account } = caller
+      refuseMixed(caller, body.permissions)
+      const { expires_at: expiresAtMs = 0, ...grant } = body
+      const nowMs = Date.now()
+      const use = { account, route: 'key', key: headers['Idempotency-Key'], digest: () => bodyDigest(sent) }
+      const made = await once(redis, use, {
+        prepare: async () => {
+          const key = newKey()
+          return { name: key.id, work: key.secret as string | null }
+        },
+        async make(id, secret) {
+          // Of a first request that died before it made the key, only the id is left.
+          const key = { id, secret: secret ?? newKey().secret }
+          const document = await makeKey(redis, caller, { ...grant, account, expiresAtMs, key }, nowMs)
+          return { ...document, key: key.secret as string | null }
+        },
+        async find(id) {
+          const known = await findCredentialById(redis, account, id)
+          return known && { ...(await showKey(redis, account, id, nowMs)), key: null }
+        },
+      })
+      if (made.key === null) note('nothing')
+      else note({ target: made.id, detail: made.permissions.join(',') })
+      return {
+        status: 201,
+        body: { status: true, message: made.key === null ? 'created before' : 'created', data: made },
+      }
+    },
+
+    async revoke({ caller, params }) {
+      // An operator can always make another key of an account; nobody over HTTP can when the last operator's is gone.
+      const keepsOne = !isOperator(caller) || caller.account === NO_ACCOUNT
+      const data = await revokeKey(redis, caller.account, params.key, { keepsOne }, Date.now())
+      return { body: { status: true, message: 'revoked', data } }
+    },
+
+    async rotate({ caller, params, body, note }) {
+      const key = newKey()
+      const which = { account: caller.account, id: params.key, overlapMs: body.overlap_seconds * 1_000, key }
+      const { made, replaced } = await rotateKey(redis, caller, which, Date.now())
+      note({ detail: made.id })
+      return {
+        status: 201,
+        body: { status: true, message: 'rotated', data: { ...made, key: key.secret, replaces: replaced } },
+      }
+    },
+  })
+
+/** A key is either of an account, or of none and an operator's. */
+function refuseMixed({ account }: Caller, permissions: readonly string[]): void {
+  const isForAll = permissions.includes(OPERATOR)
+  if (account === NO_ACCOUNT && !isForAll) throw accountMissing()
+  if (isForAll && (permissions.length > 1 || account !== NO_ACCOUNT)) {
+    const message = 'a key with operator has no other permission and no account'
+    throw invalid([{ path: 'permissions', message }])
+  }
+}

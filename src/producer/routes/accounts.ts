@@ -1,0 +1,101 @@
+// Accounts: the owners of everything else. For operators.
+import { z } from 'zod'
+import { accountSettings } from '../../accounts/settings.ts'
+import { idempotencyHeaders, nameField, pageFields, textIdField } from '../fields.ts'
+import { route } from '../route.ts'
+import { doneWith, listOf } from './answers.ts'
+
+const access = { in: 'bearer', permission: 'operator', withoutAccount: true } as const
+const params = z.object({ id: textIdField })
+const errors = { 404: ['not_found'] } as const
+
+const settings = Object.fromEntries(Object.entries(accountSettings).map(([name, schema]) => [name, schema.unwrap()]))
+
+/** Every setting, by the names of the command line. */
+const accountSchema = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  contacts_shape: accountSettings.contacts_shape.unwrap(),
+  template_check: accountSettings.template_check.unwrap(),
+  'policy.transactional': accountSettings['policy.transactional'].unwrap(),
+  'policy.campaign': accountSettings['policy.campaign'].unwrap(),
+})
+accountSchema.register(z.globalRegistry, { id: 'Account' })
+
+/** A page of accounts: the ids of accounts that follow `cursor`. */
+const query = z.strictObject({ limit: pageFields.limit, cursor: textIdField.optional() })
+
+const changes = z
+  .strictObject(settings)
+  .partial()
+  .refine((given) => Object.keys(given).length > 0, 'expected at least one setting')
+
+const example = {
+  id: 1,
+  name: 'Corner shop',
+  contacts_shape: 'records',
+  template_check: 'on',
+  'policy.transactional': 'at_least_once',
+  'policy.campaign': 'at_most_once',
+}
+
+export const accounts = {
+  list: route({
+    method: 'get',
+    path: '/admin/accounts',
+    summary: 'Lists all accounts with their settings.',
+    access,
+    query,
+    body: { as: 'ignored' },
+    answers: { 200: listOf(accountSchema) },
+    examples: [{ status: 200, answer: { status: true, data: [example], next: null } }],
+  }),
+  create: route({
+    method: 'post',
+    path: '/admin/accounts',
+    summary: 'Creates an account with the default settings.',
+    access,
+    act: 'account.create',
+    headers: idempotencyHeaders,
+    body: { as: 'json', schema: z.strictObject({ name: nameField(100) }) },
+    answers: { 201: doneWith(accountSchema) },
+    errors: { 422: ['idempotency_key_reused'] },
+    examples: [
+      {
+        body: { name: 'Corner shop' },
+        status: 201,
+        answer: { status: true, message: 'created', data: example },
+      },
+    ],
+  }),
+  show: route({
+    method: 'get',
+    path: '/admin/accounts/:id',
+    summary: 'Shows an account with its settings.',
+    access,
+    params,
+    body: { as: 'ignored' },
+    answers: { 200: doneWith(accountSchema) },
+    errors,
+    examples: [{ params: { id: '1' }, status: 200, answer: { status: true, message: 'account', data: example } }],
+  }),
+  change: route({
+    method: 'patch',
+    path: '/admin/accounts/:id',
+    summary: 'Changes settings of an account, all that are given or none.',
+    access,
+    act: 'account.set',
+    params,
+    body: { as: 'json', schema: changes },
+    answers: { 200: doneWith(accountSchema) },
+    errors,
+    examples: [
+      {
+        params: { id: '1' },
+        body: { template_check: 'on' },
+        status: 200,
+        answer: { status: true, message: 'changed', data: example },
+      },
+    ],
+  }),
+}

@@ -1,0 +1,82 @@
+// The security log: keys that were refused, requests that were forbidden, and what administrators did, each one line
+// with the key's id and the request's, and in the activity. Bounded: a flood of refusals must not become one of lines,
+// nor push the acts out of the activity.
+import type { Act } from '../activity/entry.ts'
+import { recordAct } from '../activity/record.ts'
+import type { Log } from '../log.ts'
+import type { Redis } from '../redis/connect.ts'
+import { createLineLimit } from './line-limit.ts'
+
+/** Of each key and reason, the activity tells so often that it was refused. */
+const REPORTED_EVERY_MS = 3_600_000
+/** Keys and reasons that are remembered; beyond it all are forgotten. */
+const MOST_REPORTED = 10_000
+
+/** Who was refused, and why: a word or the permission that lacks. */
+export interface Refused {
+  key: { id: string; name: string; account: number } | undefined
+  why: string
+  requestId: string
+  /** Where the request came from. */
+  address: string
+}
+
+export type SecurityLog = ReturnType<typeof createSecurityLog>
+
+/** The security log of a process. */
+export function createSecurityLog(redis: Redis, log: Log) {
+  const lines = { keys: createLineLimit(), forbidden: createLineLimit(), acts: createLineLimit() }
+  const reported = new Map<string, number>()
+
+  /** Whether the activity has not reported of it within the hour. */
+  function isNews(what: string, nowMs: number): boolean {
+    if (nowMs - (reported.get(what) ?? 0) < REPORTED_EVERY_MS) return false
+    if (reported.size >= MOST_REPORTED) reported.clear()
+    reported.set(what, nowMs)
+    return true
+  }
+
+  const record = (act: Act): Promise<void> =>
+    recordAct(redis, act, Date.now()).catch((error: unknown) => {
+      log.warn({ action: act.action, request_id: act.requestId, err: error }, 'activity.lost')
+    })
+
+  function tell(action: string, { key, why, requestId }: Refused): void {
+    if (!isNews(`${action} ${key?.id ?? ''} ${why}`, Date.now())) return
+    const actor = { key_id: key?.id ?? null, key_name: key?.name ?? '' }
+    // Nobody waits for it: the answer is the same.
+    void record({ actor, account: key?.account ?? 0, action, detail: why, requestId })
+  }
+
+  return {
+    /** A key that is unknown, expired or revoked. */
+    keyRefused(refused: Refused): void {
+      const dropped = lines.keys()
+      if (dropped !== undefined) log.warn({ ...lineOf(refused), dropped }, 'security.key_refused')
+      tell('key.refused', refused)
+    },
+    /** A good key that may not do this. */
+    forbidden(refused: Refused): void {
+      const dropped = lines.forbidden()
+      if (dropped !== undefined) log.warn({ ...lineOf(refused), dropped }, 'security.forbidden')
+      tell('access.refused', refused)
+    },
+    /** Something was done. Resolves once it is written down, or cannot be, which the log then tells. */
+    async acted(act: Act): Promise<void> {
+      const dropped = lines.acts()
+      if (dropped !== undefined) {
+        const { actor, requestId, ...what } = act
+        log.info({ ...actor, ...what, request_id: requestId, dropped }, 'security.act')
+      }
+      await record(act)
+    },
+  }
+}
+
+const lineOf = ({ key, why, requestId, address }: Refused): object => ({
+  key_id: key?.id ?? null,
+  account: key?.account ?? null,
+  why,
+  address,
+  request_id: requestId,
+})

@@ -1,0 +1,96 @@
+// Why a lane does not send, decided in this one place from what is known of it. Pure: what is known is read by
+// live/lane-facts.ts, and shown by the console and `top` as it is said here.
+
+/** What a lane can be in, what needs a person first. */
+export const LANE_STATES = [
+  'stuck',
+  'no_worker',
+  'redis_full',
+  'paused',
+  'cooldown',
+  'waiting_for_pace',
+  'sending',
+  'idle',
+] as const
+export type LaneState = (typeof LANE_STATES)[number]
+
+/** What is known of a lane at one moment. */
+export interface LaneFacts {
+  /** Messages that wait for their turn. */
+  waiting: number
+  inFlight: number
+  /** Messages per second that may leave. */
+  rate: number
+  isPaused: boolean
+  /** Why and by whom, where that was said. */
+  pausedFor: string
+  pausedBy: string
+  /** Code and sentence are empty when they are not known. */
+  cooldown: { untilMs: number; code: string; sentence: string } | undefined
+  workers: number
+  isRedisFull: boolean
+  /** How long the same message has been next although nothing was known to hold the lane. */
+  sameHeadMs: number
+  /** Slots that were reserved lately, of those that there were: 1 and more, the pace is what holds it. */
+  paceUsed: number
+}
+
+/** What is said of a lane. */
+export interface Said {
+  state: LaneState
+  reason: string | null
+  by: string | null
+  untilMs: number | null
+}
+
+/** From so much of its pace on, a lane waits for its pace. Slots are 0.5 % apart from the rate, and reserved in bursts. */
+const PACE_USED_UP = 0.9
+/** A message that is next for longer is not just slow: as long as the watchdog waits, see worker/watchdog.ts. */
+const STUCK_MS = 30_000
+/** A lane that sends less than once in this many seconds may be silent for so many of its turns. */
+const TURNS = 3
+
+/** The first of the reasons that holds. */
+export function laneState(lane: LaneFacts): Said {
+  const said = (state: LaneState, reason: string | null = null): Said => ({ state, reason, by: null, untilMs: null })
+  if (lane.isPaused) return { ...said('paused', lane.pausedFor || null), by: lane.pausedBy || null }
+  if (lane.waiting > 0 && lane.isRedisFull) {
+    return said('redis_full', 'Redis has used up its memory and takes no claim; nothing is lost.')
+  }
+  if (lane.cooldown) {
+    const { untilMs, code, sentence } = lane.cooldown
+    const why = [sentence, code && `(${code})`].filter(Boolean).join(' ')
+    return { ...said('cooldown', why || null), untilMs }
+  }
+  if (lane.waiting > 0 && lane.workers === 0) return said('no_worker', 'No worker has said lately that it is alive.')
+  if (lane.waiting > 0 && lane.inFlight === 0 && lane.sameHeadMs > silentMs(lane.rate)) {
+    const seconds = Math.round(lane.sameHeadMs / 1_000)
+    return said('stuck', `The same message has been next for ${seconds} s although nothing holds the lane.`)
+  }
+  if (lane.waiting > 0 && lane.paceUsed >= PACE_USED_UP) {
+    return said('waiting_for_pace', `All of its pace is used: ${shown(lane.rate)}.`)
+  }
+  return said(lane.waiting > 0 || lane.inFlight > 0 ? 'sending' : 'idle')
+}
+
+/** Seconds until all that waits has left, at the lane's pace; null when none waits or there is no pace. */
+export const drainSeconds = ({ waiting, rate }: Pick<LaneFacts, 'waiting' | 'rate'>): number | null =>
+  waiting === 0 || rate === 0 ? null : Math.ceil(waiting / rate)
+
+const silentMs = (rate: number): number => Math.max(STUCK_MS, (TURNS / Math.max(rate, 0.001)) * 1_000)
+
+const shown = (rate: number): string =>
+  rate >= 1 ? `${Number(rate.toFixed(2))} messages a second` : `one message in ${Number((1 / rate).toFixed(1))} s`
+
+/** Orders lanes for a person: trouble first, then what waits longest. `waiting` distinguishes a lane nobody needs. */
+export function byTrouble(one: Ranked, other: Ranked): number {
+  return rankOf(one) - rankOf(other) || (other.oldest_s ?? -1) - (one.oldest_s ?? -1) || one.sender - other.sender
+}
+
+interface Ranked {
+  sender: number
+  state: LaneState
+  oldest_s: number | null
+}
+
+const rankOf = ({ state }: Ranked): number => LANE_STATES.indexOf(state)

@@ -1,0 +1,126 @@
+// What a snapshot shows of campaigns: those that are not over, and the last few that are.
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import { parseCampaignId } from '../../campaigns/campaign-id.ts'
+import { secondsLeft, sharesOf } from '../../campaigns/progress.ts'
+import { CAMPAIGN_STATES, hasEnded } from '../../campaigns/states.ts'
+import { countsOf } from '../../campaigns/store/counts.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { campaignCountsKey, campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
+import type { SnapshotCampaign } from '../snapshot.ts'
+
+/** Of each account so many of the newest are looked at, besides those that a worker looks after. */
+const NEWEST = 20
+const ACCOUNTS_MAX = 100
+/** Shown at most, and of those that are over. */
+const MOST = 50
+const MOST_OVER = 5
+/** Which are the newest is looked up so often. */
+const NEWEST_EVERY_MS = 2_000
+/** A rate that is older than this says nothing of now. */
+const RATE_GOOD_FOR_MS = 10_000
+
+const FIELDS = ['account', 'state', 'reason', 'total', 'rate', 'beat', 'pace', 'preflight_starts'] as const
+const text = z.string().nullable()
+const fields = z.tuple([text, z.enum(CAMPAIGN_STATES), text, text, text, text, text, text])
+/** Of the rest only this is shown, and it does not change but with a preflight. */
+const named = z.object({ name: z.string().optional() })
+const preflight = z.object({ refused: z.record(z.string(), z.number()) })
+type Fixed = { name: string | null; refused: number }
+
+/** Reads campaigns for snapshots of this process. */
+export function createCampaignReader(redis: Redis) {
+  const fixed = new LRUCache<string, Fixed>({ max: 1_000 })
+  const newest = new LRUCache<string, string[]>({ max: 200, ttl: NEWEST_EVERY_MS, perf: performance })
+
+  async function newestOf(account: number): Promise<string[]> {
+    const known = newest.get(String(account))
+    if (known) return known
+    const ids = await redis.zrevrange(campaignsOfAccountKey(account), 0, NEWEST - 1)
+    newest.set(String(account), ids)
+    return ids
+  }
+
+  async function readOne(id: string): Promise<(Omit<SnapshotCampaign, 'eta_s'> & { lane: number }) | undefined> {
+    const parsed = parseCampaignId(id)
+    if (parsed === undefined) return undefined
+    const { lane, number } = parsed
+    const [values, counts] = await Promise.all([
+      redis.hmget(campaignKey(lane, number), ...FIELDS),
+      redis.hgetall(campaignCountsKey(lane, number)),
+    ])
+    // One that is not kept any more, or that cannot be read: its own address says which.
+    const read = fields.safeParse(values)
+    if (!read.success) return undefined
+    const [account, state, reason, total, rate, beat, pace, preflights] = read.data
+    const { name, refused } = await fixedOf(id, `${state === 'checking'} ${preflights}`)
+    const isFresh = state === 'running' && Date.now() - Number(beat ?? 0) < RATE_GOOD_FOR_MS
+    const recipients = Number(total ?? 0)
+    return {
+      ...{ id, lane, name, account: Number(account), state, total: recipients, refused },
+      ...sharesOf(countsOf(counts), recipients, state),
+      rate_per_s: isFresh ? Number(rate ?? 0) : 0,
+      paused_for: state === 'paused' ? reason || null : null,
+      throttle: state === 'running' && pace ? `held to ${pace} messages a second` : null,
+    }
+  }
+
+  async function fixedOf(id: string, version: string): Promise<Fixed> {
+    const key = `${id} ${version}`
+    const known = fixed.get(key)
+    if (known) return known
+    const { lane = 0, number = 0 } = parseCampaignId(id) ?? {}
+    const [definition, found] = await redis.hmget(campaignKey(lane, number), 'definition', 'preflight')
+    const checked = preflight.safeParse(jsonOf(found))
+    const read: Fixed = {
+      name: named.safeParse(jsonOf(definition)).data?.name ?? null,
+      refused: checked.success ? Object.values(checked.data.refused).reduce((sum, each) => sum + each, 0) : 0,
+    }
+    // What a preflight that is under way will find is not there yet.
+    if (checked.success || !version.startsWith('true')) fixed.set(key, read)
+    return read
+  }
+
+  return {
+    /** `active` are ids of those that a worker looks after; `rates` are the paces of the lanes. */
+    async read(
+      accounts: readonly number[],
+      active: readonly string[],
+      rates: ReadonlyMap<number, number>,
+    ): Promise<SnapshotCampaign[]> {
+      const recent = await Promise.all(accounts.slice(0, ACCOUNTS_MAX).map(newestOf))
+      const ids = [...new Set([...active.slice(0, MOST), ...recent.flat()])]
+      const found = (await Promise.all(ids.map(readOne))).filter((campaign) => campaign !== undefined)
+      const running = new Map<number, number>()
+      for (const { lane, state } of found) {
+        if (state === 'running') running.set(lane, (running.get(lane) ?? 0) + 1)
+      }
+      const on = found.filter(({ state }) => !hasEnded(state))
+      const over = found.filter(({ state }) => hasEnded(state)).sort(newestFirst)
+      return [...on.sort(liveliestFirst), ...over.slice(0, MOST_OVER)].slice(0, MOST).map(({ lane, ...campaign }) => {
+        const pace = { laneRate: rates.get(lane) || 1, running: running.get(lane) ?? 1 }
+        const { state, rate_per_s: measured } = campaign
+        const left = hasEnded(state) ? 0 : secondsLeft(campaign, state, { ...pace, measured })
+        return { ...campaign, eta_s: left ?? null }
+      })
+    },
+  }
+}
+
+const numberOf = (id: string): number => parseCampaignId(id)?.number ?? 0
+const newestFirst = (one: { id: string }, other: { id: string }): number => numberOf(other.id) - numberOf(one.id)
+
+/** In the order in which a person wants to see them. */
+const LIVELIEST = ['running', 'paused', 'blocked', 'scheduled', 'checking', 'ready', 'draft'] as const
+const liveliness = (state: string): number => (LIVELIEST as readonly string[]).indexOf(state)
+const liveliestFirst = (one: SnapshotCampaign | Live, other: Live): number =>
+  liveliness(one.state) - liveliness(other.state) || newestFirst(one, other)
+type Live = Pick<SnapshotCampaign, 'id' | 'state'>
+
+function jsonOf(stored: string | null | undefined): unknown {
+  try {
+    return JSON.parse(stored ?? 'null')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,42 @@
+// Workers and Redis, as a snapshot shows them.
+
+import type { Redis } from '../../redis/connect.ts'
+import { liveWorkers } from '../../redis/heartbeats.ts'
+import { memoryOf, type RedisSetting, redisSettings } from '../../redis/safety.ts'
+import type { Snapshot } from '../snapshot.ts'
+
+/** Settings of Redis change when a person changes them; asking costs it two long answers. */
+const SETTINGS_EVERY_MS = 30_000
+
+/** What runs the lanes at one moment. */
+export interface Machinery {
+  workers: Snapshot['workers']
+  redis: Snapshot['redis']
+  isRedisFull: boolean
+}
+
+/** Reads it for snapshots of this process. */
+export function createMachineryReader(redis: Redis) {
+  let settings: readonly RedisSetting[] = []
+  let settingsAt = Number.NEGATIVE_INFINITY
+
+  return async (): Promise<Machinery> => {
+    if (performance.now() - settingsAt > SETTINGS_EVERY_MS) {
+      settings = await redisSettings(redis)
+      settingsAt = performance.now()
+    }
+    const [workers, memory] = await Promise.all([liveWorkers(redis), memoryOf(redis)])
+    return {
+      workers: workers.map(({ id, seenMs, host, version, lanes }) => ({
+        ...{ id, host, version, lanes },
+        seen_s: Number((seenMs / 1_000).toFixed(1)),
+      })),
+      redis: {
+        used_bytes: memory.usedBytes,
+        max_bytes: memory.limitBytes === 0 ? null : memory.limitBytes,
+        safety: settings.map(({ name, ok, sentence }) => ({ name, ok, sentence })),
+      },
+      isRedisFull: memory.isFull,
+    }
+  }
+}

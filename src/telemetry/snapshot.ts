@@ -1,0 +1,104 @@
+// How everything stands at one moment, as the console and `top` show it: its shape. What fills it in is live/snapshots.ts.
+import { z } from 'zod'
+import { CAMPAIGN_STATES } from '../campaigns/states.ts'
+import type { State } from '../messages/lifecycle.ts'
+import { LANE_STATES } from './lane-state.ts'
+
+/** Lanes that a snapshot shows at most, those in trouble first. */
+export const LANES_SHOWN = 200
+/** Values of a spark, and what each of them covers. */
+export const SPARK_POINTS = 30
+export const SPARK_EVERY_S = 10
+
+const count = z.int().nonnegative()
+const amount = z.number().nonnegative()
+const time = z.iso.datetime()
+
+const laneSchema = z
+  .strictObject({
+    sender: z.int().describe('Of the sender and its lane.'),
+    name: z.string().describe('Of the sender; its digits when it has no name.'),
+    account: z.int(),
+    state: z.enum(LANE_STATES).describe('Why it does not send, or that it does.'),
+    reason: z.string().nullable().describe('The same in a sentence.'),
+    by: z.string().nullable().describe('Who paused it.'),
+    until: time.nullable().describe('When its cooldown ends.'),
+    drain_s: amount.nullable().describe('Seconds until all that waits has left, at its pace; null when none waits.'),
+    waiting: z.strictObject({ transactional: count, campaign: count }),
+    oldest_s: amount.nullable().describe('How long the message has waited that is next; null when none waits.'),
+    rate_per_s: amount.describe('Messages per second that may leave.'),
+    sent_per_s: amount.describe('Messages per second sent, over the last 10 s.'),
+    spark: z.array(amount).length(SPARK_POINTS).describe('The same per 10 s of the last five minutes.'),
+    dead_letters: count,
+    in_flight: count.describe('Being sent. Above 64 in doubt at once, an estimate.'),
+  })
+  .meta({ id: 'ConsoleLane' })
+
+const shares = {
+  queued: count,
+  sending: count,
+  sent: count,
+  delivered: count,
+  read: count,
+  failed: count,
+  expired: count,
+  cancelled: count,
+  unconfirmed: count,
+  unknown: count,
+} satisfies Record<State, z.ZodType>
+
+const campaignSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string().nullable(),
+    account: z.int(),
+    state: z.enum(CAMPAIGN_STATES),
+    total: count.describe('Recipients: the sum of all states that follow, without `refused`.'),
+    ...shares,
+    refused: count.describe('Refused at preflight; not part of `total`.'),
+    rate_per_s: amount,
+    eta_s: amount.nullable(),
+    paused_for: z.string().nullable().describe('Why it is paused, by a person or by its circuit breaker.'),
+    throttle: z.string().nullable().describe('To how much its provider holds it.'),
+  })
+  .meta({ id: 'ConsoleCampaign' })
+
+/** A snapshot, exact. */
+export const snapshotSchema = z
+  .strictObject({
+    at: time,
+    totals: z.strictObject({
+      accepted_per_s: amount,
+      sent_per_s: amount,
+      delivered_per_s: amount,
+      failed_per_s: amount,
+      waiting: count,
+      oldest_waiting_s: amount.nullable(),
+      unconfirmed: count,
+    }),
+    lanes: z.array(laneSchema).max(LANES_SHOWN),
+    lanes_total: count,
+    campaigns: z.array(campaignSchema).describe('Those that are not over, and the last few that are.'),
+    failures: z
+      .array(z.strictObject({ code: z.string(), meaning: z.string(), count }))
+      .describe('Of the last hour, the most frequent first.'),
+    workers: z.array(
+      z.strictObject({
+        id: z.string(),
+        host: z.string(),
+        lanes: count.describe('That it has open.'),
+        seen_s: amount,
+        version: z.string(),
+      }),
+    ),
+    redis: z.strictObject({
+      used_bytes: count,
+      max_bytes: count.nullable(),
+      safety: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), sentence: z.string() })),
+    }),
+  })
+  .meta({ id: 'ConsoleSnapshot' })
+
+export type Snapshot = z.infer<typeof snapshotSchema>
+export type SnapshotLane = Snapshot['lanes'][number]
+export type SnapshotCampaign = Snapshot['campaigns'][number]

@@ -1,0 +1,320 @@
+// Pins: accounts, keys, senders, templates and contacts are managed over HTTP as on the command line; nobody gives away
+// more than they have, locks everybody out, or reaches what is another account's. Real: Redis, HTTP, producer, CLI.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { OPERATOR } from '../../src/accounts/permissions.ts'
+import { createCredential, type Permission, revokeCredential } from '../../src/accounts/store/credentials.ts'
+import { findSender } from '../../src/accounts/store/senders.ts'
+import { errorOf } from '../support/api-error.ts'
+import { runCli } from '../support/cli.ts'
+import { inspect } from '../support/declared-routes.ts'
+import { plainHello } from '../support/example-templates.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { stored } from '../support/stored.ts'
+
+let service: Service
+let one: Tenant
+let two: Tenant
+let operator: string
+let admin: string
+beforeAll(async () => {
+  service = await startService({ worker: false, templates: [plainHello] })
+  one = await service.addTenant()
+  two = await service.addTenant()
+  operator = (await createCredential(service.redis, 0, [OPERATOR], Date.now())).secret
+  admin = await keyWith('admin', 'messages:send', 'messages:read', 'contacts:read', 'contacts:write')
+})
+afterAll(() => service?.close())
+
+const keyWith = async (...permissions: Permission[]) =>
+  (await createCredential(service.redis, one.account, permissions, Date.now())).secret
+const ask = (method: string, path: string, key: string, body?: object, headers: Record<string, string> = {}) =>
+  inspect(service.url + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }), ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+const as = (account: number) => ({ 'x-laneway-account': String(account) })
+const made = z.object({ data: z.looseObject({ id: z.union([z.string(), z.number()]), key: z.string().nullish() }) })
+const cli = (...words: string[]) =>
+  runCli(words, { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+
+describe('accounts', () => {
+  test('are created once per Idempotency-Key, listed, shown and changed by an operator, and by nobody else', async () => {
+    const once = { 'idempotency-key': 'shop' }
+    const first = await ask('POST', '/admin/accounts', operator, { name: 'Corner shop' }, once)
+    const again = await ask('POST', '/admin/accounts', operator, { name: 'Corner shop' }, once)
+    const { id } = made.parse(first.json).data
+    expect([first.status, again.status, made.parse(again.json).data.id]).toEqual([201, 201, id])
+    const changes = { contacts_shape: 'contacts', 'policy.campaign': 'at_least_once' }
+    expect((await ask('PATCH', `/admin/accounts/${id}`, operator, changes)).json).toMatchObject({ data: changes })
+    expect((await ask('GET', `/admin/accounts/${id}`, operator)).json).toMatchObject({ data: { id, ...changes } })
+    expect((await ask('GET', '/admin/accounts?limit=1', operator)).json).toMatchObject({ data: [{}], next: '1' })
+    expect((await ask('GET', '/admin/accounts', admin)).status).toBe(403)
+    for (const wrong of [{}, { template_check: 'maybe' }, { nothing: 1 }, { name: 'x', id: 5 }]) {
+      expect((await ask('PATCH', `/admin/accounts/${id}`, operator, wrong)).status).toBe(400)
+    }
+    expect((await ask('GET', '/admin/accounts/999999', operator)).status).toBe(404)
+  })
+})
+
+describe('keys', () => {
+  test('are made with no more than the key that makes them has, and shown once', async () => {
+    const wanted = { name: 'order service', permissions: ['messages:send'] }
+    const answer = await ask('POST', '/admin/keys', admin, wanted)
+    expect(answer.status).toBe(201)
+    const { key, id } = made.parse(answer.json).data
+    expect((await ask('GET', '/messages', String(key))).status).toBe(403)
+    const body = { api_key: key, messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001' }
+    const audio = { ...body, type: 'audio', audio: { link: 'https://x.example/a.mp3' } }
+    expect((await service.post('/sendservicemessages/sendmessages', audio)).status).toBe(200)
+    const listed = await ask('GET', '/admin/keys', admin)
+    expect(listed.text).toContain(String(id))
+    expect(listed.text).not.toContain(String(key))
+    expect(JSON.stringify(await stored(service.redis))).not.toContain(String(key))
+    for (const permission of ['gallery', 'operator']) {
+      const more = await ask('POST', '/admin/keys', admin, { permissions: [permission] })
+      expect([403, 400], permission).toContain(more.status)
+    }
+  })
+
+  test('of a bounded key are bounded, too', async () => {
+    const expiresAt = Date.now() + 3_600_000
+    const bounds = { addresses: ['127.0.0.0/8'] }
+    const bounded = await createCredential(service.redis, one.account, ['admin'], Date.now(), expiresAt, '', bounds)
+    const give = (more: object) => ask('POST', '/admin/keys', bounded.secret, { permissions: ['admin'], ...more })
+    const plain = await give({})
+    expect(plain.json).toMatchObject({ data: { ...bounds, expires_at: new Date(expiresAt).toISOString() } })
+    expect((await give({ addresses: ['127.0.0.1'] })).status).toBe(201)
+    for (const more of [{ addresses: ['0.0.0.0/0'] }, { expires_at: new Date(expiresAt + 60_000).toISOString() }]) {
+      expect((await give(more)).status, JSON.stringify(more)).toBe(403)
+    }
+    expect(
+      (await ask('POST', '/admin/keys', admin, { permissions: ['admin'], senders: [two.partnerLane] })).status,
+    ).toBe(400)
+  })
+
+  test('are refused from an address that they are not for', async () => {
+    const far = await createCredential(service.redis, one.account, ['admin'], Date.now(), 0, '', {
+      addresses: ['192.0.2.0/24'],
+    })
+    const answer = await ask('GET', '/admin/lanes', far.secret)
+    expect([answer.status, errorOf(answer).message]).toEqual([403, 'The key may not be used from this address.'])
+    const spoofed = await ask('GET', '/admin/lanes', far.secret, undefined, { 'x-forwarded-for': '192.0.2.1' })
+    expect(spoofed.status).toBe(403)
+  })
+
+  test('that are for some senders only send from them, steer their lanes, and nothing else', async () => {
+    const key = await createCredential(service.redis, two.account, ['messages:send', 'admin'], Date.now(), 0, '', {
+      senders: [two.cloudLane],
+    })
+    const hello = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001', type: 'template' }
+    const template = { name: 'plain_hello', language: { code: 'en_US' } }
+    const send = (sender: string) => {
+      const body = { ...hello, template, sender, api_key: key.secret }
+      return service.post('/chatappbusiness/send-templated-message', body)
+    }
+    expect((await send(two.cloudNumber)).status).toBe(200)
+    expect((await send(two.partnerNumber)).status).toBe(403)
+    const lane = (id: number) => ask('GET', `/admin/lanes/${id}`, key.secret)
+    expect([(await lane(two.cloudLane)).status, (await lane(two.partnerLane)).status]).toEqual([200, 403])
+    for (const path of ['/admin/lanes', '/admin/keys', '/admin/activity']) {
+      expect((await ask('GET', path, key.secret)).status, path).toBe(403)
+    }
+    const batch = { messages: [{ ...hello, template, sender: two.cloudNumber }] }
+    expect((await ask('POST', '/messages/batch', key.secret, batch)).status).toBe(403)
+  })
+
+  test('are made once per Idempotency-Key, and the repeat does not show the key', async () => {
+    const once = { 'idempotency-key': 'key' }
+    const first = made.parse((await ask('POST', '/admin/keys', admin, { permissions: ['admin'] }, once)).json).data
+    const again = made.parse((await ask('POST', '/admin/keys', admin, { permissions: ['admin'] }, once)).json).data
+    expect(again).toMatchObject({ id: first.id, key: null })
+  })
+
+  test('are rotated with an overlap, by a key that has as much', async () => {
+    const old = await createCredential(service.redis, one.account, ['messages:read'], Date.now(), 0, 'reader')
+    const answer = await ask('POST', `/admin/keys/${old.id}/rotate`, admin, { overlap_seconds: 3600 })
+    expect(answer.status).toBe(201)
+    const { key } = made.parse(answer.json).data
+    for (const secret of [old.secret, String(key)]) expect((await ask('GET', '/messages', secret)).status).toBe(200)
+    expect(answer.json).toMatchObject({ data: { name: 'reader', replaces: { id: old.id, state: 'active' } } })
+    const now = await ask('POST', `/admin/keys/${old.id}/rotate`, admin, { overlap_seconds: 0 })
+    expect(now.json).toMatchObject({ data: { replaces: { state: 'expired' } } })
+    expect((await ask('POST', `/admin/keys/${old.id}/rotate`, admin, {})).status).toBe(409)
+    const gallery = await createCredential(service.redis, one.account, ['gallery'], Date.now())
+    expect((await ask('POST', `/admin/keys/${gallery.id}/rotate`, admin, {})).status).toBe(403)
+    const run = await cli('keys', 'rotate', gallery.id, '--overlap', '24h', '--json')
+    expect(JSON.parse(run.stdout)).toMatchObject({ permissions: ['gallery'], replaces: { id: gallery.id } })
+  })
+
+  test('that were revoked are refused, and the last one that may manage an account stays', async () => {
+    const mine = await createCredential(service.redis, two.account, ['admin'], Date.now())
+    const other = await createCredential(service.redis, two.account, ['admin'], Date.now())
+    const expired = await createCredential(service.redis, two.account, ['admin'], Date.now(), Date.now() - 1)
+    expect((await ask('DELETE', `/admin/keys/${other.id}`, mine.secret)).json).toMatchObject({
+      data: { state: 'revoked' },
+    })
+    const last = await ask('DELETE', `/admin/keys/${mine.id}`, mine.secret)
+    expect([last.status, errorOf(last).code]).toEqual([409, 'last_admin_key'])
+    expect((await ask('DELETE', `/admin/keys/${expired.id}`, mine.secret)).status).toBe(200)
+    // An operator can make another one.
+    expect((await ask('DELETE', `/admin/keys/${mine.id}`, operator, undefined, as(two.account))).status).toBe(200)
+    expect((await ask('DELETE', `/admin/keys/${mine.id}`, admin)).status).toBe(404)
+  })
+
+  test('that revoke each other at the same time leave one of them', async () => {
+    const [a, b] = [await operatorKey(), await operatorKey()]
+    const all = z
+      .object({ data: z.array(z.object({ id: z.string() })) })
+      .parse((await ask('GET', '/admin/keys', operator)).json)
+    for (const { id } of all.data) if (id !== a.id && id !== b.id) await revokeCredential(service.redis, 0, id)
+    const both = await Promise.all([
+      ask('DELETE', `/admin/keys/${b.id}`, a.secret),
+      ask('DELETE', `/admin/keys/${a.id}`, b.secret),
+    ])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
+    operator = (await operatorKey()).secret
+  })
+})
+
+const operatorKey = () => createCredential(service.redis, 0, [OPERATOR], Date.now())
+
+describe('senders', () => {
+  const numbered = (number: string, more: object = {}) => ({
+    ...{ number, provider: 'partner-api', base_url: service.simulator.url, token: 'token-1' },
+    ...more,
+  })
+
+  test('are added, changed and removed; their tokens are never shown, and kept sealed', async () => {
+    const token = 'secret-token-of-the-provider'
+    const added = await ask('POST', '/admin/senders', admin, numbered('+44 7700 900811', { token, name: 'extra' }))
+    expect(added.status).toBe(201)
+    const { id } = made.parse(added.json).data
+    const changes = { name: 'renamed', rate: 5, default: true }
+    expect((await ask('PATCH', `/admin/senders/${id}`, admin, changes)).json).toMatchObject({ data: changes })
+    expect((await ask('PATCH', `/admin/senders/${id}`, admin, { token: 'another' })).status).toBe(200)
+    expect((await ask('PATCH', `/admin/senders/${one.partnerLane}`, admin, { name: 'renamed' })).status).toBe(409)
+    expect((await ask('GET', '/admin/senders', admin)).text).not.toContain('token')
+    expect(JSON.stringify(await stored(service.redis))).not.toContain(token)
+    expect((await ask('GET', `/admin/lanes/${id}`, admin)).json).toMatchObject({ data: { rate: 5 } })
+    expect((await ask('DELETE', `/admin/senders/${id}`, admin)).status).toBe(200)
+    expect((await findSender(service.redis, Number(id)))?.removed_at).toBeDefined()
+    expect((await ask('GET', `/admin/senders/${id}`, admin)).status).toBe(404)
+  })
+
+  test('with a number that another account has are refused without a word about whose it is', async () => {
+    const answer = await ask('POST', '/admin/senders', admin, numbered(`+${two.partnerNumber}`))
+    expect([answer.status, errorOf(answer).code]).toEqual([409, 'sender_taken'])
+    expect(errorOf(answer)).toMatchObject({ details: [{ path: 'number', message: 'belongs to another sender' }] })
+  })
+
+  test('on a server that the account does not use yet take an operator', async () => {
+    const elsewhere = { base_url: 'http://169.254.169.254' }
+    expect((await ask('POST', '/admin/senders', admin, numbered('+44 7700 900812', elsewhere))).status).toBe(403)
+    expect((await ask('PATCH', `/admin/senders/${one.partnerLane}`, admin, elsewhere)).status).toBe(403)
+    const wanted = numbered('+44 7700 900813', { base_url: 'https://provider.example' })
+    expect((await ask('POST', '/admin/senders', operator, wanted)).status).toBe(400)
+    expect((await ask('POST', '/admin/senders', operator, wanted, as(two.account))).status).toBe(201)
+  })
+
+  test('that still have something to do stay, and the answer says what', async () => {
+    const audio = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001', type: 'audio' }
+    const body = { ...audio, audio: { link: 'https://x.example/a.mp3' }, api_key: two.apiKey }
+    expect((await service.post('/sendservicemessages/sendmessages', body)).status).toBe(200)
+    const answer = await ask('DELETE', `/admin/senders/${two.partnerLane}`, operator)
+    expect([answer.status, errorOf(answer).code]).toEqual([409, 'sender_busy'])
+    expect(errorOf(answer).message).toContain('1 of its messages')
+  })
+
+  test('are refused with every fault of theirs', async () => {
+    const wrong = { number: 'x', provider: 'cloud-api', base_url: 'ftp://x', token: 'a b', name: '1', rate: 0 }
+    const answer = await ask('POST', '/admin/senders', admin, wrong)
+    expect(answer.status).toBe(400)
+    const paths = errorOf(answer).details.map(({ path }) => path)
+    expect(paths).toEqual(expect.arrayContaining(['number', 'base_url', 'token', 'name', 'rate']))
+  })
+})
+
+test('templates are imported all or none, shown, listed and removed', async () => {
+  const hello = { ...plainHello, name: 'greeting' }
+  const bad = await ask('POST', '/admin/templates', admin, { data: [hello, { name: 'X' }] })
+  expect([bad.status, errorOf(bad).details[0]?.path]).toEqual([400, expect.stringContaining('data[1]')])
+  expect((await ask('GET', '/admin/templates/greeting', admin)).status).toBe(404)
+  for (const body of [{ data: [hello] }, hello]) {
+    expect((await ask('POST', '/admin/templates', admin, body)).status).toBe(200)
+  }
+  expect((await ask('GET', '/admin/templates', admin)).text).toContain('"greeting/')
+  expect((await ask('GET', '/admin/templates/greeting', admin)).json).toMatchObject({ data: [{ name: 'greeting' }] })
+  expect((await ask('DELETE', '/admin/templates/greeting?language=xx', admin)).status).toBe(404)
+  expect((await ask('DELETE', '/admin/templates/greeting', admin)).status).toBe(200)
+  expect((await ask('DELETE', '/admin/templates/greeting', admin)).status).toBe(404)
+})
+
+describe('contacts', () => {
+  const import_ = (query: string, text: string, type = 'text/csv') =>
+    inspect(`${service.url}/contacts/import${query}`, {
+      ...{ method: 'POST', headers: { authorization: `Bearer ${admin}`, 'content-type': type }, body: text },
+    })
+  const page = z.object({ data: z.array(z.object({ id: z.number(), phone: z.string() })), next: z.string().nullable() })
+
+  test('are imported from a CSV, with the rows that were refused, and imported again without a change', async () => {
+    const csv = 'name,phone,email\nAda,+44 7700 900301,ada@x.example\nBen,none,\nEve,+44 7700 900302,\n'
+    const first = await import_('?tag=News', csv)
+    expect(first.json).toMatchObject({
+      data: { imported: 2, created: 2, refused: 1, refused_rows: [{ line: 3, reason: expect.any(String) }] },
+    })
+    expect((await import_('?tag=News', csv)).json).toMatchObject({ data: { imported: 2, created: 0, joined: 0 } })
+    expect((await ask('GET', '/contacts/tags', admin)).json).toMatchObject({ data: [{ name: 'News', contacts: 2 }] })
+    expect((await import_('?tag=999999', csv)).status).toBe(404)
+    expect((await import_('', csv)).status).toBe(400)
+    expect((await import_('?tag=News', 'name,email\n')).status).toBe(400)
+    expect((await import_('?tag=News', csv, 'text/plain')).status).toBe(415)
+  })
+
+  test('are created, changed and deleted, with one number for one contact', async () => {
+    const ivy = { phone: '+44 7700 900311', name: 'Ivy' }
+    const added = await ask('POST', '/contacts', admin, ivy)
+    const { id } = made.parse(added.json).data
+    expect([added.status, (await ask('POST', '/contacts', admin, ivy)).status]).toEqual([201, 409])
+    const [tag] = z
+      .object({ data: z.array(z.object({ id: z.number() })) })
+      .parse((await ask('GET', '/contacts/tags', admin)).json).data
+    const joined = await ask('PATCH', `/contacts/${id}`, admin, { tags: [tag?.id], name: null, email: 'i@x.example' })
+    expect(joined.json).toMatchObject({ data: { tags: [tag?.id], name: null, email: 'i@x.example' } })
+    expect((await ask('PATCH', `/contacts/${id}`, admin, { tags: [999_999] })).status).toBe(400)
+    expect((await ask('PATCH', `/contacts/${id}`, admin, { phone: '+44 7700 900301' })).status).toBe(409)
+    expect((await ask('PATCH', `/contacts/${id}`, admin, { phone: '+44 7700 900312', tags: [] })).status).toBe(200)
+    expect((await ask('GET', `/contacts?tag=${tag?.id}`, admin)).text).not.toContain('900312')
+    // The number that it had is free again.
+    expect((await ask('POST', '/contacts', admin, ivy)).status).toBe(201)
+    expect((await ask('DELETE', `/contacts/${id}`, admin)).status).toBe(200)
+    expect((await ask('DELETE', `/contacts/${id}`, admin)).status).toBe(404)
+    expect(JSON.stringify(await stored(service.redis))).not.toContain('447700900312')
+  })
+
+  test('are found by a part of a name, an email or a number, and all of them in pages, each once', async () => {
+    const rows = Array.from({ length: 700 }, (_, i) => `Person ${i},+4477009${String(10_000 + i)},p${i}@x.example`)
+    const many = await import_('?tag=Many', `name,phone,email\n${rows.join('\n')}\n`)
+    const { id: tag } = z.object({ data: z.object({ tag: z.object({ id: z.number() }) }) }).parse(many.json).data.tag
+    const found = async (query: string) => page.parse((await ask('GET', `/contacts?${query}`, admin)).json).data.length
+    expect([await found('q=Person 69'), await found('q=p17@x'), await found('q=%2B44 7700 910699')]).toEqual([11, 1, 1])
+    for (const path of ['/contacts?limit=90', `/contacts?limit=90&tag=${tag}`]) {
+      const seen: number[] = []
+      let cursor: string | null = null
+      do {
+        const { data, next }: z.infer<typeof page> = page.parse(
+          (await ask('GET', `${path}${cursor === null ? '' : `&cursor=${cursor}`}`, admin)).json,
+        )
+        expect(data.length).toBeLessThanOrEqual(90)
+        seen.push(...data.map(({ id }) => id))
+        cursor = next
+      } while (cursor !== null)
+      expect(new Set(seen).size).toBe(seen.length)
+      expect(seen.length).toBeGreaterThanOrEqual(700)
+    }
+    for (const query of ['cursor=x', 'cursor=m1', `tag=${tag}&cursor=s0.0`, 'limit=0', 'q=', 'name=x']) {
+      expect((await ask('GET', `/contacts?${query}`, admin)).status, query).toBe(400)
+    }
+  })
+})

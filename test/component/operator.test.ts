@@ -1,0 +1,104 @@
+// Pins: a key of the whole installation acts for the account that it names and for no other, sees all of them where it
+// names none, and no other key can name an account or become one. Real: Redis, HTTP, producer.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { OPERATOR, PERMISSIONS } from '../../src/accounts/permissions.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { credentialKey } from '../../src/redis/keys.ts'
+import { errorOf } from '../support/api-error.ts'
+import { inspect } from '../support/declared-routes.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { stored } from '../support/stored.ts'
+
+let service: Service
+let one: Tenant
+let two: Tenant
+let operator: string
+let admin: string
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  one = await service.addTenant()
+  two = await service.addTenant()
+  operator = (await createCredential(service.redis, 0, [OPERATOR], Date.now(), 0, 'Ada')).secret
+  admin = await one.key('admin')
+})
+afterAll(() => service?.close())
+
+const get = (path: string, key: string, headers: Record<string, string> = {}) =>
+  inspect(service.url + path, { headers: { authorization: `Bearer ${key}`, ...headers } })
+const post = (path: string, key: string, body: object, headers: Record<string, string> = {}) =>
+  inspect(service.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+const as = (account: number) => ({ 'x-laneway-account': String(account) })
+const audio = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001', type: 'audio' }
+
+test('an operator acts for the account that it names, wherever a key of it could', async () => {
+  const lanes = (text: string) => [one, two].map(({ partnerLane }) => text.includes(`"lane":${partnerLane},`))
+  expect(lanes((await get('/admin/lanes', operator, as(one.account))).text)).toEqual([true, false])
+  expect(lanes((await get(`/admin/lanes?account=${two.account}`, operator)).text)).toEqual([false, true])
+  const body = { ...audio, audio: { link: 'https://x.example/a.mp3' }, api_key: operator }
+  const sent = await service.post('/sendservicemessages/sendmessages', body, as(two.account))
+  expect(sent.status).toBe(200)
+  const listed = await get(`/messages?limit=5&account=${two.account}`, operator)
+  expect(listed.text).toContain(two.partnerNumber)
+  expect((await get('/messages', operator, as(one.account))).json).toMatchObject({ data: [] })
+  expect((await post('/campaigns/cmp_999_1/start', operator, {}, as(one.account))).status).toBe(404)
+})
+
+test('without an account it is told to name one, and sees all lanes, metrics and acts', async () => {
+  for (const path of ['/messages', '/campaigns', '/partners/wp-gallery/manage/folders']) {
+    const answer = await get(path, operator)
+    expect([answer.status, errorOf(answer)], path).toMatchObject([400, { code: 'account_required' }])
+    expect(errorOf(answer).message).toContain('x-laneway-account')
+  }
+  const body = { ...audio, audio: { link: 'https://x.example/a.mp3' }, api_key: operator }
+  expect((await service.post('/sendservicemessages/sendmessages', body)).status).toBe(400)
+  const { text } = await get('/admin/lanes', operator)
+  for (const { partnerLane } of [one, two]) expect(text).toContain(`"lane":${partnerLane},`)
+  const metrics = async (headers: Record<string, string> = {}) => {
+    const asked = { headers: { authorization: `Bearer ${operator}`, ...headers } }
+    return (await fetch(`${service.url}/metrics`, asked)).text()
+  }
+  expect(await metrics()).toContain('laneway_redis')
+  expect(await metrics(as(one.account))).not.toContain('laneway_redis')
+  expect((await post(`/admin/lanes/${two.partnerLane}/pause`, operator, {})).status).toBe(200)
+  expect((await post(`/admin/lanes/${two.partnerLane}/resume`, operator, {}, as(one.account))).status).toBe(404)
+})
+
+test('an account that does not exist, and a name that is none, are refused', async () => {
+  expect((await get('/messages', operator, as(999_999))).status).toBe(404)
+  for (const name of ['0', '-1', '1.5', 'one', '1,2', '', '99999999999999999999', `0${one.account}`]) {
+    const answer = await get('/messages', operator, { 'x-laneway-account': name })
+    expect([answer.status, errorOf(answer).code], name).toEqual([400, 'account_required'])
+  }
+})
+
+test('a key of an account may name its own, and another one as little as one that does not exist', async () => {
+  expect((await get('/admin/lanes', admin, as(one.account))).status).toBe(200)
+  const theirs = await get('/admin/lanes', admin, as(two.account))
+  const nobodys = await get('/admin/lanes', admin, as(999_999))
+  expect([theirs.status, errorOf(theirs).message]).toEqual([404, errorOf(nobodys).message])
+})
+
+test('an operator that signs in to the dashboard sees the lanes of all accounts, an admin those of its own', async () => {
+  const queues = async (key: string, named: Record<string, string> = {}) => {
+    const authorization = `Basic ${Buffer.from(`x:${key}`).toString('base64')}`
+    return (await fetch(`${service.url}/dashboard/api/queues`, { headers: { authorization, ...named } })).text()
+  }
+  const all = await queues(operator)
+  for (const { partnerLane } of [one, two]) expect(all).toContain(`"lane-${partnerLane}"`)
+  for (const key of [admin, operator])
+    expect(await queues(key, as(one.account))).not.toContain(`"lane-${two.partnerLane}"`)
+})
+
+test('a record that says only half of it opens nothing', async () => {
+  const both = [
+    await createCredential(service.redis, one.account, [...PERMISSIONS, OPERATOR], Date.now()),
+    await createCredential(service.redis, 0, [...PERMISSIONS], Date.now()),
+  ]
+  for (const { secret } of both) expect((await get('/admin/lanes', secret)).status).toBe(500)
+  const keys = Object.keys(await stored(service.redis, credentialKey('*')))
+  expect(keys.length).toBeGreaterThan(4)
+})

@@ -1,0 +1,187 @@
+// Pins: the console for people: by keyboard alone, with a key that may only look, for an operator of many accounts, with a
+// stream that breaks, without a network, in a hidden tab, and once the key is revoked.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createCredential, revokeCredential } from '../../src/accounts/store/credentials.ts'
+import { openTab, signIn } from '../support/browser.ts'
+import { type ConsoleWorld, startConsoleWorld } from '../support/console-world.ts'
+
+let world: ConsoleWorld
+
+beforeAll(async () => {
+  world = await startConsoleWorld()
+  const id = await world.send('+447700900124', 'Spring is here')
+  await world.reaches(id, 'delivered')
+})
+afterAll(() => world?.close())
+
+const open = (look = {}) => openTab(world.browser, world.baseUrl, look)
+
+test('everything from signing in to pausing a lane is done by keyboard alone, and the focus is where one goes on', async () => {
+  const { page, context } = await open()
+  const focused = () =>
+    page.evaluate('document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent')
+  const tabTo = async (name: RegExp): Promise<void> => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab')
+      if (name.test(String(await focused()).trim())) return
+    }
+    throw new Error(`Tab does not lead to ${name}`)
+  }
+  await page.goto('/console')
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.type(world.key)
+  await page.keyboard.press('Enter')
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+  await tabTo(/^Lanes$/)
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/console/lanes')
+  await page.getByRole('table').waitFor()
+  expect(await focused()).toMatch(/^Lanes/)
+  await tabTo(/^Pause lane 1/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  expect(await focused()).toMatch(/^Pause lane 1/)
+  await page.keyboard.press('Space')
+  await page.getByRole('dialog').waitFor()
+  await tabTo(/^Pause the lane$/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: /^Resume lane 1/ }).waitFor()
+  await world.api('POST', '/admin/lanes/1/resume', {})
+  await context.close()
+})
+
+test('the first Tab on a page offers to skip to its content', async () => {
+  const { page, context } = await open()
+  await signIn(page, world.key)
+  await page.reload()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  expect(await page.evaluate('document.activeElement.id')).toBe('main')
+  await context.close()
+})
+
+test('a key that may only look sees messages and campaigns, and no button that the server would refuse', async () => {
+  const { page, context } = await open()
+  await signIn(page, await world.keyWith(['messages:read'], 'reader'))
+  await page.getByText('(can only look)').waitFor()
+  const main = page.locator('main')
+  for (const path of ['', '/lanes', '/lanes/1', '/messages', '/campaigns']) {
+    await page.goto(`/console${path}`)
+    await main.getByRole('heading', { level: 1 }).waitFor()
+    await main
+      .getByText('Loading …')
+      .or(main.getByText('Waiting for the first figures'))
+      .first()
+      .waitFor({ state: 'detached' })
+    const names = await main.getByRole('button').allTextContents()
+    expect(names.filter((name) => /pause|resume|requeue|cancel|rate|new|start|send|import|delete/i.test(name))).toEqual(
+      [],
+    )
+    expect(await main.getByRole('link', { name: /new campaign|first message/i }).count()).toBe(0)
+  }
+  expect(await page.getByRole('link', { name: /Keys|Senders|Gallery|Contacts|Templates|Activity/ }).count()).toBe(0)
+  await context.close()
+})
+
+test('an operator sees the lanes of all accounts, and acts for the one that it chooses', async () => {
+  const { secret } = await createCredential(world.redis, 0, ['operator'], Date.now(), 0, 'Olga')
+  const { page, context } = await open()
+  await signIn(page, secret, '/console/lanes')
+  const lanes = page.getByRole('table', { name: 'Lanes' }).getByRole('row')
+  await lanes.nth(3).waitFor()
+  await page.getByRole('link', { name: 'Messages' }).click()
+  await page.getByRole('heading', { name: 'For which account?' }).waitFor()
+  await page.getByRole('button', { name: 'New account' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Empty shop')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+  await page.getByText('No message yet.').waitFor()
+  await page.getByLabel('Account').selectOption('1')
+  await page.getByRole('table').getByText('Spring is here').waitFor()
+  await page.getByLabel('Account').selectOption({ label: '3 Empty shop' })
+  await page.getByText('No message yet.').waitFor()
+  await page.reload()
+  await page.getByText('No message yet.').waitFor()
+  await context.close()
+})
+
+test('where the stream cannot be had the page polls, and says so', async () => {
+  const { page, context } = await open()
+  await page.route('**/console/stream*', (route) => route.abort())
+  await signIn(page, world.key)
+  await page.getByText('Polling').waitFor()
+  await page.getByRole('heading', { name: 'Workers' }).waitFor()
+  await context.close()
+})
+
+test('without an answer the figures say how old they are, and they are fresh again with one', async () => {
+  const { page, context } = await open()
+  await page.route('**/console/stream*', (route) => route.abort())
+  await signIn(page, world.key)
+  await page.getByText('Polling').waitFor()
+  await page.route('**/console/snapshot*', (route) => route.abort())
+  await page.getByText(/No connection · figures are \d+ s old/).waitFor({ timeout: 30_000 })
+  await page.unroute('**/console/snapshot*')
+  await page.getByText(/(Live|Polling) · [12] s old/).waitFor({ timeout: 30_000 })
+  await context.close()
+})
+
+test('a hidden tab asks for nothing until it is seen again', async () => {
+  const { page, context } = await open()
+  await signIn(page, world.key)
+  await page.getByText('Live', { exact: false }).first().waitFor()
+  const hide = (hidden: boolean) =>
+    page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${hidden} })
+      document.dispatchEvent(new Event('visibilitychange'))`)
+  await hide(true)
+  await page.getByText('Paused', { exact: false }).first().waitFor()
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url()))
+  // Longer than any page takes between two looks at what moves.
+  await page.waitForTimeout(6_000)
+  expect(asked).toEqual([])
+  await hide(false)
+  await page.getByText('Live', { exact: false }).first().waitFor()
+  await context.close()
+})
+
+test('once the key is revoked the page asks to sign in again, and goes on where it was', async () => {
+  const { page, context } = await open()
+  const { secret, id } = await createCredential(world.redis, world.demo.account_id, ['messages:read'], Date.now())
+  await signIn(page, secret, '/console/messages?direction=outbound')
+  await page.getByRole('table').waitFor()
+  await revokeCredential(world.redis, world.demo.account_id, id)
+  await page.getByText('Your session has ended.').waitFor({ timeout: 30_000 })
+  await page.getByLabel('Key', { exact: true }).fill(world.key)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('table').waitFor()
+  expect(page.url()).toContain('direction=outbound')
+  await context.close()
+})
+
+test('a wrong key is refused in words, and signing out ends the session on the server', async () => {
+  const { page, context } = await open()
+  await page.goto('/console')
+  await page.getByLabel('Key', { exact: true }).fill('lw_wrong')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('alert').filter({ hasText: 'key' }).waitFor()
+  await signIn(page, world.key)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByText('You are signed out.').waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await context.close()
+})
+
+test('the colours that a person chooses are kept', async () => {
+  const { page, context } = await open()
+  await signIn(page, world.key)
+  await page.getByLabel('Colours').selectOption('dark')
+  await page.reload()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).toBe('dark')
+  await context.close()
+})

@@ -1,0 +1,144 @@
+// Pins: keys, senders, templates and contacts are made, changed and removed in the console; a key is shown once.
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTab, signIn, type Tab } from '../support/browser.ts'
+import { type ConsoleWorld, startConsoleWorld } from '../support/console-world.ts'
+
+let world: ConsoleWorld
+let tab: Tab
+let page: Page
+
+beforeAll(async () => {
+  world = await startConsoleWorld()
+  tab = await openTab(world.browser, world.baseUrl)
+  page = tab.page
+  await signIn(page, world.key)
+})
+afterAll(async () => {
+  await tab?.context.close()
+  await world?.close()
+})
+
+const press = (name: string | RegExp) =>
+  page
+    .getByRole('button', { name, exact: typeof name === 'string' })
+    .first()
+    .click()
+const dialog = () => page.getByRole('dialog')
+const confirm = (name: string) => dialog().getByRole('button', { name, exact: true }).click()
+const said = (text: string | RegExp) => page.locator('.notices').getByText(text).waitFor()
+const row = (words: string) => page.locator('main').getByRole('row').filter({ hasText: words })
+
+test('a key is made with a name and permissions, shown once, used, rotated and revoked', async () => {
+  await page.goto('/console/keys')
+  await press('New key')
+  await dialog().getByRole('textbox', { name: 'Name' }).fill('order service')
+  await dialog()
+    .getByLabel(/messages:read/)
+    .check()
+  await confirm('Create the key')
+  const key = await dialog().locator('.secret code').textContent()
+  expect(key).toMatch(/^lw_\w{38}$/)
+  await confirm('I have kept it')
+  expect(await page.content()).not.toContain(key)
+  const used = await fetch(`${world.baseUrl}/messages`, { headers: { authorization: `Bearer ${key}` } })
+  expect(used.status).toBe(200)
+  await press('Rotate order service')
+  await confirm('Make the new key')
+  await confirm('I have kept it')
+  await press('Revoke order service')
+  await confirm('Revoke the key')
+  await said('order service is revoked.')
+  await row('order service').filter({ hasText: 'revoked' }).first().waitFor()
+})
+
+test('a sender is given another name and pace', async () => {
+  await page.goto('/console/senders')
+  await press('Change sender 1')
+  await dialog().getByRole('textbox', { name: 'Name' }).fill('main shop')
+  await dialog().getByLabel('Messages per second').fill('50')
+  await confirm('Change')
+  await row('main shop').getByText('50').waitFor()
+})
+
+test('templates are imported from JSON, previewed and removed', async () => {
+  await page.goto('/console/templates')
+  await press('Import')
+  const template = {
+    name: 'gift_note',
+    language: 'en_US',
+    category: 'UTILITY',
+    components: [
+      { type: 'BODY', text: 'Your gift for {{1}} is on its way.' },
+      { type: 'FOOTER', text: 'The shop' },
+    ],
+  }
+  await dialog()
+    .getByLabel('Definitions as JSON')
+    .fill(JSON.stringify([template]))
+  await confirm('Import')
+  await said('1 template imported.')
+  await page.getByRole('link', { name: 'gift_note' }).click()
+  await page.getByText('Your gift for ⟨1⟩ is on its way.').waitFor()
+  await page.getByText('The shop').waitFor()
+  await press('Remove')
+  await confirm('Remove the template')
+  await page.getByRole('link', { name: 'gift_note' }).waitFor({ state: 'detached' })
+})
+
+test('what is no JSON is refused in place, and what was typed stays', async () => {
+  await page.goto('/console/templates')
+  await press('Import')
+  await dialog().getByLabel('Definitions as JSON').fill('{ no')
+  await confirm('Import')
+  await dialog().getByText('This is no JSON.').waitFor()
+  expect(await dialog().getByLabel('Definitions as JSON').inputValue()).toBe('{ no')
+  await confirm('Do nothing')
+})
+
+test('a list is made, people are imported with their refused rows, found, changed and deleted', async () => {
+  await page.goto('/console/contacts')
+  await press('New list')
+  await dialog().getByLabel('Name').fill('Autumn')
+  await confirm('Create')
+  await page.getByRole('heading', { name: 'Autumn' }).waitFor()
+  await press('Import into this list')
+  const csv = 'name,phone,email\nIda Example,+44 7700 900171,ida@shop.example\nBen,none,\n'
+  await dialog()
+    .getByLabel(/CSV file/)
+    .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await confirm('Import')
+  await dialog().getByText('1 contact imported').waitFor()
+  await dialog().getByText('Line 3:').waitFor()
+  await confirm('Close')
+  await page.getByLabel('Name, email or number').fill('ida')
+  await press('Find')
+  await page.waitForURL(/q=ida/)
+  await press('Change Ida Example')
+  await dialog().getByLabel('Name').fill('Ida Sample')
+  await confirm('Change')
+  await page.goto('/console/contacts?q=sample')
+  await press('Delete Ida Sample')
+  await confirm('Delete the contact')
+  await said('Deleted.')
+  await page.getByText('Nobody like this is here.').waitFor()
+})
+
+test('a contact is made by hand, and a second one with its number is refused in words', async () => {
+  await page.goto('/console/contacts?tag=1')
+  const create = async (): Promise<void> => {
+    await press('New contact')
+    await dialog().getByLabel('Phone').fill('+44 7700 900172')
+    await dialog().getByLabel('Name').fill('Jon')
+    await confirm('Create')
+  }
+  await create()
+  await row('Jon').waitFor()
+  await create()
+  await dialog().getByRole('alert').waitFor()
+  await confirm('Do nothing')
+})
+
+test('nothing of all this made the page fail or ask another host', () => {
+  expect(tab.faults).toEqual([])
+})

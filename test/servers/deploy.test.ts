@@ -1,0 +1,137 @@
+// Pins: what deploy/ holds is what Kubernetes, KEDA and systemd take. Manifests are judged by the published schemas, which
+// say nothing of fields that they do not know; those are found by watching which fields the schemas look at.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { z } from 'zod'
+import { settings } from '../../src/config.ts'
+
+const FOLDER = 'deploy/kubernetes'
+/** Two parts of a stop: `preStop` and what a part takes at most to end in order (docs/operations.md). */
+const STOP_SECONDS = { preStop: 5, part: 20 }
+
+const installed = join(process.cwd(), 'test/servers/kubernetes-schemas/node_modules')
+const load = createRequire(join(installed, 'here.js'))
+const validator = z.custom<(data: unknown) => boolean>((value) => typeof value === 'function')
+const SCHEMAS: Readonly<Record<string, string>> = {
+  Namespace: 'kubernetes-models/_schemas/IoK8sApiCoreV1Namespace',
+  ServiceAccount: 'kubernetes-models/_schemas/IoK8sApiCoreV1ServiceAccount',
+  ConfigMap: 'kubernetes-models/_schemas/IoK8sApiCoreV1ConfigMap',
+  Service: 'kubernetes-models/_schemas/IoK8sApiCoreV1Service',
+  Deployment: 'kubernetes-models/_schemas/IoK8sApiAppsV1Deployment',
+  PersistentVolumeClaim: 'kubernetes-models/_schemas/IoK8sApiCoreV1PersistentVolumeClaim',
+  PodDisruptionBudget: 'kubernetes-models/_schemas/IoK8sApiPolicyV1PodDisruptionBudget',
+  NetworkPolicy: 'kubernetes-models/_schemas/IoK8sApiNetworkingV1NetworkPolicy',
+  ScaledObject: '@kubernetes-models/keda/_schemas/KedaShV1alpha1ScaledObject',
+}
+
+const manifestSchema = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) })
+const manifests = readdirSync(FOLDER)
+  .filter((file) => file !== 'kustomization.yaml')
+  .flatMap((file) =>
+    parseAllDocuments(readFileSync(join(FOLDER, file), 'utf8')).map((document) => ({
+      file,
+      manifest: manifestSchema.parse(document.toJS()),
+    })),
+  )
+const ofKind = (kind: string) => manifests.map(({ manifest }) => manifest).filter((manifest) => manifest.kind === kind)
+
+/** What the schema of its kind says against a manifest, unknown fields included. */
+function faults(kind: string, manifest: unknown): string[] {
+  const path = SCHEMAS[kind]
+  if (path === undefined) return [`no schema for ${kind}`]
+  const module = z.object({ validate: validator }).parse(load(join(installed, `${path}.js`)))
+  const unknown = new Set<string>()
+  const isValid = module.validate(watched(manifest, '', unknown))
+  const said = z.custom<{ errors?: unknown }>().parse(module.validate)
+  return [...(isValid ? [] : [JSON.stringify(said.errors)]), ...[...unknown].map((field) => `unknown ${field}`)]
+}
+
+/** The same data; a field that nobody reads stays in `unread`. A map that is listed as a whole has free names. */
+function watched(data: unknown, path: string, unread: Set<string>): unknown {
+  if (typeof data !== 'object' || data === null) return data
+  const inner = Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [name, watched(value, `${path}/${name}`, unread)]),
+  )
+  const names = new Set(Object.keys(data).map((name) => `${path}/${name}`))
+  if (Array.isArray(data)) return Object.values(inner)
+  for (const name of names) unread.add(name)
+  return new Proxy(inner, {
+    get(target, name) {
+      if (typeof name === 'string') unread.delete(`${path}/${name}`)
+      return Reflect.get(target, name)
+    },
+    ownKeys(target) {
+      for (const name of names) unread.delete(name)
+      return Reflect.ownKeys(target)
+    },
+  })
+}
+
+test('every manifest is what the published schema of its kind takes, without a field that it does not know', () => {
+  expect(manifests.length).toBeGreaterThan(8)
+  const found = manifests.map(({ file, manifest }) => ({ file, faults: faults(manifest.kind, manifest) }))
+  expect(found.filter((each) => each.faults.length > 0)).toEqual([])
+})
+
+test('a misspelt field at any depth and a missing one are found', () => {
+  const [deployment] = ofKind('Deployment')
+  const { spec } = z.object({ spec: z.looseObject({ template: z.looseObject({}) }) }).parse(deployment)
+  expect(faults('Deployment', { ...deployment, specs: {} })).toEqual(['unknown /specs'])
+  const template = { ...spec.template, specification: {} }
+  expect(faults('Deployment', { ...deployment, spec: { ...spec, template } })).toEqual([
+    'unknown /spec/template/specification',
+  ])
+  expect(faults('Deployment', { ...deployment, spec: {} }).join()).toContain('"missingProperty":"selector"')
+})
+
+test('the kustomization takes every manifest of the folder', () => {
+  const { resources } = z
+    .object({ resources: z.array(z.string()) })
+    .parse(parse(readFileSync(join(FOLDER, 'kustomization.yaml'), 'utf8')))
+  expect([...resources].sort()).toEqual([...new Set(manifests.map(({ file }) => file))].sort())
+})
+
+test('every setting of the manifests and units exists, and every command is what the build makes', () => {
+  const [given] = ofKind('ConfigMap').map((manifest) => z.record(z.string(), z.string()).parse(manifest.data))
+  const units = readdirSync('deploy/systemd').map((file) => readFileSync(join('deploy/systemd', file), 'utf8'))
+  const inUnits = units.flatMap((unit) =>
+    [...unit.matchAll(/\b((?:LANEWAY_\w+)|REDIS_URL)=/g)].map((match) => match[1]),
+  )
+  for (const name of [...Object.keys(given ?? {}), ...inUnits]) expect(Object.keys(settings)).toContain(name)
+  const commands = [...units, ...ofKind('Deployment').map((each) => JSON.stringify(each))].flatMap((text) => [
+    ...text.matchAll(/dist\/start\/\w+\.js/g),
+  ])
+  expect(commands.length).toBe(4)
+  for (const [command] of commands) expect(existsSync(command)).toBe(true)
+})
+
+test('nothing is killed before it has had the time to end in order', () => {
+  const grace = z.object({
+    spec: z.object({ template: z.object({ spec: z.object({ terminationGracePeriodSeconds: z.number() }) }) }),
+  })
+  for (const deployment of ofKind('Deployment')) {
+    const seconds = grace.parse(deployment).spec.template.spec.terminationGracePeriodSeconds
+    expect(seconds).toBeGreaterThan(STOP_SECONDS.preStop + STOP_SECONDS.part)
+  }
+  for (const file of readdirSync('deploy/systemd')) {
+    const seconds = /TimeoutStopSec=(\d+)/.exec(readFileSync(join('deploy/systemd', file), 'utf8'))?.[1]
+    expect(Number(seconds)).toBeGreaterThan(STOP_SECONDS.part)
+  }
+})
+
+test('systemd takes the units', (context) => {
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) return context.skip('no systemd here')
+  for (const file of readdirSync('deploy/systemd')) {
+    const done = spawnSync('systemd-analyze', ['verify', '--man=no', join('deploy/systemd', file)], {
+      encoding: 'utf8',
+    })
+    // It looks at other units of the machine too; only what it says of ours counts.
+    expect(
+      done.stderr.split('\n').filter((line) => line.includes('laneway') && !line.includes('not executable')),
+    ).toEqual([])
+  }
+})

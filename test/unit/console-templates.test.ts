@@ -1,0 +1,100 @@
+// Pins: the form of a campaign asks for exactly what a template needs, and what it makes is accepted by the matcher.
+import { expect, test } from 'vitest'
+import { compileComponents } from '../../src/campaigns/parameters.ts'
+import { seenOf } from '../../src/console/logic/template-preview.ts'
+import { fillingsOf } from '../../src/console/logic/template-read.ts'
+import {
+  componentsOf,
+  type Filling,
+  fillingsFor,
+  openSlots,
+  slotsOf,
+  type Template,
+} from '../../src/console/logic/template-slots.ts'
+import { matchTemplate } from '../../src/messages/templates/match-template.ts'
+import { shapeOf, templateSchema } from '../../src/messages/templates/template.ts'
+import { templateContentSchema } from '../../src/messages/templates/template-content.ts'
+import { readDemoTemplates } from '../../src/start/demo-data.ts'
+
+const templates = readDemoTemplates()
+const named = templateSchema.parse({
+  name: 'greeting',
+  language: 'en',
+  category: 'MARKETING',
+  parameter_format: 'NAMED',
+  components: [
+    { type: 'HEADER', format: 'TEXT', text: 'For {{first_name}}' },
+    { type: 'BODY', text: 'Dear {{first_name}}, see you in {{city}}.' },
+    { type: 'FOOTER', text: 'The shop' },
+    { type: 'BUTTONS', buttons: [{ type: 'URL', text: 'Go', url: 'https://shop.example/{{1}}' }] },
+  ],
+})
+const all: [string, Template][] = [...templates, named].map((template) => [template.name, template])
+
+const filledFor = (template: Template, of: (id: string) => Filling): Map<string, Filling> =>
+  new Map(
+    slotsOf(template).map(({ id, kind }) => [id, kind === 'link' ? { fixed: 'https://shop.example/a.png' } : of(id)]),
+  )
+
+test.each(all)('%s: filled in everywhere, it is what the approved template asks for', (_name, template) => {
+  const components = componentsOf(
+    template,
+    filledFor(template, (id) => ({ fixed: `v ${id}`.slice(0, 15) })),
+  )
+  const read = templateContentSchema.parse({ name: template.name, language: { code: template.language }, components })
+  expect(matchTemplate(shapeOf(template), read.components)).toEqual([])
+})
+
+test.each(all)(
+  '%s: with values from columns it can be compiled, and the sources are those chosen',
+  (_name, template) => {
+    const components = componentsOf(
+      template,
+      filledFor(template, () => ({ from: 'row.value' })),
+    )
+    const compiled = compileComponents(components, 'row')
+    expect(compiled).toMatchObject({ ok: true })
+  },
+)
+
+test.each(all)('%s: a copy finds the fillings that made the components', (_name, template) => {
+  const fillings = filledFor(template, (id) => (id.endsWith('1') ? { from: 'contact.name' } : { fixed: `v ${id}` }))
+  expect(fillingsOf(template, componentsOf(template, fillings))).toEqual(fillings)
+})
+
+test('a copy of other components leaves what it cannot find open', () => {
+  const [, order] = all.find(([name]) => name === 'order_update') ?? []
+  if (!order) throw new Error('the demo has lost a template')
+  const copied = fillingsOf(order, [{ type: 'BODY', parameters: [{ type: 'text', text: 'Ada' }] }, 'odd', null])
+  expect([...copied]).toEqual([['body 1', { fixed: 'Ada' }]])
+  expect(openSlots(slotsOf(order), copied).map(({ id }) => id)).toEqual(['header 1', 'body 2', 'button 0 1'])
+})
+
+test('a preview shows the message as the person will see it, and what is not known yet by its name', () => {
+  const seen = seenOf(
+    named,
+    new Map<string, Filling>([
+      ['header first_name', { from: 'row.first' }],
+      ['body first_name', { fixed: 'Ada' }],
+    ]),
+  )
+  expect(seen).toMatchObject({
+    heading: 'For ⟨row.first⟩',
+    body: 'Dear Ada, see you in ⟨city⟩.',
+    footer: 'The shop',
+    buttons: [{ label: 'Go', detail: 'https://shop.example/⟨1⟩' }],
+  })
+})
+
+test('what comes from the recipient is filled in with what the sample has, and is empty without', () => {
+  const fillings = new Map<string, Filling>([
+    ['a', { from: 'contact.name' }],
+    ['b', { from: 'contact.email' }],
+    ['c', { fixed: 'x' }],
+  ])
+  expect([...fillingsFor(fillings, new Map([['contact.name', 'Ada']]))]).toEqual([
+    ['a', { fixed: 'Ada' }],
+    ['b', { fixed: '' }],
+    ['c', { fixed: 'x' }],
+  ])
+})

@@ -1,0 +1,158 @@
+// Pins: what the console writes of spans, numbers, sums, texts from outside, rights and lanes.
+import { expect, test } from 'vitest'
+import { timeMarks, valueMarks } from '../../src/console/logic/chart-scale.ts'
+import { isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
+import { ledgerOf, type Progress, termsOf } from '../../src/console/logic/ledger.ts'
+import { may, type Session } from '../../src/console/logic/may.ts'
+import { bytesText, counted, countText, rateText, shareText } from '../../src/console/logic/numbers.ts'
+import { plainText } from '../../src/console/logic/plain-text.ts'
+import { agoText, spanText } from '../../src/console/logic/spans.ts'
+import { stepText, timelineOf } from '../../src/console/logic/timeline.ts'
+
+test.each([
+  [0.4, 'under 1 s'],
+  [1, '1 s'],
+  [95, '1 min 35 s'],
+  [120, '2 min'],
+  [3_600, '1 h'],
+  [3_725, '1 h 2 min'],
+  [90_000, '1 d 1 h'],
+  [86_460, '1 d'],
+  [null, '–'],
+])('a span of %s seconds is written in at most two units', (seconds, text) => {
+  expect(spanText(seconds)).toBe(text)
+})
+
+test('how long ago something was counts from now, and a moment ago is just now', () => {
+  expect(agoText(10_000, 11_000)).toBe('just now')
+  expect(agoText(0, 65_000)).toBe('1 min 5 s ago')
+})
+
+test('a share is 0 or 100 percent only when it is none or all', () => {
+  expect(shareText(0, 10)).toBe('0 %')
+  expect(shareText(1, 1_000_000)).toBe('under 0.1 %')
+  expect(shareText(999_999, 1_000_000)).toBe('over 99.9 %')
+  expect(shareText(5, 5)).toBe('100 %')
+  expect(shareText(0, 0)).toBe('–')
+})
+
+test('counts, rates and bytes are written for people', () => {
+  expect(countText(1_234_567)).toBe('1,234,567')
+  expect([0.254, 7.52, 80, 1_157.4].map(rateText)).toEqual(['0.25', '7.5', '80', '1,157'])
+  expect([0, 1_536, 1_073_741_824].map(bytesText)).toEqual(['0 B', '1.5 KB', '1 GB'])
+  expect([counted(1, 'message'), counted(2, 'message'), counted(2, 'person', 'people')]).toEqual([
+    '1 message',
+    '2 messages',
+    '2 people',
+  ])
+})
+
+const progress: Progress = {
+  total: 10,
+  queued: 1,
+  sending: 1,
+  unconfirmed: 1,
+  sent: 2,
+  delivered: 3,
+  read: 1,
+  failed: 1,
+  expired: 0,
+  cancelled: 0,
+  unknown: 0,
+}
+
+test('a ledger whose states sum up to its total adds up, and names what has ended', () => {
+  const ledger = ledgerOf(progress)
+  expect(ledger).toMatchObject({ sum: 10, total: 10, addsUp: true, settled: 7 })
+  expect(termsOf(ledger).map(({ state }) => state)).not.toContain('expired')
+})
+
+test('a ledger that lacks somebody does not add up', () => {
+  expect(ledgerOf({ ...progress, total: 11 })).toMatchObject({ sum: 10, addsUp: false })
+  expect(termsOf(ledgerOf({ ...progress, total: 0, ...zeroed() }))).toHaveLength(1)
+})
+
+const zeroed = (): Omit<Progress, 'total'> => ({
+  queued: 0,
+  sending: 0,
+  unconfirmed: 0,
+  sent: 0,
+  delivered: 0,
+  read: 0,
+  failed: 0,
+  expired: 0,
+  cancelled: 0,
+  unknown: 0,
+})
+
+test('bidi controls, terminal escapes and invisible characters are shown by name, emoji are left whole', () => {
+  expect(plainText('a\u202eb\u001b[31m\u0007\u200b\ufeff')).toBe('a⟨RLO⟩b⟨ESC⟩[31m⟨BEL⟩⟨ZWSP⟩⟨BOM⟩')
+  expect(plainText('\u009b2J\u2028')).toBe('⟨CSI⟩2J⟨U+2028⟩')
+  expect(plainText('<b>x</b>\r\n\ty 👩‍👧 مرحبا')).toBe('<b>x</b>\n\ty 👩‍👧 مرحبا')
+})
+
+const session = (permissions: string[], operator = false): Session => ({
+  key_name: 'k',
+  account: operator ? null : { id: 1, name: 'shop' },
+  operator,
+  permissions,
+  expires_at: null,
+})
+
+test('a key may do what it has the permission for, and an operator everything for the account it acts for', () => {
+  expect(may(session(['messages:read']), 'see', undefined)).toBe(true)
+  expect(may(session(['messages:read']), 'send', undefined)).toBe(false)
+  expect(may(session(['admin']), 'run', undefined)).toBe(true)
+  expect(may(session([], true), 'send', undefined)).toBe(false)
+  expect(may(session([], true), 'send', 3)).toBe(true)
+  expect(may(session([], true), 'operate', undefined)).toBe(true)
+  expect(may(session(['admin']), 'operate', undefined)).toBe(false)
+})
+
+test('a lane says why it stands, who held it, and how long the rest takes', () => {
+  const lane = {
+    sender: 1,
+    name: 'shop',
+    account: 1,
+    state: 'paused' as const,
+    reason: 'the shop is closed',
+    by: 'key of Ada',
+    until: null,
+    drain_s: 60,
+    waiting: { transactional: 1, campaign: 2 },
+    oldest_s: 4,
+    rate_per_s: 80,
+    sent_per_s: 0,
+    spark: [],
+    dead_letters: 0,
+    in_flight: 0,
+  }
+  expect(laneSentence(lane)).toBe('The shop is closed. By key of Ada. 3 messages to go, 1 min at this rate.')
+  expect(isInTrouble(lane)).toBe(true)
+  expect(isInTrouble({ state: 'waiting_for_pace' })).toBe(false)
+  expect(laneSentence({ ...lane, state: 'idle', reason: null, by: null })).toBe('Nothing waits.')
+})
+
+test('a timeline counts attempts and tells what each event means and how long it took', () => {
+  const entries = timelineOf([
+    { at: '2026-11-22T10:00:00.000Z', event: 'accepted', attempt: null, detail: null },
+    { at: '2026-11-22T10:00:00.085Z', event: 'claimed', attempt: '87NMHK', detail: null },
+    { at: '2026-11-22T10:00:02.000Z', event: 'proven unsent', attempt: null, detail: '130429' },
+    { at: '2026-11-22T10:00:03.000Z', event: 'claimed', attempt: '99AAAA', detail: null },
+    { at: '2026-11-22T10:00:04.000Z', event: 'a new one', attempt: null, detail: null },
+  ])
+  expect(entries.map(({ attempt }) => attempt)).toEqual([undefined, 1, 1, 2, 2])
+  expect(entries.map(({ afterMs }) => afterMs)).toEqual([undefined, 85, 1_915, 1_000, 1_000])
+  expect(entries.at(-1)).toMatchObject({ event: 'a new one', means: '', tone: 'quiet' })
+  expect([85, 1_915, 180_000].map(stepText)).toEqual(['+85 ms', '+1.9 s', '+3 min'])
+})
+
+test('a chart has round marks that hold its greatest value, and round times in the zone of the reader', () => {
+  expect(valueMarks(18.9)).toEqual([0, 5, 10, 15, 20])
+  expect(valueMarks(0.3)).toEqual([0, 0.1, 0.2, 0.3])
+  expect(valueMarks(0).at(-1)).toBeGreaterThan(0)
+  const hour = 3_600_000
+  expect(timeMarks(hour + 1, 2 * hour, 8, 0)).toEqual([70, 80, 90, 100, 110, 120].map((minutes) => minutes * 60_000))
+  // Half an hour before UTC: midnight there is 18:30 here.
+  expect(timeMarks(0, 48 * hour, 4, -5.5 * hour)[0]).toBe(6.5 * hour)
+})

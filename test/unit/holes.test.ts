@@ -1,0 +1,36 @@
+// Pins: a content with holes, filled in as JSON, is the JSON of the filled content, whatever the values hold.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { compileComponents } from '../../src/campaigns/parameters.ts'
+import { hole, holeIn, jsonWithHoles } from '../../src/messages/holes.ts'
+
+const components = [
+  { type: 'HEADER', parameters: [{ type: 'document', document: { link: { from: 'row.link' }, filename: 'a"b.pdf' } }] },
+  {
+    type: 'BODY',
+    parameters: [
+      { type: 'text', text: { from: 'row.name' } },
+      { type: 'text', text: 'x \u00000\u0000 "0"' },
+      { type: 'text', text: { from: 'row.name' } },
+    ],
+  },
+]
+
+test('what is filled into the JSON is what filling the components and then making JSON of them gives', () => {
+  const read = compileComponents(components, 'row')
+  if (!read.ok) throw new Error('the components do not compile')
+  const fill = jsonWithHoles(read.compiled.holed)
+  const anything = fc.string({ unit: 'binary' })
+  const awkward = fc.constantFrom('', '"', '\\', '\u0000', hole(0), '"\\u00000\\u0000"', '\ud800', '$&')
+  fc.assert(
+    fc.property(fc.array(fc.oneof(anything, awkward), { maxLength: 3 }), (values) => {
+      expect(fill(values)).toBe(JSON.stringify(read.compiled.fill(values)))
+    }),
+  )
+})
+
+test('a hole is a whole text and nothing else', () => {
+  expect(holeIn(hole(12))).toBe(12)
+  expect(holeIn(`${hole(1)} `)).toBeUndefined()
+  expect(holeIn('1')).toBeUndefined()
+})

@@ -1,0 +1,66 @@
+// Pins: why a lane does not send is told by the first reason that holds, in a sentence, and trouble comes first.
+import { describe, expect, test } from 'vitest'
+import { byTrouble, drainSeconds, LANE_STATES, type LaneFacts, laneState } from '../../src/telemetry/lane-state.ts'
+
+const idle: LaneFacts = {
+  ...{ waiting: 0, inFlight: 0, rate: 80, isPaused: false, pausedFor: '', pausedBy: '', cooldown: undefined },
+  ...{ workers: 1, isRedisFull: false, sameHeadMs: 0, paceUsed: 0 },
+}
+const busy: LaneFacts = { ...idle, waiting: 100, inFlight: 3 }
+const cooldown = { untilMs: 5_000, code: '130429', sentence: 'too fast' }
+
+describe('a lane', () => {
+  test.each<[string, Partial<LaneFacts>, object]>([
+    ['with nothing to do is idle', idle, { state: 'idle', reason: null }],
+    ['with something in flight is sending', { ...idle, inFlight: 1 }, { state: 'sending', reason: null }],
+    ['whose pace has room is sending', { ...busy, paceUsed: 0.5 }, { state: 'sending' }],
+    ['whose pace is used up waits for it', { ...busy, paceUsed: 0.97 }, { state: 'waiting_for_pace' }],
+    ['is paused by somebody for something', { isPaused: true, pausedFor: 'night', pausedBy: 'Ada' }, { by: 'Ada' }],
+    ['that is paused says so also when idle', { isPaused: true }, { state: 'paused', reason: null, by: null }],
+    ['is in a cooldown until a time', { ...busy, cooldown }, { state: 'cooldown', untilMs: 5_000 }],
+    ['tells what began its cooldown', { ...busy, cooldown }, { reason: 'too fast (130429)' }],
+    ['without a worker does not send', { ...busy, workers: 0 }, { state: 'no_worker' }],
+    ['without a worker and without work is idle', { workers: 0 }, { state: 'idle' }],
+    ['on a full Redis does not send', { ...busy, isRedisFull: true }, { state: 'redis_full' }],
+    [
+      'that nothing holds and nothing leaves is stuck',
+      { ...busy, inFlight: 0, sameHeadMs: 31_000 },
+      { state: 'stuck' },
+    ],
+    ['with something in flight is not stuck', { ...busy, sameHeadMs: 31_000 }, { state: 'sending' }],
+    [
+      'that sends once a minute has three minutes',
+      { ...busy, inFlight: 0, rate: 1 / 60, sameHeadMs: 170_000 },
+      { state: 'sending' },
+    ],
+    [
+      'that is paused is nothing else',
+      { ...busy, isPaused: true, workers: 0, isRedisFull: true, cooldown },
+      { state: 'paused' },
+    ],
+    [
+      'that a full Redis holds does not wait for workers',
+      { ...busy, workers: 0, isRedisFull: true },
+      { state: 'redis_full' },
+    ],
+  ])('%s', (_about, facts, said) => {
+    expect(laneState({ ...idle, ...facts })).toMatchObject(said)
+  })
+
+  test('needs as long as its pace says', () => {
+    expect(drainSeconds({ waiting: 0, rate: 80 })).toBeNull()
+    expect(drainSeconds({ waiting: 81, rate: 80 })).toBe(2)
+    expect(drainSeconds({ waiting: 5, rate: 0.1 })).toBe(50)
+    expect(drainSeconds({ waiting: 5, rate: 0 })).toBeNull()
+  })
+
+  test('in trouble comes first, then the one whose messages wait longest', () => {
+    const lanes = LANE_STATES.map((state, i) => ({ sender: i, state, oldest_s: null }))
+    expect([...lanes].reverse().sort(byTrouble)).toEqual(lanes)
+    const [a, b] = [
+      { sender: 1, state: 'sending' as const, oldest_s: 3 },
+      { sender: 2, state: 'sending' as const, oldest_s: 9 },
+    ]
+    expect([a, b].sort(byTrouble)).toEqual([b, a])
+  })
+})
