@@ -105,7 +105,7 @@ async function seed(
   for (let i = 0; i < KEYS; i += 1) {
     keys.push((await createCredential(client, account, ['messages:send', 'messages:read'], Date.now())).secret)
   }
-  const seal = createSeal(SECRET_KEY)
+  const seal = createSeal([SECRET_KEY])
   const senders: string[] = []
   const laneIds: number[] = []
   for (let i = 0; i < lanes; i += 1) {

@@ -41,9 +41,9 @@ const ALL: readonly Safeguard[] = [
       },
       {
         file: 'worker/attempt.js',
-        find: 'const end = await settle(',
+        find: 'const end = await traceSettle(() => settle(',
         replace: `await deps.claims.get(attempt)()
-    const end = await settle(`,
+    const end = await traceSettle(() => settle(`,
       },
     ],
   },

@@ -11,6 +11,12 @@ import { giveUp, say } from './say.mjs'
 /** Each program, how one sees that it is there, and its Debian package. */
 const PROGRAMS = [
   { program: 'openssl', args: ['version'], package: 'openssl' },
+  { program: 'memcached', args: ['-V'], package: 'memcached' },
+  ...['proxy', 'account', 'container', 'object'].map((part) => ({
+    program: `swift-${part}-server`,
+    args: ['--help'],
+    package: `swift-${part}`,
+  })),
   { program: 'chromium', args: ['--version'], package: 'chromium' },
 ]
 

@@ -2,9 +2,14 @@
 // the environment. `.env.example` and the README's table are held against this schema by a test.
 import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
-import { parseRedisAddress, RedisAddressError } from './redis-address.ts'
+import { parseBucketAddress } from './files/address.ts'
+import { productionFaults } from './production.ts'
+import { RedisAddressError } from './redis-address.ts'
+import { assertRedisAddress } from './redis-socket.ts'
 
 const SECONDS_A_DAY = 86_400
+const SECRET_KEY_MIN = 32
+const SECRET_KEY_EXPECTED = `expected keys of at least ${SECRET_KEY_MIN} characters`
 
 /** Seconds as text from the environment, as a whole number in milliseconds. */
 const seconds = (min: number, max: number) =>
@@ -31,7 +36,7 @@ export const settings = {
     .describe('Port of the producer; 0 takes any free one'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address the producer listens on'),
   REDIS_URL: optionalText.describe(
-    'Redis to use: redis://, redis+sentinel:// or redis+cluster://; without it `npm start` runs a private one',
+    'Redis to use: redis://, redis+sentinel://, redis+cluster:// or unix:///; without it `npm start` runs a private one',
   ),
   LANEWAY_REDIS_MIN_REPLICAS: z.coerce
     .number()
@@ -46,6 +51,23 @@ export const settings = {
     .default('development')
     .describe('production: refuses to start with an insecure or unsafe setting'),
   LANEWAY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum log level'),
+  LANEWAY_FILES_URL: z
+    .string()
+    .optional()
+    .transform((value, context) => {
+      if (!value) return undefined
+      try {
+        return parseBucketAddress(value)
+      } catch (error) {
+        context.addIssue(error instanceof Error ? error.message : String(error))
+        return z.NEVER
+      }
+    })
+    .describe('Bucket for files of the gallery and of campaigns, such as s3://bucket/prefix; default: the data folder'),
+  LANEWAY_FILES_REDIRECT: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe('true: links of gallery files lead to the bucket itself, by an address that holds for 5 minutes'),
   LANEWAY_METRICS_PORT: z
     .string()
     .regex(/^\d*$/, 'expected a number from 0 to 65535')
@@ -65,12 +87,18 @@ export const settings = {
     .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
     .pipe(z.array(networkSchema))
     .describe('Networks of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8; default: none'),
+  LANEWAY_SECRET_KEYS: z
+    .string()
+    .optional()
+    .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
+    .refine((keys) => keys.every((key) => key.length >= SECRET_KEY_MIN), SECRET_KEY_EXPECTED)
+    .describe('Seal secrets and sign ids, separated by commas: the first for all that is new, the others open the old'),
   LANEWAY_SECRET_KEY: z
-    .union([z.literal(''), z.string().min(32)])
+    .union([z.literal(''), z.string().min(SECRET_KEY_MIN, SECRET_KEY_EXPECTED)])
     .optional()
     .transform((value) => value || undefined)
     .describe(
-      'Encrypts provider tokens, at least 32 characters; default outside production: generated once in the data folder',
+      'The same as one key, at least 32 characters; default outside production: generated once in the data folder',
     ),
   LANEWAY_RETENTION_DAYS: z.coerce
     .number()
@@ -110,7 +138,7 @@ export const settings = {
     .describe('How long an unconfirmed message waits for evidence by webhook before its policy decides'),
   LANEWAY_BULK_MOVE_WAIT_SECONDS: seconds(0.1, 60)
     .default(10_000)
-    .describe('How long a request waits for a bulk move before it is answered with 202'),
+    .describe('How long a request waits for a bulk move or an erasure before it is answered with 202'),
   LANEWAY_UPLOAD_MAX_BYTES: z.coerce
     .number()
     .int()
@@ -136,11 +164,13 @@ const schema = z.object(settings).transform((env) => ({
   dataDir: env.LANEWAY_DATA_DIR,
   production: env.LANEWAY_ENV === 'production',
   logLevel: env.LANEWAY_LOG_LEVEL,
+  bucket: env.LANEWAY_FILES_URL,
+  filesRedirect: env.LANEWAY_FILES_REDIRECT === 'true',
   metricsPort: env.LANEWAY_METRICS_PORT,
   metricsHost: env.LANEWAY_METRICS_HOST,
   publicUrl: env.LANEWAY_PUBLIC_URL,
   trustedProxies: env.LANEWAY_TRUSTED_PROXIES,
-  secretKey: env.LANEWAY_SECRET_KEY,
+  secretKeys: env.LANEWAY_SECRET_KEY === undefined ? env.LANEWAY_SECRET_KEYS : [env.LANEWAY_SECRET_KEY],
   retentionMs: env.LANEWAY_RETENTION_DAYS,
   validityMs: {
     transactional: env.LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS,
@@ -172,15 +202,18 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     const sentences = parsed.error.issues.map((issue) => {
       const name = String(issue.path[0])
       // What was meant for a secret is one, and this sentence goes to terminals and logs.
-      const came = /SECRET|TOKEN/.test(name) ? 'invalid' : `"${env[name] ?? ''}"`
+      const came = /SECRET|TOKEN|FILES_URL/.test(name) ? 'invalid' : `"${env[name] ?? ''}"`
       return `${name} is ${came}: ${issue.message.replace(/^Invalid input: /, '')}.`
     })
     throw new ConfigError(sentences.join(' '))
   }
   const config = parsed.data
-  if (config.redisUrl !== undefined) assertRedisAddress(config.redisUrl)
-  if (config.production && config.secretKey === undefined) {
-    throw new ConfigError('LANEWAY_SECRET_KEY must be set when LANEWAY_ENV is production.')
+  if (config.redisUrl !== undefined) refuseOtherAddress(config.redisUrl)
+  const faults = config.production ? productionFaults(config) : []
+  if (faults.length > 0) throw new ConfigError(faults.join(' '))
+  if (env.LANEWAY_SECRET_KEYS?.trim() && env.LANEWAY_SECRET_KEY) {
+    // Which of them seals would be anybody's guess.
+    throw new ConfigError('Set LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY, not both.')
   }
   const longest = Math.max(config.validityMs.transactional, config.validityMs.campaign)
   if (longest > config.retentionMs) {
@@ -192,9 +225,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   return Object.freeze(config)
 }
 
-function assertRedisAddress(url: string): void {
+function refuseOtherAddress(url: string): void {
   try {
-    parseRedisAddress(url)
+    assertRedisAddress(url)
   } catch (error) {
     throw error instanceof RedisAddressError ? new ConfigError(`REDIS_URL ${error.message}.`) : error
   }

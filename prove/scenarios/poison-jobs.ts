@@ -15,7 +15,7 @@ import { eventually } from '../wait.ts'
 const CRASHES = 4
 
 /** Where a worker has taken a message up and not claimed it yet. */
-export const TAKEN_UP = { file: 'worker/attempt.js', find: 'const attempt = newAttemptId()' }
+export const TAKEN_UP = { file: 'worker/attempt.js', find: 'const attempt = own?.attempt ?? newAttemptId()' }
 
 export const poisonJobs: Scenario = {
   name: 'poison-jobs',

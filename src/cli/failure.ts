@@ -3,6 +3,7 @@
 import { Refusal } from '../accept/refusal.ts'
 import { SealError } from '../accounts/seal.ts'
 import { ConfigError } from '../config.ts'
+import { isFilesAway } from '../files/store.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway, isReplyError } from '../redis/errors.ts'
 
@@ -27,6 +28,7 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
   if (!(error instanceof Error)) return undefined
   if (error instanceof ConfigError || error instanceof SealError) return { sentence: error.message, exitCode: 1 }
   if (error instanceof CorruptRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }
+  if (isFilesAway(error)) return { sentence: `The files cannot be used: ${reasonOf(error)}.`, exitCode: 1 }
   if (isReplyError(error)) return { sentence: `Redis error: ${reasonOf(error)}.`, exitCode: 1 }
   if (isRedisAway(error)) return { sentence: `Redis cannot be used: ${reasonOf(error)}.`, exitCode: 1 }
   return undefined

@@ -1,7 +1,9 @@
 // The command line as a whole: nouns, their verbs, and the help on every level.
+
 import type { Readable, Writable } from 'node:stream'
 import { Command } from 'commander'
 import { loadConfig } from '../config.ts'
+import { openFiles } from '../files/open.ts'
 import { VERSION } from '../version.ts'
 import { accounts } from './accounts.ts'
 import { activity } from './activity.ts'
@@ -10,7 +12,9 @@ import { contacts } from './contacts.ts'
 import { keys } from './keys.ts'
 import { lanes } from './lanes.ts'
 import { messages } from './messages.ts'
+import { people } from './people.ts'
 import { withRedis } from './redis-session.ts'
+import { secrets } from './secrets.ts'
 import { senders } from './senders.ts'
 import { stats } from './stats.ts'
 import { tellActs } from './tell-acts.ts'
@@ -22,11 +26,13 @@ const NOUNS: readonly Noun[] = [
   accounts,
   keys,
   senders,
+  secrets,
   templates,
   contacts,
   messages,
   lanes,
   campaigns,
+  people,
   activity,
   stats,
   top,
@@ -91,7 +97,8 @@ function addVerb(noun: Command, verb: Verb, terminal: Terminal): void {
       const config = loadConfig(terminal.env)
       const { stdin, stderr } = terminal
       const answer = await withRedis(config, async (redis) => {
-        const made = await work({ redis, config, stdin, stderr })
+        const files = await openFiles(config)
+        const made = await work({ redis, config: { ...config, files }, stdin, stderr }).finally(files.close)
         await tellActs(redis, verb.act, made.acted)
         return made
       })

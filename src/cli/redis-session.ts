@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Config } from '../config.ts'
 import { openOrThrow, type Redis } from '../redis/connect.ts'
-import { parseRedisAddress, RedisAddressError, shownAddress } from '../redis-address.ts'
+import { isRedisAddress, shownRedis } from '../redis-socket.ts'
 import { CliFailure, reasonOf } from './failure.ts'
 
 /** A cluster, or Sentinel, has others to ask when the first server is gone. */
@@ -15,7 +15,7 @@ export async function withRedis<T>(config: Config, work: (redis: Redis) => Promi
   const url = redisUrlOf(config)
   // Trouble after that is reported by the command that it hits.
   const redis = await openOrThrow(url, OPEN_LIMIT_MS).catch((error: unknown) => {
-    throw new CliFailure(`Redis at ${shownAddress(url)} cannot be used: ${reasonOf(error)}.`)
+    throw new CliFailure(`Redis at ${shownRedis(url)} cannot be used: ${reasonOf(error)}.`)
   })
   try {
     return await work(redis)
@@ -24,16 +24,7 @@ export async function withRedis<T>(config: Config, work: (redis: Redis) => Promi
   }
 }
 
-const demoFile = z.object({ redis_url: z.string().refine(isAddress) })
-
-function isAddress(url: string): boolean {
-  try {
-    return parseRedisAddress(url) !== undefined
-  } catch (error) {
-    if (error instanceof RedisAddressError) return false
-    throw error
-  }
-}
+const demoFile = z.object({ redis_url: z.string().refine(isRedisAddress) })
 
 /** REDIS_URL, else the private Redis that a running `npm start` names in its data folder. */
 function redisUrlOf(config: Config): string {

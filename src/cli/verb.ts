@@ -2,6 +2,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { z } from 'zod'
 import type { Config } from '../config.ts'
+import type { FileStore } from '../files/store.ts'
 import { faultsOf } from '../messages/fault.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
@@ -25,7 +26,7 @@ export interface Acted {
 /** What a verb works with. Answers are returned, never written: `stderr` is for progress only. */
 export interface CommandContext {
   redis: Redis
-  config: Config
+  config: Config & { files: FileStore }
   stdin: Readable
   stderr: Writable
 }

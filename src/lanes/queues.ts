@@ -235,6 +235,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 /** The BullMQ job of a message. */
 function jobOf({ id, payload, delayMs = 0 }: LaneMessage) {
   const isCampaign = payload.class === 'campaign'
+  const waitMs = Math.max(delayMs, (payload.sendAt ?? 0) - Date.now())
   const timestamp = acceptedAtMs(laneOf(id).ulid)
   return {
     name: SEND_JOB,
@@ -243,7 +244,7 @@ function jobOf({ id, payload, delayMs = 0 }: LaneMessage) {
       jobId: id,
       timestamp,
       ...(isCampaign ? { priority: CAMPAIGN_PRIORITY } : {}),
-      ...(delayMs > 0 ? { delay: Date.now() - timestamp + Math.ceil(delayMs) } : {}),
+      ...(waitMs > 0 ? { delay: Date.now() - timestamp + Math.ceil(waitMs) } : {}),
     },
   }
 }

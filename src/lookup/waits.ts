@@ -27,9 +27,14 @@ const DELAYED_SCALE = 0x1000
  * Why a message that is `queued` does not leave, the strongest reason first; null when nothing holds it back but the
  * moment that a worker needs, or a wait of its own between two tries. Ask it of queued messages only.
  */
-export async function waitsOf(redis: Redis, message: { id: MessageId; to: string }): Promise<Waits | null> {
+export async function waitsOf(
+  redis: Redis,
+  message: { id: MessageId; to: string; sendAt?: number | undefined },
+): Promise<Waits | null> {
   const { lane } = message.id
   const now = await redisNowMs(redis, laneCooldownKey(lane))
+  const { sendAt = 0 } = message
+  if (sendAt > now) return { why: 'send_at', until: sendAt, sentence: `It is to be sent at ${timeOf(sendAt)}.` }
   const [sender, isPaused, cooldown] = await Promise.all([
     cachedSender(redis, lane),
     redis.hexists(laneMetaKey(lane), 'paused'),

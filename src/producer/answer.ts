@@ -1,11 +1,13 @@
 // How an answer leaves: as JSON, and what was thrown as the one envelope of all errors. With node:http alone, for the
 // requests that Express handles and for those that never reach it.
+
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../accept/refusal.ts'
+import { isFilesAway } from '../files/store.ts'
 import type { Log } from '../log.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { ApiError, errorBody, internal, redisAway, refused } from './errors.ts'
+import { ApiError, errorBody, internal, refused, storageAway } from './errors.ts'
 import { createHeldBytes } from './held-bytes.ts'
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
@@ -75,7 +77,7 @@ export function refuse(thrown: unknown, response: ServerResponse, requestId: str
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
   if (thrown instanceof Refusal) return refused(thrown)
-  if (isRedisAway(thrown)) return redisAway(thrown)
+  if (isRedisAway(thrown) || isFilesAway(thrown)) return storageAway(thrown)
   if (thrown instanceof URIError) return new ApiError(400, 'invalid_path', 'The path is not valid percent-encoding.')
   return internal(thrown)
 }

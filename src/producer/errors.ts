@@ -79,8 +79,8 @@ export const refused = ({ kind, code, message, faults }: Refusal): ApiError =>
 /** 404 for what does not exist, or belongs to another account. */
 export const notFound = (what: string): ApiError => refused(doesNotExist(what))
 
-/** 503 `unavailable` with Retry-After: 2 s, for a Redis that is away or refuses for now. */
-export const redisAway = (cause: unknown): ApiError =>
+/** 503 `unavailable` with Retry-After: 2 s, for a Redis or a file store that is away or refuses for now. */
+export const storageAway = (cause: unknown): ApiError =>
   new ApiError(503, 'unavailable', 'The service cannot reach its storage right now. Try again in a few seconds.', {
     headers: { 'Retry-After': '2' },
     cause,

@@ -2,11 +2,14 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createSeal } from '../accounts/seal.ts'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import type { Config } from '../config.ts'
+import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
+import { openErasureQueue } from '../people/erasures.ts'
+import { createTombstones } from '../people/tombstones.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { requireReplicas } from '../redis/replication.ts'
@@ -36,6 +39,7 @@ import { keyRoutes } from './handlers/keys.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
 import { messageRoutes } from './handlers/messages.ts'
 import { metricsRoutes } from './handlers/metrics.ts'
+import { peopleRoutes } from './handlers/people.ts'
 import { senderRoutes } from './handlers/senders.ts'
 import { sendingRoutes } from './handlers/sending.ts'
 import { templateRoutes } from './handlers/templates.ts'
@@ -60,12 +64,14 @@ export class ListenError extends Error {
  * with a ListenError.
  */
 export async function startProducer(
-  config: Config,
+  settings: Config,
   redisUrl: string,
   log: Log,
   telemetry: Telemetry = createTelemetry(),
   demo?: DemoSwitch,
 ): Promise<{ url: string; close: () => Promise<void> }> {
+  const files = await openFiles(settings)
+  const config = { ...settings, files }
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   requireReplicas(redis, config.redisMinReplicas)
@@ -74,7 +80,9 @@ export async function startProducer(
   const moves = openBulkMoves(redis)
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
-  const opaqueIds = createOpaqueIds(secretKeyOf(config))
+  const erasures = openErasureQueue(redis)
+  const secretKeys = secretKeysOf(config)
+  const [opaqueIds, seal] = [createOpaqueIds(secretKeys), createSeal(secretKeys)]
   const snapshots = createSnapshots(redis)
   const streams = createSnapshotStreams({ take: (account) => snapshots.take(account), log })
   // In the order of routes/table.ts.
@@ -91,9 +99,10 @@ export async function startProducer(
     ...adminRoutes({ redis, queues }),
     ...accountRoutes({ redis }),
     ...keyRoutes({ redis }),
-    ...senderRoutes({ redis, queues, seal: createSeal(secretKeyOf(config)), config }),
+    ...senderRoutes({ redis, queues, seal, production: config.production, config }),
     ...templateRoutes({ redis }),
     ...activityRoutes({ redis }),
+    ...peopleRoutes({ redis, config, erasures, tombstones: createTombstones(redis, secretKeys) }),
     ...consoleSessionRoutes({ redis }),
     ...consoleLiveRoutes({ redis, streams }),
     ...consoleDemoRoutes({ demo }),
@@ -128,9 +137,11 @@ export async function startProducer(
       await moves.close()
       await campaigns.close()
       await requeues.close()
+      await erasures.close()
       await queues.close()
       // Fails at once while Redis is away.
       await counting.stop().catch(() => undefined)
+      files.close()
       redis.disconnect()
       log.info('producer.stopped')
     },

@@ -1,7 +1,8 @@
 // Reads a multipart/form-data request with one file. The file streams into a draft; nothing is held in memory.
 import type { IncomingMessage } from 'node:http'
 import busboy from 'busboy'
-import { type Draft, receiveContent } from '../gallery/store/content.ts'
+import { type Draft, receive } from '../files/drafts.ts'
+import type { FileStore } from '../files/store.ts'
 import { counted } from '../messages/fault.ts'
 import { ApiError, invalid } from './errors.ts'
 import { watchFlow } from './flowing.ts'
@@ -24,7 +25,7 @@ const FIELDS_MAX = 20
  * broken form and for no file or several. No draft is left behind then; otherwise it is the caller's to keep or discard.
  * What is left of a refused request is read and dropped, so that the client gets to read the answer.
  */
-export async function readUpload(request: IncomingMessage, dataDir: string, maxBytes: number): Promise<Upload> {
+export async function readUpload(request: IncomingMessage, files: FileStore, maxBytes: number): Promise<Upload> {
   // Gone while the key was looked at: nothing would ever come of it.
   if (request.destroyed) throw brokenForm(new Error('the client hung up'))
   const form = openForm(request, maxBytes)
@@ -51,7 +52,7 @@ export async function readUpload(request: IncomingMessage, dataDir: string, maxB
           return
         }
         content.on('limit', () => refuse(tooLarge(maxBytes)))
-        file = { name: info.filename ?? '', draft: receiveContent(dataDir, content) }
+        file = { name: info.filename ?? '', draft: receive(files, content) }
         // The form would wait for ever for somebody to read on.
         file.draft.catch((error: Error) => refuse(request.destroyed && !request.complete ? brokenForm(error) : error))
       })

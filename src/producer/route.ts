@@ -1,10 +1,12 @@
 // What a route is: data, from which Express, the fast path and the tests are made, and what may be made later of what a
 // client must know. The table of all is routes/table.ts; what a route does is a handler (handlers/), bound to it by bind.ts.
+
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { Permission } from '../accounts/permissions.ts'
 import type { Credential } from '../accounts/store/credentials.ts'
+import type { FileStore } from '../files/store.ts'
 import type { ErrorsByStatus } from './error-codes.ts'
 
 /**
@@ -205,10 +207,10 @@ export interface TextAnswer {
   text: string
 }
 
-/** A file in `root`, whole or the range that is asked for. */
+/** A file that is kept, whole or the range that is asked for. */
 export interface FileAnswer {
   headers: Readonly<Record<string, string>>
-  file: { root: string; path: string; saveAs?: string }
+  file: { files: FileStore; name: string; etag: string; saveAs: string | undefined }
 }
 
 export type Answer = JsonAnswer | StreamAnswer | TextAnswer | FileAnswer

@@ -1,14 +1,17 @@
-// Answers that are not one JSON object: bytes in pieces, and files from the disk.
+// Answers that are not one JSON object: bytes in pieces, and files that are kept.
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Response } from 'express'
-import { hasHungUp } from './answer.ts'
-import { ApiError, internal } from './errors.ts'
+import { ApiError } from './errors.ts'
 import type { FileAnswer, StreamAnswer } from './route.ts'
 
 /** Writes as fast as the client reads. When reading fails, the connection is cut: the answer must not look whole. */
 export async function sendStream(response: Response, { headers, stream }: StreamAnswer): Promise<void> {
   response.status(200).set(headers)
+  await flow(stream, response)
+}
+
+async function flow(stream: Readable, response: Response): Promise<void> {
   try {
     await pipeline<Readable, Response>(stream, response)
   } catch (error) {
@@ -17,33 +20,48 @@ export async function sendStream(response: Response, { headers, stream }: Stream
   }
 }
 
-/** Sends a file, whole or the range asked for; an ApiError when a range or a precondition cannot be met. */
-export function sendFile(response: Response, { headers, file }: FileAnswer): Promise<void> {
-  if (file.saveAs !== undefined) response.attachment(file.saveAs)
-  response.set(headers)
-  return new Promise((resolve, reject) => {
-    response.sendFile(file.path, { root: file.root, cacheControl: false, lastModified: false }, (error) => {
-      // Once the head is out, or the client has gone, nothing can be answered: the headers can no longer be touched, and
-      // an error thrown here would end the process.
-      if (!error) resolve()
-      else if (response.headersSent || hasHungUp(response)) {
-        response.destroy()
-        resolve()
-      } else reject(refusal(error, response))
-    })
-  })
-}
-
-/** What `sendFile` reports: a range or a precondition that cannot be met, or content that is not where it must be. */
-function refusal(error: Error, response: Response): ApiError {
-  const status = 'status' in error ? error.status : 500
-  const range = response.get('Content-Range')
-  for (const name of ['Content-Type', 'Content-Disposition', 'ETag', 'Cache-Control']) response.removeHeader(name)
-  if (status === 416) {
-    return new ApiError(416, 'range_not_satisfiable', 'The file has no bytes in this range.', {
-      headers: range ? { 'Content-Range': range } : {},
+/**
+ * Sends a file, whole or the range asked for. Throws an ApiError: 412 for a file that is not the one named, 416 for a range
+ * that it does not have. What reads it from afar is cut off with the client.
+ */
+export async function sendFile(response: Response, { headers, file }: FileAnswer): Promise<void> {
+  const { req: request } = response
+  const { files, name, saveAs, etag } = file
+  const address = await files.addressOf(name, { type: headers['Content-Type'] ?? 'application/octet-stream', saveAs })
+  if (address !== undefined) {
+    response.redirect(302, address)
+    return
+  }
+  const size = await files.sizeOf(name)
+  if (!namesIt(request.get('If-Match'), etag)) {
+    throw new ApiError(412, 'precondition_failed', 'The file is not the one the request names.')
+  }
+  const isWanted = namesIt(request.get('If-Range'), etag)
+  const ranges = isWanted ? request.range(size, { combine: true }) : undefined
+  if (ranges === -1) {
+    throw new ApiError(416, 'range_not_satisfiable', 'The file has no bytes in this range.', {
+      headers: { 'Content-Range': `bytes */${size}` },
     })
   }
-  if (status === 412) return new ApiError(412, 'precondition_failed', 'The file is not the one the request names.')
-  return internal(error)
+  if (saveAs !== undefined) response.attachment(saveAs)
+  response.status(200).set({ ...headers, ETag: etag, 'Accept-Ranges': 'bytes' })
+  if (request.fresh) {
+    response.status(304).removeHeader('Content-Type')
+    response.end()
+    return
+  }
+  // Of several ranges the whole file is as good an answer as all of them.
+  const range = Array.isArray(ranges) && ranges.type === 'bytes' && ranges.length === 1 ? ranges[0] : undefined
+  const part = range ? { from: range.start, to: range.end + 1 } : { from: 0, to: size }
+  response.set('Content-Length', String(part.to - part.from))
+  if (range) response.status(206).set('Content-Range', `bytes ${range.start}-${range.end}/${size}`)
+  if (request.method === 'HEAD') {
+    response.end()
+    return
+  }
+  await flow(await files.read(name, part), response)
 }
+
+/** Whether a precondition that is not there, names everything, or names the file, is met. */
+const namesIt = (condition: string | undefined, etag: string): boolean =>
+  condition === undefined || condition.trim() === '*' || condition.split(',').some((each) => each.trim() === etag)

@@ -2,7 +2,8 @@
 // answered 503 instead of hanging; the worker's waits for Redis to come back, because its work can wait and must not be
 // lost.
 import { Cluster, Command, type RedisOptions, type Redis as Single } from 'ioredis'
-import { parseRedisAddress, type RedisAddress } from '../redis-address.ts'
+import type { RedisAddress } from '../redis-address.ts'
+import { readRedisAddress } from '../redis-socket.ts'
 import { GatheringCluster } from './cluster.ts'
 import { GatheringRedis } from './gathering.ts'
 
@@ -75,10 +76,10 @@ const WITH_RETRY: Way = {
 }
 
 /** For processes that answer requests. Throws a RedisAddressError. */
-export const connectFailFast = (url: string): Redis => connect(parseRedisAddress(url), FAIL_FAST)
+export const connectFailFast = (url: string): Redis => connect(readRedisAddress(url), FAIL_FAST)
 
 /** For workers. Throws a RedisAddressError. */
-export const connectWithRetry = (url: string): Redis => connect(parseRedisAddress(url), WITH_RETRY)
+export const connectWithRetry = (url: string): Redis => connect(readRedisAddress(url), WITH_RETRY)
 
 function connect(address: RedisAddress, way: Way): Redis {
   const { options, refusedByReplica } = way

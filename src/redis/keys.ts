@@ -135,6 +135,8 @@ export const requeueProgressKey = (lane: number, job: string): string => `${lane
 export const requeueJobKey = (job: string): string => `lw:requeue:${job}`
 /** ZSET job → time (ms) at which it was asked for: jobs of the account that send messages again and are not done. */
 export const openRequeuesKey = (account: number): string => `lw:account:${account}:requeues`
+/** HASH of one erasure of a person: whose, how far it is, and what it found. It expires. */
+export const erasureKey = (job: string): string => `lw:erasure:${job}`
 /** What the keys of all campaigns of a lane begin with; message-lifecycle.lua appends the campaign's number. */
 export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:campaign:`
 /** HASH of one campaign. */
@@ -199,5 +201,7 @@ export const contactKeys = (account: number) => {
     contact: (id: number) => `${prefix}:contact:${id}`,
     /** HASH phone digits → contact id. */
     phones: `${prefix}:phones`,
+    /** ZSET HMAC of a person who was erased → when (ms), see people/tombstones.ts. It expires. */
+    tombstones: `${prefix}:erased`,
   }
 }

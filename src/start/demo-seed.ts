@@ -9,7 +9,8 @@ import { DEFAULT_RATE } from '../accounts/store/senders.ts'
 import { importTemplate } from '../accounts/store/templates.ts'
 import { importContacts } from '../contacts/store/contacts.ts'
 import { createTag } from '../contacts/store/tags.ts'
-import { receiveContent } from '../gallery/store/content.ts'
+import { receive } from '../files/drafts.ts'
+import type { FileStore } from '../files/store.ts'
 import { addFile, trashFile } from '../gallery/store/files.ts'
 import { createFolder } from '../gallery/store/folders.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
@@ -23,7 +24,7 @@ const HOUR_MS = 3_600_000
 interface Deps {
   redis: Redis
   seal: Seal
-  dataDir: string
+  files: FileStore
   simulatorUrl: string
   nowMs: number
 }
@@ -124,8 +125,8 @@ async function seedGallery(deps: Deps, account: number, { folders }: DemoAccount
 }
 
 async function seedFile(deps: Deps, account: number, folder: number, name: string): Promise<number> {
-  const content = await receiveContent(deps.dataDir, createReadStream(join(demoFilesDir, name)))
-  return (await addFile(deps.redis, account, folder, name, content)).id
+  const content = await receive(deps.files, createReadStream(join(demoFilesDir, name)))
+  return (await addFile(deps.redis, deps.files, account, folder, name, content)).id
 }
 
 async function seedContacts(deps: Deps, account: number, { tags, contacts }: DemoAccount): Promise<number[]> {

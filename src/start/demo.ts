@@ -1,13 +1,15 @@
 // Demo data at start: seeded once, on a Redis that holds no account yet, and found again by every later start.
+
 import { z } from 'zod'
 import { NO_ACCOUNT, OPERATOR } from '../accounts/permissions.ts'
 import type { Seal } from '../accounts/seal.ts'
 import { createSeal } from '../accounts/seal.ts'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { listAccounts } from '../accounts/store/accounts.ts'
 import { createCredential, findCredential } from '../accounts/store/credentials.ts'
 import { setSenderAccess } from '../accounts/store/senders.ts'
 import type { Config } from '../config.ts'
+import { openFiles } from '../files/open.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { connectWithRetry } from '../redis/connect.ts'
@@ -33,7 +35,8 @@ export async function openDemo(
   const { dataDir } = config
   const redis = connectWithRetry(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
-  const seal = createSeal(secretKeyOf(config))
+  const seal = createSeal(secretKeysOf(config))
+  const files = await openFiles(config)
   try {
     const known = readDemoRecord(dataDir, config.redisUrl)
     if (known !== undefined && known !== 'seeding' && (await findCredential(redis, known.main.api_key))) {
@@ -43,11 +46,12 @@ export async function openDemo(
     if (known !== 'seeding' && (await listAccounts(redis)).length > 0) return undefined
     // Killed from here on, the next start finds `seeding`, leaves the half-made accounts alone and makes new ones.
     writeDemoRecord(dataDir, config.redisUrl, { state: 'seeding' })
-    const record = await seedDemo({ redis, seal, dataDir, simulatorUrl, nowMs: Date.now() })
+    const record = await seedDemo({ redis, seal, files, simulatorUrl, nowMs: Date.now() })
     writeDemoRecord(dataDir, config.redisUrl, record)
     log.info({ accounts: [record.main.account_id, record.other.account_id] }, 'demo.seeded')
     return await withOperator(redis, config, record)
   } finally {
+    files.close()
     redis.disconnect()
   }
 }

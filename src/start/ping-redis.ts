@@ -1,7 +1,6 @@
 // Before anything is started on somebody's Redis: is it there?
-
 import { openOrThrow } from '../redis/connect.ts'
-import { shownAddress } from '../redis-address.ts'
+import { shownRedis } from '../redis-socket.ts'
 import { StartError } from './start-error.ts'
 
 const LIMIT_MS = 5_000
@@ -13,6 +12,6 @@ export async function pingRedis(redisUrl: string): Promise<void> {
     redis.disconnect()
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error)
-    throw new StartError(`The Redis of REDIS_URL (${shownAddress(redisUrl)}) does not answer: ${cause}.`)
+    throw new StartError(`The Redis of REDIS_URL (${shownRedis(redisUrl)}) does not answer: ${cause}.`)
   }
 }

@@ -1,14 +1,17 @@
 // The working process: serves the lanes, follows deliveries, moves files, and sweeps up what was left behind.
+
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createSeal } from '../accounts/seal.ts'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
+import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { countReopened, lanesToWake } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
+import { createTombstones } from '../people/tombstones.ts'
 import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
@@ -26,6 +29,7 @@ import { startCampaignJobs } from './campaign-jobs.ts'
 import { createClaimGates } from './claim-gate.ts'
 import { createClearing } from './clear-lanes.ts'
 import { createCrashQuarantine } from './crash-quarantine.ts'
+import { startErasures } from './erasures.ts'
 import { startIntake } from './intake/intake.ts'
 import { createLaneBackoff } from './lane-backoff.ts'
 import { createLanes } from './lanes.ts'
@@ -69,14 +73,14 @@ export async function startWorker(
 
   let sweeps = false
   const counting = telemetry.start(redis, log, () => sweeps)
-  const secretKey = secretKeyOf(config)
+  const secretKeys = secretKeysOf(config)
   const agent = createHttpAgent()
   const providers = {
     'partner-api': partnerApi(agent),
-    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey), config.cloudApiVersion),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKeys), config.cloudApiVersion),
   }
   const queues = openLaneQueues(redis, config.retentionMs)
-  const directory = createSenderDirectory({ redis, seal: createSeal(secretKey), providers })
+  const directory = createSenderDirectory({ redis, seal: createSeal(secretKeys), providers })
   const polls = startStatusPolls({ redis, config, log, directory })
   const followByPolling = (lane: number): void => polls.follow(lane)
   const clearing = createClearing({ redis, config, log })
@@ -92,9 +96,11 @@ export async function startWorker(
     ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
   }
   const quarantine = createCrashQuarantine(redis)
-  const campaigns = startCampaignJobs({ redis, config, log, queues })
-  const openCampaigns = createOpenCampaigns({ redis, dataDir: config.dataDir, validityMs: config.validityMs.campaign })
-  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken }
+  const files = await openFiles(config)
+  const campaigns = startCampaignJobs({ redis, files, config, log, queues })
+  const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
+  const tombstones = createTombstones(redis, secretKeys)
+  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken, tombstones }
   const lanes = createLanes({
     redis,
     config,
@@ -109,8 +115,9 @@ export async function startWorker(
     opened,
   })
   const moves = await startMoves({ redis, log })
-  const intake = await startIntake({ redis, config, log, queues })
+  const intake = await startIntake({ redis, config: { ...config, files }, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
+  const erasures = await startErasures({ redis, files, config, log, queues })
 
   const reopen = (lane: number): void => {
     if (!lanes.reopen(lane)) return
@@ -165,6 +172,7 @@ export async function startWorker(
         moves.stop(limitMs),
         campaigns.stop(limitMs),
         requeues.stop(limitMs),
+        erasures.stop(limitMs),
         intake.stop(limitMs),
       ])
       heartbeats.stop()
@@ -173,7 +181,7 @@ export async function startWorker(
         LAST_WORDS_MS,
         Promise.all([removeHeartbeat(redis, name), resignAsSweeper(redis, name), queues.close(), counting.stop()]),
       ).catch(() => {})
-      openCampaigns.close()
+      files.close()
       await agent.destroy()
       listener.disconnect()
       redis.disconnect()

@@ -6,12 +6,14 @@
 // Where the process may die: whoever was not claimed has no mark, so that the chunk, taken up again, goes on with them. Who
 // was claimed is passed over. Two that run the same chunk at once meet in the claims. A chunk that is lost altogether is
 // fed again by its fan-out (unstick.ts).
+
 import { setTimeout as pause } from 'node:timers/promises'
 import { moveCampaign } from '../campaigns/store/campaigns.ts'
 import { lookAtChunk } from '../campaigns/store/chunk-look.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../campaigns/store/open-campaigns.ts'
 import { type MessageSpec, payloadOf, ulidOf } from '../campaigns/store/recipient-message.ts'
-import type { Recipient } from '../campaigns/store/snapshot.ts'
+import { isErased, type Recipient } from '../campaigns/store/snapshot.ts'
+import { isFilesAway } from '../files/store.ts'
 import type { Chunk } from '../jobs/chunk.ts'
 import type { SendPayload } from '../jobs/send.ts'
 import { messageId } from '../messages/message-id.ts'
@@ -20,6 +22,7 @@ import type { ClaimResult } from '../messages/store/claim.ts'
 import { MOST_FRESH } from '../messages/store/claim-fresh.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { indexMessages } from '../messages/store/message-index.ts'
+import type { Tombstones } from '../people/tombstones.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
@@ -42,6 +45,7 @@ const MOST_CRASHES = 2
 /** What a chunk needs besides what each of its attempts does; one for the whole process. */
 export interface ChunkDeps extends SendDeps {
   campaigns: OpenCampaigns
+  tombstones: Tombstones
   /** Messages of the campaign were taken up. */
   noteMoved: (lane: number, run: number) => void
 }
@@ -61,7 +65,7 @@ export type ChunkEnd = JobEnd | { kind: 'back' }
 
 const DONE: ChunkEnd = { kind: 'done' }
 
-/** Sends to the recipients of a chunk. Rejects only when Redis is away or full; then the chunk is to be taken up again. */
+/** Sends to the recipients of a chunk. Rejects only when Redis or the files are away or full; then the chunk is to be taken up again. */
 export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEnd> {
   const { lane, chunk } = run
   const id = { lane, number: chunk.run }
@@ -73,7 +77,7 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
     if (campaign === undefined) return DONE
     return await sendTo(deps, run, campaign)
   } catch (error) {
-    if (isRedisAway(error)) throw error
+    if (isRedisAway(error) || isFilesAway(error)) throw error
     deps.log.error({ campaign: `cmp_${lane}_${chunk.run}`, err: error }, 'chunk.broken')
     // Its fan-out sees to a record that cannot be read.
     if (error instanceof CorruptRecordError && campaign === undefined) return DONE
@@ -88,7 +92,8 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
   }
 }
 
-async function sendTo(deps: ChunkDeps, run: ChunkRun, { spec, total, snapshot }: OpenCampaign): Promise<ChunkEnd> {
+async function sendTo(deps: ChunkDeps, run: ChunkRun, campaign: OpenCampaign): Promise<ChunkEnd> {
+  const { spec, total, snapshot } = campaign
   const { redis, config } = deps
   const { lane, chunk, crashes } = run
   const found = await senderOrWait(deps, lane)
@@ -104,13 +109,30 @@ async function sendTo(deps: ChunkDeps, run: ChunkRun, { spec, total, snapshot }:
   for (const [i, { id, payload }] of messages.entries()) {
     if (states[i] === 'dead') await conclude(redis, id, 'dead', payload(), config.retentionMs)
   }
-  const waiting = messages.filter((_message, i) => states[i] === 'waits')
+  const erased = await erasedAmong(deps.tombstones, campaign, recipients)
+  for (const [i, { id, payload }] of messages.entries()) {
+    if (erased.has(i) && states[i] === 'waits') await conclude(redis, id, 'erased', payload(), config.retentionMs)
+  }
+  const waiting = messages.filter((_message, i) => states[i] === 'waits' && !erased.has(i))
   // Without a sender their jobs become dead letters, with that reason.
   if (found.entry === undefined || crashes >= MOST_CRASHES) {
     await deps.lanes.addMany(waiting.map(({ name, payload }) => ({ id: name, payload: payload() })))
     return DONE
   }
   return createChunk(deps, run).send(waiting)
+}
+
+/** Places, among these, of people who were erased since the campaign was made. */
+async function erasedAmong(
+  tombstones: Tombstones,
+  { account, createdAtMs }: OpenCampaign,
+  recipients: readonly Recipient[],
+): Promise<Set<number>> {
+  const people = recipients.map(({ to }) => to)
+  const found = (await tombstones.isAny(account, createdAtMs))
+    ? await tombstones.erasedOf(account, people, createdAtMs)
+    : new Set<string>()
+  return new Set(recipients.flatMap((each, i) => (isErased(each) || found.has(each.to) ? [i] : [])))
 }
 
 /** A message of the chunk. What a job of its own would hold is made for the few that need one. */

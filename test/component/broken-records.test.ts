@@ -1,5 +1,6 @@
 // Pins: a record in Redis that is not what Laneway wrote is answered 500 with nothing of our inside, at every family of
 // routes, and the log tells whoever looks after it which one it is. Real: Redis, HTTP, producer.
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +11,8 @@ import { createCredential, PERMISSIONS } from '../../src/accounts/store/credenti
 import { loadConfig } from '../../src/config.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
-import { receiveContent } from '../../src/gallery/store/content.ts'
+import { receive } from '../../src/files/drafts.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { addFile } from '../../src/gallery/store/files.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
@@ -42,6 +44,7 @@ let service: Service
 let producer: { url: string; close: () => Promise<void> }
 const logged: string[] = []
 const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
+const files = openFolder(dataDir)
 beforeAll(async () => {
   service = await startService({ worker: false, templates: [plainHello] })
   const log = pino({ level: 'info' }, { write: (line: string) => void logged.push(line) })
@@ -176,10 +179,11 @@ const cases: Readonly<Record<string, (owner: Owner) => Promise<Inspected>>> = {
     const { id } = await createFolder(service.redis, owner.account, { name: 'x' })
     const file = await addFile(
       service.redis,
+      files,
       owner.account,
       id,
       'x.txt',
-      await receiveContent(dataDir, [Buffer.from('x')]),
+      await receive(files, [Buffer.from('x')]),
     )
     await service.redis.hdel(galleryKeys(owner.account).file(file.id), 'hash')
     return owner.ask('DELETE', `${GALLERY}/files/${file.id}`)

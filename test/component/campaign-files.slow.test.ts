@@ -1,7 +1,9 @@
 // Pins: an upload is taken whole or not at all, by whomever it is made and however long it takes; no file of rows holds a
 // worker, neither by its shape nor by killing it.
 // Real: Redis, HTTP, producer, worker, files. Nothing is sent.
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+
+import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
@@ -11,6 +13,7 @@ import { preflight } from '../../src/campaigns/preflight/preflight.ts'
 import { activeCampaigns, countPreflight, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { readRows } from '../../src/campaigns/store/rows.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { flowing } from '../../src/producer/flowing.ts'
 import { campaignKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
@@ -31,8 +34,13 @@ const idOf = (name: string) => {
   if (!id) throw new Error(name)
   return id
 }
-const folderOf = (name: string) => campaignFolder(service.config.dataDir, idOf(name))
-const filesOf = (name: string) => readdirSync(folderOf(name)).filter((each) => each !== 'incoming')
+const folderOf = (name: string) => join(service.config.dataDir, campaignFolder(idOf(name)))
+const filesOf = (name: string) => readdirSync(folderOf(name))
+/** What is being received or written. */
+const drafts = () => {
+  const folder = openFolder(service.config.dataDir).drafts
+  return existsSync(folder) ? readdirSync(folder) : []
+}
 const checked = (name: string) =>
   eventually(async () => {
     const now = await service.show(name)
@@ -56,7 +64,7 @@ describe('of two uploads at once', () => {
     })
     const headers = { authorization: `Bearer ${service.tenant.apiKey}`, 'content-type': 'text/csv' }
     const slow = fetch(`${service.url}/campaigns/${id}/rows`, { method: 'POST', headers, body, duplex: 'half' })
-    await eventually(async () => existsSync(`${folderOf(id)}/incoming`), 'the first one is on its way')
+    await eventually(async () => drafts().length === 1, 'the first one is on its way')
     expect((await service.upload(id, 'phone,name\n4915201000002,Bob\n')).status).toBe(200)
     goOn()
     const late = await slow
@@ -64,7 +72,7 @@ describe('of two uploads at once', () => {
     expect([late.status, answer.error.code]).toEqual([409, 'rows_replaced'])
     const { rows_file } = (await service.record(id)) ?? {}
     expect(filesOf(id)).toEqual([rows_file])
-    expect(readdirSync(`${folderOf(id)}/incoming`)).toEqual([])
+    expect(drafts()).toEqual([])
   })
 
   test('a preflight takes none away that is under way', async () => {
@@ -81,12 +89,18 @@ describe('of two uploads at once', () => {
       await waits
       yield Buffer.from('4915201000002,Bob\n')
     }
-    const late = uploadRecipients({ redis: service.redis, ...service.config }, campaign, 'csv', rows(), 1_000)
+    const late = uploadRecipients(
+      { redis: service.redis, files: openFolder(service.config.dataDir), ...service.config },
+      campaign,
+      'csv',
+      rows(),
+      1_000,
+    )
     late.catch(() => {})
     await service.startWorker()
     await service.move(id, 'preflight')
     expect((await checked(id)).preflight?.recipients).toBe(1)
-    expect(readdirSync(`${folderOf(id)}/incoming`)).toHaveLength(1)
+    expect(drafts()).toHaveLength(1)
     goOn()
     await expect(late).rejects.toMatchObject({ code: 'rows_replaced' })
     const now = await service.record(id)
@@ -98,19 +112,19 @@ test('what a crash has left in a folder is removed after a day, and what is name
   const id = await service.create({ rows: {} })
   await service.upload(id, 'phone,name\n4915201000001,Ann\n')
   const folder = folderOf(id)
-  const [half, young, list] = [
-    `${folder}/incoming/rows-half.csv`,
-    `${folder}/incoming/rows-young.csv`,
-    `${folder}/recipients-x`,
-  ]
+  const files = openFolder(service.config.dataDir)
+  const [half, young, list] = [`${files.drafts}/half`, `${files.drafts}/young`, `${folder}/recipients-x`]
   for (const file of [half, young, `${folder}/rows-whole.csv`]) writeFileSync(file, 'phone\n')
   mkdirSync(list)
+  writeFileSync(`${list}/places.bin`, '')
   const old = new Date(Date.now() - 25 * 3_600_000)
   const { rows_file = '' } = (await service.record(id)) ?? {}
-  for (const path of [half, list, `${folder}/rows-whole.csv`, `${folder}/${rows_file}`]) utimesSync(path, old, old)
-  await purgeCampaignFiles({ ...service, log: silentLog }, Date.now())
+  for (const path of [half, `${list}/places.bin`, `${folder}/rows-whole.csv`, `${folder}/${rows_file}`])
+    utimesSync(path, old, old)
+  await purgeCampaignFiles({ ...service, files, log: silentLog }, Date.now())
   expect(filesOf(id)).toEqual([rows_file])
-  expect(readdirSync(`${folder}/incoming`)).toEqual(['rows-young.csv'])
+  expect(drafts()).toEqual(['young'])
+  rmSync(young)
 })
 
 describe('a body that is streamed', () => {
@@ -179,14 +193,17 @@ describe('a file of rows', () => {
     ['csv', `phone,name${',c'.repeat(900)}\n${'1\n'.repeat(30_000)}`],
     ['ndjson', '{"phone":"1"}\n'.repeat(30_000)],
   ])('of many short rows (%s) lets everything else have its turn', async (format, rows) => {
-    writeFileSync(`${service.config.dataDir}/rows.${format}`, rows)
+    const id = { lane: 1, number: 999_999 }
+    const folder = join(service.config.dataDir, campaignFolder(id))
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, `rows.${format}`), rows)
     let [inThisTurn, most, all] = [0, 0, 0]
     const turn = () => {
       inThisTurn = 0
       if (all < 30_000) setImmediate(turn)
     }
     turn()
-    for await (const row of readRows(service.config.dataDir, `rows.${format}`, ['phone'])) {
+    for await (const row of readRows(openFolder(service.config.dataDir), id, `rows.${format}`, ['phone'])) {
       all += 1
       inThisTurn += 1
       most = Math.max(most, inThisTurn)
@@ -215,7 +232,12 @@ describe('a preflight', () => {
     const { epoch = 0 } = (await service.record(id)) ?? {}
     return { id, epoch }
   }
-  const deps = () => ({ redis: service.redis, config: service.config, log: silentLog })
+  const deps = () => ({
+    redis: service.redis,
+    files: openFolder(service.config.dataDir),
+    config: service.config,
+    log: silentLog,
+  })
   const never = new AbortController().signal
 
   test('whose worker died three times blocks the campaign with the reason, and may be asked for once more', async () => {
@@ -234,12 +256,12 @@ describe('a preflight', () => {
     const { id, epoch } = await inChecking()
     const stopping = new AbortController()
     const ends = preflight(deps(), idOf(id), epoch, stopping.signal)
-    await eventually(async () => filesOf(id).length === 2, 'it has begun its list')
+    await eventually(async () => drafts().length === 1, 'it has begun its list')
     stopping.abort()
     expect(await ends).toBe('again')
     const now = await service.record(id)
     expect(now).toMatchObject({ state: 'checking', preflight_starts: 0 })
-    expect(filesOf(id)).toEqual([now?.rows_file])
+    expect([filesOf(id), drafts()]).toEqual([[now?.rows_file], []])
   })
 
   test('of a campaign whose record is broken takes it out of the hands of the workers', async () => {

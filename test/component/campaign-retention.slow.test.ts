@@ -98,11 +98,7 @@ test('a message whose record is gone before it was settled is unknown, in figure
     problem: { code: 'record_lost' },
   })
   const lines: string[] = []
-  for await (const piece of exportCampaign(
-    { ...lives, dataDir: lives.config.dataDir },
-    await life.record(),
-    'ndjson',
-  )) {
+  for await (const piece of exportCampaign({ ...lives, files: lives.config.files }, await life.record(), 'ndjson')) {
     lines.push(...piece.trimEnd().split('\n'))
   }
   const states = lines.map((line) => JSON.parse(line).state)

@@ -1,10 +1,13 @@
 // Pins: campaigns are listed in order, and what is left of those that are not kept any more goes away.
 // Real: Redis, HTTP, producer, files.
-import { existsSync, mkdirSync, utimesSync } from 'node:fs'
+
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { purgeCampaignFiles } from '../../src/campaigns/fan-out/purge-files.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { campaignKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
@@ -62,12 +65,17 @@ test('files of a campaign whose record is gone are removed once they are old, an
   const kept = await service.create({ rows: {} })
   expect((await service.upload(kept, 'phone,name\n4915201000001,Ann\n')).status).toBe(200)
   const old = new Date(Date.now() - config.retentionMs - 60_000)
-  const folderOf = (number: number) => campaignFolder(config.dataDir, { lane, number })
+  const folderOf = (number: number) => join(config.dataDir, campaignFolder({ lane, number }))
   const [goneAndOld, goneAndYoung] = [folderOf(900_001), folderOf(900_002)]
-  for (const folder of [goneAndOld, goneAndYoung]) mkdirSync(folder, { recursive: true })
-  const keptFolder = campaignFolder(config.dataDir, idOf(kept))
-  for (const folder of [goneAndOld, keptFolder]) utimesSync(folder, old, old)
-  await purgeCampaignFiles({ redis, config, log: silentLog }, Date.now())
+  for (const folder of [goneAndOld, goneAndYoung]) {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'rows-1.csv'), 'phone')
+  }
+  const keptFolder = join(config.dataDir, campaignFolder(idOf(kept)))
+  for (const folder of [goneAndOld, keptFolder]) {
+    for (const name of readdirSync(folder)) utimesSync(join(folder, name), old, old)
+  }
+  await purgeCampaignFiles({ redis, files: openFolder(config.dataDir), config, log: silentLog }, Date.now())
   expect([goneAndOld, goneAndYoung, keptFolder].map((folder) => existsSync(folder))).toEqual([false, true, true])
 })
 
@@ -77,7 +85,7 @@ test('another upload takes the place of the first, and nothing is left of that',
   const first = (await service.record(id))?.rows_file ?? ''
   await service.upload(id, '{"phone":"4915201000002","name":"Bob"}\n', 'application/x-ndjson')
   const second = (await service.record(id))?.rows_file ?? ''
-  const folder = campaignFolder(service.config.dataDir, idOf(id))
+  const folder = join(service.config.dataDir, campaignFolder(idOf(id)))
   expect([existsSync(`${folder}/${first}`), existsSync(`${folder}/${second}`)]).toEqual([false, true])
   expect(second).toMatch(/\.ndjson$/)
 })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
@@ -22,7 +22,7 @@ let url: string
 let operator: string
 let worker: Promise<unknown> | undefined
 beforeAll(async () => {
-  world = await startDemoWorld({ LANEWAY_BULK_MOVE_WAIT_SECONDS: '0.1' })
+  world = await startDemoWorld({ LANEWAY_BULK_MOVE_WAIT_SECONDS: '1' })
   url = world.service.url
   operator = (await createCredential(world.service.redis, NO_ACCOUNT, [OPERATOR], Date.now())).secret
 })
@@ -136,6 +136,10 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
     if (status === 200) await startWorker()
     return {}
   },
+  async peopleErase({ status }) {
+    if (status === 200) await startWorker()
+    return {}
+  },
   async galleryFilesShowMove() {
     const moved = await ask('POST', `${GALLERY}/files/bulk-move`, { file_ids: [2], folder_id: 2 })
     return { params: dataOf({ job_id: z.string() }, moved) }
@@ -172,7 +176,7 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
   },
   async sendersRemove() {
     const { redis, simulator, config } = world.service
-    const seal = createSeal(secretKeyOf(config))
+    const seal = createSeal(secretKeysOf(config))
     const id = await addSender(redis, {
       ...{ account: world.account, number: '447700900077', name: '', provider: 'partner-api', baseUrl: simulator.url },
       ...{ sealedToken: seal.encrypt('t'), phoneNumberId: '', rate: 1, honoursIdempotency: false, isDefault: false },
@@ -192,7 +196,8 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
     return {}
   },
 }
-const NEED_WORKER = /^(health|campaigns(Schedule|Start|Pause|Cancel|Resume|Export|Refused)|galleryFilesMove 200)/
+const NEED_WORKER =
+  /^(health|campaigns(Schedule|Start|Pause|Cancel|Resume|Export|Refused)|galleryFilesMove 200|peopleErase 200)/
 
 /** What is for operators takes one of theirs. */
 const keyFor = ({ access }: RouteSpec): string =>

@@ -1,4 +1,5 @@
 // Pins: uploads, what becomes of their bytes, and the public address of a file. Real: Redis, Express, the disk.
+
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openFolder } from '../../src/files/folder.ts'
 import type { Folder } from '../../src/gallery/store/folders.ts'
 import { errorOf } from '../support/api-error.ts'
 import { startGallery, type TestGallery, UPLOAD_MAX_BYTES } from '../support/gallery.ts'
@@ -27,7 +29,7 @@ function form(content: string | Uint8Array | null, name = 'note.txt', folderId: 
   return data
 }
 const upload = (body: FormData) => gallery.call('POST', '/files', { body })
-const drafts = () => readdirSync(join(gallery.dataDir, 'gallery', 'incoming'))
+const drafts = () => readdirSync(openFolder(gallery.dataDir).drafts)
 const sha256 = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
 
 /** A PNG of one black pixel. */
@@ -250,7 +252,7 @@ describe('an upload', () => {
   })
 
   test('removes drafts that a crash left over a day ago, and no younger ones', async () => {
-    const incoming = join(gallery.dataDir, 'gallery', 'incoming')
+    const incoming = openFolder(gallery.dataDir).drafts
     const fresh = await startGallery()
     try {
       const freshIncoming = incoming.replace(gallery.dataDir, fresh.dataDir)

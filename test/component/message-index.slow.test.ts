@@ -1,9 +1,11 @@
 // Pins: the index of a lane has every message that there is, whoever wrote it and whatever broke off, and a list made
 // from it shows what looking at each message by its id shows. Real: Redis, BullMQ's queues, the steps.
+
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Sender } from '../../src/accounts/store/senders.ts'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import type { Place } from '../../src/lookup/entries.ts'
@@ -27,7 +29,7 @@ const ACCOUNT = 1
 const PEOPLE = ['491700000001', '491700000002', '491700000003'] as const
 const HOUR_MS = 3_600_000
 /** No list of a campaign is on this machine. */
-const lists = { dataDir: '/nonexistent', validityMs: { campaign: HOUR_MS } }
+const lists = { files: openFolder('/nonexistent'), validityMs: { campaign: HOUR_MS } }
 
 let store: LaneRedis
 beforeAll(async () => {

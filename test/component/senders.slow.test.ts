@@ -2,7 +2,7 @@
 // nothing to do can be removed, which frees its number and forgets no message. Real: Redis, producer, worker, simulator.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender, type NewSender, SenderTakenError } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
@@ -37,7 +37,7 @@ async function newSender(account: number, more: Partial<NewSender> = {}): Promis
     name: '',
     provider: 'partner-api',
     baseUrl: service.simulator.url,
-    sealedToken: createSeal(secretKeyOf(service.config)).encrypt('token'),
+    sealedToken: createSeal(secretKeysOf(service.config)).encrypt('token'),
     phoneNumberId: '',
     rate: 1_000,
     honoursIdempotency: false,

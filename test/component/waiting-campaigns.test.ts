@@ -1,8 +1,10 @@
 // Pins: a campaign whose messages wait on their lane is looked at ever more rarely, and what its lane has lost is fed
 // again all the same. Real: Redis, HTTP, producer, the fan-out. The clock of its measurements is advanced by hand.
+
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
 import { createMemories } from '../../src/campaigns/fan-out/memory.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { activeCampaignsKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
@@ -40,10 +42,16 @@ async function turns(count: number): Promise<number[][]> {
     for (const [i, own] of waits.entries()) {
       const id = { lane, number: 1_000_000 + i }
       // Another campaign waits for its place: a turn does not pause then, which takes the real clock.
-      const end = await fanOut({ redis, config, log: silentLog, queues }, id, 1, stop, {
-        memories,
-        isWanted: () => true,
-      })
+      const end = await fanOut(
+        { redis, files: openFolder(config.dataDir), config, log: silentLog, queues },
+        id,
+        1,
+        stop,
+        {
+          memories,
+          isWanted: () => true,
+        },
+      )
       own.push(end === 'over' ? 0 : end.nextMs)
     }
     vi.advanceTimersByTime(Math.max(...waits.map((own) => own.at(-1) ?? 0)))
@@ -69,7 +77,13 @@ test('one of 300 on a lane is parked for 15 s the first time, so that they are l
   const stop = new AbortController().signal
   const waits = []
   for (let n = 0; n < 3; n += 1) {
-    const end = await fanOut({ redis, config, log: silentLog, queues }, { lane, number: 1_000_000 }, 1, stop, turn)
+    const end = await fanOut(
+      { redis, files: openFolder(config.dataDir), config, log: silentLog, queues },
+      { lane, number: 1_000_000 },
+      1,
+      stop,
+      turn,
+    )
     waits.push(end === 'over' ? 0 : end.nextMs)
   }
   await redis.hdel(activeCampaignsKey(lane), ...Object.keys(others))

@@ -1,14 +1,17 @@
 // Pins: who stops reading a download of a campaign, or falls silent on a connection, holds next to nothing of it in the
 // process, and no longer than 75 s. The 75 s are read off the connection and then made short.
+
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { connect, Socket } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
-import { refusedFile, writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
+import { writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { campaignKey } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
@@ -37,12 +40,12 @@ beforeAll(async () => {
   const parsed = parseCampaignId(id)
   if (!parsed) throw new Error('no campaign')
   // What a preflight leaves behind, without its minutes on a busy machine.
-  const folder = campaignFolder(service.config.dataDir, parsed)
-  const snapshot = await writeSnapshot(folder)
+  const snapshot = await writeSnapshot(openFolder(service.config.dataDir), parsed)
   for (let i = 0; i < RECIPIENTS; i += 1) await snapshot.add({ to: String(491_530_000_000 + i), values: ['P'] })
   await snapshot.close()
   await service.redis.hset(campaignKey(parsed.lane, parsed.number), { snapshot: snapshot.name, total: RECIPIENTS })
-  writeFileSync(refusedFile(folder, snapshot.name), 'a row that was refused\n'.repeat(REFUSED_BYTES / 23))
+  const folder = join(service.config.dataDir, campaignFolder(parsed))
+  writeFileSync(join(folder, snapshot.name, 'refused.csv'), 'a row that was refused\n'.repeat(REFUSED_BYTES / 23))
   subscribe('net.server.socket', keep)
 })
 afterAll(async () => {
@@ -99,7 +102,7 @@ test.each(['export?format=ndjson', 'refused'])(
       last = now
       return isStill
     }, 'nothing more is made for them')
-    expect(filesOpen()).toHaveLength(READERS)
+    expect(filesOpen().length).toBeLessThanOrEqual(READERS)
     for (const { writableLength, timeout } of sockets) {
       expect(writableLength).toBeLessThan(HELD_BYTES)
       expect(timeout).toBe(SILENCE_MS)
@@ -115,7 +118,7 @@ test('an upload of rows that falls silent is cut off after 75 seconds at the lat
   const head = `POST /campaigns/${draft}/rows HTTP/1.1\r\nhost: x\r\ncontent-type: text/csv\r\ncontent-length: 1000000\r\n`
   const { theirs } = await silent(`${head}authorization: Bearer ${service.tenant.apiKey}\r\n\r\nphone,name\n`)
   const drafts = () =>
-    readdirSync(service.config.dataDir, { recursive: true }).filter((name) => /incoming.+rows/.test(String(name)))
+    readdirSync(service.config.dataDir, { recursive: true }).filter((name) => /^incoming\/./.test(String(name)))
   await eventually(async () => drafts().length === 1, 'it is being received')
   expect(theirs.timeout).toBe(SILENCE_MS)
   theirs.setTimeout(100)

@@ -1,12 +1,13 @@
 // Campaigns that a test plays step by step on a real Redis: the real fan-out feeds them, the real steps claim and settle
 // their messages, and the test is the worker, the provider and time. What the provider took is written into a ledger.
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender, type NewSender } from '../../src/accounts/store/add-sender.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
@@ -26,12 +27,13 @@ import {
   takeOver,
 } from '../../src/campaigns/store/campaigns.ts'
 import { lookAtChunk } from '../../src/campaigns/store/chunk-look.ts'
-import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { type Mark, readMarks } from '../../src/campaigns/store/marks.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { buildMessage, messageSpecOf } from '../../src/campaigns/store/recipient-message.ts'
 import { writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
+import { openFolder } from '../../src/files/folder.ts'
+import type { FileStore } from '../../src/files/store.ts'
 import { type Chunk, chunkSchema } from '../../src/jobs/chunk.ts'
 import { type SendPayload, sendPayloadSchema } from '../../src/jobs/send.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
@@ -90,15 +92,16 @@ export async function startLives() {
   await importTemplate(redis, account, templateSchema.parse(template))
   const config = {
     ...loadConfig({ LANEWAY_DATA_DIR: dataDir }),
+    files: openFolder(dataDir),
     retentionMs: RETENTION_MS,
     validityMs: { campaign: VALIDITY_MS, transactional: VALIDITY_MS },
   }
-  const secretKey = secretKeyOf(config)
-  const seal = createSeal(secretKey)
+  const secretKeys = secretKeysOf(config)
+  const seal = createSeal(secretKeys)
   const agent = createHttpAgent()
   const providers = {
     'partner-api': partnerApi(agent),
-    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey), config.cloudApiVersion),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKeys), config.cloudApiVersion),
   }
   const directory = createSenderDirectory({ redis, seal, providers })
   let senders = 0
@@ -161,7 +164,7 @@ interface World {
   queues: ReturnType<typeof openLaneQueues>
   queue: ReturnType<typeof openCampaignQueue>
   account: number
-  config: Config
+  config: Config & { files: FileStore }
   directory: ReturnType<typeof createSenderDirectory>
 }
 
@@ -201,7 +204,13 @@ async function createLife(world: World, lane: number, total: number) {
     const { epoch } = await record()
     const turn = { memories: createMemories(), isWanted: () => false }
     for (;;) {
-      const end = await fanOut({ redis: connection, config, log: silentLog, queues }, id, epoch, stop, turn)
+      const end = await fanOut(
+        { redis: connection, files: config.files, config, log: silentLog, queues },
+        id,
+        epoch,
+        stop,
+        turn,
+      )
       if (end === 'over' || stop.aborted) return end === 'over' ? end : 'again'
       await delay(end.nextMs, undefined, { signal: stop }).catch(() => {})
     }
@@ -457,7 +466,7 @@ async function startCampaign({ redis, config, account }: World, lane: number, to
   const template = { name: 't', language: { code: 'en' }, components: [] }
   const definition = { sender: '1', template, recipients: { tags: [1], except: [] } }
   const id = await createCampaign(redis, { account, lane, definition }, Date.now())
-  const snapshot = await writeSnapshot(campaignFolder(config.dataDir, id))
+  const snapshot = await writeSnapshot(config.files, id)
   for (let place = 0; place < total; place += 1) await snapshot.add({ to: String(FIRST_PHONE + place), values: [] })
   await snapshot.close()
   await moveCampaign(redis, id, 'check', config.retentionMs, { begins: true })

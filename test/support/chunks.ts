@@ -6,6 +6,7 @@ import type { Chunk } from '../../src/jobs/chunk.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import type { CallEnd } from '../../src/messages/outcome.ts'
+import { createTombstones } from '../../src/people/tombstones.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { createClaimGates } from '../../src/worker/claim-gate.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
@@ -54,7 +55,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
   }: How = {}): Promise<ChunkEnd> {
     const redis = how.redis ?? lives.redis
     const shares = createLaneShares(share)
-    const campaigns = createOpenCampaigns({ redis, dataDir: config.dataDir, validityMs: config.validityMs.campaign })
+    const campaigns = createOpenCampaigns({ redis, files: config.files, validityMs: config.validityMs.campaign })
     const lanes = how.redis ? openLaneQueues(how.redis) : queues
     const provider = {
       async send(_sender: unknown, { to }: { to: string }): Promise<CallEnd> {
@@ -75,7 +76,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
     try {
       const end = await sendChunk(
         {
-          ...{ redis, config, log: silentLog, lanes, campaigns },
+          ...{ redis, config, log: silentLog, lanes, campaigns, tombstones: createTombstones(redis, ['secret']) },
           directory: { of: async () => entry },
           backoff: createLaneBackoff(silentLog),
           clock: createRedisClock(),
@@ -92,7 +93,6 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
       await shares.idle()
       return end
     } finally {
-      campaigns.close()
       if (how.redis) await lanes.close()
     }
   }

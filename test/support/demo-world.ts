@@ -1,8 +1,10 @@
 // A service with the accounts of the demo, in which the examples of the description are true: its senders, templates,
 // folders, files and lists have the ids that the examples name.
+
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { seedDemo } from '../../src/start/demo-seed.ts'
 import { type Service, startService } from './service.ts'
 
@@ -18,9 +20,15 @@ export interface DemoWorld {
 export async function startDemoWorld(env: Record<string, string> = {}): Promise<DemoWorld> {
   const service = await startService({ worker: false, env })
   const { redis, config, simulator } = service
-  const seal = createSeal(secretKeyOf(config))
+  const seal = createSeal(secretKeysOf(config))
   const nowMs = Date.now()
-  const { main, other } = await seedDemo({ redis, seal, dataDir: config.dataDir, simulatorUrl: simulator.url, nowMs })
+  const { main, other } = await seedDemo({
+    redis,
+    seal,
+    files: openFolder(config.dataDir),
+    simulatorUrl: simulator.url,
+    nowMs,
+  })
   const { secret: key } = await createCredential(redis, main.account_id, [...PERMISSIONS], nowMs)
   return { service, account: main.account_id, key, otherAccount: other.account_id }
 }

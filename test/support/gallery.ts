@@ -1,11 +1,13 @@
 // A gallery with an account, keys and a folder or two, behind real HTTP, on a private Redis and a folder of its own.
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
-import { receiveContent } from '../../src/gallery/store/content.ts'
+import { receive } from '../../src/files/drafts.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { addFile, type GalleryFile } from '../../src/gallery/store/files.ts'
 import { createFolder, type Folder } from '../../src/gallery/store/folders.ts'
 import { openBulkMoves } from '../../src/producer/bulk-moves.ts'
@@ -38,7 +40,8 @@ export async function startGallery({ bulkMoveWaitMs = 120_000, log = silentLog }
   const patient = connectWithRetry(server.url)
   patient.on('error', () => {})
   const moves = openBulkMoves(redis)
-  const config = { dataDir, publicUrl: undefined, uploadMaxBytes: UPLOAD_MAX_BYTES, bulkMoveWaitMs }
+  const files = openFolder(dataDir)
+  const config = { files, publicUrl: undefined, uploadMaxBytes: UPLOAD_MAX_BYTES, bulkMoveWaitMs }
   const app = await startApp(redis, galleryRoutes({ redis, config, moves }), log)
   const account = await createAccount(redis, 'ours')
   const otherAccount = await createAccount(redis, 'theirs')
@@ -100,7 +103,7 @@ export async function startGallery({ bulkMoveWaitMs = 120_000, log = silentLog }
       name = 'note.txt',
       content: string | Uint8Array = `content of ${name}`,
     ): Promise<GalleryFile> {
-      return addFile(redis, folder.account, folder.id, name, await receiveContent(dataDir, [Buffer.from(content)]))
+      return addFile(redis, files, folder.account, folder.id, name, await receive(files, [Buffer.from(content)]))
     },
 
     async close(): Promise<void> {

@@ -1,10 +1,11 @@
 // A producer as a process of its own, as a client that means harm meets it: with keys, a large file, a campaign, and
 // its log, memory and descriptors in view.
+
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { z } from 'zod'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { credentialKey } from '../../src/redis/keys.ts'
 import { newDataDir } from './laneway.ts'
@@ -87,7 +88,7 @@ export async function startHostileGround({ preload }: { preload?: string } = {})
       mediaPath,
       folderId,
     },
-    drafts: () => readdirSync(join(folder.dataDir, 'gallery', 'incoming')),
+    drafts: () => readdirSync(openFolder(folder.dataDir).drafts),
     faults: () =>
       producer
         .stdout()

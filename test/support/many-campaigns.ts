@@ -1,7 +1,7 @@
 // Many running campaigns of one account at once: the first is made as people make them, the others are copies of its
 // record that share its frozen list.
 import { mkdirSync, symlinkSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
@@ -30,14 +30,15 @@ export async function startManyOnPausedLane(service: CampaignService, count: num
     keeps_marks: 1,
   }
   const queue = openCampaignQueue(redis)
-  const folder = campaignFolder(config.dataDir, first)
+  const folderOf = (number: number) => join(config.dataDir, campaignFolder({ lane, number }), '.')
+  const folder = join(config.dataDir, campaignFolder(first), '.')
   mkdirSync(dirname(folder), { recursive: true })
   const numbers = Array.from({ length: count }, (_, i) => 1_000_000 + i)
   for (let from = 0; from < count; from += 200) {
     const some = numbers.slice(from, from + 200)
     const writing = redis.pipeline()
     for (const number of some) {
-      symlinkSync(folder, campaignFolder(config.dataDir, { lane, number }))
+      symlinkSync(folder, folderOf(number))
       writing.hset(campaignKey(lane, number), { ...record, ...running, number })
       writing.hset(activeCampaignsKey(lane), number, 'running')
     }

@@ -15,13 +15,15 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'redis-address': [],
-  config: ['accounts', 'redis-address'],
+  'redis-socket': ['redis-address'],
+  config: ['accounts', 'files', 'production', 'redis-address', 'redis-socket'],
+  production: ['redis-socket'],
   version: [],
   'log-output': [],
   'log-pretty': [],
   log: ['config', 'log-output', 'log-pretty', 'tracing'],
   repeatedly: ['log'],
-  redis: ['log', 'redis-address'],
+  redis: ['log', 'redis-address', 'redis-socket'],
   files: [],
   activity: ['redis'],
 
@@ -36,7 +38,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
   'contacts/store': ['redis', 'files'],
-  'gallery/store': ['redis', 'gallery', 'jobs'],
+  'gallery/store': ['redis', 'files', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
   accept: [
     'redis',
@@ -52,6 +54,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'accounts/commands': [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'lanes', 'accept', 'campaigns', 'campaigns/store'],
+    ...['production'],
   ],
   'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
@@ -62,6 +65,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'campaigns/fan-out': [
     ...[
       'redis',
+      'files',
       'observe',
       'tracing',
       'messages',
@@ -77,7 +81,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['campaigns', 'campaigns/store', 'campaigns/commands'],
   ],
   'campaigns/preflight': [
-    ...['redis', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
+    ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out'],
   ],
   lookup: [
@@ -88,6 +92,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
   ],
+  people: [
+    ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts/store', 'contacts/store', 'lanes', 'log'],
+    ...['campaigns', 'campaigns/store', 'lookup'],
+  ],
   providers: ['messages'],
   telemetry: ['redis', 'messages', 'campaigns', 'jobs', 'observe', 'log', 'repeatedly'],
   'telemetry/live': ['redis', 'messages', 'campaigns', 'campaigns/store', 'telemetry'],
@@ -96,11 +104,12 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['accounts/commands', 'contacts/commands'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
+    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
   ],
   worker: [
     ...[
       'redis',
+      'files',
       'observe',
       'tracing',
       'messages',
@@ -113,7 +122,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
+    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
   ],
   cli: [
     ...[
@@ -127,9 +136,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'lanes',
       'accept',
     ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'activity'],
+    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'people', 'telemetry', 'activity'],
     ...['accounts/commands', 'contacts/commands'],
-    ...['config', 'log', 'telemetry/live', 'version', 'redis-address'],
+    ...['config', 'log', 'telemetry/live', 'version', 'redis-socket'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
   console: [
@@ -144,8 +153,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'accounts',
   ],
   start: [
-    ...['redis', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
-    ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly', 'redis-address'],
+    ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
+    ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly', 'production', 'redis-socket'],
   ],
   main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],
 }

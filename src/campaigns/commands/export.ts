@@ -1,6 +1,7 @@
 // What became of every recipient of a campaign, streamed: the frozen list joined with the messages' records.
 
 import { csvLine } from '../../files/csv.ts'
+import type { FileStore } from '../../files/store.ts'
 import { type HistoryEvent, readHistory } from '../../messages/history.ts'
 import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
@@ -10,42 +11,37 @@ import type { ExportFormat } from '../file-formats.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
 import { hasEnded } from '../states.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
-import { campaignFolder } from '../store/files.ts'
 import { type Mark, readMarks } from '../store/marks.ts'
-import { openSnapshot } from '../store/snapshot.ts'
+import { isErased, openSnapshot, type Recipient } from '../store/snapshot.ts'
 
 /** Read at a time: some 3 ms of Redis. */
 const AT_ONCE = 500
 
 /** The file of the export in pieces, in the order of the recipients; the header alone before preflight. */
 export async function* exportCampaign(
-  deps: { redis: Redis; dataDir: string },
+  deps: { redis: Redis; files: FileStore },
   campaign: Campaign,
   format: ExportFormat,
 ): AsyncGenerator<string> {
   if (format === 'csv') yield csvLine(COLUMNS)
   if (campaign.snapshot === '' || campaign.total === 0) return
-  const snapshot = await openSnapshot(campaignFolder(deps.dataDir, campaign), campaign.snapshot)
-  try {
-    for (let index = 0; index < campaign.total; ) {
-      const people = await snapshot.read(index, AT_ONCE)
-      if (people.length === 0) return
-      const first = index
-      const ulids = people.map(({ to }, i) =>
-        campaignMessageUlid(idOf(campaign), campaign.started_at ?? 0, first + i, to),
+  const snapshot = await openSnapshot(deps.files, campaign, campaign.snapshot)
+  for (let index = 0; index < campaign.total; ) {
+    const people = await snapshot.read(index, AT_ONCE)
+    if (people.length === 0) return
+    const first = index
+    const ulids = people.map(({ to }, i) =>
+      campaignMessageUlid(idOf(campaign), campaign.started_at ?? 0, first + i, to),
+    )
+    const records = campaign.started_at === undefined ? [] : await readMessages(deps.redis, campaign.lane, ulids)
+    const marks = await readMarks(deps.redis, campaign, first, people.length)
+    const lines = people.map((person, i) => lineOfPerson(campaign, person, ulids[i] ?? '', records[i], marks[i]))
+    yield lines
+      .map((line) =>
+        format === 'csv' ? csvLine(Object.values(line).map((cell) => cell ?? '')) : `${JSON.stringify(line)}\n`,
       )
-      const records = campaign.started_at === undefined ? [] : await readMessages(deps.redis, campaign.lane, ulids)
-      const marks = await readMarks(deps.redis, campaign, first, people.length)
-      const lines = people.map(({ to }, i) => lineOf(campaign, to, ulids[i] ?? '', records[i], marks[i]))
-      yield lines
-        .map((line) =>
-          format === 'csv' ? csvLine(Object.values(line).map((cell) => cell ?? '')) : `${JSON.stringify(line)}\n`,
-        )
-        .join('')
-      index += people.length
-    }
-  } finally {
-    await snapshot.close()
+      .join('')
+    index += people.length
   }
 }
 
@@ -62,6 +58,16 @@ const COLUMNS = [
   'error_code',
   'error',
 ]
+
+/** Whose message was whose cannot be told any more of somebody who was erased. */
+function lineOfPerson(
+  campaign: Campaign,
+  person: Recipient,
+  ...known: Parameters<typeof lineOf> extends [unknown, unknown, ...infer K] ? K : never
+) {
+  const line = lineOf(campaign, person.to, ...known)
+  return isErased(person) ? { ...line, recipient: '', message_id: null } : line
+}
 
 /**
  * In the order of COLUMNS. Of a recipient whose record is older than the retention the campaign still knows the state;

@@ -1,18 +1,19 @@
 // Takes a file of rows for a campaign. It counts once the campaign's record names it; a crash before that leaves a file
 // that the workers remove after a day. Of two uploads at once the first to finish wins, and the other is refused.
 import { Refusal } from '../../accept/refusal.ts'
+import type { FileStore } from '../../files/store.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { RowFormat } from '../file-formats.ts'
 import { CAMPAIGN_MOVES } from '../states.ts'
 import { type Campaign, moveCampaign } from '../store/campaigns.ts'
-import { campaignFolder, removeFiles, saveUpload } from '../store/files.ts'
+import { removeFiles, saveUpload } from '../store/files.ts'
 
 /**
  * Throws a TooLargeError, or a Refusal: `no_rows_expected`; `wrong_state` when the campaign takes no rows (any more);
  * `rows_replaced` when another upload or a preflight came in between.
  */
 export async function uploadRecipients(
-  deps: { redis: Redis; dataDir: string; retentionMs: number },
+  deps: { redis: Redis; files: FileStore; retentionMs: number },
   campaign: Campaign,
   format: RowFormat,
   source: AsyncIterable<Uint8Array>,
@@ -21,14 +22,14 @@ export async function uploadRecipients(
   if (!('rows' in campaign.definition.recipients)) {
     throw new Refusal('invalid', 'no_rows_expected', 'The recipients of this campaign are contacts, not uploaded rows.')
   }
-  const folder = campaignFolder(deps.dataDir, campaign)
-  const file = await saveUpload(folder, format, source, maxBytes)
+  const { files } = deps
+  const file = await saveUpload(files, campaign, format, source, maxBytes)
   const fields = { rows_file: file, snapshot: '', total: 0, next: 0 }
   // Both begin a new epoch, an upload and a preflight: in the same one, the record still names what was read before.
   const options = { epoch: campaign.epoch, begins: true, fields }
   const moved = await moveCampaign(deps.redis, campaign, 'upload', deps.retentionMs, options)
-  if (moved.kind === 'moved') return removeFiles(folder, [campaign.rows_file, campaign.snapshot])
-  await removeFiles(folder, [file])
+  if (moved.kind === 'moved') return removeFiles(files, campaign, [campaign.rows_file, campaign.snapshot])
+  await removeFiles(files, campaign, [file])
   if (moved.kind === 'refused' && CAMPAIGN_MOVES.upload.from.includes(moved.state)) {
     const sentence =
       'Other rows were uploaded, or a preflight was begun, while these were; upload them again to replace those.'

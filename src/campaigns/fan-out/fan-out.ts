@@ -8,6 +8,7 @@
 // within about a second (watch.ts). Two fan-outs that overlap make the same ids and move the cursor once.
 
 import type { Config } from '../../config.ts'
+import { type FileStore, isFilesAway } from '../../files/store.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Log } from '../../log.ts'
 import { observerOf } from '../../observe.ts'
@@ -20,7 +21,6 @@ import type { CampaignId } from '../campaign-id.ts'
 import { chunkOf, MOST_IN_CHUNK, MOST_PARK_MS, parkMs, WIDEST_WINDOW } from '../pace.ts'
 import { sharesOf, unsettled } from '../progress.ts'
 import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeartbeat } from '../store/campaigns.ts'
-import { campaignFolder } from '../store/files.ts'
 import { type Parking, parkCampaign } from '../store/parking.ts'
 import { messageSpecOf } from '../store/recipient-message.ts'
 import { advanceFanOut, type FanOutState } from '../store/round.ts'
@@ -34,7 +34,8 @@ import { unstick } from './unstick.ts'
 /** What a turn of a fan-out needs. */
 export interface FanOutDeps {
   redis: Redis
-  config: Pick<Config, 'dataDir' | 'retentionMs' | 'validityMs'>
+  files: FileStore
+  config: Pick<Config, 'retentionMs' | 'validityMs'>
   log: Log
   queues: LaneQueues
 }
@@ -59,7 +60,7 @@ const ROUND_PAUSE_MS = 100
 /** Much shorter than the silence after which another worker takes over. */
 const HEARTBEAT_MS = 250
 
-/** One turn of a campaign, if it runs in this epoch. Rejects only while Redis is away. */
+/** One turn of a campaign, if it runs in this epoch. Rejects only while Redis or the files are away. */
 export async function fanOut(
   deps: FanOutDeps,
   id: CampaignId,
@@ -77,12 +78,11 @@ export async function fanOut(
     await sendCampaignHeartbeat(deps.redis, id, epoch)
     return 'over'
   }
-  const snapshot = await openSnapshot(campaignFolder(deps.config.dataDir, id), campaign.snapshot).catch(
-    (error: unknown) => {
-      deps.log.error({ campaign: idOf(id), err: error }, 'campaign.unreadable')
-      return undefined
-    },
-  )
+  const snapshot = await openSnapshot(deps.files, id, campaign.snapshot).catch((error: unknown) => {
+    if (isFilesAway(error)) throw error
+    deps.log.error({ campaign: idOf(id), err: error }, 'campaign.unreadable')
+    return undefined
+  })
   if (snapshot === undefined) {
     return stop(deps, campaign, 'pause', { reason: 'The list of recipients cannot be read on the server.' })
   }
@@ -97,14 +97,13 @@ export async function fanOut(
     return { nextMs: end.parked.ms }
   } catch (error) {
     // Without Redis nothing can be said about it; whoever takes over later goes on.
-    if (isRedisAway(error)) throw error
+    if (isRedisAway(error) || isFilesAway(error)) throw error
     deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
     return await stop(deps, campaign, 'pause', {
       reason: 'The campaign stopped because of an internal error; see the worker log.',
     })
   } finally {
     heartbeat.stop()
-    await snapshot.close()
   }
 }
 

@@ -1,37 +1,44 @@
 // Removes the files of campaigns whose record has expired, and what crashes have left in the folders of the others.
-import { rm } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
+import { removeOldDrafts } from '../../files/drafts.ts'
+import { type FileStore, removeAll } from '../../files/store.ts'
 import type { Log } from '../../log.ts'
 import type { Redis } from '../../redis/connect.ts'
-import type { CampaignId } from '../campaign-id.ts'
 import { findCampaign, idOf } from '../store/campaigns.ts'
-import { campaignFolder, campaignFolders, removeLeftovers } from '../store/files.ts'
+import { type CampaignFiles, campaignFolder, campaignsWithFiles, removeFiles } from '../store/files.ts'
 
 export const PURGE_EVERY_MS = 3_600_000
 /** No upload and no preflight that is still at work leaves its file alone for so long. */
 const LEFTOVER_MS = 24 * 3_600_000
 
 /**
- * Only folders that are older than any record lives without use: a worker that was pointed at the wrong Redis must not
+ * Only files that are older than any record lives without use: a worker that was pointed at the wrong Redis must not
  * take the files of campaigns that are still going on in the right one.
  */
 export async function purgeCampaignFiles(
-  { redis, config, log }: { redis: Redis; config: Pick<Config, 'dataDir' | 'retentionMs'>; log: Log },
+  { redis, files, config, log }: { redis: Redis; files: FileStore; config: Pick<Config, 'retentionMs'>; log: Log },
   nowMs: number,
 ): Promise<void> {
-  for (const { id, changedMs } of await campaignFolders(config.dataDir)) {
-    await forgetOne(id, changedMs).catch((error: unknown) => {
+  await removeOldDrafts(files, nowMs)
+  for (const each of await campaignsWithFiles(files)) {
+    const { id } = each
+    await forgetOne(each).catch((error: unknown) => {
       log.warn({ campaign: idOf(id), err: error }, 'campaign.purge_failed')
     })
   }
 
-  async function forgetOne(id: CampaignId, changedMs: number): Promise<void> {
-    const folder = campaignFolder(config.dataDir, id)
+  async function forgetOne({ id, written }: CampaignFiles): Promise<void> {
     const campaign = await findCampaign(redis, id)
     if (campaign) {
-      await removeLeftovers(folder, [campaign.rows_file, campaign.snapshot], nowMs - LEFTOVER_MS)
-    } else if (changedMs < nowMs - config.retentionMs) {
-      await rm(folder, { recursive: true, force: true })
+      const kept = [campaign.rows_file, campaign.snapshot]
+      const old = [...written].filter(([name, writtenMs]) => !kept.includes(name) && writtenMs < nowMs - LEFTOVER_MS)
+      await removeFiles(
+        files,
+        id,
+        old.map(([name]) => name),
+      )
+    } else if (Math.max(...written.values()) < nowMs - config.retentionMs) {
+      await removeAll(files, campaignFolder(id))
       log.info({ campaign: idOf(id) }, 'campaign.purged')
     }
   }

@@ -1,12 +1,13 @@
 // The job `preflight`: reads the recipients once, freezes those who will get a message, and reports everything that stands in
-// the way. Dies in the middle: the job is taken up again and starts from the beginning in a folder of its own; the
-// campaign's record names a folder only once it is whole. A file that kills its worker each time is not tried for ever:
+// the way. Dies in the middle: the job is taken up again and starts from the beginning with a list of its own; the
+// campaign's record names a list only once it is whole. A file that kills its worker each time is not tried for ever:
 // the starts are counted in Redis before the reading begins, and after three that did not end the campaign is blocked.
 
 import { findAccount } from '../../accounts/store/accounts.ts'
 import { findSender } from '../../accounts/store/senders.ts'
 import { findTemplate } from '../../accounts/store/templates.ts'
 import type { Config } from '../../config.ts'
+import { type FileStore, isFilesAway } from '../../files/store.ts'
 import type { Log } from '../../log.ts'
 import type { Fault } from '../../messages/fault.ts'
 import { matchTemplate } from '../../messages/templates/match-template.ts'
@@ -24,7 +25,7 @@ import { MAX_RECIPIENTS } from '../message-ids.ts'
 import { createNumberSet } from '../number-set.ts'
 import { type CompiledComponents, compileComponents, structuralFaults } from '../parameters.ts'
 import { type Campaign, countPreflight, findCampaign, idOf, moveCampaign } from '../store/campaigns.ts'
-import { campaignFolder, removeFiles } from '../store/files.ts'
+import { removeFiles } from '../store/files.ts'
 import { lateOf, type Preflight } from '../store/preflight-report.ts'
 import { writeSnapshot } from '../store/snapshot.ts'
 import { candidatesOf, SourceProblem, unknownTags } from './recipient-sources.ts'
@@ -32,7 +33,8 @@ import { candidatesOf, SourceProblem, unknownTags } from './recipient-sources.ts
 /** What a preflight needs. */
 export interface PreflightDeps {
   redis: Redis
-  config: Pick<Config, 'dataDir' | 'retentionMs' | 'validityMs'>
+  files: FileStore
+  config: Pick<Config, 'retentionMs' | 'validityMs'>
   log: Log
 }
 
@@ -45,7 +47,7 @@ const LAST_WORDS_MS = 1_000
 
 /**
  * Checks the campaign, if it still is in this epoch. `again`: it was asked to stop, and the job is to be put back. Rejects
- * only while Redis is away.
+ * only while Redis or the files are away.
  */
 export async function preflight(
   deps: PreflightDeps,
@@ -68,9 +70,10 @@ export async function preflight(
   } catch (error) {
     // Neither is the fault of the file. Should this not be written, it has one start less.
     const isStopped = error instanceof StoppedError
-    if (isStopped || isRedisAway(error)) await withTimeout(LAST_WORDS_MS, countPreflight(redis, id, -1)).catch(() => {})
+    const isAway = isRedisAway(error) || isFilesAway(error)
+    if (isStopped || isAway) await withTimeout(LAST_WORDS_MS, countPreflight(redis, id, -1)).catch(() => {})
     if (isStopped) return 'again'
-    if (isRedisAway(error)) throw error
+    if (isAway) throw error
     log.error({ campaign: idOf(id), err: error }, 'preflight.failed')
     await blockChecked({ redis, ...config }, id, epoch, [{ path: 'recipients', message: unreadable(error) }])
     return 'over'
@@ -83,27 +86,26 @@ class StoppedError extends Error {
 }
 
 async function check(deps: PreflightDeps, campaign: Campaign, stopped: AbortSignal): Promise<void> {
-  const folder = campaignFolder(deps.config.dataDir, campaign)
   const template = await templateOf(deps.redis, campaign)
   const problems = [...template.problems, ...(await unknownTags(deps.redis, campaign))]
-  const snapshot = await writeSnapshot(folder).catch((error: unknown) => {
+  const snapshot = await writeSnapshot(deps.files, campaign).catch((error: unknown) => {
+    if (isFilesAway(error)) throw error
     problems.push({ path: 'recipients', message: unreadable(error) })
     return undefined
   })
-  if (snapshot === undefined) return void (await report(deps, campaign, nobody(), problems, undefined, folder))
+  if (snapshot === undefined) return void (await report(deps, campaign, nobody(), problems, undefined))
   try {
     const tally = await readAll(deps, campaign, template, snapshot, problems, stopped)
     await snapshot.close()
     const frozen = { name: snapshot.name, template: template.template }
     // Cancelled meanwhile, or checked by another worker that took this one for dead.
-    if (!(await report(deps, campaign, tally, problems, frozen, folder)))
-      await discardUnlessKept(deps, campaign, snapshot)
+    if (!(await report(deps, campaign, tally, problems, frozen))) await discardUnlessKept(deps, campaign, snapshot)
   } catch (error) {
     await discardUnlessKept(deps, campaign, snapshot)
-    if (isRedisAway(error) || error instanceof StoppedError) throw error
+    if (isRedisAway(error) || isFilesAway(error) || error instanceof StoppedError) throw error
     deps.log.error({ campaign: idOf(campaign), err: error }, 'preflight.failed')
     problems.push({ path: 'recipients', message: unreadable(error) })
-    await report(deps, campaign, nobody(), problems, undefined, folder)
+    await report(deps, campaign, nobody(), problems, undefined)
   }
 }
 
@@ -163,7 +165,7 @@ async function readAll(
   }
   const seen = createNumberSet()
   try {
-    for await (const candidate of candidatesOf({ ...deps, dataDir: deps.config.dataDir }, campaign, compiled.sources)) {
+    for await (const candidate of candidatesOf(deps, campaign, compiled.sources)) {
       if (stopped.aborted) throw new StoppedError()
       if (candidate.kind === 'excluded') {
         tally.excluded += 1
@@ -201,7 +203,6 @@ async function report(
   tally: Tally,
   problems: Fault[],
   frozen: { name: string; template: Template | undefined } | undefined,
-  folder: string,
 ): Promise<boolean> {
   const { redis, config, log } = deps
   const [sender, checked_at] = await Promise.all([
@@ -234,7 +235,7 @@ async function report(
   log.info({ campaign: idOf(campaign), state: moved.kind === 'missing' ? 'missing' : moved.state }, 'preflight.ended')
   if (moved.kind !== 'moved') return false
   // Only what the record named before: an upload that is under way, or another preflight, may be writing beside it.
-  await removeFiles(folder, [campaign.snapshot])
+  await removeFiles(deps.files, campaign, [campaign.snapshot])
   return true
 }
 

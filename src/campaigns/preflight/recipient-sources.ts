@@ -3,6 +3,7 @@
 
 import { type Member, readMembers } from '../../contacts/store/contacts.ts'
 import { findTag } from '../../contacts/store/tags.ts'
+import type { FileStore } from '../../files/store.ts'
 import type { Fault } from '../../messages/fault.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { parsePhone } from '../../messages/phone.ts'
@@ -13,10 +14,9 @@ import { type Definition, STATES_OF_CLASS } from '../definition.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
 import type { ValueSource } from '../parameters.ts'
 import { type Campaign, findCampaign, idOf, isKept } from '../store/campaigns.ts'
-import { campaignFolder } from '../store/files.ts'
 import { readMarks } from '../store/marks.ts'
 import { type Row, RowsError, readRows } from '../store/rows.ts'
-import { openSnapshot } from '../store/snapshot.ts'
+import { isErased, openSnapshot } from '../store/snapshot.ts'
 
 /** Somebody who may become a recipient. `where` says to a person where in the source they stand. */
 export type Candidate =
@@ -43,14 +43,13 @@ export class SourceProblem extends Error {
 
 /** All candidates in their order. `sources` says which values each needs. */
 export function candidatesOf(
-  deps: { redis: Redis; dataDir: string },
+  deps: { redis: Redis; files: FileStore },
   campaign: Campaign,
   sources: readonly ValueSource[],
 ): AsyncGenerator<Candidate> {
   const { recipients } = campaign.definition
   if ('tags' in recipients) return contacts(deps.redis, campaign.account, recipients, sources)
-  if ('rows' in recipients)
-    return rows(campaignFolder(deps.dataDir, campaign), campaign, recipients.rows.phone, sources)
+  if ('rows' in recipients) return rows(deps.files, campaign, recipients.rows.phone, sources)
   return earlier(deps, recipients)
 }
 
@@ -98,13 +97,13 @@ function valueOfMember(member: Member, source: ValueSource): string | null {
 }
 
 async function* rows(
-  folder: string,
-  { rows_file }: Campaign,
+  files: FileStore,
+  campaign: Campaign,
   phoneColumn: string,
   sources: readonly ValueSource[],
 ): AsyncGenerator<Candidate> {
   const needed = [phoneColumn, ...sources.map((source) => source.slice('row.'.length))]
-  const rowsOfFile = readRows(folder, rows_file, needed)
+  const rowsOfFile = readRows(files, campaign, campaign.rows_file, needed)
   for await (const row of withProblem('recipients.rows', rowsOfFile)) {
     const where = `line ${row.line}`
     if (row.kind === 'broken') {
@@ -147,7 +146,7 @@ function withValues(
 const EARLIER_AT_ONCE = 500
 
 async function* earlier(
-  { redis, dataDir }: { redis: Redis; dataDir: string },
+  { redis, files }: { redis: Redis; files: FileStore },
   recipients: Extract<Definition['recipients'], { campaign: string }>,
 ): AsyncGenerator<Candidate> {
   const id = parseCampaignId(recipients.campaign)
@@ -155,27 +154,25 @@ async function* earlier(
   const notKept = new SourceProblem('recipients', `the campaign ${recipients.campaign} is not kept any more`)
   if (!before) throw notKept
   const stateOfTheRest = stateWithoutMessage(before)
-  const snapshot = await openSnapshot(campaignFolder(dataDir, before), before.snapshot)
+  const snapshot = await openSnapshot(files, before, before.snapshot)
   const wanted: readonly State[] = STATES_OF_CLASS[recipients.class]
-  try {
-    for (let index = 0; index < before.total; ) {
-      const people = await snapshot.read(index, EARLIER_AT_ONCE)
-      const ulids = people.map(({ to }, i) => campaignMessageUlid(idOf(before), before.started_at ?? 0, index + i, to))
-      const states = await readShownStates(redis, before.lane, ulids)
-      // What became of those whose record has expired, the campaign knows.
-      const marks = await readMarks(redis, before, index, people.length)
-      // Its states go with it. Read after that, they would say that nobody was sent anything.
-      if (stateOfTheRest !== undefined && !(await isKept(redis, before))) throw notKept
-      for (const [i, { to, values }] of people.entries()) {
-        const state = states[i] ?? marks[i] ?? stateOfTheRest
-        if (state !== undefined && state !== 'not_kept' && wanted.includes(state)) {
-          yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
-        }
+  for (let index = 0; index < before.total; ) {
+    const people = await snapshot.read(index, EARLIER_AT_ONCE)
+    const ulids = people.map(({ to }, i) => campaignMessageUlid(idOf(before), before.started_at ?? 0, index + i, to))
+    const states = await readShownStates(redis, before.lane, ulids)
+    // What became of those whose record has expired, the campaign knows.
+    const marks = await readMarks(redis, before, index, people.length)
+    // Its states go with it. Read after that, they would say that nobody was sent anything.
+    if (stateOfTheRest !== undefined && !(await isKept(redis, before))) throw notKept
+    for (const [i, person] of people.entries()) {
+      if (isErased(person)) continue
+      const { to, values } = person
+      const state = states[i] ?? marks[i] ?? stateOfTheRest
+      if (state !== undefined && state !== 'not_kept' && wanted.includes(state)) {
+        yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
       }
-      index += people.length
     }
-  } finally {
-    await snapshot.close()
+    index += people.length
   }
 }
 

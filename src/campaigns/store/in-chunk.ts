@@ -1,19 +1,19 @@
 // Messages of campaigns that were fed to their lane in a chunk and that nobody has taken up: nothing is stored of them but
 // their place in the list. They are found by their id, which names the start of their campaign and that place.
+import type { FileStore } from '../../files/store.ts'
 import type { SendPayload } from '../../jobs/send.ts'
 import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { activeCampaignsKey, campaignKey } from '../../redis/keys.ts'
 import { placeInId } from '../message-ids.ts'
 import { findCampaign } from './campaigns.ts'
-import { campaignFolder } from './files.ts'
 import { readMarks } from './marks.ts'
 import { buildMessage, messageSpecOf } from './recipient-message.ts'
 import { openSnapshot } from './snapshot.ts'
 
-/** Where lists are, and how long messages of a campaign without an end of its own may be sent: a Config has both. */
+/** Where lists are, and how long messages of a campaign without an end of its own may be sent. */
 export interface ListSettings {
-  dataDir: string
+  files: FileStore
   validityMs: { campaign: number }
 }
 
@@ -26,19 +26,13 @@ export async function findInChunk(redis: Redis, id: MessageId, lists: ListSettin
     if (campaign?.state !== 'running' || place >= Math.min(campaign.next, campaign.total)) continue
     const spec = messageSpecOf(campaign, lists.validityMs.campaign)
     // On a machine without the list nobody can say more than that there is no such message.
-    const snapshot = await openSnapshot(campaignFolder(lists.dataDir, campaign), campaign.snapshot).catch(
-      () => undefined,
-    )
+    const snapshot = await openSnapshot(lists.files, campaign, campaign.snapshot).catch(() => undefined)
     if (snapshot === undefined) continue
-    try {
-      const [recipient] = await snapshot.read(place, 1)
-      const message = recipient && buildMessage(spec, recipient, place)
-      if (message?.ulid !== ulid) continue
-      const [mark] = await readMarks(redis, campaign, place, 1)
-      return mark === undefined ? message.payload : undefined
-    } finally {
-      await snapshot.close()
-    }
+    const [recipient] = await snapshot.read(place, 1)
+    const message = recipient && buildMessage(spec, recipient, place)
+    if (message?.ulid !== ulid) continue
+    const [mark] = await readMarks(redis, campaign, place, 1)
+    return mark === undefined ? message.payload : undefined
   }
   return undefined
 }

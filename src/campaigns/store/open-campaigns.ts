@@ -1,20 +1,22 @@
 // The campaigns that a process sends for, each with its list open and its template compiled: what every chunk needs, and
 // what would cost a small one more than its messages. A campaign that begins a new epoch is read anew.
+import { type FileStore, isFilesAway } from '../../files/store.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { findCampaign, idOf } from './campaigns.ts'
-import { campaignFolder } from './files.ts'
 import { type MessageSpec, messageSpecOf } from './recipient-message.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 
-/** Lists that stay open although nobody reads them: each is a file and some thousand lines. */
+/** Lists that are remembered although nobody reads them: each is some thousand lines. */
 const MOST_IDLE = 16
 
 /** A running campaign with its list. Call `release` when done. */
 export interface OpenCampaign {
   spec: MessageSpec
   total: number
+  account: number
+  createdAtMs: number
   snapshot: Snapshot
   release: () => void
 }
@@ -23,7 +25,6 @@ interface Entry {
   epoch: number
   opened: Promise<Omit<OpenCampaign, 'release'> | undefined>
   users: number
-  isOld: boolean
 }
 
 /** The list of a running campaign cannot be read on this machine. */
@@ -33,8 +34,8 @@ export class UnreadableListError extends Error {
 
 export type OpenCampaigns = ReturnType<typeof createOpenCampaigns>
 
-/** `validityMs`: of campaigns without an end of their own. Close it when nobody reads any more. */
-export function createOpenCampaigns(deps: { redis: Redis; dataDir: string; validityMs: number }) {
+/** `validityMs`: of campaigns without an end of their own. */
+export function createOpenCampaigns(deps: { redis: Redis; files: FileStore; validityMs: number }) {
   const { redis } = deps
   const entries = new Map<string, Entry>()
 
@@ -42,21 +43,15 @@ export function createOpenCampaigns(deps: { redis: Redis; dataDir: string; valid
     const campaign = await findCampaign(redis, id)
     if (campaign?.state !== 'running') return undefined
     const spec = messageSpecOf(campaign, deps.validityMs)
-    const snapshot = await openSnapshot(campaignFolder(deps.dataDir, id), campaign.snapshot).catch((cause: unknown) => {
+    const snapshot = await openSnapshot(deps.files, id, campaign.snapshot).catch((cause: unknown) => {
+      if (isFilesAway(cause)) throw cause
       throw new UnreadableListError(`the list of ${idOf(id)} cannot be read`, { cause })
     })
-    return { spec, total: campaign.total, snapshot }
-  }
-
-  function close(entry: Entry): void {
-    if (!entry.isOld || entry.users > 0) return
-    entry.opened.then((opened) => opened?.snapshot.close()).catch(() => {})
+    return { spec, total: campaign.total, account: campaign.account, createdAtMs: campaign.created_at, snapshot }
   }
 
   function forget(name: string, entry: Entry): void {
     if (entries.get(name) === entry) entries.delete(name)
-    entry.isOld = true
-    close(entry)
   }
 
   function forgetIdle(): void {
@@ -67,7 +62,7 @@ export function createOpenCampaigns(deps: { redis: Redis; dataDir: string; valid
   }
 
   return {
-    /** The campaign, or undefined when it does not run. Throws an UnreadableListError, or a CorruptRecordError. */
+    /** The campaign, or undefined when it does not run. Throws an UnreadableListError, a FilesAwayError or a CorruptRecordError. */
     async open(id: CampaignId): Promise<OpenCampaign | undefined> {
       const name = idOf(id)
       const [state, epochText] = await redis.hmget(campaignKey(id.lane, id.number), 'state', 'epoch')
@@ -75,13 +70,12 @@ export function createOpenCampaigns(deps: { redis: Redis; dataDir: string; valid
       const known = entries.get(name)
       if (known && (state !== 'running' || known.epoch !== epoch)) forget(name, known)
       if (state !== 'running') return undefined
-      const entry: Entry = entries.get(name) ?? { epoch, opened: read(id), users: 0, isOld: false }
+      const entry: Entry = entries.get(name) ?? { epoch, opened: read(id), users: 0 }
       entry.users += 1
       entries.delete(name)
       entries.set(name, entry)
       const release = (): void => {
         entry.users -= 1
-        close(entry)
         forgetIdle()
       }
       try {
@@ -95,10 +89,6 @@ export function createOpenCampaigns(deps: { redis: Redis; dataDir: string; valid
       forget(name, entry)
       release()
       return undefined
-    },
-
-    close(): void {
-      for (const [name, entry] of entries) forget(name, entry)
     },
   }
 }

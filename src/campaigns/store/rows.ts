@@ -1,7 +1,9 @@
 // The rows of an uploaded file, whatever its format, in flat memory.
 import { z } from 'zod'
 import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import type { FileStore } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
+import type { CampaignId } from '../campaign-id.ts'
 import { formatOf, readRowsFile } from './files.ts'
 
 export type Row =
@@ -20,8 +22,13 @@ const MOST_COLUMNS = 1_000
  * The rows with the cells of the `needed` columns. `line` counts from 1. A row that cannot be read is reported as such
  * and does not stop the others. Throws a RowsError for CSV without one of these columns, or with too many.
  */
-export async function* readRows(folder: string, rowsFile: string, needed: readonly string[]): AsyncGenerator<Row> {
-  const bytes = readRowsFile(folder, rowsFile)
+export async function* readRows(
+  files: FileStore,
+  id: CampaignId,
+  rowsFile: string,
+  needed: readonly string[],
+): AsyncGenerator<Row> {
+  const bytes = await readRowsFile(files, id, rowsFile)
   yield* formatOf(rowsFile) === 'csv' ? csvRows(bytes, needed) : ndjsonRows(bytes, needed)
 }
 

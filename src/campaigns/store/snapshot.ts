@@ -1,18 +1,23 @@
-// The frozen recipients of a campaign: a folder with
+// The frozen recipients of a campaign: below a name of their own,
 //   recipients.ndjson   a line per recipient, in order: ["4917012345678","Ann","Berlin"], number and values filled in
 //   places.bin          where every 500th line begins, 8 bytes each, so that any recipient is found without reading on
 //   refused.csv         who was left out, and why
-// Written once, never changed.
+// Written once, never changed, but for a person who is erased: see person-in-files.ts.
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { csvLine } from '../../files/csv.ts'
+import { newDraft } from '../../files/drafts.ts'
+import { type FileStore, readPart, removeAll } from '../../files/store.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
+import type { CampaignId } from '../campaign-id.ts'
+import { campaignFolder } from './files.ts'
 
 /** Lines between two known places: what is read at once. */
-const STRIDE = 500
-const PLACE_BYTES = 8
+export const STRIDE = 500
+export const PLACE_BYTES = 8
 /** Two chunks of one campaign may be in hand, each of which may begin in one stride and end in the next. */
 const STRIDES_KEPT = 3
 /** Lines are written in pieces of about this many characters. */
@@ -26,6 +31,9 @@ export interface Recipient {
   values: string[]
 }
 
+/** Whether somebody stood here who was erased since. Nothing is sent to them, and they are in no other list any more. */
+export const isErased = ({ to }: Recipient): boolean => /^0+$/.test(to)
+
 const linesSchema = jsonText.pipe(
   z.array(
     z.tuple([z.string().regex(/^\d{5,15}$/)], z.string()).transform(([to, ...values]): Recipient => ({ to, values })),
@@ -37,13 +45,18 @@ const MOST_REFUSED = 10_000
 /** Of what stands where a phone number should be. */
 const PHONE_SHOWN = 64
 
-/** Begins a snapshot in a folder of its own inside the campaign's. */
-export async function writeSnapshot(campaignFolder: string) {
+/** The files of a snapshot; the last one is what makes the others worth reading. */
+/** Names of the files of a list. */
+export const FILES = { recipients: 'recipients.ndjson', refused: 'refused.csv', places: 'places.bin' }
+
+/** Begins a snapshot: a draft until it is closed. */
+export async function writeSnapshot(files: FileStore, id: CampaignId) {
   const name = `recipients-${randomUUID()}`
-  const folder = join(campaignFolder, name)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const recipients = await openLines(join(folder, 'recipients.ndjson'))
-  const refused = await openLines(join(folder, 'refused.csv'))
+  const place = `${campaignFolder(id)}${name}/`
+  const folder = await newDraft(files)
+  await mkdir(folder, { mode: 0o700 })
+  const recipients = await openLines(join(folder, FILES.recipients))
+  const refused = await openLines(join(folder, FILES.refused))
   await refused.add(csvLine(['where', 'phone', 'reason', 'explanation']))
   const places: number[] = []
   let total = 0
@@ -65,41 +78,47 @@ export async function writeSnapshot(campaignFolder: string) {
       await refused.add(csvLine([where, phone.slice(0, PHONE_SHOWN), reason, explanation]))
     },
 
-    /** Resolves once all of it is on disk. */
+    /** Resolves once all of it is kept. */
     async close(): Promise<void> {
       const more = refusedInAll - MOST_REFUSED
       if (more > 0) await refused.add(csvLine(['', '', 'more', `${more} more were left out and are not listed`]))
       await Promise.all([recipients.close(), refused.close()])
       const bytes = Buffer.alloc(places.length * PLACE_BYTES)
       for (const [i, place] of places.entries()) bytes.writeDoubleLE(place, i * PLACE_BYTES)
-      const file = await open(join(folder, 'places.bin'), 'wx', 0o600)
+      const file = await open(join(folder, FILES.places), 'wx', 0o600)
       await file.writeFile(bytes)
       await file.sync()
       await file.close()
+      for (const each of Object.values(FILES)) await files.take(join(folder, each), `${place}${each}`)
+      await rm(folder, { recursive: true, force: true })
     },
 
     async discard(): Promise<void> {
       await Promise.all([recipients.abandon(), refused.abandon()])
       await rm(folder, { recursive: true, force: true })
+      await removeAll(files, place)
     },
   }
 }
 
 export type Snapshot = Awaited<ReturnType<typeof openSnapshot>>
 
-/** Opens a snapshot for reading at any place. Close it. */
-export async function openSnapshot(campaignFolder: string, name: string) {
-  const folder = join(campaignFolder, name)
-  const bytes = await readFile(join(folder, 'places.bin'))
+/** Opens a snapshot for reading at any place. Rejects with a FileMissingError, or a FilesAwayError. */
+export async function openSnapshot(files: FileStore, id: CampaignId, name: string) {
+  const place = `${campaignFolder(id)}${name}/`
+  const bytes = await readPart(files, `${place}${FILES.places}`)
   const places = Array.from({ length: bytes.length / PLACE_BYTES }, (_, i) => bytes.readDoubleLE(i * PLACE_BYTES))
-  const file = await open(join(folder, 'recipients.ndjson'), 'r')
-  const { size } = await file.stat()
+  const size = await files.sizeOf(`${place}${FILES.recipients}`)
   let latest: { stride: number; recipients: Promise<Recipient[]> }[] = []
 
   /** The lines between two known places; the latest are kept, because a slow lane asks for a few at a time. */
   function readStride(stride: number): Promise<Recipient[]> {
     const known = latest.find((each) => each.stride === stride)
     const recipients = known?.recipients ?? parseStride(stride)
+    // Tried again by the next who asks.
+    recipients.catch(() => {
+      latest = latest.filter((each) => each.stride !== stride)
+    })
     latest = [{ stride, recipients }, ...latest.filter((each) => each.stride !== stride)].slice(0, STRIDES_KEPT)
     return recipients
   }
@@ -107,7 +126,10 @@ export async function openSnapshot(campaignFolder: string, name: string) {
   async function parseStride(stride: number): Promise<Recipient[]> {
     const from = places[stride]
     if (from === undefined) return []
-    const text = await readPiece(file, from, places[stride + 1] ?? size)
+    const to = places[stride + 1] ?? size
+    const piece = await readPart(files, `${place}${FILES.recipients}`, { from, to })
+    if (piece.length !== to - from) throw new Error('the list of recipients is shorter than when it was written')
+    const text = piece.toString('utf8')
     return readRecord(linesSchema, `recipients of ${name}`, `[${text.trimEnd().replaceAll('\n', ',')}]`)
   }
 
@@ -129,21 +151,12 @@ export async function openSnapshot(campaignFolder: string, name: string) {
       }
       return all
     },
-
-    close: (): Promise<void> => file.close(),
   }
 }
 
-/** Path of the CSV file that names those whom a preflight left out, and why. */
-export const refusedFile = (campaignFolder: string, snapshot: string): string =>
-  join(campaignFolder, snapshot, 'refused.csv')
-
-async function readPiece(file: FileHandle, from: number, to: number): Promise<string> {
-  const bytes = Buffer.alloc(to - from)
-  const { bytesRead } = await file.read(bytes, 0, bytes.length, from)
-  if (bytesRead !== bytes.length) throw new Error('the list of recipients is shorter than when it was written')
-  return bytes.toString('utf8')
-}
+/** The CSV file that names those whom a preflight left out, and why. Rejects with a FileMissingError. */
+export const readRefused = (files: FileStore, id: CampaignId, snapshot: string): Promise<Readable> =>
+  files.read(`${campaignFolder(id)}${snapshot}/${FILES.refused}`)
 
 /** Text that is appended in pieces; what `close` has returned from is on disk. */
 async function openLines(path: string) {

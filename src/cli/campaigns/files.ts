@@ -1,6 +1,6 @@
 // campaigns: upload, export, refused. Files in and out of a campaign.
 import { createReadStream, createWriteStream } from 'node:fs'
-import { copyFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -10,8 +10,7 @@ import { exportCampaign } from '../../campaigns/commands/export.ts'
 import { uploadRecipients } from '../../campaigns/commands/upload-recipients.ts'
 import type { ExportFormat, RowFormat } from '../../campaigns/file-formats.ts'
 import { idOf } from '../../campaigns/store/campaigns.ts'
-import { campaignFolder } from '../../campaigns/store/files.ts'
-import { refusedFile } from '../../campaigns/store/snapshot.ts'
+import { readRefused } from '../../campaigns/store/snapshot.ts'
 import { counted } from '../../messages/fault.ts'
 import { CliFailure, fileFailure } from '../failure.ts'
 import { parser } from '../values.ts'
@@ -39,7 +38,7 @@ export const fileVerbs: readonly Verb[] = [
       })
       const { bytes, rows } = countingRows(formatOf(file), createReadStream(file))
       await withLifecycle(context, async () => {
-        const deps = { redis, dataDir: config.dataDir, retentionMs: config.retentionMs }
+        const deps = { redis, files: config.files, retentionMs: config.retentionMs }
         await uploadRecipients(deps, await existing(redis, id), formatOf(file), bytes, size)
       })
       const campaign = await shown(redis, id)
@@ -58,7 +57,7 @@ export const fileVerbs: readonly Verb[] = [
     values: z.strictObject({ id: campaignArgument, file: rowsPath }),
     run: async ({ id, file }, { redis, config }) => {
       const campaign = await existing(redis, id)
-      const lines = exportCampaign({ redis, dataDir: config.dataDir }, campaign, formatOf(file))
+      const lines = exportCampaign({ redis, files: config.files }, campaign, formatOf(file))
       // Phone numbers of people: for nobody's eyes but the one's who asks.
       await pipeline(Readable.from(lines), createWriteStream(file, { mode: 0o600 })).catch((error: unknown) => {
         throw error instanceof Error && 'syscall' in error ? fileFailure(file, error) : error
@@ -76,8 +75,8 @@ export const fileVerbs: readonly Verb[] = [
       const campaign = await existing(redis, id)
       if (campaign.snapshot === '')
         throw new CliFailure('The campaign has not been checked yet; run `campaigns preflight`.')
-      const path = refusedFile(campaignFolder(config.dataDir, campaign), campaign.snapshot)
-      await copyFile(path, file).catch((error: unknown) => {
+      const list = await readRefused(config.files, campaign, campaign.snapshot)
+      await pipeline(list, createWriteStream(file, { mode: 0o600 })).catch((error: unknown) => {
         throw fileFailure(file, error)
       })
       return { json: { file }, text: `Wrote the refused recipients to ${file}.` }

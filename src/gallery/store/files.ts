@@ -2,6 +2,8 @@
 // content.ts. A file is in exactly one place: its folder's set of active files, or the trash.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import type { Draft } from '../../files/drafts.ts'
+import type { FileStore } from '../../files/store.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { isThere, readHashes } from '../../redis/hashes.ts'
@@ -12,7 +14,7 @@ import { nextId } from '../../redis/sequence.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { mediaTypeOf } from '../media-type.ts'
 import { nowMicros } from './clock.ts'
-import type { Draft } from './content.ts'
+import { contentPath } from './content.ts'
 
 const fileSchema = z.object({
   id: idField,
@@ -89,6 +91,7 @@ export async function createFile(redis: Redis, account: number, file: NewFile): 
 /** Puts a draft's content into place and records it as a file of the folder, which the caller has checked to exist. */
 export async function addFile(
   redis: Redis,
+  files: FileStore,
   account: number,
   folderId: number,
   name: string,
@@ -96,7 +99,7 @@ export async function addFile(
 ): Promise<GalleryFile> {
   const type = await mediaTypeOf(draft.path, name)
   // Content first: a crash in between leaves bytes that nobody points to, not a file without bytes.
-  await draft.keep()
+  await files.take(draft.path, contentPath(draft.hash))
   return createFile(redis, account, { folderId, name, hash: draft.hash, size: draft.size, ...type })
 }
 

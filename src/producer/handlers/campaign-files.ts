@@ -1,6 +1,4 @@
 // The files of a campaign, streamed in and out: rows, what became of every recipient, who was left out and why.
-import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import { countingRows } from '../../campaigns/commands/count-rows.ts'
@@ -8,9 +6,10 @@ import { exportCampaign } from '../../campaigns/commands/export.ts'
 import { uploadRecipients } from '../../campaigns/commands/upload-recipients.ts'
 import type { RowFormat } from '../../campaigns/file-formats.ts'
 import { type Campaign, findOwnCampaign, idOf } from '../../campaigns/store/campaigns.ts'
-import { campaignFolder, TooLargeError } from '../../campaigns/store/files.ts'
-import { refusedFile } from '../../campaigns/store/snapshot.ts'
+import { readRefused } from '../../campaigns/store/snapshot.ts'
 import type { Config } from '../../config.ts'
+import { TooLargeError } from '../../files/drafts.ts'
+import type { FileStore } from '../../files/store.ts'
 import { counted } from '../../messages/fault.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { ApiError, notFound } from '../errors.ts'
@@ -26,7 +25,7 @@ export function campaignFileHandlers({
   config,
 }: {
   redis: Redis
-  config: Pick<Config, 'dataDir' | 'retentionMs'>
+  config: Pick<Config, 'retentionMs'> & { files: FileStore }
 }): Handlers<FileRoutes> {
   return {
     async rows(call) {
@@ -54,7 +53,7 @@ export function campaignFileHandlers({
     async export(call) {
       const { format } = call.query
       const campaign = await ownCampaign(redis, call)
-      const lines = exportCampaign({ redis, dataDir: config.dataDir }, campaign, format)
+      const lines = exportCampaign({ redis, files: config.files }, campaign, format)
       // Before the header is sent, so that what cannot be read is still answered as what it is.
       const first = await lines.next()
       async function* all() {
@@ -68,9 +67,9 @@ export function campaignFileHandlers({
     async refused(call) {
       const campaign = await ownCampaign(redis, call)
       if (campaign.snapshot === '') throw notFound('A preflight of this campaign')
-      const path = refusedFile(campaignFolder(config.dataDir, campaign), campaign.snapshot)
-      await (await open(path)).close()
-      return download(`${idOf(campaign)}.refused.csv`, 'text/csv; charset=utf-8', createReadStream(path))
+      // What cannot be read is told before the header is sent.
+      const list = await readRefused(config.files, campaign, campaign.snapshot)
+      return download(`${idOf(campaign)}.refused.csv`, 'text/csv; charset=utf-8', list)
     },
   }
 }

@@ -1,4 +1,5 @@
 // Campaigns: creating, looking at and moving them. What moves one answers with the campaign as it is then.
+
 import type { CampaignId } from '../../campaigns/campaign-id.ts'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { defineCampaign } from '../../campaigns/commands/create.ts'
@@ -16,6 +17,7 @@ import {
 import { type Campaign, findCampaign } from '../../campaigns/store/campaigns.ts'
 import type { CampaignQueue } from '../../campaigns/store/queue.ts'
 import type { Config } from '../../config.ts'
+import type { FileStore } from '../../files/store.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { bind, type Route } from '../bind.ts'
 import { notFound } from '../errors.ts'
@@ -26,7 +28,7 @@ import { campaignFileHandlers, ownCampaign } from './campaign-files.ts'
 /** What the handlers of campaigns need. */
 export interface CampaignDeps {
   redis: Redis
-  config: Pick<Config, 'dataDir' | 'retentionMs'>
+  config: Pick<Config, 'retentionMs'> & { files: FileStore }
   campaigns: CampaignQueue
 }
 

@@ -25,11 +25,16 @@ export const mediaHandlers = ({
         ...(MEDIA.test(type) ? {} : { 'Content-Security-Policy': "default-src 'none'; sandbox" }),
         'Content-Type': type === 'text/plain' ? 'text/plain; charset=utf-8' : type,
         'X-Content-Type-Options': 'nosniff',
-        // The same bytes for ever; but a file can go into the trash, so a cache has to ask.
-        ETag: `"${hash}"`,
+        // A file can go into the trash, so a cache has to ask.
         'Cache-Control': 'no-cache',
       },
-      file: { root: config.dataDir, path: contentPath(hash), ...(INLINE.test(type) ? {} : { saveAs: name }) },
+      file: {
+        files: config.files,
+        name: contentPath(hash),
+        // The same bytes for ever.
+        etag: `"${hash}"`,
+        saveAs: INLINE.test(type) ? undefined : name,
+      },
     }
   },
 })

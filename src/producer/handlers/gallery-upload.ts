@@ -1,6 +1,6 @@
 // Upload of a file into a folder of the gallery.
 import { z } from 'zod'
-import { removeOldDrafts } from '../../gallery/store/content.ts'
+import { removeOldDrafts } from '../../files/drafts.ts'
 import { addFile } from '../../gallery/store/files.ts'
 import { findFolder } from '../../gallery/store/folders.ts'
 import { readFields } from '../bind.ts'
@@ -24,16 +24,16 @@ export function uploadHandlers({
     async upload({ caller, incoming, origin }) {
       if (!cleaned) {
         cleaned = true
-        await removeOldDrafts(config.dataDir, Date.now())
+        await removeOldDrafts(config.files, Date.now())
       }
-      const { draft, fileName, fields } = await readUpload(incoming, config.dataDir, config.uploadMaxBytes)
+      const { draft, fileName, fields } = await readUpload(incoming, config.files, config.uploadMaxBytes)
       try {
         const form = { folder_id: fields.get('folder_id'), file: fileName }
         const { folder_id, file: name } = readFields(formSchema, form)
         if (draft.size === 0) throw invalid([{ path: 'file', message: 'must not be empty' }])
         const folder = await findFolder(redis, caller.account, folder_id)
         if (!folder) throw notFound(`Folder ${folder_id}`)
-        const file = await addFile(redis, caller.account, folder_id, name, draft)
+        const file = await addFile(redis, config.files, caller.account, folder_id, name, draft)
         const withIt = (await findFolder(redis, caller.account, folder_id)) ?? folder
         const data = fileJson(file, withIt, config.publicUrl ?? origin())
         return { body: { success: true, message: 'File uploaded', data } }

@@ -1,6 +1,8 @@
 // One message by its id: looking at it, cancelling it while it waits, sending it again once it ended.
+
 import { assertForSender } from '../../accept/check-key.ts'
 import { cachedSender, findSender } from '../../accounts/store/senders.ts'
+import type { ListSettings } from '../../campaigns/store/in-chunk.ts'
 import type { Config } from '../../config.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { cancelWherever } from '../../lookup/cancel.ts'
@@ -20,7 +22,7 @@ import type { messages } from '../routes/messages.ts'
 interface MessageDeps {
   redis: Redis
   queues: LaneQueues
-  config: Pick<Config, 'dataDir' | 'retentionMs' | 'validityMs'>
+  config: Pick<Config, 'retentionMs' | 'validityMs'> & ListSettings
 }
 
 type MessageRoutes = Pick<typeof messages, 'show' | 'cancel' | 'requeue'>

@@ -65,6 +65,10 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
     name: 'Activity',
     description: 'Who did what and when: keys and people at the command line.',
   },
+  people: {
+    name: 'People',
+    description: 'All that is kept of a person, and forgetting it.',
+  },
   consoleSession: {
     name: 'Sessions of the console',
     description: 'A browser shows the cookie of a session in place of a key, from pages of this service only.',

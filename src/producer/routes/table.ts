@@ -18,6 +18,7 @@ import { keys } from './keys.ts'
 import { lookups } from './lookups.ts'
 import { messages } from './messages.ts'
 import { metrics } from './metrics.ts'
+import { people } from './people.ts'
 import { senders } from './senders.ts'
 import { sending } from './sending.ts'
 import { templates } from './templates.ts'
@@ -41,6 +42,7 @@ export const FAMILIES = {
   senders,
   templates,
   activity,
+  people,
   consoleSession,
   consoleLive,
   consoleDemo,

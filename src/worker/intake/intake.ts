@@ -4,12 +4,14 @@
 // A job that has ended keeps no key. So its data is replaced, key gone and end noted, before BullMQ hears of the end:
 // - the worker dies before that: the job is run again by another; accepting is idempotent by the job's own id;
 // - it dies between that and the end: the second run finds the end noted and repeats it.
+
 import type { Job } from 'bullmq'
 import type { AcceptDeps } from '../../accept/accept-message.ts'
 import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../../accept/body-limits.ts'
 import { checkKey, unauthorized } from '../../accept/check-key.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
 import { isOperator } from '../../accounts/permissions.ts'
+import type { ListSettings } from '../../campaigns/store/in-chunk.ts'
 import { openCampaignQueue } from '../../campaigns/store/queue.ts'
 import type { Config } from '../../config.ts'
 import { hideKeys, hideKeysInText } from '../../jobs/hide-keys.ts'
@@ -60,7 +62,9 @@ interface IntakeDeps extends VerbDeps {
 }
 
 /** Starts to take jobs in, on a connection that waits for Redis. */
-export async function startIntake(given: AcceptDeps & { config: Pick<Config, 'retentionMs' | 'dataDir'>; log: Log }) {
+export async function startIntake(
+  given: AcceptDeps & { config: Pick<Config, 'retentionMs'> & ListSettings; log: Log },
+) {
   const { redis, config } = given
   const campaigns = openCampaignQueue(redis)
   const deps: IntakeDeps = { ...given, lifecycle: { redis, queue: campaigns, retentionMs: config.retentionMs } }

@@ -33,7 +33,10 @@ export function History({ sender }: { sender?: number }) {
           ))}
         </fieldset>
       </div>
-      <Shown loaded={loaded}>{(series) => <Chart series={series} />}</Shown>
+      <Shown loaded={loaded}>{(series) => <Chart series={withoutLast(series)} />}</Shown>
     </section>
   )
 }
+
+/** The last period is still being counted: it would always look like a fall. */
+const withoutLast = ({ points, ...series }: Series): Series => ({ ...series, points: points.slice(0, -1) })

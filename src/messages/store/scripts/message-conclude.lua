@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- Ends a message of a campaign that no claim can end: one whose job was dead-lettered before anybody claimed it, or one
--- whose record is gone before it was settled. Writes a record that says so. Running it twice changes nothing.
+-- Ends a message that no claim can end or may begin: one of a campaign whose job was dead-lettered before anybody claimed
+-- it, or whose record is gone before it was settled; and any that nobody has claimed, of a person who is erased. Writes a
+-- record that says so, which every later claim meets. Running it twice changes nothing.
 --
 -- Keys:
 --   record       HASH  the message
@@ -9,7 +10,7 @@
 --   job          HASH  the message's job in BullMQ
 -- Arguments:
 --   ulid
---   why          `dead` or `gone`
+--   why          `dead`, `gone` or `erased`
 --   acceptedAt   ms
 --   retentionMs
 --   run?         number of its campaign
@@ -28,6 +29,9 @@ if why == 'dead' then
   -- Somebody may have queued it again meanwhile.
   if before or redis.call('HEXISTS', job, 'failedReason') == 0 then return { 'ignored', before or QUEUED } end
   state = FAILED
+elseif why == 'erased' then
+  if before then return { 'ignored', before } end
+  state = CANCELLED
 else
   if before ~= QUEUED and before ~= SENDING and before ~= UNCONFIRMED then return { 'ignored', before or QUEUED } end
   state = UNKNOWN
@@ -39,6 +43,6 @@ redis.call('HSET', record, unpack(fields))
 redis.call('PEXPIRE', record, retentionMs)
 keepCampaign(campaigns, run, retentionMs)
 redis.call('ZREM', inDoubt, ulid)
-redis.call('ZADD', requeueable, now, ulid)
+if why ~= 'erased' then redis.call('ZADD', requeueable, now, ulid) end
 count(campaigns, run, ulid, before, state, state == UNKNOWN)
 return { 'done', state }

@@ -130,7 +130,7 @@ end
 -- p of the record at a key, with all else that a step reads of it, and whether there is one. A step reads once and
 -- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
 local function load(key)
-  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b', 'y')
+  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b', 'y', 't')
   return {
     state = f[1] or QUEUED,
     attempt = f[2] or '',
@@ -141,6 +141,8 @@ local function load(key)
     run = f[7] or nil,
     others = f[10] or '',
     class = f[11] or '',
+    -- Nothing that says whom it went to is written any more (src/people/scripts/message-erase.lua).
+    isErased = f[12] == '',
     -- Which of the fields are there that a step may drop.
     has = { n = f[3], e = f[8], p = f[9], b = f[10] },
   }, f[1] and true or false

@@ -57,7 +57,7 @@ local function take(i)
   local verdict = step(p, event, now >= p.validUntil)
   -- The provider's id of the attempt that counts is worth keeping even when the state knew already, as when a webhook
   -- overtook the answer.
-  local providerId = p.attempt == attempt and sentAs
+  local providerId = p.attempt == attempt and not p.isErased and sentAs
   if verdict == 'ignored' then
     if providerId then redis.call('HSET', record, 'w', providerId) end
     return { verdict, p.state }
@@ -109,7 +109,7 @@ local function take(i)
   local contentNow = p.has.p
   if p.state == DELIVERED or p.state == READ or (p.state == SENT and p.run) then
     drop('p')
-  elseif not p.has.p then
+  elseif not p.has.p and not p.isErased then
     local data = redis.call('HGET', job, 'data') or content
     if data then write('p', data) end
   end

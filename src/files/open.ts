@@ -1,0 +1,19 @@
+// The files of this installation, where its settings say.
+import type { BucketAddress } from './address.ts'
+import { openFolder } from './folder.ts'
+import type { FileStore } from './store.ts'
+
+/** What decides where files are: a Config has it. */
+export interface FileSettings {
+  dataDir: string
+  bucket: BucketAddress | undefined
+  filesRedirect: boolean
+}
+
+/** Opens the bucket, or else the data folder. Close it. */
+export async function openFiles({ dataDir, bucket, filesRedirect }: FileSettings): Promise<FileStore> {
+  if (bucket === undefined) return openFolder(dataDir)
+  // Loaded only where it is used: it is larger than the rest of a process at rest.
+  const { openBucket } = await import('./bucket.ts')
+  return openBucket(bucket, dataDir, { gives: filesRedirect })
+}
