@@ -53,6 +53,7 @@ describe('help', () => {
       'accounts',
       'keys',
       'senders',
+      'secrets',
       'templates',
       'contacts',
       'messages',
@@ -407,7 +408,7 @@ describe('senders', () => {
     const { id: account } = await json('accounts', 'create', 'Other key')
     await json(...partner(account, '14155550132'))
     const run = await runCli(partner(account, '14155550133'), { ...env(), LANEWAY_SECRET_KEY: 'x'.repeat(32) })
-    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining('sealed under another LANEWAY_SECRET_KEY') })
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining('that LANEWAY_SECRET_KEYS does not have') })
     expect(await json('senders', 'list', '--account', String(account))).toHaveLength(1)
   })
 

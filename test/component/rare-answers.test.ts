@@ -3,6 +3,8 @@
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { OPERATOR } from '../../src/accounts/permissions.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { GALLERY } from '../../src/producer/routes/gallery-folders.ts'
 import { faultOfAnswer, faultOfHead } from '../support/answer-check.ts'
 import { errorOf } from '../support/api-error.ts'
@@ -24,31 +26,58 @@ test('a campaign that is done cannot be cancelled', async () => {
   expect(errorOf({ json: answer.json() }).code).toBe('wrong_state')
 })
 
-test('rows that are announced larger than may be are refused before they are sent', async () => {
-  const id = await service.create({ rows: {} })
-  const path = `/campaigns/${id}/rows`
-  // What is announced and never sent needs more than `fetch`.
-  const asked = httpRequest(`${service.url}${path}`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${service.tenant.apiKey}`,
-      'content-type': 'text/csv',
-      'content-length': String(1024 ** 3 + 1),
-    },
-  })
-  asked.on('error', () => undefined)
-  asked.write('phone\n')
-  const [answer] = await once(asked, 'response')
-  let text = ''
-  for await (const chunk of answer.setEncoding('utf8')) {
-    text += chunk
-    if (text.endsWith('}')) break
-  }
-  asked.destroy()
-  const seen = { method: 'POST', path, status: answer.statusCode, type: answer.headers['content-type'] }
-  expect([faultOfHead(seen), faultOfAnswer(seen, text)]).toEqual([undefined, undefined])
-  expect(answer.statusCode).toBe(413)
-  expect(errorOf({ json: JSON.parse(text) }).code).toBe('too_large')
+test.each([
+  [
+    'rows of a campaign',
+    async (): Promise<string> => `/campaigns/${await service.create({ rows: {} })}/rows`,
+    'messages:send',
+  ],
+  ['contacts', async (): Promise<string> => '/contacts/import?tag=People', 'contacts:write'],
+] as const)(
+  '%s that are announced larger than may be are refused before they are sent',
+  async (_what, pathOf, need) => {
+    const path = await pathOf()
+    // What is announced and never sent needs more than `fetch`.
+    const asked = httpRequest(`${service.url}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await service.tenant.key(need)}`,
+        'content-type': 'text/csv',
+        'content-length': String(1024 ** 3 + 1),
+      },
+    })
+    asked.on('error', () => undefined)
+    asked.write('phone\n')
+    const [answer] = await once(asked, 'response')
+    let text = ''
+    for await (const chunk of answer.setEncoding('utf8')) {
+      text += chunk
+      if (text.endsWith('}')) break
+    }
+    asked.destroy()
+    const seen = { method: 'POST', path, status: answer.statusCode, type: answer.headers['content-type'] }
+    expect([faultOfHead(seen), faultOfAnswer(seen, text)]).toEqual([undefined, undefined])
+    expect(answer.statusCode).toBe(413)
+    expect(errorOf({ json: JSON.parse(text) }).code).toBe('too_large')
+  },
+)
+
+test.each([
+  'GET /jobs/rq_01JD3V5T9GZQ4XNB8M2K6R0WCY',
+  'GET /messages/msg_1_01JD3V5T9GZQ4XNB8M2K6R0WCY',
+  'POST /messages/msg_1_01JD3V5T9GZQ4XNB8M2K6R0WCY/cancel',
+  'POST /messages/msg_1_01JD3V5T9GZQ4XNB8M2K6R0WCY/requeue',
+  `GET ${GALLERY}/jobs/1`,
+  'GET /campaigns/cmp_1_1/refused',
+  'GET /admin/lanes',
+  'GET /admin/lanes/1',
+])('%s is 400 for an account that is none', async (what) => {
+  const [method = '', path = ''] = what.split(' ')
+  const { secret } = await createCredential(service.redis, 0, [OPERATOR], Date.now())
+  const headers = { authorization: `Bearer ${secret}`, 'x-laneway-account': 'none' }
+  const answer = await fetch(service.url + path, { method, headers })
+  expect(answer.status).toBe(400)
+  expect(errorOf({ json: JSON.parse(await answer.text()) }).code).toBe('account_required')
 })
 
 test('the 51st bulk move of an account at a time is refused until one of them is done', async () => {

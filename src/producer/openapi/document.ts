@@ -70,14 +70,15 @@ export function operations(): Operation[] {
 const dashboard: ZodOpenApiOperationObject = {
   operationId: 'dashboardShow',
   tags: [FAMILY_NOTES.admin.name],
-  summary: 'Shows the queues of the account in a browser, read-only.',
-  description: 'Any name, and as password a key with the permission `admin`.',
-  security: [{ basic: ['admin'] }],
-  'x-laneway-permission': 'admin',
+  summary: 'Shows the queues in a browser, read-only.',
+  description:
+    'Only for a session of the console whose key has the permission `operator`; a key itself opens nothing here.',
+  security: [{ session: ['operator'] }],
+  'x-laneway-permission': 'operator',
   responses: {
     200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } },
-    401: { description: 'The password is no key that is valid.' },
-    403: { description: 'The key lacks the permission.' },
+    401: { description: 'There is no session, or it is over.' },
+    403: { description: 'The key of the session lacks the permission.' },
   },
 }
 
