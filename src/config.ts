@@ -2,6 +2,7 @@
 // the environment. `.env.example` and the README's table are held against this schema by a test.
 import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
+import { parseNetwork } from './events/safe-targets.ts'
 import { parseBucketAddress } from './files/address.ts'
 import { productionFaults } from './production.ts'
 import { RedisAddressError } from './redis-address.ts'
@@ -145,6 +146,25 @@ export const settings = {
     .min(1)
     .default(100 * 1024 * 1024)
     .describe('Largest gallery upload in bytes; the chat product takes documents of up to 100 MB'),
+  LANEWAY_EVENTS_RETENTION_HOURS: z.coerce
+    .number()
+    .min(1)
+    .max(24 * 60)
+    .default(168)
+    .transform((hours) => Math.round(hours * 3_600_000))
+    .describe('Hours that events are kept, to be pulled, replayed, or told to an endpoint that was away'),
+  LANEWAY_EVENTS_RETRY_SECONDS: z
+    .string()
+    .regex(/^\d{1,7}(,\d{1,7}){0,49}$/, 'expected seconds separated by commas, such as 5,300,1800')
+    .default('5,300,1800,7200,18000,36000,50400,72000,86400')
+    .transform((list) => list.split(',').map((each) => Number(each) * 1_000))
+    .describe('Waits before each retry of events that an endpoint did not take, each up to 20 % shorter or longer'),
+  LANEWAY_EVENTS_ALLOW_PRIVATE: z
+    .string()
+    .default('')
+    .transform((list) => list.split(',').flatMap((each) => each.trim() || []))
+    .refine((networks) => networks.every((each) => parseNetwork(each)), 'expected networks such as 10.0.0.0/8,fd00::/8')
+    .describe('Networks that endpoints may be in although they are private, also over http; default: none'),
   LANEWAY_CLOUD_API_VERSION: z
     .string()
     .regex(/^v\d{1,3}\.\d{1,3}$/, 'expected a version such as v25.0')
@@ -183,6 +203,11 @@ const schema = z.object(settings).transform((env) => ({
   unconfirmedWaitMs: env.LANEWAY_UNCONFIRMED_WAIT_SECONDS,
   bulkMoveWaitMs: env.LANEWAY_BULK_MOVE_WAIT_SECONDS,
   uploadMaxBytes: env.LANEWAY_UPLOAD_MAX_BYTES,
+  events: {
+    retentionMs: env.LANEWAY_EVENTS_RETENTION_HOURS,
+    retryMs: env.LANEWAY_EVENTS_RETRY_SECONDS,
+    allowPrivate: env.LANEWAY_EVENTS_ALLOW_PRIVATE,
+  },
   cloudApiVersion: env.LANEWAY_CLOUD_API_VERSION,
   cloudApi: { appSecret: env.LANEWAY_CLOUD_API_APP_SECRET, verifyToken: env.LANEWAY_CLOUD_API_VERIFY_TOKEN },
 }))

@@ -6,6 +6,7 @@ import { campaignsOutliveRecords } from './campaign-outlives-records.ts'
 import { clockSkew } from './clock-skew.ts'
 import { clusterReshard } from './cluster-reshard.ts'
 import { deadLetterInCampaign } from './dead-letter-in-campaign.ts'
+import { events } from './events.ts'
 import { expiredBacklog } from './expired-backlog.ts'
 import { clusterFailover, sentinelFailover, sentinelFailoverReplicated } from './failover.ts'
 import { frozenWorker } from './frozen-worker.ts'
@@ -51,6 +52,7 @@ export const SCENARIOS: readonly Scenario[] = [
   halfOpenRedis,
   redisFull,
   lostReplies,
+  events,
   providerLine,
   providerOutage,
   backlogResumes,

@@ -9,6 +9,7 @@ export const PERMISSIONS = [
   'contacts:write',
   'gallery',
   'gallery:system',
+  'events',
   'admin',
 ] as const
 

@@ -9,6 +9,7 @@ import { accounts } from './accounts.ts'
 import { activity } from './activity.ts'
 import { campaigns } from './campaigns/campaigns.ts'
 import { contacts } from './contacts.ts'
+import { events } from './events.ts'
 import { keys } from './keys.ts'
 import { lanes } from './lanes.ts'
 import { messages } from './messages.ts'
@@ -32,6 +33,7 @@ const NOUNS: readonly Noun[] = [
   messages,
   lanes,
   campaigns,
+  events,
   people,
   activity,
   stats,
@@ -61,7 +63,7 @@ export interface Terminal {
 export function createProgram(terminal: Terminal): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Manages Laneway: accounts, keys, senders, templates, contacts, messages, lanes and campaigns; shows what was sent.',
+      'Manages Laneway: accounts, keys, senders, templates, contacts, messages, lanes, campaigns and events; shows what was sent.',
     )
     .usage('<noun> <verb> [options]')
     .version(VERSION, '--version', 'print the version of Laneway')

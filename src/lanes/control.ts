@@ -8,6 +8,7 @@ import { oldestWaitingAt } from './age.ts'
 import { endLaneCooldown, laneCooldown } from './cooldown.ts'
 import type { LaneStatus } from './lane-status.ts'
 import type { LaneQueues } from './queues.ts'
+import { tellRecovered } from './sender-events.ts'
 import { timesReopened } from './wake.ts'
 
 /** How every lane of the account stands; without an account, all lanes. With `only`, this lane of them. */
@@ -78,6 +79,7 @@ export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number)
   await endLaneCooldown(redis, lane)
   await queues.resume(lane)
   await setPausedFor(redis, lane, '', '')
+  await tellRecovered(redis, lane)
 }
 
 /** Changes the pace; it holds from the next window of about 100 ms, for every worker. */

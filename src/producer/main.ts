@@ -33,6 +33,7 @@ import { consoleSessionRoutes } from './handlers/console-session.ts'
 import { contactBookRoutes } from './handlers/contact-book.ts'
 import { contactRoutes } from './handlers/contacts.ts'
 import { descriptionRoutes } from './handlers/description.ts'
+import { eventRoutes } from './handlers/events.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
 import { healthRoutes } from './handlers/health.ts'
 import { keyRoutes } from './handlers/keys.ts'
@@ -96,6 +97,7 @@ export async function startProducer(
     ...contactRoutes({ redis }),
     ...contactBookRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
+    ...eventRoutes({ redis, config, seal }),
     ...adminRoutes({ redis, queues }),
     ...accountRoutes({ redis }),
     ...keyRoutes({ redis }),

@@ -2,13 +2,14 @@
 // is read from the server that has the key which it is written to, or compared with.
 import { z } from 'zod'
 import type { Redis } from './connect.ts'
+import { rootKeys } from './keys.ts'
 import { defineScript } from './lua.ts'
 
 const clockScript = defineScript(import.meta.url, 'clock')
 const clockReply = z.tuple([z.coerce.number(), z.coerce.number()])
 
-/** The clock of the server that has the key `near`, epoch ms. */
-export const redisNowMs = async (redis: Redis, near: string): Promise<number> =>
+/** The clock of the server that has the key `near`, epoch ms; without one that of a server that is always the same. */
+export const redisNowMs = async (redis: Redis, near = rootKeys.workers): Promise<number> =>
   Math.floor((await redisNowMicros(redis, near)) / 1_000)
 
 /** The same, epoch µs. */

@@ -4,6 +4,7 @@
 
 import { findSender, setBlocked } from '../accounts/store/senders.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
+import { tellBlocked } from '../lanes/sender-events.ts'
 import type { Log } from '../log.ts'
 import { readHistory } from '../messages/history.ts'
 import { masked } from '../messages/masked.ts'
@@ -30,8 +31,8 @@ export async function isOneMessageAlone(redis: Redis, id: MessageId, code: strin
 }
 
 /**
- * Stops the lane until a person resumes it. Dying between the two writes leaves it paused without a reason; the next
- * message that is refused after a resume brings both.
+ * Stops the lane until a person resumes it. Dying between the writes leaves it paused without a reason, or not told of;
+ * the next message that is refused after a resume brings all of it.
  */
 export async function blockSender(
   deps: { redis: Redis; lanes: LaneQueues; log: Log },
@@ -41,5 +42,6 @@ export async function blockSender(
   await deps.lanes.pause(lane)
   const shown = masked(sentence)
   await setBlocked(deps.redis, lane, shown, await redisNowMs(deps.redis, senderKey(lane)))
+  await tellBlocked(deps.redis, lane, shown)
   deps.log.error({ lane, code, sentence: shown }, 'sender.blocked')
 }

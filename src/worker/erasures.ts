@@ -25,7 +25,11 @@ type ErasureDeps = EraseDeps & { log: Log }
 /** Starts to work on erasures: one at a time in the whole installation, since each writes files anew. */
 export async function startErasures(deps: ErasureDeps) {
   const { queue, close } = openErasureQueue(deps.redis)
-  await queue.setGlobalConcurrency(1)
+  // A full Redis refuses it, and a start must not fail for that. Redis keeps what any worker before has written there.
+  await queue.setGlobalConcurrency(1).catch((error: unknown) => {
+    if (!isRedisAway(error)) throw error
+    deps.log.debug({ err: error }, 'erasures.error')
+  })
   await close()
   const worker = openWorker(
     deps.redis,

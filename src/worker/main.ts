@@ -30,6 +30,7 @@ import { createClaimGates } from './claim-gate.ts'
 import { createClearing } from './clear-lanes.ts'
 import { createCrashQuarantine } from './crash-quarantine.ts'
 import { startErasures } from './erasures.ts'
+import { startRelay } from './events/relay.ts'
 import { startIntake } from './intake/intake.ts'
 import { createLaneBackoff } from './lane-backoff.ts'
 import { createLanes } from './lanes.ts'
@@ -117,6 +118,7 @@ export async function startWorker(
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config: { ...config, files }, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
+  const relay = startRelay({ redis, config, log, seal: createSeal(secretKeys), worker: name })
   const erasures = await startErasures({ redis, files, config, log, queues })
 
   const reopen = (lane: number): void => {
@@ -172,6 +174,7 @@ export async function startWorker(
         moves.stop(limitMs),
         campaigns.stop(limitMs),
         requeues.stop(limitMs),
+        relay.stop(limitMs),
         erasures.stop(limitMs),
         intake.stop(limitMs),
       ])

@@ -39,6 +39,9 @@ interface Ids {
   person: string
   /** A job that sends messages again. */
   requeue: string
+  /** An endpoint of events, and a replay of it. */
+  endpoint: string
+  replay: string
   contact: number
   keyId: string
   template: string
@@ -72,6 +75,8 @@ const nobodys: Ids = {
   keyId: 'key_999009999009',
   template: 'no_such_template',
   sender: '+49 171 9990007',
+  endpoint: 'ep_000000000000000000',
+  replay: 'rpl_01JD3V5T9GZQ4XNB8M2K6R0WCY',
   person: '491700000999',
 }
 
@@ -111,8 +116,12 @@ async function everything(name: string): Promise<Ids & { key: string; tenant: Te
   expect(move.status).toBe(200)
   const again = await request(key, 'POST', '/messages/requeue', { state: 'unknown' })
   const [job = ''] = Object.keys(await stored(redis, `${galleryKeys(account).move('*')}`))
+  const made = await request(key, 'POST', '/event-endpoints', { url: 'https://hooks.example.invalid/', enabled: false })
+  const endpoint = z.object({ data: z.object({ id: z.string() }) }).parse(made.json).data.id
+  const told = await request(key, 'POST', `/event-endpoints/${endpoint}/replay`, { since: '2026-01-01T00:00:00Z' })
   return {
-    ...{ key, tenant, folder, file, trashed, tag, message, inbound, keyId, contact, person },
+    ...{ key, tenant, folder, file, trashed, tag, message, inbound, endpoint, keyId, contact, person },
+    replay: z.object({ data: z.object({ replay_id: z.string() }) }).parse(told.json).data.replay_id,
     template: `only_${name}`,
     job: job.slice(galleryKeys(account).move('').length),
     campaign: z.object({ data: z.object({ id: z.string() }) }).parse(campaign.json).data.id,
@@ -188,6 +197,19 @@ const asking: Readonly<Record<string, (of: Ids) => Promise<Inspected>>> = {
     request(ours.key, 'POST', `/campaigns/${campaign}/rows`, {}, 'text/csv'),
   'GET /campaigns/:id/export': ({ campaign }) => request(ours.key, 'GET', `/campaigns/${campaign}/export`),
   'GET /campaigns/:id/refused': ({ campaign }) => request(ours.key, 'GET', `/campaigns/${campaign}/refused`),
+  'GET /event-endpoints/:id': ({ endpoint }) => request(ours.key, 'GET', `/event-endpoints/${endpoint}`),
+  'PATCH /event-endpoints/:id': ({ endpoint }) =>
+    request(ours.key, 'PATCH', `/event-endpoints/${endpoint}`, { include_content: true }),
+  'POST /event-endpoints/:id/rotate-secret': ({ endpoint }) =>
+    request(ours.key, 'POST', `/event-endpoints/${endpoint}/rotate-secret`),
+  'POST /event-endpoints/:id/test': ({ endpoint }) => request(ours.key, 'POST', `/event-endpoints/${endpoint}/test`),
+  'POST /event-endpoints/:id/replay': ({ endpoint }) =>
+    request(ours.key, 'POST', `/event-endpoints/${endpoint}/replay`, { since: '2026-01-01T00:00:00Z', dry_run: true }),
+  'GET /event-endpoints/:id/replays/:replay': ({ endpoint, replay }) =>
+    request(ours.key, 'GET', `/event-endpoints/${endpoint}/replays/${replay}`),
+  'GET /event-endpoints/:id/attempts': ({ endpoint }) =>
+    request(ours.key, 'GET', `/event-endpoints/${endpoint}/attempts`),
+  'DELETE /event-endpoints/:id': ({ endpoint }) => request(ours.key, 'DELETE', `/event-endpoints/${endpoint}`),
   'GET /admin/people/:person': ({ person }) => request(ours.key, 'GET', `/admin/people/${person}`),
   'DELETE /admin/people/:person': ({ person }) => request(ours.key, 'DELETE', `/admin/people/${person}`),
   'POST /admin/lanes/:lane/pause': ({ lane }) => request(ours.key, 'POST', `/admin/lanes/${lane}/pause`, {}),

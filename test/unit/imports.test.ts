@@ -16,7 +16,7 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'redis-address': [],
   'redis-socket': ['redis-address'],
-  config: ['accounts', 'files', 'production', 'redis-address', 'redis-socket'],
+  config: ['accounts', 'events', 'files', 'production', 'redis-address', 'redis-socket'],
   production: ['redis-socket'],
   version: [],
   'log-output': [],
@@ -34,6 +34,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   gallery: [],
   jobs: ['messages', 'campaigns'],
 
+  events: ['messages', 'campaigns', 'jobs'],
   'messages/store': ['redis', 'observe', 'messages', 'jobs'],
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
@@ -54,10 +55,17 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'accounts/commands': [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'lanes', 'accept', 'campaigns', 'campaigns/store'],
-    ...['production'],
+    ...['production', 'events/store'],
   ],
   'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
+  'events/store': [
+    ...['redis', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'campaigns', 'campaigns/store'],
+    'events',
+  ],
+  'events/commands': [
+    ...['redis', 'messages', 'jobs', 'accounts', 'accounts/store', 'accept', 'requeue', 'events', 'events/store'],
+  ],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
@@ -104,6 +112,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['accounts/commands', 'contacts/commands'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
+    ...['events', 'events/store', 'events/commands'],
     ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
   ],
   worker: [
@@ -122,6 +131,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
+    ...['events', 'events/store'],
     ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
   ],
   cli: [
@@ -137,7 +147,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'people', 'telemetry', 'activity'],
-    ...['accounts/commands', 'contacts/commands'],
+    ...['accounts/commands', 'contacts/commands', 'events', 'events/store', 'events/commands'],
     ...['config', 'log', 'telemetry/live', 'version', 'redis-socket'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.

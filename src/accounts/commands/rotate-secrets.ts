@@ -1,4 +1,5 @@
 // Sealing everything anew under the first of LANEWAY_SECRET_KEYS, while all parts run.
+import { listEndpoints, resealEndpoint } from '../../events/store/endpoints.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type Seal, SealError } from '../seal.ts'
 import { listAccounts } from '../store/accounts.ts'
@@ -17,7 +18,7 @@ export interface Rotation {
 }
 
 /**
- * Seals the tokens of all senders and the webhook secrets of all accounts under the first key. Each is one step of its own:
+ * Seals the tokens of all senders, the webhook secrets of all accounts and those of endpoints under the first key. Each is one step of its own:
  * killed on the way it can be run again, and does what is left. One that cannot be opened keeps none of the others.
  */
 export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation> {
@@ -42,6 +43,9 @@ export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation>
   for (const { id } of await listAccounts(redis)) {
     for (const name of WEBHOOK_SECRETS) {
       await note('webhook', id, () => resealWebhookSecrets(redis, seal, id, name))
+    }
+    for (const endpoint of await listEndpoints(redis, id)) {
+      await note('webhook', id, () => resealEndpoint(redis, seal, endpoint))
     }
   }
   return rotation

@@ -6,6 +6,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import {
   accountKey,
+  outboxKey,
   phoneNumberIdKey,
   rootKeys,
   senderKey,
@@ -71,6 +72,8 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
     await redis.hset(sendersOfAccountKey(account), { [number]: id, ...(name === '' ? {} : { [`name:${name}`]: id }) })
     await redis.set(senderNumberKey(number), id)
     if (phoneNumberId !== '') await redis.set(phoneNumberIdKey(phoneNumberId), id)
+    // Before it can send anything: whoever listens to the account misses nothing of it. The entry itself tells nothing.
+    if (await redis.sismember(rootKeys.eventAccounts, account)) await redis.xadd(outboxKey(id), '*', 'e', '')
     const hasDefault = (await defaultSender(redis, account)) !== undefined
     if (!hasDefault) await redis.hset(accountKey(account), 'default_sender', id)
     await assertHeld()

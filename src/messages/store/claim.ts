@@ -10,6 +10,7 @@ import {
   laneSlotsKey,
   messageKey,
   messageWaitKey,
+  outboxKey,
   queuedAgainKey,
   recipientCooldownKey,
   requeueableKey,
@@ -115,6 +116,7 @@ const claimTogether = gathered<Claim>(async (redis, claims) => {
   const replies = claimScript(
     redis,
     {
+      outbox: outboxKey(lane),
       inDoubt: inDoubtKey(lane),
       requeueable: requeueableKey(lane),
       laneCooldown: laneCooldownKey(lane),

@@ -4,7 +4,7 @@ import type { SendPayload } from '../../jobs/send.ts'
 import { observerOf } from '../../observe.ts'
 import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { campaignPrefix, inDoubtKey, messageKey, requeueableKey } from '../../redis/keys.ts'
+import { campaignPrefix, inDoubtKey, messageKey, outboxKey, requeueableKey } from '../../redis/keys.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import { deadLetter, personErased, recordLost } from '../outcome.ts'
 import { defineMessageScript } from './message-script.ts'
@@ -48,6 +48,7 @@ export async function conclude(
   const reply = await concludeScript(
     redis,
     {
+      outbox: outboxKey(lane),
       record: messageKey(lane, ulid),
       inDoubt: inDoubtKey(lane),
       requeueable: requeueableKey(lane),

@@ -67,7 +67,7 @@ const TYPES = {
 } as const satisfies Record<Content['type'], string>
 const TYPE_OF = new Map(Object.entries(TYPES).map(([type, letter]): [string, string] => [letter, type]))
 /** A type from its letter; records of before had the word. */
-const typeSchema = z
+export const typeSchema = z
   .string()
   .transform((stored) => TYPE_OF.get(stored) ?? stored)
   .pipe(z.enum(CONTENT_TYPES))

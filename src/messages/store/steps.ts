@@ -10,6 +10,7 @@ import {
   inDoubtKey,
   laneCooldownKey,
   messageKey,
+  outboxKey,
   pollKey,
   queuedAgainKey,
   recipientCooldownKey,
@@ -148,6 +149,7 @@ const stepTogether = gathered<{ id: MessageId; step: StepArguments; cooldown: Co
   async (redis, steps) => {
     const lane = steps[0]?.id.lane ?? 0
     const keys = {
+      outbox: outboxKey(lane),
       inDoubt: inDoubtKey(lane),
       polls: pollKey(lane),
       requeueable: requeueableKey(lane),

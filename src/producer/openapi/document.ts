@@ -11,6 +11,7 @@ import { DASHBOARD_PATH } from '../dashboard-path.ts'
 import type { RouteSpec } from '../route.ts'
 import { FAMILIES } from '../routes/table.ts'
 import { errorExamples } from './error-examples.ts'
+import { eventWebhooks } from './event-webhooks.ts'
 import { FAMILY_NOTES } from './families.ts'
 import { createNames } from './named-schemas.ts'
 import { operationOf } from './operation.ts'
@@ -39,7 +40,7 @@ export function createDescription(version: string): oas31.OpenAPIObject {
       servers: [{ url: '/', description: 'The producer that serves this description.' }],
       tags: Object.values(FAMILY_NOTES).map(({ name, description }) => ({ name, description })),
       paths,
-      webhooks: providerWebhooks,
+      webhooks: { ...providerWebhooks, ...eventWebhooks },
       components: { ...COMPONENTS, examples: examplesOfErrors() },
     },
     { override: readable },

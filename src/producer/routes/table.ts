@@ -11,6 +11,7 @@ import { consoleDemo } from './console-demo.ts'
 import { contactBook } from './contact-book.ts'
 import { contacts } from './contacts.ts'
 import { description } from './description.ts'
+import { events } from './events.ts'
 import { galleryFiles } from './gallery-files.ts'
 import { galleryFolders } from './gallery-folders.ts'
 import { health } from './health.ts'
@@ -36,6 +37,7 @@ export const FAMILIES = {
   contacts,
   contactBook,
   campaigns,
+  events,
   admin,
   accounts,
   keys,

@@ -16,6 +16,8 @@ export interface Installation {
   /** Lanes with something waiting, in doubt, to poll, or an active campaign. */
   lanes: LaneGauges[]
   intake: { waiting: number; oldestSeconds: number }
+  /** As the relay has written it lately; nothing where nobody listens. */
+  events: { enabled: number; failing: number; disabled: number; retrying: number; oldestSeconds: number }
   redis: { problems: number; usedBytes: number; limitBytes: number }
 }
 
@@ -25,7 +27,7 @@ export interface Installation {
  */
 export async function readInstallation(redis: Redis, known: Set<number>): Promise<Installation> {
   const expected = [...known]
-  const [due, campaignLanes, owners, workers, problems, memory, intake, first] = await Promise.all([
+  const [due, campaignLanes, owners, workers, problems, memory, intake, events, first] = await Promise.all([
     redis.zrange(rootKeys.dueLanes, '0', '-1'),
     redis.smembers(rootKeys.campaignLanes),
     redis.hgetall(rootKeys.lanes),
@@ -33,6 +35,7 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     redisProblems(redis),
     memoryOf(redis),
     readIntake(redis),
+    redis.hgetall(rootKeys.eventStatus),
     readGaugesOf(redis, expected),
   ])
   const now = new Set([...due, ...campaignLanes].map(Number))
@@ -45,6 +48,13 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     owners: new Map(Object.entries(owners).map(([lane, account]) => [Number(lane), Number(account)])),
     lanes,
     intake,
+    events: {
+      enabled: Number(events.enabled ?? 0),
+      failing: Number(events.failing ?? 0),
+      disabled: Number(events.disabled ?? 0),
+      retrying: Number(events.retrying ?? 0),
+      oldestSeconds: Number(events.oldest_seconds ?? 0),
+    },
     redis: { problems: problems.length, usedBytes: memory.usedBytes, limitBytes: memory.limitBytes },
   }
 }

@@ -4,6 +4,7 @@
 -- record that says so, which every later claim meets. Running it twice changes nothing.
 --
 -- Keys:
+--   outbox       STREAM  events of the lane, if anybody wants them
 --   record       HASH  the message
 --   inDoubt      ZSET  messages of the lane in doubt
 --   requeueable  ZSET  messages of the lane that can be requeued
@@ -19,7 +20,8 @@
 --   newFields    {field, value, ...}: what the new record holds besides
 -- Output: {'done' or 'ignored', state letter}
 -- include message-lifecycle
-local record, inDoubt, requeueable, job = unpack(KEYS)
+-- include message-events
+local outbox, record, inDoubt, requeueable, job = unpack(KEYS)
 local ulid, why, acceptedAt, retentionMs, run, campaigns, problem, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local p, exists = load(record)
 if exists then return { 'ignored', p.state } end
@@ -37,9 +39,14 @@ else
   state = UNKNOWN
 end
 local now = redisNowMs()
-local fields = { 's', state, 'h', appendHistory('', state, now, acceptedAt), 'e', problem }
+-- Steps that were told of before are gone with the record: what is told now must not look older than they.
+local history = appendHistory(why == 'gone' and '~1000' or '', state, now, acceptedAt)
+local fields = { 's', state, 'h', history, 'e', problem }
 for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
 redis.call('HSET', record, unpack(fields))
+p.state = state
+tell(p, ulid, history, problem)
+writeEvents()
 redis.call('PEXPIRE', record, retentionMs)
 keepCampaign(campaigns, run, retentionMs)
 redis.call('ZREM', inDoubt, ulid)

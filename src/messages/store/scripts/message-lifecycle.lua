@@ -168,17 +168,28 @@ local function lastEventMs(history)
   return sign == '-' and -ms or ms
 end
 
+-- How many steps a packed history tells of, with those of its middle that were dropped: `~12` stands for twelve.
+local function stepsOf(history)
+  if history == '' then return 0 end
+  local _, more = string.gsub(history, '|', '|')
+  local steps = more + 1
+  for dropped in string.gmatch('|' .. history, '|~(%d+)') do steps = steps + dropped - 1 end
+  return steps
+end
+
 -- The packed history (see src/messages/history.ts) with one more event. Times never go back: the chat product tells whole
 -- seconds and has a clock of its own, and what it tells cannot have happened before what led to it. A message that is
 -- throttled for hours must not grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest
--- events stay.
+-- events stay, and how many were dropped.
 local function appendHistory(history, letter, atMs, acceptedAt, detail)
   local event = letter .. base36(math.max(atMs - acceptedAt, lastEventMs(history)))
   if detail and detail ~= '' then event = event .. ',' .. detail end
   if history == '' then return event end
   if #history > 1500 then
     local tail = string.find(history, '|', #history - 700, true)
-    history = string.sub(history, 1, string.find(history, '|', 400, true) - 1) .. string.sub(history, tail)
+    local cut = string.find(history, '|', 400, true)
+    local dropped = stepsOf(string.sub(history, cut + 1, tail - 1))
+    history = string.sub(history, 1, cut) .. '~' .. dropped .. string.sub(history, tail)
   end
   return history .. '|' .. event
 end
