@@ -15,6 +15,7 @@ import { eventWebhooks } from './event-webhooks.ts'
 import { FAMILY_NOTES } from './families.ts'
 import { createNames } from './named-schemas.ts'
 import { operationOf } from './operation.ts'
+import { errorAnswer } from './operation-answers.ts'
 import { documentedPath, operationId } from './operation-names.ts'
 import { providerWebhooks } from './provider-webhooks.ts'
 import { COMPONENTS, INTRODUCTION } from './shared-parts.ts'
@@ -78,8 +79,8 @@ const dashboard: ZodOpenApiOperationObject = {
   'x-laneway-permission': 'operator',
   responses: {
     200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } },
-    401: { description: 'There is no session, or it is over.' },
-    403: { description: 'The key of the session lacks the permission.' },
+    401: errorAnswer(401, new Set(['unauthorized'])),
+    403: errorAnswer(403, new Set(['forbidden'])),
   },
 }
 
