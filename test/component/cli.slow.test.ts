@@ -59,6 +59,7 @@ describe('help', () => {
       'messages',
       'lanes',
       'campaigns',
+      'events',
       'people',
       'activity',
       'stats',

@@ -7,7 +7,7 @@ import { SEEN_FOLDER, unseen, unseenSentence } from './seen-answers.ts'
 
 /**
  * Builds dist/ once per run, because the process tests start the compiled files as their users do. After a run of all
- * tests it fails, and says for which documented answers, when none of them saw one.
+ * tests it says which documented answers none of them saw.
  */
 export default function setUp({ vitest }: TestProject): () => Promise<void> {
   const build = spawnSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' })
