@@ -17,9 +17,9 @@ import { keepIndexed } from '../messages/store/message-index.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
 import { type MessageRecord, stateSchema } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CorruptRecordError, jsonText } from '../redis/corrupt-record.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
 import { campaignPrefix, messageKey, queuedAgainKey, requeueableKey, requeueProgressKey } from '../redis/keys.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
@@ -80,7 +80,7 @@ export async function putBack(
   job?: { id: string; untilMs: number },
 ): Promise<RequeueVerdict[]> {
   const { redis, queues, config } = deps
-  const nowMs = await redisNowMs(redis)
+  const nowMs = await redisNowMs(redis, requeueableKey(lane))
   const ulids = found.map(({ ulid }) => ulid)
   const [contents, jobs] = await Promise.all([contentsOf(redis, lane, found), jobStates(redis, lane, ulids)])
   // Whatever is queued again lives longer than was known when it was accepted.
