@@ -125,7 +125,7 @@ describe('with REDIS_URL', () => {
 
       const elsewhere = newDataDir()
       const stranger = launchLaneway(elsewhere.dataDir, env)
-      await eventually(async () => stranger.stdout().includes('Laneway is ready'), 'the banner', 60_000)
+      await eventually(async () => stranger.stdout().includes('Laneway is ready'), 'the banner', 150_000)
       expect(stranger.stdout()).toContain('This Redis holds accounts already')
       expect(existsSync(demoFile(elsewhere.dataDir))).toBe(false)
       stranger.kill('SIGTERM')
@@ -142,7 +142,7 @@ testInFolder('in production there is neither a simulator nor demo data', async (
     LANEWAY_SECRET_KEY: 'a key of at least thirty-two characters',
     LANEWAY_PUBLIC_URL: 'https://laneway.example',
   })
-  await eventually(async () => started.stdout().includes('Laneway is ready'), 'the banner', 60_000)
+  await eventually(async () => started.stdout().includes('Laneway is ready'), 'the banner', 150_000)
   expect(started.stdout()).toContain('LANEWAY_ENV is production')
   expect(existsSync(join(dataDir, 'ports.json'))).toBe(true)
   expect(existsSync(join(dataDir, 'simulator.log'))).toBe(false)
