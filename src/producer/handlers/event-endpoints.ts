@@ -29,7 +29,7 @@ import type { events } from '../routes/events.ts'
 /** What the handlers need. */
 export interface EndpointDeps {
   redis: Redis
-  config: Pick<Config, 'events'>
+  config: Pick<Config, 'events' | 'publicUrl'>
   seal: Seal
 }
 
@@ -102,8 +102,8 @@ export function endpointHandlers({ redis, config, seal }: EndpointDeps): Handler
       }
       const idOf = (proposed: string) => idFor(`event-replays ${endpoint.id}`, call, proposed)
       const id = await replayEvents(redis, endpoint, order, idOf)
-      const status_url = `/event-endpoints/${endpoint.id}/replays/${id}`
-      return { status: 202, body: { status: true, message: 'queued', data: { replay_id: id, status_url } } }
+      const statusUrl = `${config.publicUrl ?? call.origin()}/event-endpoints/${endpoint.id}/replays/${id}`
+      return { status: 202, body: { status: true, message: 'queued', data: { replay_id: id, status_url: statusUrl } } }
     },
     async replayed(call) {
       const endpoint = await own(call)
