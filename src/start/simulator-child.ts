@@ -34,14 +34,27 @@ export async function startSimulatorChild(dataDir: string, appSecret: string, lo
   let stopping = false
   let relaunch: NodeJS.Timeout | undefined
   const url = await listening(child, dataDir)
+  const died = (how: object) => {
+    if (stopping) return
+    log.error(how, 'simulator.died')
+    relaunch = setTimeout(again, RESTART_PAUSE_MS)
+  }
+  // Also a launch that fails at once, as where no file can be opened, is tried again: it must not end everything else.
+  const again = () => {
+    try {
+      child = launch()
+    } catch (error) {
+      died({ err: error })
+      return
+    }
+    watch()
+  }
+  // A launch that the system refuses has an error and no exit; trouble with its channel is followed by one.
   const watch = () => {
-    child.once('exit', (code, killedBy) => {
-      if (stopping) return
-      log.error({ code, signal: killedBy }, 'simulator.died')
-      relaunch = setTimeout(() => {
-        child = launch()
-        watch()
-      }, RESTART_PAUSE_MS)
+    const watched = child
+    watched.once('exit', (code, killedBy) => died({ code, signal: killedBy }))
+    watched.on('error', (error) => {
+      if (watched.pid === undefined) died({ err: error })
     })
   }
   watch()
