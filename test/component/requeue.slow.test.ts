@@ -22,7 +22,7 @@ import {
 import { requeueOrder } from '../../src/requeue/accept-requeue.ts'
 import { createRequeueJob, newRequeueJobId } from '../../src/requeue/jobs.ts'
 import { openRequeueQueue } from '../../src/requeue/queue.ts'
-import { requeueStep } from '../../src/requeue/requeue.ts'
+import { requeueStep } from '../../src/requeue/steps.ts'
 import { trimLane, trimRequeueable } from '../../src/requeue/requeueable.ts'
 import { startRequeues } from '../../src/worker/requeue.ts'
 import { silentLog } from '../support/app.ts'
