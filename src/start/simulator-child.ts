@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { environmentWith } from '../config.ts'
 import type { Log } from '../log.ts'
 import { keptPort } from './ports.ts'
-import { StartError } from './start-error.ts'
+import { StartError, systemCode } from './start-error.ts'
 
 /** A running simulator. */
 export interface SimulatorChild {
@@ -107,13 +107,28 @@ function launchSimulator(
 /** The address it listens on, sent over the channel; a StartError with its own words when it ends instead. */
 function listening(child: ChildProcess, dataDir: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(listeningSchema.parse(message).listening))
-    child.once('exit', () => {
-      const words = readFileSync(join(dataDir, 'simulator.log'), 'utf8').trim()
-      reject(new StartError(`The simulator did not start: ${words}`))
+    const ended = () => {
+      reject(new StartError(`The simulator did not start: ${lastWords(dataDir)}`))
+    }
+    child.once('message', (message) => {
+      // From now on its end is no failure to start.
+      child.off('exit', ended)
+      const said = listeningSchema.safeParse(message)
+      if (said.success) resolve(said.data.listening)
+      else reject(new StartError('The simulator did not say where it listens.'))
     })
+    child.once('exit', ended)
     child.once('error', reject)
   })
+}
+
+/** What it said in the end, if that can be read. */
+function lastWords(dataDir: string): string {
+  try {
+    return readFileSync(join(dataDir, 'simulator.log'), 'utf8').trim()
+  } catch (error) {
+    return `its output cannot be read (${systemCode(error)})`
+  }
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -1,5 +1,6 @@
 // `npm start` on an empty data folder: what is there when it says that it is ready, and what it survives.
 import { mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { becomes, call, sendImage } from '../support/calls.ts'
@@ -39,6 +40,13 @@ describe('a first start', () => {
   test('keeps demo.json for its owner only', () => {
     expect(statSync(demoFile(folder.dataDir)).mode & 0o777).toBe(0o600)
     expect(statSync(folder.dataDir).mode & 0o777).toBe(0o700)
+  })
+
+  test('leaves half of the memory to all that is not its Redis', async () => {
+    const settings = readFileSync(join(folder.dataDir, 'redis/redis.conf'), 'utf8')
+    const bytes = Number(/^maxmemory "(\d+)"$/m.exec(settings)?.[1])
+    expect(bytes).toBeGreaterThan(0)
+    expect(bytes).toBeLessThanOrEqual(totalmem() / 2)
   })
 
   test('prints commands that work as they stand', async () => {
