@@ -15,9 +15,10 @@ import { type MessageId, messageId } from '../messages/message-id.ts'
 import { keepIndexed } from '../messages/store/message-index.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CorruptRecordError, jsonText } from '../redis/corrupt-record.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
+import { requeueableKey } from '../redis/keys.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
 import { type Again, type Obstacle, type RequeueVerdict, requeueSteps } from './steps.ts'
@@ -74,15 +75,17 @@ export async function putBack(
   const { redis, queues, config } = deps
   const ulids = found.map(({ ulid }) => ulid)
   const [nowMs, contents, jobs] = await Promise.all([
-    redisNowMs(redis),
+    redisNowMs(redis, requeueableKey(lane)),
     contentsOf(redis, lane, found),
     jobStates(redis, lane, ulids),
   ])
+  // One that was put off to a later time is valid from then on, as it was when it was accepted.
+  const untilOf = ({ record: { class: klass, sendAt = 0 } }: Found): number =>
+    Math.max(nowMs, sendAt) + config.validityMs[klass]
   // Whatever is queued again lives longer than was known when it was accepted.
-  const keptMs = nowMs + Math.max(...Object.values(config.validityMs)) + config.retentionMs
+  const keptMs = Math.max(nowMs, ...found.map(untilOf)) + config.retentionMs
   // The lane before the steps as well: whoever dies between a step and its job leaves it to the next look of the sweep.
   await Promise.all([keepIndexed(redis, lane, ulids, keptMs), markLane(redis, lane)])
-  const untilOf = ({ record }: Found): number => nowMs + config.validityMs[record.class]
   // What an obstacle keeps from being sent takes no step.
   const blocked = (i: number): boolean => typeof contents[i] === 'string' && isRequeueable(found[i]?.record.state)
   const stepping = found.flatMap((each, i): Again[] => {
