@@ -21,6 +21,7 @@ import {
   pollKey,
   recipientCooldownKey,
 } from '../../src/redis/keys.ts'
+import { NotReplicatedError, requireReplicas } from '../../src/redis/replication.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 const HOUR_MS = 3_600_000
@@ -241,6 +242,18 @@ describe('proof that a message was sent comes to the same as in general', () => 
     await Promise.all(claims.map((each) => sent(plain, each)))
     await Promise.all(claims.map((each) => sentInGeneral(other, each)))
     expect(await writtenOn(plain, claims)).toEqual(await writtenOn(other, claims))
+  })
+
+  test('where replicas are required and there are none, which fails', async () => {
+    const claims = claimsOf(1)
+    const [one] = claims as [FreshClaim]
+    const lane = await newLane()
+    await fresh(lane, claims)
+    const strict = connectWithRetry(server.url)
+    requireReplicas(strict, 1)
+    const settling = recordSent(strict, { lane, ulid: one.ulid, run: RUN, place: 0 }, one.attempt, 'wamid.0', undefined)
+    await expect(settling).rejects.toBeInstanceOf(NotReplicatedError)
+    strict.disconnect()
   })
 
   test('and a record that is none fails its own message alone', async () => {

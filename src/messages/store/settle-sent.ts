@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, pollKey } from '../../redis/keys.ts'
+import { needsReplicas } from '../../redis/replication.ts'
 import { acceptedAtMs } from '../message-id.ts'
 import { gathered } from './gather.ts'
 import { defineMessageScript } from './message-script.ts'
@@ -38,10 +39,17 @@ export async function recordSent(
   firstPollMs: number | undefined,
 ): Promise<void> {
   const { lane, ulid, run } = message
+  const inGeneral = (): Promise<unknown> =>
+    recordStatus(redis, { lane, ulid }, attempt, 'sent', { providerId, firstPollMs })
+  // Each message is to be told whether replicas have it.
+  if (needsReplicas(redis)) {
+    await inGeneral()
+    return
+  }
   // Ids of one campaign begin alike, with its start.
   const group = `${lane} ${run} ${ulid.slice(0, 10)} ${firstPollMs}`
   const isSent = await settleTogether(redis, group, { message, attempt, providerId, firstPollMs })
-  if (isSent !== true) await recordStatus(redis, { lane, ulid }, attempt, 'sent', { providerId, firstPollMs })
+  if (isSent !== true) await inGeneral()
 }
 
 interface Sent {
