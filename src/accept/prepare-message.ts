@@ -69,8 +69,7 @@ async function prepareService(
   nowMs: number,
 ): Promise<PreparedMessage> {
   const { to } = message
-  const sender = await recentDefaultSender(deps.redis, account)
-  if (!sender) throw unknownSender('The account has no sender yet; add one with the command senders add.')
+  const sender = await defaultSenderOf(deps, account)
   refuseUnsupported(sender, message)
   const content = await withProviderIds(deps.redis, sender.id, message.content)
   const { until, faults } = times(deps.config, 'transactional', message, nowMs)
@@ -136,6 +135,13 @@ async function checkTemplate(
   }
   if (template.status !== 'APPROVED') return fault(`the template is ${template.status}, not APPROVED`)
   return { ...checked, faults: matchTemplate(known.shape, components) }
+}
+
+/** The account's default sender, which service messages leave from, or a Refusal. */
+export async function defaultSenderOf(deps: Pick<PrepareDeps, 'redis'>, account: number): Promise<Sender> {
+  const sender = await recentDefaultSender(deps.redis, account)
+  if (!sender) throw unknownSender('The account has no sender yet; add one with the command senders add.')
+  return sender
 }
 
 /** The sender of the account that is named so, by number in any spelling or by name, or a Refusal. */

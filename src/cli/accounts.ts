@@ -78,7 +78,8 @@ export const accounts: Noun = {
         .superRefine(({ setting, value }, context) => {
           const { success } = accountSettings[setting].safeParse(value)
           if (success) return
-          const allowed = accountSettings[setting].unwrap().options.join(' or ')
+          const schema = accountSettings[setting].unwrap()
+          const allowed = 'options' in schema ? schema.options.join(' or ') : 'up to 20 words separated by commas'
           const newName = setting.startsWith('policy.') ? FIRST_POLICY_NAMES.get(value) : undefined
           const hint = newName === undefined ? '' : `, which is called ${newName} now`
           context.addIssue({ code: 'custom', path: ['value'], message: `expected ${allowed}, got "${value}"${hint}` })

@@ -15,6 +15,7 @@ const ERROR_CODES = {
     ...['wrong_state', 'without_content', 'campaign_over', 'rows_replaced'],
     ...['last_admin_key', 'too_many_keys', 'sender_taken', 'sender_busy', 'duplicate_phone'],
   ],
+  410: ['media_gone'],
   412: ['precondition_failed'],
   413: ['too_large'],
   415: ['unsupported_media_type'],
@@ -24,6 +25,7 @@ const ERROR_CODES = {
   429: ['too_many_requeues', 'too_many_moves', 'too_many_sign_ins'],
   431: ['too_many_headers', 'headers_too_large'],
   500: ['internal'],
+  502: ['media_unavailable'],
   503: ['unavailable', 'overloaded', 'no_worker'],
 } as const
 

@@ -19,6 +19,10 @@ const accountSchema = z.strictObject({
   template_check: accountSettings.template_check.unwrap(),
   'policy.transactional': accountSettings['policy.transactional'].unwrap(),
   'policy.campaign': accountSettings['policy.campaign'].unwrap(),
+  'opt_out.stop_words': accountSettings['opt_out.stop_words'].unwrap(),
+  'opt_out.start_words': accountSettings['opt_out.start_words'].unwrap(),
+  'opt_out.transactional': accountSettings['opt_out.transactional'].unwrap(),
+  outside_window: accountSettings.outside_window.unwrap(),
 })
 accountSchema.register(z.globalRegistry, { id: 'Account' })
 
@@ -37,6 +41,10 @@ const example = {
   template_check: 'on',
   'policy.transactional': 'at_least_once',
   'policy.campaign': 'at_most_once',
+  'opt_out.stop_words': 'stop,unsubscribe',
+  'opt_out.start_words': 'start',
+  'opt_out.transactional': 'send',
+  outside_window: 'warn',
 }
 
 export const accounts = {

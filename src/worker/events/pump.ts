@@ -11,7 +11,7 @@ import { typeOf } from '../../events/store/documents.ts'
 import { moveCursors, readCursors } from '../../events/store/endpoints.ts'
 import { ACCOUNT_SOURCE } from '../../events/store/listening.ts'
 import { type OutboxEntry, readAfter } from '../../events/store/outbox.ts'
-import { MOST_AT_ONCE } from './target-agent.ts'
+import { MOST_AT_ONCE } from '../../events/target-agent.ts'
 import { type Target, type TellDeps, tell } from './tell.ts'
 
 /** A source that had something new is looked at again after this, one that has been still for long after the other. */
