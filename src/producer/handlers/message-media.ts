@@ -16,7 +16,7 @@ interface MessageMediaDeps {
   media: MediaSource
 }
 
-/** What a browser does with them when it is received to save them: nothing. All else goes by no name. */
+/** What a browser does with them when it has to save them: nothing. All else goes by no name. */
 const TYPES =
   /^(?:image\/(?:jpeg|png|webp|gif)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/plain|application\/(?:pdf|msword|zip|vnd\.[\w.+-]+))(?:;[ \w.+=-]*)?$/i
 
