@@ -9,8 +9,14 @@ import { table } from './table.ts'
 import { accountId, parser } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
-const person = parser('a full international number such as +14155550123, or the id of a person', parsePerson)
-const people = z.array(person).min(1)
+const people = parser(
+  'full international numbers such as +14155550123, or ids of people, separated by commas',
+  (text) => {
+    const words = text.split(',')
+    const found = words.flatMap((word) => parsePerson(word.trim()) ?? [])
+    return found.length === words.length ? found : undefined
+  },
+)
 const limit = parser('a number from 1 to 1000', (text) =>
   /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 1_000 ? Number(text) : undefined,
 )
@@ -38,7 +44,7 @@ export const optOuts: Noun = {
       },
     }),
     verb({
-      usage: 'add <people...>',
+      usage: 'add <people>',
       act: 'person.opt_out',
       summary: 'write down that these people, by number or id, want no advertising',
       example: '+14155550123 --account 1',
@@ -52,7 +58,7 @@ export const optOuts: Noun = {
       },
     }),
     verb({
-      usage: 'remove <people...>',
+      usage: 'remove <people>',
       act: 'person.opt_in',
       summary: 'take these people off the list: campaigns that are checked or sent from now on reach them',
       example: '+14155550123 --account 1',

@@ -224,7 +224,7 @@ test('the command line adds, lists and removes them', async () => {
   const account = String(service.tenant.account)
   const cli = (...words: string[]) =>
     runCli(['opt-outs', ...words, '--account', account, '--json'], { REDIS_URL: service.server.url })
-  expect(JSON.parse((await cli('add', '+49 1520 573001', 'DE.9')).stdout)).toMatchObject({ added: 2 })
+  expect(JSON.parse((await cli('add', '+49 1520 573001, DE.9')).stdout)).toMatchObject({ added: 2 })
   expect(await optOutOf('491520573001')).toMatchObject({ source: 'cli' })
   expect(JSON.parse((await cli('list', '--limit', '2')).stdout)).toHaveLength(2)
   expect(JSON.parse((await cli('remove', '+491520573001')).stdout)).toMatchObject({ removed: 1 })
