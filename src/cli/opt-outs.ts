@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { counted } from '../messages/fault.ts'
 import { addOptOuts, listOptOuts, removeOptOuts } from '../opt-outs/store/opt-outs.ts'
 import { parsePerson } from '../people/person.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
+import { redisNowMs } from '../redis/clock.ts'
+import { contactKeys } from '../redis/keys.ts'
 import { existingAccount } from './accounts.ts'
 import { table } from './table.ts'
 import { accountId, parser } from './values.ts'
@@ -52,7 +53,10 @@ export const optOuts: Noun = {
       values: z.strictObject({ people, account: accountId }),
       async run({ people: all, account }, { redis }) {
         await existingAccount(redis, account)
-        const added = await addOptOuts(redis, account, all, { source: 'cli', nowMs: await redisNowMs(redis) })
+        const added = await addOptOuts(redis, account, all, {
+          source: 'cli',
+          nowMs: await redisNowMs(redis, contactKeys(account).optOuts),
+        })
         const detail = counted(added, 'opt-out')
         return { json: { added }, text: `Added ${detail}.`, acted: { account, detail } }
       },

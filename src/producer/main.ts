@@ -13,6 +13,7 @@ import { createTombstones } from '../people/tombstones.ts'
 import { createMediaSource } from '../providers/cloud-media.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
+import { requireReplicas } from '../redis/replication.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
 import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
@@ -77,6 +78,7 @@ export async function startProducer(
   const config = { ...settings, files }
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
+  requireReplicas(redis, config.redisMinReplicas)
   const counting = telemetry.start(redis, log)
   const queues = openLaneQueues(redis, config.retentionMs)
   const moves = openBulkMoves(redis)

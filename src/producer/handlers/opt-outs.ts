@@ -2,8 +2,9 @@
 import { once } from '../../accept/once.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { addOptOuts, findOptOut, isOptOutCursor, listOptOuts, removeOptOuts } from '../../opt-outs/store/opt-outs.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
+import { contactKeys } from '../../redis/keys.ts'
 import { bind, type Route } from '../bind.ts'
 import { invalid, notFound } from '../errors.ts'
 import { personOf } from '../person-field.ts'
@@ -29,7 +30,7 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
       const data = await once(redis, use, {
         prepare: async () => ({ name: person, work: undefined }),
         async make(name) {
-          const nowMs = await redisNowMs(redis)
+          const nowMs = await redisNowMs(redis, contactKeys(account).optOuts)
           await addOptOuts(redis, account, [name], { source: 'http', nowMs })
           const since = new Date(nowMs).toISOString()
           // Removed again by somebody else within this moment.
