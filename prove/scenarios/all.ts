@@ -28,6 +28,8 @@ import { redisKill } from './redis-kill.ts'
 import { refusedRepeat } from './refused-repeat.ts'
 import { requeueStorm } from './requeue-storm.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
+import { rollingUpdate } from './rolling-update.ts'
+import { s3Outage } from './s3-outage.ts'
 import { stall } from './stall.ts'
 import { storm429 } from './storm-429.ts'
 import { webhooks } from './webhooks.ts'
@@ -40,6 +42,7 @@ export const SCENARIOS: readonly Scenario[] = [
   partition,
   partitionWithoutMinReplicas,
   clusterReshard,
+  s3Outage,
   hostileClients,
   poisonJobs,
   powerLoss,
@@ -63,6 +66,7 @@ export const SCENARIOS: readonly Scenario[] = [
   refusedRepeat,
   producerKill,
   rollingRestarts,
+  rollingUpdate,
   clockSkew,
   expiredBacklog,
   idempotencyRace,

@@ -1,6 +1,6 @@
 // Which lanes this worker is to serve: its place in the line for each of them (lanes/owners.ts), among the workers that are
 // alive. Whoever serves a lane that needs more workers than that says so to all, again and again while it does.
-import { lineOf, type Line, placeInLine, serversForLoad, serversForRate, serversOfEach } from '../lanes/owners.ts'
+import { type Line, lineOf, placeInLine, serversForLoad, serversForRate, serversOfEach } from '../lanes/owners.ts'
 
 /** A lane is served by more workers for so long after somebody last said that it needs them. */
 export const WIDE_MS = 30_000

@@ -8,8 +8,8 @@ import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
-import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { countLanes } from '../lanes/survey.ts'
+import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { askForServers, countReopened, lanesToWake, serversAsked } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
 import { createTombstones } from '../people/tombstones.ts'
@@ -49,8 +49,8 @@ import { createSweep, SWEEP_MS } from './sweep.ts'
 const CLOSE_IDLE_MS = 2_000
 /** How often a worker looks who else is alive: a dead one is off the list 10 s after its last heartbeat. */
 const LOOK_AROUND_MS = 2_000
-/** More workers than there are: everybody serves the lane. */
-const EVERYBODY = 1_000_000
+/** A lane that nothing leaves is offered to so many; to all of them it would be 80,000 connections after a bad minute. */
+const SERVERS_AFTER_SILENCE = 4
 /** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
 const DRAIN_MS = 16_000
 /** The same when Redis does not answer and no message is in flight: other workers take all other work up again. */
@@ -135,8 +135,8 @@ export async function startWorker(
   const erasures = await startErasures({ redis, files, config, log, queues })
 
   const reopen = (lane: number): void => {
-    // Whatever it is that keeps those who serve it from doing so, the others are woken by the next look at the lane.
-    duty.widen(lane, EVERYBODY)
+    // Whatever it is that keeps those who serve it from doing so, others are woken by the next look at the lane.
+    duty.widen(lane, SERVERS_AFTER_SILENCE)
     if (!lanes.reopen(lane)) return
     log.warn({ lane }, 'lane.reopened')
     countReopened(redis, lane).catch((error: unknown) => log.debug({ lane, err: error }, 'reopened.not_counted'))
