@@ -42,7 +42,13 @@ export const s3Outage: Scenario = {
 async function makeBucket({ endpoint }: S3Server): Promise<void> {
   const credentials = { accessKeyId: S3_KEYS.AWS_ACCESS_KEY_ID, secretAccessKey: S3_KEYS.AWS_SECRET_ACCESS_KEY }
   const client = new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true, credentials })
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }))
+  // Its daemons answer one after the other.
+  const made = () =>
+    client.send(new CreateBucketCommand({ Bucket: BUCKET })).then(
+      () => true,
+      () => false,
+    )
+  if (!(await eventually(made, 60_000, 500))) throw new Error('the bucket cannot be made')
   client.destroy()
 }
 
