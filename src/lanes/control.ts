@@ -11,15 +11,13 @@ import type { LaneQueues } from './queues.ts'
 import { tellRecovered } from './sender-events.ts'
 import { timesReopened } from './wake.ts'
 
-/** How every lane of the account stands; without an account, all lanes. With `only`, this lane of them. */
-export async function listLanes(
-  redis: Redis,
-  queues: LaneQueues,
-  account?: number,
-  only?: number,
-): Promise<LaneStatus[]> {
-  const all = await listSenders(redis, account)
-  const senders = only === undefined ? all : all.filter(({ id }) => id === only)
+/** How every lane of the account stands; without an account, all lanes. */
+export async function listLanes(redis: Redis, queues: LaneQueues, account?: number): Promise<LaneStatus[]> {
+  return lanesOf(redis, queues, await listSenders(redis, account))
+}
+
+/** How the lanes of these senders stand, in their order. */
+export async function lanesOf(redis: Redis, queues: LaneQueues, senders: readonly Sender[]): Promise<LaneStatus[]> {
   return Promise.all(senders.map((sender) => laneStatus(redis, queues, sender)))
 }
 

@@ -141,6 +141,7 @@ export const events = {
     path: '/event-endpoints',
     summary: 'Lists the endpoints of the account.',
     access,
+    query: z.strictObject({ limit: pageFields.limit, cursor: textUpTo(40).optional() }),
     body: { as: 'ignored' },
     answers: { 200: listOf(endpointSchema) },
     examples: [{ status: 200, answer: { status: true, data: [shown], next: null } }],
@@ -248,7 +249,7 @@ export const events = {
         answer: {
           status: true,
           message: 'queued',
-          data: { replay_id: replay, status_url: `/event-endpoints/${id}/replays/${replay}` },
+          data: { replay_id: replay, status_url: `http://127.0.0.1:3000/event-endpoints/${id}/replays/${replay}` },
         },
       },
     ],
