@@ -29,7 +29,6 @@ import { refusedRepeat } from './refused-repeat.ts'
 import { requeueStorm } from './requeue-storm.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
 import { rollingUpdate } from './rolling-update.ts'
-import { s3Outage } from './s3-outage.ts'
 import { stall } from './stall.ts'
 import { storm429 } from './storm-429.ts'
 import { webhooks } from './webhooks.ts'
@@ -42,7 +41,6 @@ export const SCENARIOS: readonly Scenario[] = [
   partition,
   partitionWithoutMinReplicas,
   clusterReshard,
-  s3Outage,
   hostileClients,
   poisonJobs,
   powerLoss,

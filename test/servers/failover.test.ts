@@ -1,5 +1,5 @@
 // Pins: primaries that are killed under load behind Sentinel and in a cluster are followed in time; with a replica required
-// nothing is lost and nothing doubled; a bucket that goes away and a rolling update harm nobody. The scenarios of `npm run prove` in their short form.
+// nothing is lost and nothing doubled; a rolling update harms nobody. The scenarios of `npm run prove` in their short form.
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { startProcess } from '../support/processes.ts'
@@ -10,7 +10,7 @@ const report = z.object({
 
 test.each([
   ...['sentinel-failover', 'sentinel-failover-min-replicas', 'cluster-failover', 'cluster-reshard', 'partition'],
-  ...['s3-outage', 'rolling-update'],
+  ...['rolling-update'],
 ])(
   'the scenario %s keeps its promise',
   async (name) => {
