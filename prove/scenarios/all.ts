@@ -28,6 +28,7 @@ import { redisKill } from './redis-kill.ts'
 import { refusedRepeat } from './refused-repeat.ts'
 import { requeueStorm } from './requeue-storm.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
+import { rollingUpdate } from './rolling-update.ts'
 import { stall } from './stall.ts'
 import { storm429 } from './storm-429.ts'
 import { webhooks } from './webhooks.ts'
@@ -63,6 +64,7 @@ export const SCENARIOS: readonly Scenario[] = [
   refusedRepeat,
   producerKill,
   rollingRestarts,
+  rollingUpdate,
   clockSkew,
   expiredBacklog,
   idempotencyRace,

@@ -26,7 +26,7 @@ const ERROR_CODES = {
   431: ['too_many_headers', 'headers_too_large'],
   500: ['internal'],
   502: ['media_unavailable'],
-  503: ['unavailable', 'overloaded', 'no_worker'],
+  503: ['unavailable', 'overloaded', 'no_worker', 'stopping'],
 } as const
 
 type ErrorStatus = keyof typeof ERROR_CODES

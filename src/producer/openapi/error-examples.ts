@@ -66,6 +66,7 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   media_unavailable: 'The chat product did not hand the file over; try again later.',
   overloaded: 'Too much is being sent at the moment. Try again in a few seconds.',
   no_worker: 'No worker is alive: messages are accepted and wait.',
+  stopping: 'This producer stops: use another one.',
 }
 
 /** Code → the body of an answer with it, in the envelope of all errors. */
