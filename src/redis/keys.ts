@@ -240,3 +240,10 @@ export const contactKeys = (account: number) => {
     tombstones: `${prefix}:erased`,
   }
 }
+
+/** STRING: requests that may still come of a key, of an account or from an address. All in one place: see limits/rates.ts. */
+export const rateKey = (of: 'key' | 'account' | 'address', who: string): string => `lw:{rates}:${of}:${who}`
+/** ZSET campaign id → when it was created (ms): campaigns of the account that were not started when last looked at. */
+export const draftsOfAccountKey = (account: number): string => `lw:account:${account}:drafts`
+/** HASH campaign id → bytes of its rows, and `total`, see limits/kept-bytes.ts. */
+export const rowsOfAccountKey = (account: number): string => `lw:account:${account}:rows`

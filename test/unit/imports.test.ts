@@ -14,7 +14,8 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: ['accounts', 'events', 'files', 'production', 'redis-socket'],
+  config: ['accounts', 'config-limits', 'events', 'files', 'production', 'redis-socket'],
+  'config-limits': [],
   production: ['redis-socket'],
   'redis-socket': [],
   version: [],
@@ -37,6 +38,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'messages/store': ['redis', 'observe', 'messages', 'jobs'],
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
+  limits: ['redis', 'accounts', 'accounts/store', 'observe'],
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'files', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
