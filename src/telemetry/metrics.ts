@@ -86,7 +86,7 @@ export function createMetrics(labelOf: LaneLabels): { registry: Registry; observ
   })
   const refused = new Counter({
     name: 'laneway_limit_refusals_total',
-    help: 'Requests that were refused because they met a limit; of this producer.',
+    help: 'Requests that were refused because they met a limit; of this process.',
     labelNames: ['limit'] as const,
     registers,
   })

@@ -30,6 +30,7 @@ import { createClearing } from './clear-lanes.ts'
 import { createCrashQuarantine } from './crash-quarantine.ts'
 import { startErasures } from './erasures.ts'
 import { startRelay } from './events/relay.ts'
+import { startExpiry } from './expiry.ts'
 import { startIntake } from './intake/intake.ts'
 import { createLaneBackoff } from './lane-backoff.ts'
 import { createLanes } from './lanes.ts'
@@ -143,6 +144,7 @@ export async function startWorker(
     },
     log,
   )
+  const expiry = startExpiry({ redis, files, config, log })
   const closingIdle = repeatedly(CLOSE_IDLE_MS, () => lanes.closeIdle(), log)
   const trimNow = () => ({ nowMs: Date.now(), retentionMs: config.retentionMs, everyMs: TRIM_MS })
   const trimming = repeatedly(TRIM_MS, () => trimRequeueable(redis, trimNow()), log)
@@ -159,6 +161,7 @@ export async function startWorker(
       clearing.stop()
       closingIdle.stop()
       trimming.stop()
+      expiry.stop()
       const limit = withTimeout(ANSWER_MS, redis.ping()).then(
         () => DRAIN_MS,
         () => (lanes.inFlight() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS),

@@ -156,7 +156,11 @@ test('every address that counts refuses an address that asks too often, and prob
     const url = (path: string): string => limited.url + path.replaceAll(/:\w+/g, '1')
     for (const { method, path } of ROUTES) {
       const asked = () =>
-        fetch(url(path), { method, headers: { authorization: `Bearer ${secret}` }, redirect: 'manual' })
+        fetch(url(path), {
+          method: method.toUpperCase(),
+          headers: { authorization: `Bearer ${secret}` },
+          redirect: 'manual',
+        })
       expect([path, await isRefused(asked)]).toEqual([path, isCounted({ path })])
     }
     expect(await isRefused(() => fetch(`${limited.url}/no/such/route`))).toBe(true)

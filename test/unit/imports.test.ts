@@ -68,7 +68,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'messages', 'jobs', 'accounts', 'accounts/store', 'accept', 'requeue', 'events', 'events/store'],
   ],
   'campaigns/commands': [
-    ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
+    ...['redis', 'files', 'messages', 'messages/store', 'accounts', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
   ],
   'campaigns/fan-out': [
@@ -115,6 +115,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
     ...['events', 'events/store', 'events/commands'],
     ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
+    ...['limits', 'observe'],
   ],
   worker: [
     ...[

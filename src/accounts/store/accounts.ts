@@ -5,7 +5,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
 import { nextId } from '../../redis/sequence.ts'
-import type { LimitSetting } from '../limits.ts'
+import { type AccountLimits, type LimitSetting, limitsOf } from '../limits.ts'
 import { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
 
 export { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
@@ -61,6 +61,10 @@ export async function findAccount(redis: Redis, id: number): Promise<Account | u
 
 /** The same as it was within the last second, for every message. */
 export const cachedAccount = cached(1_000, findAccount)
+
+/** What the account may use up, as it was within the last second. */
+export const accountLimits = async (redis: Redis, id: number, installation: AccountLimits): Promise<AccountLimits> =>
+  limitsOf(await cachedAccount(redis, id), installation)
 
 /** Every account, by id. Throws a CorruptRecordError when one cannot be read. */
 export async function listAccounts(redis: Redis): Promise<Account[]> {
