@@ -13,7 +13,7 @@ export async function countBytes(redis: Redis, account: number): Promise<void> {
   let bytes = 0
   for (const files of [...folders.map((folder) => keys.filesIn(Number(folder))), keys.trash]) {
     for (let from = 0; ; from += AT_ONCE) {
-      const ids = await redis.zrange(files, from, from + AT_ONCE - 1)
+      const ids = await redis.zrange(files, String(from), String(from + AT_ONCE - 1))
       const sizes = await Promise.all(ids.map((id) => redis.hget(keys.file(Number(id)), 'size')))
       for (const size of sizes) bytes += Number(size ?? 0)
       if (ids.length < AT_ONCE) break
