@@ -4,9 +4,11 @@ import { backlogResumes } from './backlog-resumes.ts'
 import { campaignKills } from './campaign-kill.ts'
 import { campaignsOutliveRecords } from './campaign-outlives-records.ts'
 import { clockSkew } from './clock-skew.ts'
+import { clusterReshard } from './cluster-reshard.ts'
 import { deadLetterInCampaign } from './dead-letter-in-campaign.ts'
 import { events } from './events.ts'
 import { expiredBacklog } from './expired-backlog.ts'
+import { clusterFailover, sentinelFailover, sentinelFailoverReplicated } from './failover.ts'
 import { frozenWorker } from './frozen-worker.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
 import { hostileClients } from './hostile-clients.ts'
@@ -14,6 +16,7 @@ import { idempotencyRace } from './idempotency-race.ts'
 import { lostReplies } from './lost-replies.ts'
 import { manyLanes } from './many-lanes.ts'
 import { pace } from './pace.ts'
+import { partition, partitionWithoutMinReplicas } from './partition.ts'
 import { poisonJobs } from './poison-jobs.ts'
 import { pollBudget } from './poll-budget.ts'
 import { powerLoss } from './power-loss.ts'
@@ -31,6 +34,12 @@ import { webhooks } from './webhooks.ts'
 import { workerKills } from './worker-kill.ts'
 
 export const SCENARIOS: readonly Scenario[] = [
+  sentinelFailoverReplicated,
+  sentinelFailover,
+  clusterFailover,
+  partition,
+  partitionWithoutMinReplicas,
+  clusterReshard,
   hostileClients,
   poisonJobs,
   powerLoss,

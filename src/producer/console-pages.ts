@@ -45,7 +45,7 @@ export function consolePages(folder = BUILT): RequestHandler {
   return (request, response, next) => {
     const { path } = request
     if (request.method !== 'GET' && request.method !== 'HEAD') return next()
-    if (path === '/' && asksForPage(request.headers.accept)) return response.redirect(302, CONSOLE_PATH)
+    if (path === '/') return response.redirect(302, CONSOLE_PATH)
     if (path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return next()
     response.set(HEADERS)
     const inside = path.slice(CONSOLE_PATH.length)
@@ -71,6 +71,3 @@ function sendPage(folder: string, response: Response, next: (error?: unknown) =>
     if (error && !response.headersSent) next(error)
   })
 }
-
-/** A browser names HTML; clients of the interface get the answer for an address that is none. */
-const asksForPage = (accept = ''): boolean => accept.includes('text/html')

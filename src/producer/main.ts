@@ -12,6 +12,7 @@ import { openErasureQueue } from '../people/erasures.ts'
 import { createTombstones } from '../people/tombstones.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
+import { requireReplicas } from '../redis/replication.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
 import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
@@ -74,6 +75,7 @@ export async function startProducer(
   const config = { ...settings, files }
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
+  requireReplicas(redis, config.redisMinReplicas)
   const counting = telemetry.start(redis, log)
   const queues = openLaneQueues(redis, config.retentionMs)
   const moves = openBulkMoves(redis)

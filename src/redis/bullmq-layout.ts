@@ -93,7 +93,7 @@ export const delayedUntil = (score: string): number => Number(score) / 4_096
 
 /**
  * Prefix of the keys of the intake queue: BullMQ's own default, so that a client in any language writes there without
- * being told. It has no hash tag: in a cluster the keys of this queue would not share a node.
+ * being told. The name of the queue is the hash tag.
  */
 export const INTAKE_PREFIX = 'bull'
 

@@ -16,9 +16,10 @@ import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { partnerApi } from '../providers/partner-api.ts'
-import { connectWithRetry } from '../redis/connect.ts'
+import { connectWithRetry, serverOf } from '../redis/connect.ts'
 import { HEARTBEAT_MS, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
-import { rootKeys } from '../redis/keys.ts'
+import { lanePrefix, rootKeys } from '../redis/keys.ts'
+import { requireReplicas } from '../redis/replication.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { trimRequeueable } from '../requeue/requeueable.ts'
@@ -67,6 +68,7 @@ export async function startWorker(
   const name = `${host}-${process.pid}-${randomUUID().slice(0, 8)}`
   const redis = connectWithRetry(redisUrl)
   const listener = connectWithRetry(redisUrl)
+  requireReplicas(redis, config.redisMinReplicas)
   for (const connection of [redis, listener]) {
     connection.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   }
@@ -87,7 +89,7 @@ export async function startWorker(
   const sendDeps = {
     ...{ redis, config, log, lanes: queues, directory, followByPolling },
     backoff: createLaneBackoff(log),
-    clock: createRedisClock(),
+    clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),
     gates: createClaimGates(),
     clearLane: clearing.begin,
   }

@@ -242,7 +242,7 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
   }
 
   function launch(entry: DirectoryEntry, outgoing: ChunkMessage, claimed: Claimed): void {
-    if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(claimed.slot.atMs))
+    if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(lane, claimed.slot.atMs))
     sendClaimed(deps, entry, outgoing, claimed)
       .then((became) => goOn(outgoing, became))
       .catch((error: unknown) => {

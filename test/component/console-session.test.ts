@@ -63,7 +63,7 @@ describe('signing in', () => {
     )
     expect(answer.text).not.toContain(secret)
     expect(answer.json).toMatchObject({
-      data: { key_name: 'Ada', account: { id: tenant.account, name: 'tenant 1' }, permissions: ['admin'] },
+      data: { key_name: 'Ada', account: { id: tenant.account, name: 'tenant 1' } },
     })
     const left = Date.parse(answered.parse(answer.json).data.expires_at) - Date.now()
     expect(left).toBeGreaterThan(SESSION_MS - 60_000)
@@ -126,6 +126,22 @@ describe('signing in', () => {
 })
 
 describe('a session', () => {
+  test('of a key that may run the account sees and does all in it; the key itself does only what it names', async () => {
+    const { secret } = await makeKey(['admin'])
+    const cookie = cookieOf(await signIn(secret))
+    for (const path of [
+      '/messages',
+      '/campaigns',
+      '/contacts',
+      '/event-endpoints',
+      '/partners/wp-gallery/manage/folders',
+    ]) {
+      expect((await get(path, cookie)).status, path).toBe(200)
+      expect((await get(path, '', { authorization: `Bearer ${secret}` })).status, path).toBe(403)
+    }
+    expect((await get('/admin/accounts', cookie)).status).toBe(403)
+  })
+
   test('is good wherever its key is: in a header, in a body, and on the fast path', async () => {
     const cookie = await signedIn('admin', 'messages:read', 'messages:send')
     expect((await get('/admin/lanes', cookie)).status).toBe(200)
@@ -251,10 +267,10 @@ describe('the pages of the console', () => {
     }
   })
 
-  test('are where a browser is led that opens the service, and nobody else is', async () => {
+  test('are where whoever opens the service is led', async () => {
     const led = await fetch(`${pages.url}/`, { headers: { accept: 'text/html,*/*' }, redirect: 'manual' })
     expect([led.status, led.headers.get('location')]).toEqual([302, '/console'])
-    expect((await fetch(`${pages.url}/`)).status).toBe(404)
+    expect((await fetch(`${pages.url}/`, { redirect: 'manual' })).status).toBe(302)
   })
 
   test('say so when they were not built', async () => {

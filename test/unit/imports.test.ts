@@ -14,16 +14,17 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: ['accounts', 'config-limits', 'events', 'files', 'production', 'redis-socket'],
+  'redis-address': [],
+  'redis-socket': ['redis-address'],
   'config-limits': [],
+  config: ['accounts', 'config-limits', 'events', 'files', 'production', 'redis-address', 'redis-socket'],
   production: ['redis-socket'],
-  'redis-socket': [],
   version: [],
   'log-output': [],
   'log-pretty': [],
   log: ['config', 'log-output', 'log-pretty', 'tracing'],
   repeatedly: ['log'],
-  redis: ['log', 'redis-socket'],
+  redis: ['log', 'redis-address', 'redis-socket'],
   files: [],
   activity: ['redis'],
 
@@ -299,8 +300,16 @@ test.each<[string, RegExp, readonly string[]]>([
   [
     'how to connect to Redis',
     /from 'ioredis'/,
-    // The first one is for all that run on it; the others ask a Redis whether it is there at all.
-    ['redis/connect.ts', 'start/embedded-redis.ts', 'start/ping-redis.ts'],
+    // The last one asks a Redis that it has just started whether it is there at all.
+    [
+      'redis/cluster.ts',
+      'redis/connect.ts',
+      'redis/every-node.ts',
+      'redis/gathering.ts',
+      'redis/replication.ts',
+      'redis/sentinel-watch.ts',
+      'start/embedded-redis.ts',
+    ],
   ],
   [
     "BullMQ's errors",

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { checkCredential } from '../../accept/check-key.ts'
 import { Refusal } from '../../accept/refusal.ts'
-import { isOperator } from '../../accounts/permissions.ts'
+import { inCharge, isOperator } from '../../accounts/permissions.ts'
 import { cachedAccount } from '../../accounts/store/accounts.ts'
 import { findCredential } from '../../accounts/store/credentials.ts'
 import { createSession, endSession, SESSION_MS } from '../../accounts/store/sessions.ts'
@@ -30,7 +30,7 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
       key_name: name || id,
       account: owner === undefined ? null : { id: owner.id, name: owner.name },
       operator,
-      permissions,
+      permissions: inCharge(permissions),
       expires_at: endsAtMs === 0 ? null : new Date(endsAtMs).toISOString(),
     }
   }

@@ -20,9 +20,10 @@ import {
 } from '../../events/store/endpoints.ts'
 import { findReplay } from '../../events/store/replays.ts'
 import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
 import { invalid, notFound } from '../errors.ts'
+import { pageOfAll } from '../pages.ts'
 import type { Caller, CallOf, Handlers } from '../route.ts'
 import type { events } from '../routes/events.ts'
 
@@ -68,9 +69,9 @@ export function endpointHandlers({ redis, config, seal }: EndpointDeps): Handler
         body: { status: true, message: 'created', data: { ...endpointDocument(endpoint), secret } },
       }
     },
-    async list({ caller }) {
-      const found = await listEndpoints(redis, caller.account)
-      return { body: { status: true, data: found.map(endpointDocument), next: null } }
+    async list({ caller, query }) {
+      const all = (await listEndpoints(redis, caller.account)).map(endpointDocument)
+      return { body: { status: true, ...pageOfAll(all, { cursor: undefined, ...query }) } }
     },
     async show(call) {
       return { body: { status: true, message: 'endpoint', data: endpointDocument(await own(call)) } }

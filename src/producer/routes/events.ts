@@ -141,6 +141,7 @@ export const events = {
     path: '/event-endpoints',
     summary: 'Lists the endpoints of the account.',
     access,
+    query: z.strictObject({ limit: pageFields.limit, cursor: textUpTo(40).optional() }),
     body: { as: 'ignored' },
     answers: { 200: listOf(endpointSchema) },
     examples: [{ status: 200, answer: { status: true, data: [shown], next: null } }],
