@@ -14,6 +14,8 @@ export interface Answered {
   status: number
   /** Id in an acknowledgement. */
   id: string | undefined
+  /** From the request to the answer (ms), of a message by itself. */
+  tookMs?: number
 }
 
 /** Everything the client knows of one message. */
@@ -58,8 +60,10 @@ export function createClient(producers: () => readonly string[]): Client {
       const urls = producers()
       const url = urls[turn % urls.length]
       if (url !== undefined) {
+        const askedAt = performance.now()
         const answer = await postJson(`${url}${path}`, body, { 'idempotency-key': `order ${posted.to}` })
-        posted.answers.push({ atMs: Date.now(), status: answer.status, id: idIn(answer) })
+        const tookMs = performance.now() - askedAt
+        posted.answers.push({ atMs: Date.now(), status: answer.status, id: idIn(answer), tookMs })
         if (answer.status === 200) {
           acknowledged += 1
           return

@@ -1,5 +1,5 @@
 // How many messages of an account may wait to be sent. What waits is counted where it stands, on the lanes, so no crash can
-// make the count wrong. It is counted once a second, and close to the limit again and again; in between this process adds
+// make the count wrong. It is counted every few seconds, and close to the limit again and again; in between this process adds
 // what it accepts itself. Several processes may therefore pass the limit together by what the others accept within 50 ms.
 import { accountLimits } from '../accounts/store/accounts.ts'
 import { lanesOf } from '../accounts/store/senders.ts'
@@ -8,8 +8,8 @@ import { waitingOn } from '../lanes/waiting.ts'
 import type { Redis } from '../redis/connect.ts'
 import { Refusal } from './refusal.ts'
 
-/** A count is good for so long while there is much room, and for so long when there is little. */
-const FAR_MS = 1_000
+/** A count is good for so long while there is much room, and for so long when there is little; longer with many lanes. */
+const FAR_MS = 5_000
 const NEAR_MS = 50
 /** Less room than this share of the limit, or than so many messages, is little. */
 const NEAR_SHARE = 0.05
@@ -27,6 +27,7 @@ interface Count {
   /** Being accepted: not on the lane yet, perhaps. */
   underWay: number
   counting: Promise<void> | undefined
+  lanes: number
 }
 
 const counts = new WeakMap<Redis, Map<number, Count>>()
@@ -45,7 +46,7 @@ export async function roomToWait(
   const count = countOf(redis, account)
   const room = (): number => most - count.counted - count.since
   const isNear = (): boolean => room() - messages < Math.max(NEAR_MESSAGES, most * NEAR_SHARE)
-  if (performance.now() - count.atMs > (isNear() ? NEAR_MS : FAR_MS)) {
+  if (performance.now() - count.atMs > (isNear() ? Math.max(NEAR_MS, count.lanes) : FAR_MS)) {
     await (count.counting ?? recount(redis, account, count))
   }
   if (room() < messages) {
@@ -63,7 +64,7 @@ function countOf(redis: Redis, account: number): Count {
   const known = counts.get(redis) ?? new Map<number, Count>()
   counts.set(redis, known)
   const count = known.get(account) ?? {
-    ...{ counted: 0, atMs: Number.NEGATIVE_INFINITY, since: 0, underWay: 0, counting: undefined },
+    ...{ counted: 0, atMs: Number.NEGATIVE_INFINITY, since: 0, underWay: 0, counting: undefined, lanes: 0 },
   }
   known.set(account, count)
   return count
@@ -73,7 +74,10 @@ function recount(redis: Redis, account: number, count: Count): Promise<void> {
   const atMs = performance.now()
   const { underWay, since } = count
   const counting = lanesOf(redis, account)
-    .then((lanes) => waitingOn(redis, lanes))
+    .then((lanes) => {
+      count.lanes = lanes.length
+      return waitingOn(redis, lanes)
+    })
     .then((waiting) => {
       count.counted = waiting + underWay
       count.since -= since

@@ -26,7 +26,7 @@ const removeScript = defineScript(import.meta.url, 'gallery-remove-file')
 /** Removes the account's files that went into the trash more than `keepMs` ago; returns how many. */
 export async function removeFromTrash(redis: Redis, account: number, keepMs: number): Promise<number> {
   const keys = galleryKeys(account)
-  const before = (await nowMicros(redis)) - keepMs * 1_000
+  const before = (await nowMicros(redis, account)) - keepMs * 1_000
   let removed = 0
   for (let after = 0; ; ) {
     const ids = (await redis.zrangebyscore(keys.trash, `(${after}`, '+inf', 'LIMIT', 0, FILES_AT_ONCE)).map(Number)
