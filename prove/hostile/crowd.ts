@@ -46,7 +46,7 @@ const join = (place) => {
       trickle = setInterval(() => socket.write('z'), 2000)
     }
     // A long answer that nobody reads.
-    if (kind === 'unread') { socket.pause(); socket.write('GET /openapi.json HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n'.repeat(8)) }
+    if (kind === 'unread') { socket.pause(); socket.write('GET /openapi.json HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n') }
     else socket.resume()
   })
   socket.once('close', () => {
