@@ -15,6 +15,7 @@ import { batch } from './scenarios/batch.ts'
 import { campaign } from './scenarios/campaign.ts'
 import { campaignLatency } from './scenarios/campaign-latency.ts'
 import { campaignSpeed } from './scenarios/campaign-speed.ts'
+import { consoleScenario } from './scenarios/console.ts'
 import { dispatch } from './scenarios/dispatch.ts'
 import { find } from './scenarios/find.ts'
 import { growth } from './scenarios/growth.ts'
@@ -44,6 +45,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   campaign,
   'campaign-speed': campaignSpeed,
   'campaign-latency': campaignLatency,
+  console: consoleScenario,
   import: importContacts,
   intake,
 }

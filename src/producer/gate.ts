@@ -22,14 +22,17 @@ export interface Gate {
   room: RoomGate
   /** Where a request comes from. */
   addressOf: (request: IncomingMessage) => string
+  /** Where browsers reach the service, when that is set. */
+  publicUrl: string | undefined
 }
 
 /** What of the settings it takes. */
-type GateConfig = Pick<Config, 'trustedProxies' | 'limits' | 'reserve' | 'dataDir'>
+type GateConfig = Pick<Config, 'trustedProxies' | 'publicUrl' | 'limits' | 'reserve' | 'dataDir'>
 
 /** Nothing is limited. */
 const OPEN: GateConfig = {
   trustedProxies: [],
+  publicUrl: undefined,
   limits: UNLIMITED,
   reserve: { diskBytes: 0, redisPercent: 0 },
   dataDir: '',
@@ -45,5 +48,6 @@ export function createGate(redis: Redis, log: Log, config: GateConfig = OPEN): G
     rates: createRateGate(redis, config.limits, addressOf),
     room: createRoomGate(redis, config),
     addressOf,
+    publicUrl: config.publicUrl,
   }
 }

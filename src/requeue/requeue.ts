@@ -83,10 +83,10 @@ export async function putBack(
   const nowMs = await redisNowMs(redis, requeueableKey(lane))
   const ulids = found.map(({ ulid }) => ulid)
   const [contents, jobs] = await Promise.all([contentsOf(redis, lane, found), jobStates(redis, lane, ulids)])
-  // Whatever is queued again lives longer than was known when it was accepted.
   // One that was put off to a later time is valid from then on, as it was when it was accepted.
   const untilOf = ({ class: klass, sendAt = 0 }: MessageRecord): number =>
     Math.max(nowMs, sendAt) + config.validityMs[klass]
+  // Whatever is queued again lives longer than was known when it was accepted.
   const keptMs = Math.max(nowMs, ...found.map(({ record }) => untilOf(record))) + config.retentionMs
   await keepIndexed(redis, lane, ulids, keptMs)
   // Before the steps as well: whoever dies between a step and its job leaves the lane to the next look of the sweep.

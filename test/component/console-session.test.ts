@@ -70,9 +70,38 @@ describe('signing in', () => {
     expect(left).toBeLessThanOrEqual(SESSION_MS)
   })
 
-  test('gives a cookie that is never sent unencrypted when it came over TLS', async () => {
-    const answer = await signIn((await makeKey(['admin'])).secret, { ...SAME, 'x-forwarded-proto': 'https' })
+  test.each([
+    ['the proxy before us', { 'x-forwarded-proto': 'https' }],
+    ['the first of several proxies', { 'x-forwarded-proto': 'https, http' }],
+    ['the address of the page', { origin: 'https://console.example' }],
+  ])('gives a cookie that is never sent unencrypted when it came over TLS by the word of %s', async (_who, headers) => {
+    const answer = await signIn((await makeKey(['admin'])).secret, { ...SAME, ...headers })
     expect(answer.headers.get('set-cookie')).toMatch(/; Secure$/)
+  })
+
+  test('works for a key that may be used from this address only, and for no other', async () => {
+    const keyFor = async (address: string) =>
+      (await createCredential(service.redis, tenant.account, ['admin'], Date.now(), 0, 'Ada', { addresses: [address] }))
+        .secret
+    expect((await signIn(await keyFor('127.0.0.0/8'))).status).toBe(200)
+    expect((await signIn(await keyFor('192.0.2.0/24'))).status).toBe(403)
+  })
+
+  test('is told in the activity with the key, and so is signing out', async () => {
+    const { id, secret } = await makeKey(['admin'])
+    const cookie = cookieOf(await signIn(secret))
+    await inspect(`${service.url}/console/session`, { method: 'DELETE', headers: { cookie, ...SAME } })
+    const { json } = await get('/admin/activity?limit=3', await signedIn('admin'))
+    const by = { actor: { key_id: id, key_name: 'Ada' }, account: tenant.account }
+    expect(json).toMatchObject({
+      data: [{}, { ...by, action: 'console.sign_out' }, { ...by, action: 'console.sign_in' }],
+    })
+  })
+
+  test('that fails is no act', async () => {
+    const cookie = await signedIn('admin')
+    expect((await signIn('lw_nobody')).status).toBe(401)
+    expect((await get('/admin/activity?limit=1', cookie)).json).toMatchObject({ data: [{ action: 'console.sign_in' }] })
   })
 
   test('stores neither the key nor the id of the session', async () => {
@@ -247,7 +276,7 @@ describe('the pages of the console', () => {
   })
 
   test('are one page, whatever the address, that may load nothing from elsewhere', async () => {
-    for (const path of ['/console', '/console/', '/console/lanes', '/console/messages/lw_1_X']) {
+    for (const path of ['/console', '/console/', '/console/lanes', '/console/messages/wamid.HBgM.X']) {
       const page = await fetch(pages.url + path)
       expect([page.status, await page.text()], path).toEqual([200, expect.stringContaining('<title>console')])
       const policy = page.headers.get('content-security-policy') ?? ''

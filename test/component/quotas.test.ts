@@ -34,7 +34,14 @@ async function tenantWith(limit: LimitSetting, value: number): Promise<Tenant> {
   return tenant
 }
 
-async function call(method: string, path: string, bearer: string, body?: string | FormData, type?: string, url = service.url) {
+async function call(
+  method: string,
+  path: string,
+  bearer: string,
+  body?: string | FormData,
+  type?: string,
+  url = service.url,
+) {
   const headers = { authorization: `Bearer ${bearer}`, ...(type === undefined ? {} : { 'content-type': type }) }
   const answer = await fetch(url + path, { method, headers, ...(body === undefined ? {} : { body }) })
   return { status: answer.status, headers: answer.headers, json: JSON.parse(await answer.text()) }

@@ -164,6 +164,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'producer',
     'activity',
     'accounts',
+    'events',
   ],
   start: [
     ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],

@@ -30,7 +30,7 @@ import type { events } from '../routes/events.ts'
 /** What the handlers need. */
 export interface EndpointDeps {
   redis: Redis
-  config: Pick<Config, 'events'>
+  config: Pick<Config, 'events' | 'publicUrl'>
   seal: Seal
 }
 
@@ -103,7 +103,7 @@ export function endpointHandlers({ redis, config, seal }: EndpointDeps): Handler
       }
       const idOf = (proposed: string) => idFor(`event-replays ${endpoint.id}`, call, proposed)
       const id = await replayEvents(redis, endpoint, order, idOf)
-      const status_url = `/event-endpoints/${endpoint.id}/replays/${id}`
+      const status_url = `${config.publicUrl ?? call.origin()}/event-endpoints/${endpoint.id}/replays/${id}`
       return { status: 202, body: { status: true, message: 'queued', data: { replay_id: id, status_url } } }
     },
     async replayed(call) {

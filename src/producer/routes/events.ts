@@ -249,7 +249,7 @@ export const events = {
         answer: {
           status: true,
           message: 'queued',
-          data: { replay_id: replay, status_url: `/event-endpoints/${id}/replays/${replay}` },
+          data: { replay_id: replay, status_url: `http://127.0.0.1:3000/event-endpoints/${id}/replays/${replay}` },
         },
       },
     ],
