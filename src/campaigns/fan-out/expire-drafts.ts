@@ -5,7 +5,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { campaignsOfAccountKey } from '../../redis/keys.ts'
 import { parseCampaignId } from '../campaign-id.ts'
 import { CAMPAIGN_MOVES } from '../states.ts'
-import { findCampaign, moveCampaign, NOW } from '../store/campaigns.ts'
+import { changedAtMs, findCampaign, moveCampaign, NOW } from '../store/campaigns.ts'
 import { statesOf } from '../store/list.ts'
 
 const AT_ONCE = 200
@@ -27,7 +27,7 @@ export async function expireDrafts(
       if (state === undefined || !allowed.includes(state)) continue
       const id = parseCampaignId(name)
       const campaign = id && (await findCampaign(redis, id).catch(() => undefined))
-      if (campaign === undefined || Math.max(campaign.created_at, campaign.beat) >= beforeMs) continue
+      if (campaign === undefined || changedAtMs(campaign) >= beforeMs) continue
       // In the epoch that was looked at: rows that come in meanwhile begin another.
       const options = { epoch: campaign.epoch, begins: true, fields: { ended_at: NOW, reason: '' } }
       const moved = await moveCampaign(redis, campaign, 'expire', retentionMs, options)
