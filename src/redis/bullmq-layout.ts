@@ -78,6 +78,9 @@ export const JOB = {
   returned: 'returnvalue',
 } as const
 
+/** LIST of job ids that wait in a queue that belongs to no lane. */
+export const sharedWaitingKey = (queue: string): string => `${sharedQueuePrefix(queue)}:${queue}:wait`
+
 /** ZSET job id → when it is due, see `delayedUntil`, of a queue that belongs to no lane. */
 export const sharedDelayedKey = (queue: string): string => `${sharedQueuePrefix(queue)}:${queue}:delayed`
 

@@ -17,7 +17,7 @@ import { markNotSent, markUnconfirmed, recordStatus, resolveUnconfirmed } from '
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { campaignCountsKey, campaignKey, queuedAgainKey } from '../../src/redis/keys.ts'
-import { requeueStep } from '../../src/requeue/requeue.ts'
+import { requeueStep } from '../../src/requeue/steps.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 const LANE = 3
