@@ -99,7 +99,16 @@ function loadScript(module: string, name: string, constants: string | undefined)
   const head = headOf(name, source)
   const isOfMany = head.each.keys.names.length > 0
   const run: ScriptOfMany = async (redis, keys, args, each, how = {}) => {
-    const given = [...keysFor(head, keys), ...each.flatMap((one) => keysFor(head.each, one.keys))]
+    const [first] = each
+    // Whoever gives a name that is not known gives it for each.
+    if (first !== undefined) {
+      refuseUnknown(head.each.keys, first.keys)
+      refuseUnknown(head.each.args, first.args)
+    }
+    refuseUnknown(head.keys, keys)
+    refuseUnknown(head.args, args)
+    const given = keysFor(head, keys)
+    for (const one of each) for (const key of keysFor(head.each, one.keys)) given.push(key)
     const argv = head.args.names.length > 0 || isOfMany ? [packed(argumentsFor(head, args))] : []
     if (isOfMany) argv.push(packr.pack(each.map((one) => argumentsFor(head.each, one.args))))
     const rest = [given.length, ...given, ...argv]
@@ -193,20 +202,24 @@ function namesUnder(script: string, title: string, source: string): Names {
 
 /** The keys in the order of the head. */
 function keysFor({ keys }: Taken, given: Keys): string[] {
-  check(keys, given)
+  refuseMissing(keys, given)
   return keys.names.map((name) => given[name] ?? '')
 }
 
 /** The values in the order of the names; what is not given at the end is left out, which reads as nil as well. */
 function argumentsFor({ args }: Taken, given: Arguments) {
-  check(args, given)
+  refuseMissing(args, given)
   const list = args.names.map((name) => given[name])
   while (list.length > 1 && list.at(-1) === undefined) list.pop()
   return list
 }
 
-/** Throws when one is missing that must be there, and when there is one that the script does not know. */
-function check({ where, required, known }: Names, given: Readonly<Record<string, unknown>>): void {
+/** Throws when one is missing that must be there. */
+function refuseMissing({ where, required }: Names, given: Readonly<Record<string, unknown>>): void {
   for (const name of required) if (given[name] === undefined) throw new Error(`${where}: ${name} is missing`)
+}
+
+/** Throws when there is one that the script does not know. */
+function refuseUnknown({ where, known }: Names, given: Readonly<Record<string, unknown>>): void {
   for (const name in given) if (!known.has(name)) throw new Error(`${where}: ${name} is not known`)
 }

@@ -188,7 +188,7 @@ export async function startWorker(
         Promise.all([removeHeartbeat(redis, name), resignAsSweeper(redis, name), queues.close(), counting.stop()]),
       ).catch(() => {})
       files.close()
-      await agent.destroy()
+      agent.destroy()
       listener.disconnect()
       redis.disconnect()
       log.info({ worker: name }, 'worker.stopped')

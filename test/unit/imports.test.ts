@@ -60,7 +60,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['production', 'events/store'],
   ],
   'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
-  'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
+  'campaigns/store': ['redis', 'observe', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'events/store': [
     ...['redis', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'campaigns', 'campaigns/store'],
     'events',
