@@ -141,6 +141,9 @@ export const settings = {
   LANEWAY_BULK_MOVE_WAIT_SECONDS: seconds(0.1, 60)
     .default(10_000)
     .describe('How long a request waits for a bulk move or an erasure before it is answered with 202'),
+  LANEWAY_STOP_DELAY_SECONDS: seconds(0, 8)
+    .default(0)
+    .describe('How long a producer that was asked to stop still serves everything, while /readyz says 503'),
   LANEWAY_UPLOAD_MAX_BYTES: z.coerce
     .number()
     .int()
@@ -204,6 +207,7 @@ const schema = z.object(settings).transform((env) => ({
   sendTimeoutMs: env.LANEWAY_SEND_TIMEOUT_SECONDS,
   unconfirmedWaitMs: env.LANEWAY_UNCONFIRMED_WAIT_SECONDS,
   bulkMoveWaitMs: env.LANEWAY_BULK_MOVE_WAIT_SECONDS,
+  stopDelayMs: env.LANEWAY_STOP_DELAY_SECONDS,
   uploadMaxBytes: env.LANEWAY_UPLOAD_MAX_BYTES,
   ...limitsIn(env),
   events: {

@@ -29,6 +29,7 @@ import { redisKill } from './redis-kill.ts'
 import { refusedRepeat } from './refused-repeat.ts'
 import { requeueStorm } from './requeue-storm.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
+import { rollingUpdate } from './rolling-update.ts'
 import { slowCrowd } from './slow-crowd.ts'
 import { stall } from './stall.ts'
 import { storm429 } from './storm-429.ts'
@@ -65,6 +66,7 @@ export const SCENARIOS: readonly Scenario[] = [
   refusedRepeat,
   producerKill,
   rollingRestarts,
+  rollingUpdate,
   clockSkew,
   expiredBacklog,
   idempotencyRace,

@@ -25,7 +25,7 @@ const ERROR_CODES = {
   429: ['rate_limited', 'too_many_waiting', 'too_many_requeues', 'too_many_moves', 'too_many_sign_ins'],
   431: ['too_many_headers', 'headers_too_large'],
   500: ['internal'],
-  503: ['unavailable', 'overloaded', 'no_worker', 'memory_reserve'],
+  503: ['unavailable', 'overloaded', 'no_worker', 'stopping', 'memory_reserve'],
   507: ['disk_reserve'],
 } as const
 

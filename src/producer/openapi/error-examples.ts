@@ -70,6 +70,7 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   unavailable: 'The service cannot reach its storage right now. Try again in a few seconds.',
   overloaded: 'Too much is being sent at the moment. Try again in a few seconds.',
   no_worker: 'No worker is alive: messages are accepted and wait.',
+  stopping: 'This producer stops: use another one.',
   memory_reserve:
     'The memory of Redis is nearly used up: what is left is kept for single messages. Try again in a while.',
   disk_reserve: 'The disk is nearly full: what is left is kept for sending. Tell the operator.',
