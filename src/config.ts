@@ -2,6 +2,7 @@
 // the environment. `.env.example` and the README's table are held against this schema by a test.
 import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
+import { limitSettings, limitsIn } from './config-limits.ts'
 import { parseNetwork } from './events/safe-targets.ts'
 import { parseBucketAddress } from './files/address.ts'
 import { productionFaults } from './production.ts'
@@ -149,6 +150,7 @@ export const settings = {
     .min(1)
     .default(100 * 1024 * 1024)
     .describe('Largest gallery upload in bytes; the chat product takes documents of up to 100 MB'),
+  ...limitSettings,
   LANEWAY_EVENTS_RETENTION_HOURS: z.coerce
     .number()
     .min(1)
@@ -207,6 +209,7 @@ const schema = z.object(settings).transform((env) => ({
   bulkMoveWaitMs: env.LANEWAY_BULK_MOVE_WAIT_SECONDS,
   stopDelayMs: env.LANEWAY_STOP_DELAY_SECONDS,
   uploadMaxBytes: env.LANEWAY_UPLOAD_MAX_BYTES,
+  ...limitsIn(env),
   events: {
     retentionMs: env.LANEWAY_EVENTS_RETENTION_HOURS,
     retryMs: env.LANEWAY_EVENTS_RETRY_SECONDS,

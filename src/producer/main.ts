@@ -101,7 +101,7 @@ export async function startProducer(
     ...conversationRoutes({ redis }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
-    ...contactBookRoutes({ redis }),
+    ...contactBookRoutes({ redis, config }),
     ...optOutRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...eventRoutes({ redis, config, seal }),

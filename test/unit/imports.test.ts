@@ -16,7 +16,8 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'redis-address': [],
   'redis-socket': ['redis-address'],
-  config: ['accounts', 'events', 'files', 'production', 'redis-address', 'redis-socket'],
+  'config-limits': [],
+  config: ['accounts', 'config-limits', 'events', 'files', 'production', 'redis-address', 'redis-socket'],
   production: ['redis-socket'],
   version: [],
   'log-output': [],
@@ -41,6 +42,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'messages/store': ['redis', 'observe', 'messages', 'jobs'],
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
+  limits: ['redis', 'accounts', 'accounts/store', 'observe'],
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'files', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
@@ -70,7 +72,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'messages', 'jobs', 'accounts', 'accounts/store', 'accept', 'requeue', 'events', 'events/store'],
   ],
   'campaigns/commands': [
-    ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
+    ...['redis', 'files', 'messages', 'messages/store', 'accounts', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
   ],
   'campaigns/fan-out': [
@@ -119,6 +121,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
     ...['events', 'events/store', 'events/commands', 'opt-outs', 'opt-outs/store', 'opt-outs/commands'],
     ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
+    ...['limits', 'observe'],
   ],
   worker: [
     ...[
