@@ -17,6 +17,7 @@ import { campaignLatency } from './scenarios/campaign-latency.ts'
 import { campaignSpeed } from './scenarios/campaign-speed.ts'
 import { consoleScenario } from './scenarios/console.ts'
 import { dispatch } from './scenarios/dispatch.ts'
+import { events } from './scenarios/events.ts'
 import { find } from './scenarios/find.ts'
 import { growth } from './scenarios/growth.ts'
 import { idle } from './scenarios/idle.ts'
@@ -40,6 +41,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   lookups,
   find,
   webhooks,
+  events,
   idle,
   'idle-lanes': idleLanes,
   campaign,
@@ -59,6 +61,8 @@ Without a name all are run, which takes some twenty minutes, and an hour with --
   --full           the sizes of the goals where the default is smaller: a million waiting, ten minutes of memory
   --people <n>     recipients of the campaign, rows of the import (default 100000, with --full 1000000;
                    of campaign-speed 20000); messages that wait in console (default 300000)
+  --lanes <n>      lanes of idle-lanes (default 1000)
+  --workers <n>    workers of idle-lanes (default 4)
   --json <file>    also write the figures, machine and versions as JSON; - for standard output
   --profile <dir>  write CPU profiles of Laneway's processes there
   --help`
@@ -70,6 +74,8 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '5' },
     full: { type: 'boolean', default: false },
     people: { type: 'string' },
+    lanes: { type: 'string' },
+    workers: { type: 'string' },
     json: { type: 'string' },
     profile: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -105,6 +111,8 @@ try {
         seconds: Number(values.seconds),
         full: values.full,
         people: values.people === undefined ? undefined : Number(values.people),
+        lanes: values.lanes === undefined ? undefined : Number(values.lanes),
+        workers: values.workers === undefined ? undefined : Number(values.workers),
         profile,
         say: progress.say,
         progress: (doing) => progress.show(`${name}: ${doing}`),

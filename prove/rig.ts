@@ -63,6 +63,8 @@ export interface Rig {
   deaths: string[]
   /** How often a supervised process ended by itself. */
   crashes(): number
+  /** One more producer, not yet started. */
+  addProducer(): Promise<Part>
   /** One more worker, not yet started. */
   addWorker(): Part
   stop(): Promise<void>
@@ -114,10 +116,14 @@ export async function startRig(where: { build: string; folder: string; random: R
 
   const env = { ...SETTINGS, LANEWAY_DATA_DIR: join(folder, 'data'), ...plan.env }
   const producers: Part[] = []
-  for (let n = 1; n <= (plan.producers ?? 1); n += 1) {
+  const addProducer = async (): Promise<Part> => {
     const own = { ...env, PORT: String(await freePort()), REDIS_URL: redisUrl, ...plan.producerEnv }
-    producers.push(createPart({ kind: 'producer', name: `producer ${n}`, build, logs, died, env: own }))
+    const name = `producer ${producers.length + 1}`
+    const producer = createPart({ kind: 'producer', name, build, logs, died, env: own })
+    producers.push(producer)
+    return producer
   }
+  for (let n = 1; n <= (plan.producers ?? 1); n += 1) await addProducer()
   const liveUrls = () => producers.filter((each) => each.isRunning() && each.url !== '').map(({ url }) => url)
   const front = await startProxy(() => portOf(liveUrls()[0]), random.fork('front'))
   const frontUrl = `http://127.0.0.1:${front.port}`
@@ -178,6 +184,7 @@ export async function startRig(where: { build: string; folder: string; random: R
     },
     deaths,
     crashes: () => crashes,
+    addProducer,
     addWorker,
     async stop() {
       stopping = true

@@ -2,6 +2,7 @@
 // the environment. `.env.example` and the README's table are held against this schema by a test.
 import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
+import { limitSettings, limitsIn } from './config-limits.ts'
 import { parseNetwork } from './events/safe-targets.ts'
 import { parseBucketAddress } from './files/address.ts'
 import { productionFaults } from './production.ts'
@@ -140,12 +141,16 @@ export const settings = {
   LANEWAY_BULK_MOVE_WAIT_SECONDS: seconds(0.1, 60)
     .default(10_000)
     .describe('How long a request waits for a bulk move or an erasure before it is answered with 202'),
+  LANEWAY_STOP_DELAY_SECONDS: seconds(0, 8)
+    .default(0)
+    .describe('How long a producer that was asked to stop still serves everything, while /readyz says 503'),
   LANEWAY_UPLOAD_MAX_BYTES: z.coerce
     .number()
     .int()
     .min(1)
     .default(100 * 1024 * 1024)
     .describe('Largest gallery upload in bytes; the chat product takes documents of up to 100 MB'),
+  ...limitSettings,
   LANEWAY_EVENTS_RETENTION_HOURS: z.coerce
     .number()
     .min(1)
@@ -202,7 +207,9 @@ const schema = z.object(settings).transform((env) => ({
   sendTimeoutMs: env.LANEWAY_SEND_TIMEOUT_SECONDS,
   unconfirmedWaitMs: env.LANEWAY_UNCONFIRMED_WAIT_SECONDS,
   bulkMoveWaitMs: env.LANEWAY_BULK_MOVE_WAIT_SECONDS,
+  stopDelayMs: env.LANEWAY_STOP_DELAY_SECONDS,
   uploadMaxBytes: env.LANEWAY_UPLOAD_MAX_BYTES,
+  ...limitsIn(env),
   events: {
     retentionMs: env.LANEWAY_EVENTS_RETENTION_HOURS,
     retryMs: env.LANEWAY_EVENTS_RETRY_SECONDS,

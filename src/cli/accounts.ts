@@ -1,14 +1,17 @@
 // accounts: create, list, set.
 import { z } from 'zod'
+import { isLimitSetting, LIMIT_SETTINGS, limitSchema } from '../accounts/limits.ts'
 import { isAccountSetting } from '../accounts/settings.ts'
 import {
   type Account,
+  type AccountSetting,
   accountSettings,
   createAccount,
   FIRST_POLICY_NAMES,
   findAccount,
   listAccounts,
   setAccountSetting,
+  setAccountSettings,
 } from '../accounts/store/accounts.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
@@ -17,6 +20,10 @@ import { accountId, nameUpTo, parser } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
 const settingNames = Object.keys(accountSettings)
+const limitNames = Object.keys(LIMIT_SETTINGS).filter(isLimitSetting)
+const allNames = [...settingNames, ...limitNames]
+/** What people type to give up a limit of the account's own. */
+const OF_INSTALLATION = 'default'
 
 export const accounts: Noun = {
   name: 'accounts',
@@ -59,33 +66,35 @@ export const accounts: Noun = {
       values: z.strictObject({ id: accountId }),
       async run({ id }, { redis }) {
         const account = await existingAccount(redis, id)
-        return { json: account, text: tableOf([account]) }
+        return { json: account, text: `${tableOf([account])}\n\n${tableOfLimits(account)}` }
       },
     }),
 
     verb({
       usage: 'set <id> <setting> <value>',
-      summary: `change a setting: ${settingNames.join(', ')}`,
+      summary: `change a setting: ${allNames.join(', ')}`,
       act: 'account.set',
       example: '1 policy.campaign at_least_once',
       options: {},
       values: z
         .strictObject({
           id: accountId,
-          setting: parser(`one of ${settingNames.join(', ')}`, (word) => (isAccountSetting(word) ? word : undefined)),
+          setting: parser(`one of ${allNames.join(', ')}`, (word) =>
+            isAccountSetting(word) || isLimitSetting(word) ? word : undefined,
+          ),
           value: z.string(),
         })
         .superRefine(({ setting, value }, context) => {
-          const { success } = accountSettings[setting].safeParse(value)
-          if (success) return
-          const allowed = accountSettings[setting].unwrap().options.join(' or ')
-          const newName = setting.startsWith('policy.') ? FIRST_POLICY_NAMES.get(value) : undefined
-          const hint = newName === undefined ? '' : `, which is called ${newName} now`
-          context.addIssue({ code: 'custom', path: ['value'], message: `expected ${allowed}, got "${value}"${hint}` })
+          const fault = isLimitSetting(setting) ? limitFault(value) : settingFault(setting, value)
+          if (fault !== undefined) context.addIssue({ code: 'custom', path: ['value'], message: fault })
         }),
       async run({ id, setting, value }, { redis }) {
         await existingAccount(redis, id)
-        await setAccountSetting(redis, id, setting, value)
+        if (isLimitSetting(setting)) {
+          await setAccountSettings(redis, id, { [setting]: value === OF_INSTALLATION ? null : Number(value) })
+        } else {
+          await setAccountSetting(redis, id, setting, value)
+        }
         return {
           json: await existingAccount(redis, id),
           text: `Account ${id} has ${setting} ${value}.`,
@@ -95,6 +104,19 @@ export const accounts: Noun = {
     }),
   ],
 }
+
+function settingFault(setting: AccountSetting, value: string): string | undefined {
+  if (accountSettings[setting].safeParse(value).success) return undefined
+  const schema = accountSettings[setting].unwrap()
+  const allowed = 'options' in schema ? schema.options.join(' or ') : 'up to 20 words separated by commas'
+  const newName = setting.startsWith('policy.') ? FIRST_POLICY_NAMES.get(value) : undefined
+  return `expected ${allowed}, got "${value}"${newName === undefined ? '' : `, which is called ${newName} now`}`
+}
+
+const limitFault = (value: string): string | undefined =>
+  value === OF_INSTALLATION || (/^\d+$/.test(value) && limitSchema.safeParse(Number(value)).success)
+    ? undefined
+    : `expected a whole number, 0 for no limit, or ${OF_INSTALLATION} for the installation's, got "${value}"`
 
 /** The account, or a failure that names it. */
 export async function existingAccount(redis: Redis, id: number): Promise<Account> {
@@ -114,3 +136,9 @@ function tableOf(accounts: readonly Account[]): string {
     ]),
   )
 }
+
+const tableOfLimits = (account: Account): string =>
+  table(
+    ['LIMIT', 'VALUE'],
+    limitNames.map((name) => [name, account[name] === null ? OF_INSTALLATION : String(account[name])]),
+  )

@@ -120,6 +120,9 @@ export async function allLanes(redis: Redis): Promise<number[]> {
   return (await redis.hkeys(rootKeys.lanes)).map(Number)
 }
 
+/** How many there are. */
+export const countLanes = (redis: Redis): Promise<number> => redis.hlen(rootKeys.lanes)
+
 /** Which list of the sweep: attempts in doubt, or messages queued again whose job may be gone. */
 export type SweepList = 'in_doubt' | 'queued_again'
 

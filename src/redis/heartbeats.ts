@@ -61,6 +61,11 @@ export async function liveWorkers(redis: Redis): Promise<LiveWorker[]> {
   )
 }
 
+/** Names of the workers that have said within the last 10 s that they are alive. */
+export async function namesOfLiveWorkers(redis: Redis): Promise<string[]> {
+  return redis.zrangebyscore(rootKeys.workers, (await redisNowMs(redis, rootKeys.workers)) - ALIVE_FOR_MS, '+inf')
+}
+
 /** How many workers have said within the last 10 s that they are alive. */
 export async function workersAlive(redis: Redis): Promise<number> {
   return redis.zcount(rootKeys.workers, (await redisNowMs(redis, rootKeys.workers)) - ALIVE_FOR_MS, '+inf')

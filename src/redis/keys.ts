@@ -31,6 +31,10 @@ export const rootKeys = {
   activity: 'lw:activity',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
+  /** STRING: somebody has looked for what is to expire within this period. */
+  expired: 'lw:expired',
+  /** ZSET SHA-256 of gallery content → when a file of it was removed for good (ms): perhaps nobody has it any more. */
+  contentWithoutFile: 'lw:content-without-file',
   /** SET of accounts that want to know what happens, see events/store/listening.ts. */
   eventAccounts: 'lw:event-accounts',
   /** ZSET `<account> <endpoint>` → when its queue must be looked at (ms). */
@@ -45,6 +49,8 @@ export const rootKeys = {
   wakeLanes: 'lw:wake-lanes',
   /** Pub/sub channel: lane ids, separated by spaces, that have chunks of campaigns. */
   wakeChunks: 'lw:wake-chunks',
+  /** Pub/sub channel: `<lane>:<workers>`, separated by spaces: lanes that need more workers than serve a lane. */
+  wideLanes: 'lw:wide-lanes',
   /** Pub/sub channel: id of a lane that nothing leaves although it could. */
   reopen: 'lw:reopen',
   /** Pub/sub channel: ids of bulk moves that ended. */
@@ -131,6 +137,12 @@ export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKe
 /** STRING: the cooldown of one recipient of the lane, by its digits. */
 export const recipientCooldownKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
 
+/**
+ * STRING that is there while the person, who wrote to the lane's number, can be answered with any kind of message: its
+ * expiry is the end of that, see messages/store/reply-window.ts.
+ */
+export const replyWindowKey = (lane: number, person: string): string => `${lanePrefix(lane)}:window:${person}`
+
 /** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
 export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`
 
@@ -214,12 +226,17 @@ export const galleryKeys = (account: number) => {
     file: (id: number) => `${prefix}:file:${id}`,
     /** ZSET of files in the trash, by id. */
     trash: `${prefix}:trash`,
+    /** STRING: bytes of all files, those in the trash too, see gallery/store/kept-bytes.ts. */
+    bytes: `${prefix}:bytes`,
     /** HASH of one bulk move: state and outcome. */
     move: (id: string) => `${prefix}:move:${id}`,
   }
 }
 /** STRING `<account> <file id>`, by the token in the file's public URL. */
 export const fileTokenKey = (token: string): string => `lw:file-token:${digest(token)}`
+
+/** STRING that is there while this content is being removed, for a minute at most. */
+export const contentRemovalKey = (hash: string): string => `lw:content-removal:${hash}`
 
 /** Keys of one account's contacts. */
 export const contactKeys = (account: number) => {
@@ -238,5 +255,16 @@ export const contactKeys = (account: number) => {
     phones: `${prefix}:phones`,
     /** ZSET HMAC of a person who was erased → when (ms), see people/tombstones.ts. It expires. */
     tombstones: `${prefix}:erased`,
+    /** ZSET person → since when they want no advertising (ms), see opt-outs/store/opt-outs.ts. */
+    optOuts: `${prefix}:opt-outs`,
+    /** HASH person → who said so. */
+    optOutSources: `${prefix}:opt-out-sources`,
   }
 }
+
+/** STRING: requests that may still come of a key, of an account or from an address. All in one place: see limits/rates.ts. */
+export const rateKey = (of: 'key' | 'account' | 'address', who: string): string => `lw:{rates}:${of}:${who}`
+/** ZSET campaign id → when it was created (ms): campaigns of the account that were not started when last looked at. */
+export const draftsOfAccountKey = (account: number): string => `lw:account:${account}:drafts`
+/** HASH campaign id → bytes of its rows, and `total`, see limits/kept-bytes.ts. */
+export const rowsOfAccountKey = (account: number): string => `lw:account:${account}:rows`

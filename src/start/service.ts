@@ -79,7 +79,7 @@ async function startService(
   await life.start(
     'metrics',
     () => startMetricsPort(config, redisUrl, telemetry, log),
-    (port) => ({ stop: port.close }),
+    (port) => ({ announce: port.announce, stop: port.close }),
   )
   const stopWorker = await life.start(
     'worker',

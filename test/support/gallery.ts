@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { UNLIMITED } from '../../src/accounts/limits.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
 import { receive } from '../../src/files/drafts.ts'
@@ -13,7 +14,7 @@ import { createFolder, type Folder } from '../../src/gallery/store/folders.ts'
 import { openBulkMoves } from '../../src/producer/bulk-moves.ts'
 import { galleryRoutes } from '../../src/producer/handlers/gallery.ts'
 import { GALLERY } from '../../src/producer/routes/gallery-folders.ts'
-import { connectFailFast, connectWithRetry } from '../../src/redis/connect.ts'
+import { connectFailFast, connectWithRetry, readyOrLate } from '../../src/redis/connect.ts'
 import { startMoves } from '../../src/worker/move-files.ts'
 import { silentLog, startApp } from './app.ts'
 import { startRedis } from './redis.ts'
@@ -36,12 +37,12 @@ export async function startGallery({ bulkMoveWaitMs = 120_000, log = silentLog }
   const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
   const redis = connectFailFast(server.url)
   redis.on('error', () => {})
-  await new Promise((resolve) => redis.once('ready', resolve))
+  await readyOrLate(redis, 30_000)
   const patient = connectWithRetry(server.url)
   patient.on('error', () => {})
   const moves = openBulkMoves(redis)
   const files = openFolder(dataDir)
-  const config = { files, publicUrl: undefined, uploadMaxBytes: UPLOAD_MAX_BYTES, bulkMoveWaitMs }
+  const config = { files, publicUrl: undefined, uploadMaxBytes: UPLOAD_MAX_BYTES, bulkMoveWaitMs, limits: UNLIMITED }
   const app = await startApp(redis, galleryRoutes({ redis, config, moves }), log)
   const account = await createAccount(redis, 'ours')
   const otherAccount = await createAccount(redis, 'theirs')

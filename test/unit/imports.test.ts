@@ -16,7 +16,8 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'redis-address': [],
   'redis-socket': ['redis-address'],
-  config: ['accounts', 'events', 'files', 'production', 'redis-address', 'redis-socket'],
+  'config-limits': [],
+  config: ['accounts', 'config-limits', 'events', 'files', 'production', 'redis-address', 'redis-socket'],
   production: ['redis-socket'],
   version: [],
   'log-output': [],
@@ -26,6 +27,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   redis: ['log', 'redis-address', 'redis-socket'],
   files: [],
   activity: ['redis'],
+  'opt-outs': [],
+  'opt-outs/store': ['redis', 'opt-outs'],
+  'opt-outs/commands': ['redis', 'messages', 'messages/store', 'accounts/store', 'opt-outs', 'opt-outs/store'],
 
   messages: [],
   tracing: ['messages'],
@@ -38,6 +42,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'messages/store': ['redis', 'observe', 'messages', 'jobs'],
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
+  limits: ['redis', 'accounts', 'accounts/store', 'observe'],
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'files', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
@@ -67,7 +72,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'messages', 'jobs', 'accounts', 'accounts/store', 'accept', 'requeue', 'events', 'events/store'],
   ],
   'campaigns/commands': [
-    ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
+    ...['redis', 'files', 'messages', 'messages/store', 'accounts', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
   ],
   'campaigns/fan-out': [
@@ -90,6 +95,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'campaigns/preflight': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
+    ...['opt-outs/store'],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out'],
   ],
   lookup: [
@@ -102,9 +108,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   people: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts/store', 'contacts/store', 'lanes', 'log'],
-    ...['campaigns', 'campaigns/store', 'lookup'],
+    ...['campaigns', 'campaigns/store', 'lookup', 'opt-outs/store'],
   ],
-  providers: ['messages'],
+  // The address of a file is as foreign as that of an endpoint.
+  providers: ['messages', 'events'],
   telemetry: ['redis', 'messages', 'campaigns', 'jobs', 'observe', 'log', 'repeatedly'],
   'telemetry/live': ['redis', 'messages', 'campaigns', 'campaigns/store', 'telemetry'],
 
@@ -112,8 +119,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['accounts/commands', 'contacts/commands'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['events', 'events/store', 'events/commands'],
+    ...['events', 'events/store', 'events/commands', 'opt-outs', 'opt-outs/store', 'opt-outs/commands'],
     ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
+    ...['limits', 'observe'],
   ],
   worker: [
     ...[
@@ -131,7 +139,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['events', 'events/store'],
+    ...['events', 'events/store', 'opt-outs/store', 'opt-outs/commands'],
     ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
   ],
   cli: [
@@ -147,7 +155,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'people', 'telemetry', 'activity'],
-    ...['accounts/commands', 'contacts/commands', 'events', 'events/store', 'events/commands'],
+    ...['accounts/commands', 'contacts/commands', 'events', 'events/store', 'events/commands', 'opt-outs/store'],
     ...['config', 'log', 'telemetry/live', 'version', 'redis-socket'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
@@ -171,7 +179,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What of the producer may know a provider. */
-const PROVIDERS_IN_PRODUCER = ['producer/handlers/cloud-webhook.ts', 'producer/main.ts']
+const PROVIDERS_IN_PRODUCER = [
+  'producer/handlers/cloud-webhook.ts',
+  'producer/handlers/message-media.ts',
+  'producer/main.ts',
+]
 
 interface Source {
   /** Path below src/. */
