@@ -61,6 +61,7 @@ describe('help', () => {
       'lanes',
       'campaigns',
       'events',
+      'opt-outs',
       'people',
       'activity',
       'stats',
@@ -193,6 +194,10 @@ describe('accounts', () => {
       'policy.transactional': 'at_least_once',
       'policy.campaign': 'at_most_once',
       ...Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, null])),
+      'opt_out.stop_words': 'stop,unsubscribe',
+      'opt_out.start_words': 'start',
+      'opt_out.transactional': 'send',
+      outside_window: 'warn',
     })
     expect(await json('accounts', 'list')).toContainEqual(account)
     expect((await cli('accounts', 'list')).stdout).toMatch(new RegExp(`^${account.id} +Corner shop +records +on `, 'm'))

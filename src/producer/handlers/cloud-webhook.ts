@@ -9,6 +9,7 @@ import type { Log } from '../../log.ts'
 import { parseMessageId } from '../../messages/message-id.ts'
 import { storeInbound } from '../../messages/store/inbound.ts'
 import { recordStatus } from '../../messages/store/steps.ts'
+import { heedRefusalOf, heedWords } from '../../opt-outs/commands/heed.ts'
 import {
   isSignature,
   isSigned,
@@ -90,6 +91,7 @@ async function settleBy(deps: WebhookDeps, update: StatusUpdate): Promise<void> 
   const ours = update.opaque === undefined ? undefined : deps.opaqueIds.verify(update.opaque)
   const id = ours && parseMessageId(ours.id)
   if (!ours || !id) return
+  if (update.problem) await heedRefusalOf(deps.redis, id, update.problem)
   await recordStatus(deps.redis, id, ours.attempt, update.status, {
     providerId: update.providerId,
     problem: update.problem,
@@ -100,19 +102,11 @@ async function settleBy(deps: WebhookDeps, update: StatusUpdate): Promise<void> 
 async function keep(deps: WebhookDeps, message: ReceivedMessage): Promise<void> {
   const sender = await senderOfPhoneNumberId(deps.redis, message.phoneNumberId)
   if (!sender) return
-  await storeInbound(
-    deps.redis,
-    sender.account,
-    {
-      id: message.providerId,
-      lane: sender.id,
-      from: message.from,
-      type: message.type,
-      text: message.text,
-      parts: message.parts,
-      received_at: message.atMs ?? Date.now(),
-    },
-    deps.config.retentionMs,
+  const { account, id: lane } = sender
+  const { providerId: id, from, type, text, parts } = message
+  const received = { id, lane, from, type, text, parts, received_at: message.atMs ?? Date.now() }
+  await storeInbound(deps.redis, account, received, deps.config.retentionMs, () =>
+    heedWords(deps.redis, account, received),
   )
 }
 
