@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkKey } from '../../src/accept/check-key.ts'
+import { LIMIT_SETTINGS } from '../../src/accounts/limits.ts'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { findCredential } from '../../src/accounts/store/credentials.ts'
@@ -196,6 +197,7 @@ describe('accounts', () => {
       'opt_out.start_words': 'start',
       'opt_out.transactional': 'send',
       outside_window: 'warn',
+      ...Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, null])),
     })
     expect(await json('accounts', 'list')).toContainEqual(account)
     expect((await cli('accounts', 'list')).stdout).toMatch(new RegExp(`^${account.id} +Corner shop +records +on `, 'm'))
