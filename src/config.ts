@@ -264,3 +264,12 @@ export const environmentWith = (extra: Record<string, string>): Record<string, s
   ...process.env,
   ...extra,
 })
+
+/** What a program needs to run at all, and the simulator's own; our settings, and the secrets in them, are not among it. */
+const PASSED_ON = /^(PATH|HOME|LANG|LC_ALL|TZ|TMPDIR|SIMULATOR_\w+)$/
+
+/** The environment for a child process that has no business with ours: the bare necessities, and these. */
+export const bareEnvironment = (own: Record<string, string>): Record<string, string | undefined> => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name))),
+  ...own,
+})

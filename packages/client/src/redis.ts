@@ -78,7 +78,7 @@ export async function openIntakeQueue(redisUrl: string): Promise<IntakeQueue> {
 
 /** A connection that fails fast: nothing is queued while Redis is away, no command outlives 2 s or is sent twice. */
 async function connect(redisUrl: string): Promise<Redis> {
-  const redis = new Redis(redisUrl, {
+  const redis = new Redis(socketPath(redisUrl) ?? redisUrl, {
     protocol: 2,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -99,6 +99,10 @@ async function connect(redisUrl: string): Promise<Redis> {
     throw new LanewayUnavailable('Redis cannot be reached; check its address.', { cause })
   }
 }
+
+/** Of an address such as `unix:///run/redis.sock`, whose special characters are encoded. */
+const socketPath = (url: string): string | undefined =>
+  url.startsWith('unix:///') && URL.canParse(url) ? decodeURIComponent(new URL(url).pathname) : undefined
 
 /** Answers of a server that is there but cannot serve now. */
 const FOR_NOW = /^(LOADING|READONLY|OOM|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|BUSY|TRYAGAIN)\b/

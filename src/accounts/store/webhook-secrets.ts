@@ -14,10 +14,10 @@ const splitSealed = (stored: string | null): string[] => stored?.split(' ').filt
 
 const NAMES = { app_secret: 'webhook.app_secret', verify_token: 'webhook.verify_token' } as const
 
-/** Sealed secrets as they were within the last second, by name without `webhook.`. */
-const cachedSealed = cached(1_000, async (redis: Redis, account: number) => {
-  const [app_secret, verify_token] = await redis.hmget(accountKey(account), NAMES.app_secret, NAMES.verify_token)
-  return { app_secret: splitSealed(app_secret ?? null), verify_token: splitSealed(verify_token ?? null) }
+/** Sealed secrets as they were within the last second; undefined where there is none, which is looked for anew each time. */
+const cachedSealed = cached(1_000, async (redis: Redis, account: number, name: WebhookSecretName) => {
+  const sealed = await readSealed(redis, account, name)
+  return sealed.length === 0 ? undefined : sealed
 })
 
 /** How many secrets of each name an account has. */
@@ -36,8 +36,7 @@ export async function webhookSecrets(
   account: number,
   name: keyof typeof NAMES,
 ): Promise<string[]> {
-  const sealed = await cachedSealed(redis, account)
-  const all = sealed?.[name] ?? []
+  const all = (await cachedSealed(redis, account, NAMES[name])) ?? []
   const opened = all.flatMap((each) => openedBy(seal, each, { account, name: NAMES[name] }) ?? [])
   const [first] = all
   // Says that the key is gone, rather than that whoever calls is wrong.
