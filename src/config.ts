@@ -100,6 +100,11 @@ export const settings = {
     .default(30)
     .transform((days) => days * SECONDS_A_DAY * 1_000)
     .describe('Days that message records are kept; at least 9, because idempotency keys hold for 8 days'),
+  LANEWAY_RETENTION_RECEIVED_DAYS: optionalText
+    .transform((text) => (text === undefined ? undefined : Number(text)))
+    .refine((days) => days === undefined || (days >= 1 && days <= 365), 'expected a number from 1 to 365')
+    .transform((days) => (days === undefined ? undefined : days * SECONDS_A_DAY * 1_000))
+    .describe('Days that received messages are kept, at most LANEWAY_RETENTION_DAYS; default: as long as those'),
   LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS: seconds(1, 30 * SECONDS_A_DAY)
     .default(SECONDS_A_DAY * 1_000)
     .describe('How long a transactional message without valid_until may wait to be sent'),
@@ -183,6 +188,7 @@ const schema = z.object(settings).transform((env) => ({
   trustedProxies: env.LANEWAY_TRUSTED_PROXIES,
   secretKeys: env.LANEWAY_SECRET_KEY === undefined ? env.LANEWAY_SECRET_KEYS : [env.LANEWAY_SECRET_KEY],
   retentionMs: env.LANEWAY_RETENTION_DAYS,
+  receivedRetentionMs: env.LANEWAY_RETENTION_RECEIVED_DAYS ?? env.LANEWAY_RETENTION_DAYS,
   validityMs: {
     transactional: env.LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS,
     campaign: env.LANEWAY_VALIDITY_CAMPAIGN_SECONDS,
@@ -239,6 +245,10 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     throw new ConfigError(
       'LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS and LANEWAY_VALIDITY_CAMPAIGN_SECONDS must not be longer than LANEWAY_RETENTION_DAYS.',
     )
+  }
+  if (config.receivedRetentionMs > config.retentionMs) {
+    // What lists find them by ends with the messages that were sent.
+    throw new ConfigError('LANEWAY_RETENTION_RECEIVED_DAYS must not be more than LANEWAY_RETENTION_DAYS.')
   }
   return Object.freeze(config)
 }

@@ -33,7 +33,7 @@ const AT_ONCE = 200
 
 interface WebhookDeps {
   redis: Redis
-  config: Pick<Config, 'cloudApi' | 'retentionMs'>
+  config: Pick<Config, 'cloudApi' | 'receivedRetentionMs'>
   log: Log
   opaqueIds: OpaqueIds
   seal: Seal
@@ -145,7 +145,7 @@ async function keep(deps: WebhookDeps, message: ReceivedMessage, account: number
       parts: message.parts,
       received_at: message.atMs ?? Date.now(),
     },
-    deps.config.retentionMs,
+    deps.config.receivedRetentionMs,
   )
 }
 
