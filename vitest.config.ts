@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Those need programs beyond Node and Redis: vitest.servers.config.ts.
     exclude: [...configDefaults.exclude, 'test/servers/**'],
-    globalSetup: ['test/support/global-setup.ts'],
+    globalSetup: ['test/support/global-setup.ts', 'test/support/in-memory.ts', 'test/support/whole-run.ts'],
     setupFiles: ['test/support/watch-answers.ts'],
     // Limits are there to end what hangs. They cost nothing when all is well, and a busy machine needs them wide.
     testTimeout: 120_000,
@@ -16,8 +16,8 @@ export default defineConfig({
     // file may leave anything behind in a module or in the process: whatever it starts or replaces it ends or puts back.
     pool: 'forks',
     isolate: false,
-    // Many tests mostly wait, so that one more than the usual two cores keeps both busy.
-    maxWorkers: 3,
+    // Many tests mostly wait, so that two more than the usual two cores keep both busy.
+    maxWorkers: 4,
     maxConcurrency: 4,
     sequence: { sequencer: SlowFirst },
   },

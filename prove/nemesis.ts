@@ -3,6 +3,15 @@ import type { Part } from './part.ts'
 import type { Random } from './random.ts'
 import { pause } from './wait.ts'
 
+/**
+ * Kills of a small run, as many as an idle machine has time for. Starts cost more than anything else there: on a busy
+ * machine a run without this bound takes longer, meets more kills for that, and so takes longer still.
+ */
+const MOST_KILLS_OF_SMALL_RUN = 6
+
+/** How often a run of this size kills one of its parts at most. */
+export const mostKills = (full: boolean): number => (full ? Number.POSITIVE_INFINITY : MOST_KILLS_OF_SMALL_RUN)
+
 export interface Nemesis {
   /** How often it struck. */
   strikes(): number
@@ -41,15 +50,20 @@ export function strikeEvery(ms: number, strike: (turn: number) => Promise<void>)
 }
 
 /**
- * Kills one of the processes every `ms` and starts it again, without waiting for that. At least one is always left: a
- * strike that comes while too many are still starting is passed over.
+ * Kills one of the processes every `ms` and starts it again, without waiting for that, `most` times at most. At least one
+ * is always left: a strike that comes while too many are still starting is passed over.
  */
-export function killEvery(ms: number, parts: readonly Part[], random: Random): Nemesis {
+export function killEvery(
+  ms: number,
+  parts: readonly Part[],
+  random: Random,
+  most = Number.POSITIVE_INFINITY,
+): Nemesis {
   const starting = new Set<Promise<void>>()
   let kills = 0
   const striking = strikeEvery(ms, async () => {
     const ready = parts.filter((part) => part.isReady())
-    if (ready.length < 2) return
+    if (kills >= most || ready.length < 2) return
     const victim = random.pick(ready)
     await victim.kill9()
     kills += 1

@@ -1,9 +1,11 @@
-// Compiles src/ and the simulator to dist/, puts Lua scripts and demo files beside the compiled files that load them, and
-// builds the console's page into dist/console. Built aside and put in place by rename, so that nobody who starts a part meanwhile finds half a dist/, and a failed build leaves the
-// old one. Does nothing when dist/ was built from the very sources that are there.
+// Compiles src/ and the simulator to dist/, puts Lua scripts and demo files beside the compiled files that load them,
+// makes the description of the interface, which takes a producer too long, and builds the console's page into
+// dist/console. Built aside and put in place by rename, so that nobody who starts a part meanwhile finds half a dist/, and
+// a failed build leaves the old one. Does nothing when dist/ was built from the very sources that are there.
 import { spawnSync } from 'node:child_process'
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { buildConsole } from './build-console.mjs'
 import { copyUncompiled } from './copy-uncompiled.mjs'
 import { BUILD_STAMP, buildIsFresh, fingerprintOfSources, prepareDependencies, root } from './prepare.mjs'
@@ -17,7 +19,8 @@ compile(root, draft)
 // The production image has no simulator.
 if (existsSync(join(root, 'simulator'))) compile(join(root, 'simulator'), join(draft, 'simulator'))
 copyUncompiled(join(root, 'src'), draft)
-await pageInto(join(draft, 'console'))
+await orNothing(() => describeInto(join(draft, 'producer/openapi')))
+await orNothing(() => buildConsole(root, join(draft, 'console')))
 writeFileSync(join(draft, BUILD_STAMP), fingerprint)
 putInPlace(draft, join(root, 'dist'))
 
@@ -35,10 +38,16 @@ function compile(project, outDir) {
   process.exit(tsc.status ?? 1)
 }
 
-/** Builds the console; ends the process when it cannot be built. */
-async function pageInto(outDir) {
+/** Writes the description where published.js reads it. */
+async function describeInto(folder) {
+  const { publish } = await import(pathToFileURL(join(folder, 'publish.js')).href)
+  writeFileSync(join(folder, 'published.json'), JSON.stringify(publish()))
+}
+
+/** One step of the build; ends the process when it fails. */
+async function orNothing(step) {
   try {
-    await buildConsole(root, outDir)
+    await step()
   } catch (error) {
     console.error(error)
     rmSync(draft, { recursive: true, force: true })

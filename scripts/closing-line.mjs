@@ -1,5 +1,5 @@
 // A vitest reporter that ends the run with one line for people and programs: `123 passed, 0 failed`. A file that could
-// not be loaded and an error outside of every test count as failed.
+// not be loaded and an error outside of every test count as failed, and so does a run that fails when it is closed.
 export default class ClosingLine {
   onTestRunEnd(modules, unhandledErrors) {
     let passed = 0
@@ -12,7 +12,11 @@ export default class ClosingLine {
         if (state === 'failed') failed += 1
       }
     }
-    // At exit, because the default reporter prints its summary after this hook.
-    process.on('exit', () => process.stdout.write(`\n${passed} passed, ${failed} failed\n`))
+    // At exit, because the default reporter prints its summary after this hook, and what is found when the run is
+    // closed (test/support/whole-run.ts) is known only then.
+    process.on('exit', (code) => {
+      if (code !== 0 && failed === 0) failed = 1
+      process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
+    })
   }
 }

@@ -5,7 +5,8 @@ import { networkSchema } from './accounts/networks.ts'
 import { parseNetwork } from './events/safe-targets.ts'
 import { parseBucketAddress } from './files/address.ts'
 import { productionFaults } from './production.ts'
-import { socketPath } from './redis-socket.ts'
+import { RedisAddressError } from './redis-address.ts'
+import { assertRedisAddress } from './redis-socket.ts'
 
 const SECONDS_A_DAY = 86_400
 const SECRET_KEY_MIN = 32
@@ -36,8 +37,15 @@ export const settings = {
     .describe('Port of the producer; 0 takes any free one'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address the producer listens on'),
   REDIS_URL: optionalText.describe(
-    'Redis to use, redis://, rediss:// or unix:///; without it `npm start` runs a private one',
+    'Redis to use: redis://, redis+sentinel://, redis+cluster:// or unix:///; without it `npm start` runs a private one',
   ),
+  LANEWAY_REDIS_MIN_REPLICAS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(9)
+    .default(0)
+    .describe('Replicas of Redis that must have a message before it is acknowledged or sent; without them 503'),
   LANEWAY_DATA_DIR: z.string().min(1).default('.laneway').describe('Folder for files, keys and the private Redis'),
   LANEWAY_ENV: z
     .enum(['development', 'production'])
@@ -137,6 +145,9 @@ export const settings = {
   LANEWAY_BULK_MOVE_WAIT_SECONDS: seconds(0.1, 60)
     .default(10_000)
     .describe('How long a request waits for a bulk move or an erasure before it is answered with 202'),
+  LANEWAY_STOP_DELAY_SECONDS: seconds(0, 8)
+    .default(0)
+    .describe('How long a producer that was asked to stop still serves everything, while /readyz says 503'),
   LANEWAY_UPLOAD_MAX_BYTES: z.coerce
     .number()
     .int()
@@ -177,6 +188,7 @@ const schema = z.object(settings).transform((env) => ({
   port: env.PORT,
   host: env.HOST,
   redisUrl: env.REDIS_URL,
+  redisMinReplicas: env.LANEWAY_REDIS_MIN_REPLICAS,
   dataDir: env.LANEWAY_DATA_DIR,
   production: env.LANEWAY_ENV === 'production',
   logLevel: env.LANEWAY_LOG_LEVEL,
@@ -199,6 +211,7 @@ const schema = z.object(settings).transform((env) => ({
   sendTimeoutMs: env.LANEWAY_SEND_TIMEOUT_SECONDS,
   unconfirmedWaitMs: env.LANEWAY_UNCONFIRMED_WAIT_SECONDS,
   bulkMoveWaitMs: env.LANEWAY_BULK_MOVE_WAIT_SECONDS,
+  stopDelayMs: env.LANEWAY_STOP_DELAY_SECONDS,
   uploadMaxBytes: env.LANEWAY_UPLOAD_MAX_BYTES,
   events: {
     retentionMs: env.LANEWAY_EVENTS_RETENTION_HOURS,
@@ -230,9 +243,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     throw new ConfigError(sentences.join(' '))
   }
   const config = parsed.data
-  if (config.redisUrl !== undefined && !isRedisUrl(config.redisUrl)) {
-    throw new ConfigError('REDIS_URL must be an address that begins with redis://, rediss:// or unix:///.')
-  }
+  if (config.redisUrl !== undefined) refuseOtherAddress(config.redisUrl)
   const faults = config.production ? productionFaults(config) : []
   if (faults.length > 0) throw new ConfigError(faults.join(' '))
   if (env.LANEWAY_SECRET_KEYS?.trim() && env.LANEWAY_SECRET_KEY) {
@@ -253,8 +264,13 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   return Object.freeze(config)
 }
 
-const isRedisUrl = (url: string): boolean =>
-  socketPath(url) !== undefined || (/^rediss?:\/\//.test(url) && URL.canParse(url))
+function refuseOtherAddress(url: string): void {
+  try {
+    assertRedisAddress(url)
+  } catch (error) {
+    throw error instanceof RedisAddressError ? new ConfigError(`REDIS_URL ${error.message}.`) : error
+  }
+}
 
 /** Variables that look like settings of Laneway and are none, such as a misspelt one; what was meant by them has no effect. */
 export const unknownSettings = (env: Record<string, string | undefined> = process.env): string[] =>

@@ -1,4 +1,6 @@
-// The form of REDIS_URL for a Redis on a Unix socket: `unix:///run/redis/redis.sock`.
+// The form of REDIS_URL for a Redis on a Unix socket: `unix:///run/redis/redis.sock`; with it
+// every form that there is.
+import { parseRedisAddress, type RedisAddress, RedisAddressError, shownAddress } from './redis-address.ts'
 
 const SCHEME = /^unix:\/\//
 
@@ -19,6 +21,26 @@ export function socketPath(url: string): string | undefined {
 /** The address of the Redis on this socket; the path is absolute. */
 export const socketUrl = (path: string): string => `unix://${path.split('/').map(encodeURIComponent).join('/')}`
 
-/** What may be shown of an address, which may hold a password: host and port, or the path of a socket. */
+/** What an address of any form says. Throws a RedisAddressError. */
+export function readRedisAddress(url: string): RedisAddress {
+  const path = socketPath(url)
+  return path === undefined ? parseRedisAddress(url) : { kind: 'single', url: path }
+}
+
+/** Throws a RedisAddressError for what is no address of Redis. */
+export const assertRedisAddress = (url: string): void => void readRedisAddress(url)
+
+/** Whether it is an address of Redis. */
+export function isRedisAddress(url: string): boolean {
+  try {
+    assertRedisAddress(url)
+    return true
+  } catch (error) {
+    if (error instanceof RedisAddressError) return false
+    throw error
+  }
+}
+
+/** What may be shown of an address, which may hold a password: hosts and ports, or the path of a socket. */
 export const shownRedis = (url: string): string =>
-  socketPath(url) ?? (URL.canParse(url) ? new URL(url).host : 'REDIS_URL')
+  socketPath(url) ?? (isRedisAddress(url) ? shownAddress(url) : 'REDIS_URL')

@@ -20,7 +20,7 @@ const PEOPLE = 20_000
 const WARM_UP = 2_000
 
 /** What one contender came to in one round; times in µs of CPU a message, bytes a finished message. */
-type Round = Partial<Record<'middle' | 'whole' | 'worker' | 'redis' | 'filling' | 'bytes', number>>
+type Round = Partial<Record<'middle' | 'whole' | 'worker' | 'redis' | 'filling' | 'accepted' | 'bytes', number>>
 type Measure = (people: number) => Promise<Round>
 
 export async function campaignSpeed(bench: Bench): Promise<Figure[]> {
@@ -55,19 +55,23 @@ export async function campaignSpeed(bench: Bench): Promise<Figure[]> {
     ratio('Laneway / plain BullMQ, whole backlog', ours, theirs, 'whole', '>= 2'),
     ratio("Laneway / plain BullMQ, worker's CPU", ours, theirs, 'worker', '< 0.5'),
     ratio("Laneway / plain BullMQ, Redis' CPU", ours, theirs, 'redis', '< 0.5'),
+    ratio("Laneway / plain BullMQ, Redis' CPU from accepting on", ours, theirs, 'accepted', '< 0.5'),
     ...(others ? [ratio('Laneway / Kannel, whole backlog', ours, others, 'whole')] : []),
   ]
 }
 
 async function ofLaneway(bench: Bench, laneway: Laneway, tag: number, people: number): Promise<Round> {
   const sender = laneway.traffic.kind === 'message' ? (laneway.traffic.senders[0] ?? '') : ''
+  const before = cpuMs([laneway.redis.pid])
   const id = await createCampaign(laneway, sender, tag)
-  return measured(bench, people, {
+  const filling = ((cpuMs([laneway.redis.pid]) - before) * 1_000) / people
+  const round = await measured(bench, people, {
     worker: laneway.worker.pid,
     redis: laneway.redis,
     release: () => start(laneway, id),
     isDone: async () => (await show(laneway, id)).state === 'done',
   })
+  return { ...round, filling, accepted: filling + (round.redis ?? 0) }
 }
 
 async function ofPlain(bench: Bench, plain: PlainBullMq, people: number): Promise<Round> {
@@ -85,7 +89,12 @@ async function ofPlain(bench: Bench, plain: PlainBullMq, people: number): Promis
       return active + wait === 0
     },
   })
-  return { ...round, filling, bytes: ((await usedMemory(plain.redis.client)) - bytes) / people }
+  return {
+    ...round,
+    filling,
+    accepted: filling + (round.redis ?? 0),
+    bytes: ((await usedMemory(plain.redis.client)) - bytes) / people,
+  }
 }
 
 interface Run {
@@ -130,12 +139,13 @@ const SHOWN = {
   whole: ['whole backlog, release to last arrival', '/s'],
   worker: ["worker's CPU per message", 'us'],
   redis: ["Redis' CPU per message", 'us'],
-  filling: ["Redis' CPU per message to fill the queue", 'us'],
+  filling: ["Redis' CPU per message to fill the queue, or to check the campaign", 'us'],
+  accepted: ["Redis' CPU per message from accepting to settling", 'us'],
   bytes: ['Redis per finished message', 'bytes'],
 } as const
 
 function figuresOf(name: string, rounds: readonly Round[]): Figure[] {
-  const shown = (['middle', 'whole', 'worker', 'redis', 'filling', 'bytes'] as const).flatMap((key) => {
+  const shown = (['middle', 'whole', 'worker', 'redis', 'filling', 'accepted', 'bytes'] as const).flatMap((key) => {
     const values = rounds.flatMap((round) => round[key] ?? [])
     const [what, unit] = SHOWN[key]
     return values.length === 0 ? [] : [spreadFigure(`${name}, ${what}`, values, unit)]

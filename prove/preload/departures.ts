@@ -1,5 +1,5 @@
-// Loaded into a worker before anything else: notes when each of its requests leaves, which is when the HTTP client writes
-// the head of it onto a connection. Lines `<epoch ms> <path>` in the file that PROVE_DEPARTURES names, and
+// Loaded into a worker before anything else: notes when each of its requests leaves, which is when it is written
+// onto a connection. Lines `<epoch ms> <path>` in the file that PROVE_DEPARTURES names, and
 // `<epoch ms> held <ms>` for each time that the machine did not let the worker run for so long.
 import { subscribe } from 'node:diagnostics_channel'
 import { appendFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ const LOOK_MS = 10
 /** A worker that was not let run for longer than this may have missed slots. */
 const HELD_MS = 30
 
-const left = z.object({ request: z.object({ path: z.string() }) })
+const left = z.object({ path: z.string() })
 const file = process.env.PROVE_DEPARTURES
 const lines: string[] = []
 
@@ -21,8 +21,8 @@ function flush(): void {
 // Not Date.now(), which clock-skew.ts may have set to another time.
 const nowMs = (): number => performance.timeOrigin + performance.now()
 
-subscribe('undici:client:sendHeaders', (message) => {
-  lines.push(`${nowMs().toFixed(1)} ${left.parse(message).request.path}\n`)
+subscribe('laneway:departure', (message) => {
+  lines.push(`${nowMs().toFixed(1)} ${left.parse(message).path}\n`)
 })
 let lookedAt = nowMs()
 setInterval(() => {

@@ -12,7 +12,7 @@ import { readMessage } from '../../src/messages/store/records.ts'
 import { senderKey } from '../../src/redis/keys.ts'
 import { acceptedId } from '../client.ts'
 import { type EventReceiver, startEventReceiver, type ToldEvent } from '../event-receiver.ts'
-import { killEvery, strikeEvery } from '../nemesis.ts'
+import { killEvery, mostKills, strikeEvery } from '../nemesis.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import type { Random } from '../random.ts'
 import { recipientsOf } from '../recipients.ts'
@@ -51,7 +51,7 @@ export const events: Scenario = {
         try {
           await register(rig, steady, { max_events: 100, max_wait_ms: 100 })
           await register(rig, moody, { max_events: 20, max_wait_ms: 100 })
-          const kills = killEvery(1_500, rig.workers, run.random.fork('kills'))
+          const kills = killEvery(1_500, rig.workers, run.random.fork('kills'), mostKills(run.full))
           const away = run.random.fork('redis kills')
           const redisKills = strikeEvery(6_000, async () => {
             await rig.redis.kill9()

@@ -1,6 +1,6 @@
 // One of two producers is killed again and again. The client repeats at the other one with its Idempotency-Key; the chat
 // product repeats its webhooks.
-import { killEvery } from '../nemesis.ts'
+import { killEvery, mostKills } from '../nemesis.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
 import { onRig, type Scenario } from '../scenario.ts'
@@ -13,7 +13,7 @@ export const producerKill: Scenario = {
       const { tenant } = rig
       rig.providerLine.delayReplies(20, 120)
       const random = run.random.fork('kills')
-      const kills = killEvery(700, rig.producers, random)
+      const kills = killEvery(700, rig.producers, random, mostKills(run.full))
       await rig.client.post(tenant, recipientsOf(0, run.full ? 10_000 : 500), run.full ? 200 : 80)
       await kills.stop()
       const repeated = rig.client.log.filter(({ answers }) => answers.length > 1).length

@@ -2,7 +2,7 @@
 // product lies: what was acknowledged must be there again, and what was claimed must not be claimed twice.
 import { answers500, type Posted } from '../client.ts'
 import { planFaults } from '../faults.ts'
-import { killEvery, strikeEvery } from '../nemesis.ts'
+import { killEvery, mostKills, strikeEvery } from '../nemesis.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
 import { CONCURRENCY } from '../rig.ts'
@@ -19,7 +19,7 @@ export const redisKill: Scenario = {
       const lists = rig.tenants.map((_tenant, n) => recipientsOf(n, run.full ? 5_000 : 250))
       const faults = await planFaults(rig.chatProduct, run.random.fork('faults'), lists.flat())
       const workers = run.random.fork('worker kills')
-      const workerKills = killEvery(1_000, rig.workers, workers)
+      const workerKills = killEvery(1_000, rig.workers, workers, mostKills(run.full))
       const away = run.random.fork('redis kills')
       const backAtMs: number[] = []
       const redisKills = strikeEvery(run.full ? 5_000 : 2_500, async () => {

@@ -1,7 +1,7 @@
 // One of three workers is killed every second while the chat product lies about one message in twelve. Half of the
 // messages must arrive, half must never be repeated.
 import { type PlannedFaults, planFaults } from '../faults.ts'
-import { killEvery } from '../nemesis.ts'
+import { killEvery, mostKills } from '../nemesis.ts'
 import { type KnownMessage, type Testimony, testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
 import { CONCURRENCY } from '../rig.ts'
@@ -22,7 +22,7 @@ const workerKill = (wire: Wire): Scenario => ({
       const lists = rig.tenants.map((_tenant, n) => recipientsOf(n, run.full ? 5_000 : 250))
       const faults = await planFaults(rig.chatProduct, run.random.fork('faults'), lists.flat())
       const random = run.random.fork('kills')
-      const kills = killEvery(1_000, rig.workers, random)
+      const kills = killEvery(1_000, rig.workers, random, mostKills(run.full))
       await Promise.all(rig.tenants.map((tenant, n) => rig.client.post(tenant, lists[n] ?? [], run.full ? 100 : 40)))
       await kills.stop()
       run.say(`${rig.client.acknowledged()} accepted, ${kills.strikes()} workers killed`)

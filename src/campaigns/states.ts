@@ -66,3 +66,7 @@ export const CAMPAIGN_MOVES: Readonly<Record<CampaignMove, Rule>> = {
 
 /** States in which nothing will ever be sent again. */
 export const hasEnded = (state: CampaignState): boolean => state === 'done' || state === 'cancelled'
+
+/** States before the start: no recipient has a message yet, although the figures count each of them as queued. */
+export const isBeforeStart = (state: CampaignState): boolean =>
+  ['draft', 'checking', 'ready', 'blocked', 'scheduled'].includes(state)

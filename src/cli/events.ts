@@ -16,7 +16,7 @@ import {
   rotateSecret,
 } from '../events/store/endpoints.ts'
 import { faultsOf } from '../messages/fault.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { clockTime, table } from './table.ts'

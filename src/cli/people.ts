@@ -7,8 +7,9 @@ import { type Erasure, findErasure, newErasureId, openErasureQueue } from '../pe
 import { personPieces } from '../people/gather.ts'
 import { parsePerson } from '../people/person.ts'
 import { createTombstones } from '../people/tombstones.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
+import { accountKey } from '../redis/keys.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { accountId, parser } from './values.ts'
@@ -52,7 +53,7 @@ export const people: Noun = {
       values: z.strictObject({ person, account: accountId }),
       async run({ person, account }, { redis, config }) {
         await existingAccount(redis, account)
-        const nowMs = await redisNowMs(redis)
+        const nowMs = await redisNowMs(redis, accountKey(account))
         const id = newErasureId(nowMs)
         await createTombstones(redis, secretKeysOf(config)).bury(account, person, nowMs, config.retentionMs)
         const erasures = openErasureQueue(redis)

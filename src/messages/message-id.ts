@@ -39,15 +39,26 @@ export function parseMessageId(text: string): MessageId | undefined {
 
 /** A new ULID. `random` gives 16 bytes, of which the low five bits each are used; for derived ids it may be a digest. */
 export function newUlid(nowMs: number, random: Uint8Array = drawn(RANDOM_CHARACTERS)): string {
-  let time = nowMs
+  let tail = ''
+  for (let i = 0; i < RANDOM_CHARACTERS; i += 1) tail += ALPHABET[(random[i] ?? 0) & 31]
+  return headOf(nowMs) + tail
+}
+
+/** The time that was written last, and the one that was read last: messages of a campaign or a batch all have the same. */
+let written = { ms: -1, head: '' }
+let read = written
+
+/** A time as the first ten characters of a ULID. */
+function headOf(ms: number): string {
+  if (ms === written.ms) return written.head
+  let time = ms
   let head = ''
   for (let i = 0; i < TIME_CHARACTERS; i += 1) {
     head = (ALPHABET[time % 32] ?? '') + head
     time = Math.floor(time / 32)
   }
-  let tail = ''
-  for (let i = 0; i < RANDOM_CHARACTERS; i += 1) tail += ALPHABET[(random[i] ?? 0) & 31]
-  return head + tail
+  written = { ms, head }
+  return head
 }
 
 /** Most messages whose ids can be derived from one ULID: what its last two characters can count. */
@@ -62,9 +73,12 @@ export function derivedUlid(ulid: string, index: number): string {
 
 /** When the message was accepted, epoch ms. */
 export function acceptedAtMs(ulid: string): number {
-  let time = 0
-  for (const character of ulid.slice(0, TIME_CHARACTERS)) time = time * 32 + ALPHABET.indexOf(character)
-  return time
+  const head = ulid.slice(0, TIME_CHARACTERS)
+  if (head === read.head) return read.ms
+  let ms = 0
+  for (const character of head) ms = ms * 32 + ALPHABET.indexOf(character)
+  read = { ms, head }
+  return ms
 }
 
 /** A new attempt id: six random characters, enough to tell the attempts of one message apart. */

@@ -2,6 +2,7 @@
 // it: only proof counts. Proof of not sent is that no connection was made, HTTP 429, or a code that the chat product
 // gives only when it refused; everything else without a message id is unconfirmed, never repeated blindly.
 import { codeEntry } from './provider-codes.ts'
+import { newWords } from './provider-words.ts'
 
 /** The cause of a call that never left because its time to leave was over; it is sent in another slot. */
 export const MISSED_SLOT = 'missed_slot'
@@ -144,6 +145,7 @@ const MAX_TEXT = 200
 function sentenceOf(answer: Extract<CallEnd, { kind: 'answered' }>, means: string | undefined): string {
   if (!answer.readable) return `The provider answered ${answer.status} without an error that can be read.`
   const code = answer.code === undefined ? `HTTP ${answer.status}` : `code ${answer.code}`
-  const text = answer.text === undefined || answer.text === '' ? '' : `: ${answer.text.slice(0, MAX_TEXT)}`
-  return `The chat product answered: ${means ?? 'the message is refused'} (${code})${text}`
+  const said = means ?? 'the message is refused'
+  const text = newWords(answer.text?.slice(0, MAX_TEXT) ?? '', said)
+  return `The chat product answered: ${said} (${code})${text === '' ? '' : `: ${text}`}`
 }

@@ -1,7 +1,7 @@
 // Forgetting a person in the jobs of other services that were refused: those are kept for a week, for whoever wants to know
 // why, with all that the service wrote. Whose account a job was of is not known any more, or never was, so what mentions
 // the person is forgotten whoever asks; that it was refused, and the code, stay for the service that wrote it.
-import { INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
+import { FORMER_INTAKE_QUEUE, INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
 import { INTAKE_PREFIX, intakeEventsKey, intakeJobKey, intakeRefusedKey, JOB } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
@@ -23,35 +23,38 @@ const BLANK: Readonly<Record<string, (was: string) => string>> = {
  * again it finds what is left.
  */
 export async function eraseInRefusedJobs(redis: Redis, person: string): Promise<void> {
-  const named = mentioning(person)
-  const ids = await redis.zrange(intakeRefusedKey(INTAKE_QUEUE), 0, '-1')
+  for (const queue of [INTAKE_QUEUE, FORMER_INTAKE_QUEUE]) await eraseIn(redis, queue, mentioning(person))
+}
+
+async function eraseIn(redis: Redis, queue: string, named: RegExp): Promise<void> {
+  const ids = await redis.zrange(intakeRefusedKey(queue), 0, '-1')
   let isChanged = false
   for (let at = 0; at < ids.length; at += PAGE) {
     const page = ids.slice(at, at + PAGE)
-    const jobs = await Promise.all(page.map((id) => redis.hgetall(intakeJobKey(INTAKE_QUEUE, id))))
+    const jobs = await Promise.all(page.map((id) => redis.hgetall(intakeJobKey(queue, id))))
     for (const [i, job] of jobs.entries()) {
       const id = page[i] ?? ''
       const found = Object.keys(job).filter((field) => named.test(job[field] ?? ''))
-      if (named.test(id) || found.some((field) => !(field in BLANK))) await removeJob(redis, id)
-      else if (found.length > 0) await blank(redis, id, job)
+      if (named.test(id) || found.some((field) => !(field in BLANK))) await removeJob(redis, queue, id)
+      else if (found.length > 0) await blank(redis, intakeJobKey(queue, id), job)
       else continue
       isChanged = true
     }
   }
-  if (isChanged) await redis.xtrim(intakeEventsKey(INTAKE_QUEUE), 'MAXLEN', 0)
+  if (isChanged) await redis.xtrim(intakeEventsKey(queue), 'MAXLEN', 0)
 }
 
 /** Only what still stands there: BullMQ may have trimmed the job meanwhile, and must not find half of one. */
-async function blank(redis: Redis, id: string, job: Readonly<Record<string, string>>): Promise<void> {
+async function blank(redis: Redis, key: string, job: Readonly<Record<string, string>>): Promise<void> {
   for (const [field, after] of Object.entries(BLANK)) {
     const before = job[field] ?? ''
     if (before === '') continue
-    await replaceField(redis, intakeJobKey(INTAKE_QUEUE, id), field, { before, after: after(before) })
+    await replaceField(redis, key, field, { before, after: after(before) })
   }
 }
 
-async function removeJob(redis: Redis, id: string): Promise<void> {
-  const queue = openQueue(redis, INTAKE_QUEUE, INTAKE_PREFIX, { toLook: true })
+async function removeJob(redis: Redis, name: string, id: string): Promise<void> {
+  const queue = openQueue(redis, name, INTAKE_PREFIX, { toLook: true })
   try {
     await queue.remove(id)
   } finally {

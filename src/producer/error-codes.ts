@@ -24,7 +24,7 @@ const ERROR_CODES = {
   429: ['too_many_requeues', 'too_many_moves', 'too_many_sign_ins'],
   431: ['too_many_headers', 'headers_too_large'],
   500: ['internal'],
-  503: ['unavailable', 'overloaded', 'no_worker'],
+  503: ['unavailable', 'overloaded', 'no_worker', 'stopping'],
 } as const
 
 type ErrorStatus = keyof typeof ERROR_CODES

@@ -12,6 +12,7 @@ import { openErasureQueue } from '../people/erasures.ts'
 import { createTombstones } from '../people/tombstones.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
+import { requireReplicas } from '../redis/replication.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
 import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
@@ -75,6 +76,7 @@ export async function startProducer(
   const config = { ...settings, files }
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
+  requireReplicas(redis, config.redisMinReplicas)
   const counting = telemetry.start(redis, log)
   const queues = openLaneQueues(redis, config.retentionMs)
   const moves = openBulkMoves(redis)
@@ -85,9 +87,10 @@ export async function startProducer(
   const [opaqueIds, seal] = [createOpaqueIds(secretKeys), createSeal(secretKeys)]
   const snapshots = createSnapshots(redis)
   const streams = createSnapshotStreams({ take: (account) => snapshots.take(account), log })
+  let stopping = false
   // In the order of routes/table.ts.
   const routes: Route[] = [
-    ...healthRoutes({ redis }),
+    ...healthRoutes({ redis, isStopping: () => stopping }),
     ...descriptionRoutes(),
     ...sendingRoutes({ redis, config, queues, log }),
     ...lookupRoutes({ redis, config }),
@@ -126,8 +129,17 @@ export async function startProducer(
 
   return {
     url,
-    /** Accepts no more connections, lets requests in flight finish, closes everything. */
+    /**
+     * Says that it is not ready, for as long as whoever shares requests out needs to see it; accepts no more connections,
+     * lets requests in flight finish, closes everything.
+     */
     async close() {
+      stopping = true
+      // Connections that are kept end with their next request, in order.
+      server.prependListener('request', (_request, response) => {
+        response.shouldKeepAlive = false
+      })
+      await new Promise((resolve) => setTimeout(resolve, config.stopDelayMs))
       // They would keep their connections open for ever.
       streams.close()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))

@@ -115,6 +115,8 @@ export function createSnapshotStreams(deps: {
         (error: unknown) => isRedisAway(error),
       )
       if (!may) return end(stream, 'done')
+      // It may have ended meanwhile, and takes nothing more then.
+      if (!streams.get(stream.account)?.has(stream)) return
     }
     readable.push(event ?? SILENCE)
     if (event === undefined) return

@@ -1,105 +1,106 @@
 // The connections of one process to all providers: of each origin a stack of idle ones, the one that was used last on top.
-// undici's own pool looks through all of its connections for each request: with a hundred of them that was a quarter of
-// what a request costs.
-import { buildConnector, Client, type Dispatcher } from 'undici'
+// undici opens them, with TLS and all that names bring; requests are written and answers read by http-connection.ts, for
+// half of what undici's own client takes (docs/adr/0060-requests-on-plain-sockets.md).
+import { buildConnector } from 'undici'
+import { type Call, type Connection, causeOf, createConnection } from './http-connection.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
-/** Idle ones are closed before the usual 5 s of a server, so that few requests meet a socket that is just being closed. */
-const KEEP_ALIVE_MS = 4_000
-
-type Handler = Dispatcher.DispatchHandler
-type Options = Dispatcher.DispatchOptions & { origin: string }
+/** How often those are looked for that nobody has used for too long. */
+const LOOK_MS = 1_000
 
 /** What requests are sent over. */
 export interface HttpAgent {
-  /** Sends a request over an idle connection, or a new one; the handler hears what becomes of it. Throws once destroyed. */
-  dispatch(options: Options, handler: Handler): unknown
-  /** Ends all connections; requests that are under way fail. */
-  destroy(): Promise<void>
+  /** Sends a request over an idle connection to the origin of `url`, or a new one. It fails once all are destroyed. */
+  send(url: URL, call: Call): void
+  /** Ends all connections; requests that are under way, or wait for a connection, fail. */
+  destroy(): void
 }
 
 interface Origin {
-  idle: Client[]
+  idle: Connection[]
+  open: Set<Connection>
+  /** Wait for a connection of their own. */
+  opening: Set<Call>
   /** Connections to it share TLS sessions. */
   connect: buildConnector.connector
-  open: Set<Client>
 }
 
 /** No connection yet. Requests are never pipelined, never repeated and never redirected. */
 export function createHttpAgent(): HttpAgent {
   const origins = new Map<string, Origin>()
   let isDestroyed = false
+  let looking: NodeJS.Timeout | undefined
 
-  function originOf(url: string): Origin {
-    const known = origins.get(url)
+  function originOf(name: string): Origin {
+    const known = origins.get(name)
     if (known) return known
-    const origin = { idle: [], connect: buildConnector({ timeout: CONNECT_TIMEOUT_MS }), open: new Set<Client>() }
-    origins.set(url, origin)
+    const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS })
+    const origin = { idle: [], open: new Set<Connection>(), opening: new Set<Call>(), connect }
+    origins.set(name, origin)
     return origin
   }
 
-  function openTo(url: string, origin: Origin): Client {
-    const client = new Client(url, {
-      connect: origin.connect,
-      pipelining: 1,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    })
-    origin.open.add(client)
-    // Closed while nobody used it. One that is in use connects again if it has not sent its request, and is kept.
-    client.on('disconnect', () => {
-      const at = origin.idle.indexOf(client)
-      if (at === -1) return
-      origin.idle.splice(at, 1)
-      forget(url, origin, client)
-    })
-    // What waited for it has failed; it would be asked to connect again by the next.
-    client.on('connectionError', () => forget(url, origin, client))
-    return client
-  }
-
   /** Nothing is kept of an origin that nobody is connected to. */
-  function forget(url: string, origin: Origin, client: Client): void {
-    origin.open.delete(client)
-    if (origin.open.size === 0 && origins.get(url) === origin) origins.delete(url)
+  function forget(name: string, origin: Origin): void {
+    if (origin.open.size + origin.opening.size === 0 && origins.get(name) === origin) origins.delete(name)
+  }
+
+  function openFor(call: Call, { origin: name, protocol, host, hostname, port }: URL, origin: Origin): void {
+    origin.opening.add(call)
+    // In a URL an IPv6 address has brackets.
+    const options = { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port }
+    origin.connect(options, (error, socket) => {
+      const isWaiting = origin.opening.delete(call)
+      if (error !== null) {
+        forget(name, origin)
+        if (isWaiting) call.failed(causeOf(error))
+      } else if (isDestroyed) {
+        socket.destroy()
+      } else {
+        const connection = createConnection(socket, {
+          idle: () => {
+            origin.idle.push(connection)
+            looking ??= setTimeout(closeUnused, LOOK_MS).unref()
+          },
+          gone: () => {
+            origin.open.delete(connection)
+            const at = origin.idle.indexOf(connection)
+            if (at !== -1) origin.idle.splice(at, 1)
+            forget(name, origin)
+          },
+        })
+        origin.open.add(connection)
+        if (!connection.take(call)) call.failed('reset')
+      }
+    })
+  }
+
+  function closeUnused(): void {
+    looking = undefined
+    const now = performance.now()
+    for (const { idle } of origins.values()) {
+      for (const connection of idle) if (connection.usableUntil() <= now) connection.destroy()
+      if (idle.length > 0) looking ??= setTimeout(closeUnused, LOOK_MS).unref()
+    }
   }
 
   return {
-    dispatch(options, handler) {
-      if (isDestroyed) throw new Error('the connections are destroyed')
-      const origin = originOf(options.origin)
-      const client = origin.idle.pop() ?? openTo(options.origin, origin)
-      client.dispatch(options, returning(handler, client, origin))
+    send(url, call) {
+      if (isDestroyed) return call.failed('stopped')
+      const origin = originOf(url.origin)
+      // One that the server has closed meanwhile is passed over; it takes itself off the stack.
+      for (let idle = origin.idle.pop(); idle !== undefined; idle = origin.idle.pop()) if (idle.take(call)) return
+      openFor(call, url, origin)
     },
 
-    async destroy() {
+    destroy() {
       isDestroyed = true
-      const clients = [...origins.values()].flatMap(({ open }) => [...open])
+      clearTimeout(looking)
+      for (const { open, opening } of origins.values()) {
+        for (const connection of open) connection.destroy()
+        for (const call of opening) call.failed('stopped')
+      }
       origins.clear()
-      await Promise.all(clients.map((client) => client.destroy()))
-    },
-  }
-}
-
-/** Hands everything on, and the connection back once the request has ended. */
-const returning = (handler: Handler, client: Client, { idle, open }: Origin): Handler => {
-  let isBack = false
-  const giveBack = (): void => {
-    if (!isBack && open.has(client)) idle.push(client)
-    isBack = true
-  }
-  return {
-    onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
-    onResponseStart: (controller, status, headers, text) =>
-      handler.onResponseStart?.(controller, status, headers, text),
-    onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
-    onResponseEnd(controller, trailers) {
-      giveBack()
-      handler.onResponseEnd?.(controller, trailers)
-    },
-    onResponseError(controller, error) {
-      giveBack()
-      handler.onResponseError?.(controller, error)
     },
   }
 }

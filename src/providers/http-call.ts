@@ -1,13 +1,11 @@
 // One POST to a provider, and how it ended. Its whole point is to know whether any byte of the request can have
-// left: undici calls onRequestStart right before it writes the head of a request onto an open connection, so an error
-// before that is proof that the provider knows nothing of the message. Error codes alone do not show it: of 84 requests
-// that ended in a reset, 38 had never reached the server.
-import type { Dispatcher } from 'undici'
+// left: a request is written by one call, onto a connection that is open (http-connection.ts), so what failed before that
+// call is proof that the provider knows nothing of the message. Error codes alone do not show it: of 84 requests that
+// ended in a reset, 38 had never reached the server.
+
 import { MISSED_SLOT } from '../messages/outcome.ts'
 import type { HttpAgent } from './http-agent.ts'
-
-/** Longest answer that is read; a provider's is under 1 KB. */
-const MAX_ANSWER_BYTES = 256 * 1024
+import type { Connection } from './http-connection.ts'
 
 export type HttpEnd =
   | { kind: 'never_left'; cause: string }
@@ -19,21 +17,20 @@ export type HttpEnd =
  * What would leave after `leaveBy` (`performance.now()`) does not; the connection that it waited for stays open.
  */
 export function postJson(
-  agent: Pick<HttpAgent, 'dispatch'>,
+  agent: Pick<HttpAgent, 'send'>,
   url: URL,
-  headers: Record<string, string>,
+  headers: Readonly<Record<string, string>>,
   body: object | string,
   timeoutMs: number,
   leaveBy = Number.POSITIVE_INFINITY,
 ): Promise<HttpEnd> {
+  const head = headOf(url, headers)
+  if (head === undefined) return Promise.resolve({ kind: 'never_left', cause: 'invalid_header' })
+  const json = typeof body === 'string' ? body : JSON.stringify(body)
   const deadline = performance.now() + timeoutMs
   return new Promise((resolve) => {
-    let running: Dispatcher.DispatchController | undefined
+    let running: Connection | undefined
     let isOver = false
-    let status = 0
-    let retryAfterMs: number | undefined
-    let received = 0
-    const chunks: Buffer[] = []
 
     const end = (how: HttpEnd): void => {
       if (isOver) return
@@ -44,52 +41,48 @@ export function postJson(
     const fail = (cause: string): void => end({ kind: running ? 'unanswered' : 'never_left', cause })
     const timer = setTimeout(() => {
       fail('timeout')
-      running?.abort(new Error('timeout'))
+      running?.destroy()
     }, timeoutMs)
 
-    agent.dispatch(
-      {
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: typeof body === 'string' ? body : JSON.stringify(body),
-        headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
+    agent.send(url, {
+      leave(connection) {
+        // A process that was stopped meanwhile hears of the connection before its timer fires, so the clock is asked.
+        const now = performance.now()
+        if (now >= deadline) fail('timeout')
+        else if (now > leaveBy) fail(MISSED_SLOT)
+        if (isOver) return undefined
+        running = connection
+        return { path: url.pathname, text: `${head}${Buffer.byteLength(json)}\r\n\r\n${json}` }
       },
-      {
-        onRequestStart(controller) {
-          // Its time was over while it waited for a connection: aborting here still keeps every byte back. A process
-          // that was stopped meanwhile hears of the connection before its timer fires, so the clock is asked as well.
-          if (performance.now() >= deadline) fail('timeout')
-          else if (performance.now() > leaveBy) {
-            fail(MISSED_SLOT)
-            // Aborting would end the connection, and the request that is sent in another slot would wait for one again.
-            throw new Error(MISSED_SLOT)
-          }
-          if (isOver) controller.abort(new Error('given up'))
-          else running = controller
-        },
-        onResponseStart(_controller, statusCode, responseHeaders) {
-          status = statusCode
-          retryAfterMs = readRetryAfter(responseHeaders['retry-after'], responseHeaders.date)
-        },
-        onResponseData(controller, chunk) {
-          received += chunk.length
-          if (received > MAX_ANSWER_BYTES) {
-            fail('answer_too_large')
-            controller.abort(new Error('answer too large'))
-          } else chunks.push(chunk)
-        },
-        onResponseEnd() {
-          end({ kind: 'answer', status, body: Buffer.concat(chunks).toString('utf8'), retryAfterMs })
-        },
-        onResponseError(_controller, error) {
-          fail(causeOf(error))
-        },
+      answered({ status, body: text, retryAfter, date }) {
+        end({ kind: 'answer', status, body: text, retryAfterMs: readRetryAfter(retryAfter, date) })
       },
-    )
+      failed: fail,
+    })
   })
+}
+
+/** Heads by their headers: those of a sender are the same for all that it sends. */
+const heads = new WeakMap<object, { url: URL; head: string | undefined }>()
+const NAME = /^[a-z0-9-]+$/
+/** A line break would end the header and begin another one. */
+const VALUE = /^[\t\x20-\x7e]*$/
+
+/** The request up to how long its body is; undefined when something cannot stand in a header. */
+function headOf(url: URL, headers: Readonly<Record<string, string>>): string | undefined {
+  const known = heads.get(headers)
+  if (known?.url === url) return known.head
+  const all = Object.entries({
+    host: url.host,
+    connection: 'keep-alive',
+    'content-type': 'application/json',
+    ...headers,
+  })
+  const canStand = all.every(([name, value]) => NAME.test(name) && VALUE.test(value))
+  const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const head = canStand ? `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines}content-length: ` : undefined
+  heads.set(headers, { url, head })
+  return head
 }
 
 /** The header that hands the trace of a message on; none where it has none. */
@@ -97,30 +90,10 @@ export const traceHeader = ({ traceparent }: { traceparent?: string | undefined 
   traceparent === undefined ? {} : { traceparent }
 
 /** `Retry-After` in seconds or as a date, which is one of the server's clock: ours may go ahead of it. */
-function readRetryAfter(header: string | string[] | undefined, date: unknown): number | undefined {
-  if (typeof header !== 'string') return undefined
+function readRetryAfter(header: string | undefined, date: string | undefined): number | undefined {
+  if (header === undefined) return undefined
   if (/^\d+(\.\d+)?$/.test(header)) return Math.ceil(Number(header) * 1_000)
   const at = Date.parse(header)
-  const now = typeof date === 'string' ? Date.parse(date) : Number.NaN
+  const now = Date.parse(date ?? '')
   return Number.isNaN(at) ? undefined : Math.max(0, at - (Number.isNaN(now) ? Date.now() : now))
-}
-
-/**
- * A short word for what went wrong, safe to log: an error code, never a message that may hold an address or a token.
- */
-function causeOf(error: Error): string {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-  const known: Readonly<Record<string, string>> = {
-    ECONNREFUSED: 'refused',
-    ENOTFOUND: 'name_not_found',
-    EAI_AGAIN: 'name_not_found',
-    UND_ERR_CONNECT_TIMEOUT: 'connect_timeout',
-    ETIMEDOUT: 'connect_timeout',
-    UND_ERR_HEADERS_TIMEOUT: 'timeout',
-    UND_ERR_BODY_TIMEOUT: 'timeout',
-    UND_ERR_SOCKET: 'reset',
-    ECONNRESET: 'reset',
-    EPIPE: 'reset',
-  }
-  return known[code] ?? code.toLowerCase()
 }

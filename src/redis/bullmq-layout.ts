@@ -78,6 +78,9 @@ export const JOB = {
   returned: 'returnvalue',
 } as const
 
+/** LIST of job ids that wait in a queue that belongs to no lane. */
+export const sharedWaitingKey = (queue: string): string => `${sharedQueuePrefix(queue)}:${queue}:wait`
+
 /** ZSET job id → when it is due, see `delayedUntil`, of a queue that belongs to no lane. */
 export const sharedDelayedKey = (queue: string): string => `${sharedQueuePrefix(queue)}:${queue}:delayed`
 
@@ -93,7 +96,7 @@ export const delayedUntil = (score: string): number => Number(score) / 4_096
 
 /**
  * Prefix of the keys of the intake queue: BullMQ's own default, so that a client in any language writes there without
- * being told. It has no hash tag: in a cluster the keys of this queue would not share a node.
+ * being told. The name of the queue is the hash tag.
  */
 export const INTAKE_PREFIX = 'bull'
 

@@ -45,6 +45,8 @@ export const rootKeys = {
   wakeLanes: 'lw:wake-lanes',
   /** Pub/sub channel: lane ids, separated by spaces, that have chunks of campaigns. */
   wakeChunks: 'lw:wake-chunks',
+  /** Pub/sub channel: `<lane>:<workers>`, separated by spaces: lanes that need more workers than serve a lane. */
+  wideLanes: 'lw:wide-lanes',
   /** Pub/sub channel: id of a lane that nothing leaves although it could. */
   reopen: 'lw:reopen',
   /** Pub/sub channel: ids of bulk moves that ended. */

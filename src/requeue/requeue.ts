@@ -4,7 +4,6 @@
 // Where the process may die: before the step, nothing has changed; between the step and the job, the message stands on
 // the list of those queued again, and the sweep adds its job (worker/sweep-lane.ts); after that, all is done.
 
-import { z } from 'zod'
 import { createCampaignContent } from '../campaigns/store/content.ts'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { markLane } from '../lanes/due-lanes.ts'
@@ -12,17 +11,17 @@ import { forgetDeadLetters, jobStates } from '../lanes/jobs.ts'
 import type { LaneMessage, LaneQueues } from '../lanes/queues.ts'
 import { rescheduleReview } from '../lanes/survey.ts'
 import type { State } from '../messages/lifecycle.ts'
-import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
+import { type MessageId, messageId } from '../messages/message-id.ts'
 import { keepIndexed } from '../messages/store/message-index.ts'
-import { defineMessageScript } from '../messages/store/message-script.ts'
-import { type MessageRecord, stateSchema } from '../messages/store/record-format.ts'
+import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CorruptRecordError, jsonText } from '../redis/corrupt-record.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
-import { campaignPrefix, messageKey, queuedAgainKey, requeueableKey, requeueProgressKey } from '../redis/keys.ts'
+import { requeueableKey } from '../redis/keys.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
+import { type Again, type Obstacle, type RequeueVerdict, requeueSteps } from './steps.ts'
 
 /** What requeueing needs: `validityMs` is the new validity per class, `retentionMs` how long records live then. */
 export interface RequeueDeps {
@@ -30,13 +29,6 @@ export interface RequeueDeps {
   queues: LaneQueues
   config: { retentionMs: number; validityMs: Readonly<Record<MessageRecord['class'], number>> }
 }
-
-/**
- * Why a message cannot be sent again. `campaign_over`: its campaign is cancelled or not kept any more.
- * `without_content`: what it said is not stored. `unreadable`: the record of its campaign is not what Laneway wrote.
- */
-export type Obstacle = 'campaign_over' | 'without_content' | 'unreadable'
-export type RequeueVerdict = 'done' | 'ignored' | 'missing' | Obstacle
 
 /** A message and its record as it was read a moment ago. */
 export interface Found {
@@ -63,9 +55,10 @@ export async function obstacles(
   )
 }
 
-/** The sweep looks so soon after whether a message has got its job. */
-const JOB_WITHIN_MS = 10_000
-/** The same where a job was there already: mostly that of the attempt that has just failed, which is about to go. */
+/**
+ * The sweep looks so soon for a job of a message that had one already: mostly that of the attempt that has just failed,
+ * which is about to go.
+ */
 const OLD_JOB_GONE_MS = 2_000
 
 /**
@@ -80,42 +73,53 @@ export async function putBack(
   job?: { id: string; untilMs: number },
 ): Promise<RequeueVerdict[]> {
   const { redis, queues, config } = deps
-  const nowMs = await redisNowMs(redis)
   const ulids = found.map(({ ulid }) => ulid)
-  const [contents, jobs] = await Promise.all([contentsOf(redis, lane, found), jobStates(redis, lane, ulids)])
+  const [nowMs, contents, jobs] = await Promise.all([
+    redisNowMs(redis, requeueableKey(lane)),
+    contentsOf(redis, lane, found),
+    jobStates(redis, lane, ulids),
+  ])
+  // One that was put off to a later time is valid from then on, as it was when it was accepted.
+  const untilOf = ({ record: { class: klass, sendAt = 0 } }: Found): number =>
+    Math.max(nowMs, sendAt) + config.validityMs[klass]
   // Whatever is queued again lives longer than was known when it was accepted.
-  const keptMs = nowMs + Math.max(...Object.values(config.validityMs)) + config.retentionMs
-  await keepIndexed(redis, lane, ulids, keptMs)
-  // Before the steps as well: whoever dies between a step and its job leaves the lane to the next look of the sweep.
-  await markLane(redis, lane)
-  const steps = await Promise.all(
-    found.map(async ({ ulid, record }, i): Promise<[RequeueVerdict, State | undefined]> => {
-      const content = contents[i]
-      if (typeof content === 'string' && isRequeueable(record.state)) return [content, record.state]
-      const until = nowMs + config.validityMs[record.class]
-      const made = typeof content === 'object' && record.payload === undefined ? JSON.stringify(content) : undefined
-      return requeueStep(redis, { lane, ulid }, { until, retentionMs: config.retentionMs, content: made, job })
-    }),
-  )
+  const keptMs = Math.max(nowMs, ...found.map(untilOf)) + config.retentionMs
+  // The lane before the steps as well: whoever dies between a step and its job leaves it to the next look of the sweep.
+  await Promise.all([keepIndexed(redis, lane, ulids, keptMs), markLane(redis, lane)])
+  // What an obstacle keeps from being sent takes no step.
+  const blocked = (i: number): boolean => typeof contents[i] === 'string' && isRequeueable(found[i]?.record.state)
+  const stepping = found.flatMap((each, i): Again[] => {
+    if (blocked(i)) return []
+    const content = contents[i]
+    const made = typeof content === 'object' && each.record.payload === undefined ? JSON.stringify(content) : undefined
+    return [{ ulid: each.ulid, until: untilOf(each), content: made }]
+  })
+  const replies = await requeueSteps(redis, lane, stepping, { retentionMs: config.retentionMs, job })
+  const steps = new Map(stepping.map(({ ulid }, i) => [ulid, replies[i]]))
+  const verdicts = contents.map((content, i): RequeueVerdict => {
+    if (typeof content === 'string' && blocked(i)) return content
+    const reply = steps.get(ulids[i] ?? '') ?? new Error('a step without a reply')
+    if (reply instanceof Error) throw reply
+    return reply[0]
+  })
   const added: LaneMessage[] = []
   const late: string[] = []
-  for (const [i, { ulid, record }] of found.entries()) {
+  for (const [i, each] of found.entries()) {
     const content = contents[i]
-    if (steps[i]?.[0] !== 'done' || typeof content !== 'object') continue
-    const until = nowMs + config.validityMs[record.class]
-    added.push({ id: messageId(lane, ulid), payload: { ...content, until } })
-    if (jobs[i] === 'waits') late.push(ulid)
+    if (verdicts[i] !== 'done' || typeof content !== 'object') continue
+    added.push({ id: messageId(lane, each.ulid), payload: { ...content, until: untilOf(each) } })
+    if (jobs[i] === 'waits') late.push(each.ulid)
   }
   // Only of those that are queued again: it still holds the id. Dying before this leaves them to the sweep, which finds
   // the dead letter and fails them once more.
   await forgetDeadLetters(
     queues,
     lane,
-    ulids.filter((_ulid, i) => jobs[i] === 'dead_letter' && steps[i]?.[0] === 'done'),
+    ulids.filter((_ulid, i) => jobs[i] === 'dead_letter' && verdicts[i] === 'done'),
   )
   if (added.length > 0) await queues.addMany(added, 'again')
   await rescheduleReview(redis, lane, late, nowMs + OLD_JOB_GONE_MS)
-  return steps.map(([verdict]) => verdict)
+  return verdicts
 }
 
 /**
@@ -140,7 +144,7 @@ export async function requeueMessage(
   return { verdict, state: record.state }
 }
 
-const isRequeueable = (state: State): boolean => REQUEUE_STATES.some((each) => each === state)
+const isRequeueable = (state: State | undefined): boolean => REQUEUE_STATES.some((each) => each === state)
 
 const storedPayload = jsonText.pipe(sendPayloadSchema)
 
@@ -157,44 +161,4 @@ async function contentsOf(redis: Redis, lane: number, found: readonly Found[]): 
       return (run === undefined ? undefined : await campaigns.payloadOf({ ...record, run })) ?? 'without_content'
     }),
   )
-}
-
-const requeueScript = defineMessageScript(import.meta.url, 'message-requeue')
-const requeueReply = z.union([
-  z.tuple([z.literal('missing')]),
-  z.tuple([z.enum(['done', 'ignored', 'campaign_over', 'without_content']), stateSchema]),
-])
-
-/** The step alone. `content` is written where the record has none. */
-export async function requeueStep(
-  redis: Redis,
-  { lane, ulid }: MessageId,
-  how: {
-    until: number
-    retentionMs: number
-    content?: string | undefined
-    job?: { id: string; untilMs: number } | undefined
-  },
-): Promise<[RequeueVerdict, State | undefined]> {
-  const { job } = how
-  const [verdict, state] = requeueReply.parse(
-    await requeueScript(
-      redis,
-      {
-        record: messageKey(lane, ulid),
-        queuedAgain: queuedAgainKey(lane),
-        requeueable: requeueableKey(lane),
-        progress: requeueProgressKey(lane, job?.id ?? '-'),
-      },
-      {
-        ...{ ulid, acceptedAt: acceptedAtMs(ulid), validUntil: how.until, retentionMs: how.retentionMs },
-        campaigns: campaignPrefix(lane),
-        endedBy: job?.untilMs,
-        content: how.content,
-        forJob: job !== undefined,
-        jobWithinMs: JOB_WITHIN_MS,
-      },
-    ),
-  )
-  return [verdict, state]
 }

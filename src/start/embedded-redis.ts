@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { bareEnvironment } from '../config.ts'
@@ -135,12 +136,20 @@ function writeConfig(dir: string, socket: string): string {
     pidfile: join(dir, 'redis.pid'),
     logfile: join(dir, 'redis.log'),
     daemonize: 'no',
+    // Without a limit the system would decide who dies for want of memory; a full Redis refuses new messages instead.
+    maxmemory: String(Math.floor(memoryBytes() / 2)),
     ...REDIS_SETTINGS,
   }
   const path = join(dir, 'redis.conf')
   const lines = Object.entries(settings).map(([name, value]) => `${name} ${JSON.stringify(value)}\n`)
   writeFileSync(path, `# Written by Laneway at every start.\n${lines.join('')}`, { mode: 0o600 })
   return path
+}
+
+/** What this machine, or the container, lets us have. */
+function memoryBytes(): number {
+  const limit = process.constrainedMemory()
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem()
 }
 
 /** No stream is shared with the child: whoever reads our output must see its end when we die, not when Redis does. */

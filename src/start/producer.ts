@@ -1,5 +1,5 @@
 // The producer as a process of its own.
-import { startProducer } from '../producer/main.ts'
 import { runPart } from './run-part.ts'
 
-await runPart('producer', startProducer)
+// Loaded once the settings are known to be good, which is what a start mostly fails for.
+await runPart('producer', async (...given) => (await import('../producer/main.ts')).startProducer(...given))

@@ -37,7 +37,7 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     await life.start(
       'metrics',
       () => startMetricsPort(config, redisUrl, telemetry, log),
-      (port) => ({ stop: port.close }),
+      (port) => ({ announce: port.announce, stop: port.close }),
     )
     const begin = async () => {
       await checkRedis(redisUrl, config.production, log)

@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { bareEnvironment } from '../config.ts'
 import type { Log } from '../log.ts'
 import { keptSimulatorPort } from './ports.ts'
-import { StartError } from './start-error.ts'
+import { StartError, systemCode } from './start-error.ts'
 
 /** A running simulator. */
 export interface SimulatorChild {
@@ -34,14 +34,27 @@ export async function startSimulatorChild(dataDir: string, appSecret: string, lo
   let stopping = false
   let relaunch: NodeJS.Timeout | undefined
   const url = await listening(child, dataDir)
+  const died = (how: object) => {
+    if (stopping) return
+    log.error(how, 'simulator.died')
+    relaunch = setTimeout(again, RESTART_PAUSE_MS)
+  }
+  // Also a launch that fails at once, as where no file can be opened, is tried again: it must not end everything else.
+  const again = () => {
+    try {
+      child = launch()
+    } catch (error) {
+      died({ err: error })
+      return
+    }
+    watch()
+  }
+  // A launch that the system refuses has an error and no exit; trouble with its channel is followed by one.
   const watch = () => {
-    child.once('exit', (code, killedBy) => {
-      if (stopping) return
-      log.error({ code, signal: killedBy }, 'simulator.died')
-      relaunch = setTimeout(() => {
-        child = launch()
-        watch()
-      }, RESTART_PAUSE_MS)
+    const watched = child
+    watched.once('exit', (code, killedBy) => died({ code, signal: killedBy }))
+    watched.on('error', (error) => {
+      if (watched.pid === undefined) died({ err: error })
     })
   }
   watch()
@@ -94,13 +107,28 @@ function launchSimulator(
 /** The address it listens on, sent over the channel; a StartError with its own words when it ends instead. */
 function listening(child: ChildProcess, dataDir: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(listeningSchema.parse(message).listening))
-    child.once('exit', () => {
-      const words = readFileSync(join(dataDir, 'simulator.log'), 'utf8').trim()
-      reject(new StartError(`The simulator did not start: ${words}`))
+    const ended = () => {
+      reject(new StartError(`The simulator did not start: ${lastWords(dataDir)}`))
+    }
+    child.once('message', (message) => {
+      // From now on its end is no failure to start.
+      child.off('exit', ended)
+      const said = listeningSchema.safeParse(message)
+      if (said.success) resolve(said.data.listening)
+      else reject(new StartError('The simulator did not say where it listens.'))
     })
+    child.once('exit', ended)
     child.once('error', reject)
   })
+}
+
+/** What it said in the end, if that can be read. */
+function lastWords(dataDir: string): string {
+  try {
+    return readFileSync(join(dataDir, 'simulator.log'), 'utf8').trim()
+  } catch (error) {
+    return `its output cannot be read (${systemCode(error)})`
+  }
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -1,5 +1,5 @@
 // The worker as a process of its own.
-import { startWorker } from '../worker/main.ts'
 import { runPart } from './run-part.ts'
 
-await runPart('worker', startWorker)
+// Loaded once the settings are known to be good, which is what a start mostly fails for.
+await runPart('worker', async (...given) => (await import('../worker/main.ts')).startWorker(...given))

@@ -16,6 +16,9 @@ const OWN: Readonly<Record<string, string>> = {
   name_not_found: "the name of the provider's host was not found",
   connect_timeout: 'no connection to the provider came about in time',
   answer_too_large: 'the answer of the provider was too large to be read',
+  bad_answer: 'what the provider answered is not HTTP as it should be',
+  invalid_header: 'the token or another setting of its sender cannot stand in a request',
+  stopped: 'the worker stopped before it left',
   failed: 'the provider reported that it failed, without a code',
   other: 'refused with a code that is not listed here',
 }

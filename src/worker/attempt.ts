@@ -22,6 +22,7 @@ import { type Pace, paceOf } from '../messages/pace.ts'
 import { type ClaimResult, claim, putOff, type Slot } from '../messages/store/claim.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
+import { recordSent } from '../messages/store/settle-sent.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../messages/store/steps.ts'
 import { observerOf } from '../observe.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -70,6 +71,8 @@ export interface Outgoing {
   /** What is sent; with `values` it has holes for these (messages/holes.ts). */
   content: Content
   values?: readonly string[]
+  /** Of a message of a campaign's chunk: its recipient's place in the list. */
+  place?: number
   /** What its job holds of the trace that it was accepted in. */
   trace?: string | undefined
 }
@@ -103,7 +106,7 @@ export async function claimMessage(
     : await deps.gates.claim(id.lane, message.class, pace, ask)
   if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
   const { slot } = result
-  if (slot) deps.clock.heard(askedAt, slot.nowMs, performance.now())
+  if (slot) deps.clock.heard(id.lane, askedAt, slot.nowMs, performance.now())
   return { claimed: { attempt, slot, pace, until: askedAt + CLAIM_GOOD_FOR_MS } }
 }
 
@@ -129,7 +132,7 @@ export function sendClaimed(
 async function sendTraced(
   deps: SendDeps,
   entry: DirectoryEntry,
-  { id, name, message, content, values }: Outgoing,
+  { id, name, message, content, values, place }: Outgoing,
   { attempt, slot, pace, until }: Claimed,
   { traceparent, ended }: { traceparent: string | undefined; ended: (end: SpanEnd & { outcome: string }) => void },
 ): Promise<JobEnd> {
@@ -144,7 +147,7 @@ async function sendTraced(
   const outcome: Outcome = called ? outcomeOf(called) : tooLate
 
   // Settle, then say what becomes of the job.
-  const end = await traceSettle(() => settle(deps, id, { attempt, to }, entry, outcome))
+  const end = await traceSettle(() => settle(deps, { id, attempt, to, run, place }, entry, outcome))
   if ('problem' in outcome) await notifyCampaign(deps, id.lane, run, outcome)
 
   // Report.
@@ -167,10 +170,18 @@ const tooLate: Outcome = {
   problem: { code: 'woken_late', sentence: 'The worker was stopped before it could send; it is tried again.' },
 }
 
+/** A message whose attempt has ended. */
+interface Settled {
+  id: MessageId
+  attempt: string
+  to: string
+  run: number | undefined
+  place: number | undefined
+}
+
 async function settle(
   deps: SendDeps,
-  id: MessageId,
-  { attempt, to }: { attempt: string; to: string },
+  { id, attempt, to, run, place }: Settled,
   entry: DirectoryEntry,
   outcome: Outcome,
 ): Promise<JobEnd> {
@@ -179,7 +190,10 @@ async function settle(
   switch (outcome.kind) {
     case 'sent': {
       const firstPollMs = entry.provider.poll ? FIRST_POLL_MS : undefined
-      await recordStatus(redis, id, attempt, 'sent', { providerId: outcome.providerId, firstPollMs })
+      const { providerId } = outcome
+      if (run === undefined || place === undefined)
+        await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs })
+      else await recordSent(redis, { ...id, run, place }, attempt, providerId, firstPollMs)
       if (entry.provider.poll) deps.followByPolling(id.lane)
       // The entry was read before the claim, so this message left after the sender was blocked.
       const { blocked_at, sent_after_block } = entry.sender

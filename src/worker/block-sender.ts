@@ -11,8 +11,9 @@ import { masked } from '../messages/masked.ts'
 import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { readMessage } from '../messages/store/records.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
+import { senderKey } from '../redis/keys.ts'
 
 /** The letter in a history of an attempt that was proven unsent, with the code as its detail. */
 const UNSENT = 'u'
@@ -40,7 +41,7 @@ export async function blockSender(
 ): Promise<void> {
   await deps.lanes.pause(lane)
   const shown = masked(sentence)
-  await setBlocked(deps.redis, lane, shown, await redisNowMs(deps.redis))
+  await setBlocked(deps.redis, lane, shown, await redisNowMs(deps.redis, senderKey(lane)))
   await tellBlocked(deps.redis, lane, shown)
   deps.log.error({ lane, code, sentence: shown }, 'sender.blocked')
 }

@@ -1,5 +1,6 @@
 // The job `requeue`: goes through the lists of what ended badly, lane by lane and page by page, and queues again what
-// the filter finds. After each page it goes to the back of the queue, so that a long one holds up nobody else's.
+// the filter finds. After a page it goes to the back of the queue if others stand there, so that a long one holds up
+// nobody else's.
 //
 // Where the process may die: within a page, another worker does the page again. What was queued again has left the list
 // and is not met a second time, even should it have failed once more; what was not is met now. Between a page and the
@@ -9,6 +10,7 @@ import type { Config } from '../config.ts'
 import { REQUEUE_QUEUE, requeuePayloadSchema } from '../jobs/requeue.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
+import { sharedDelayedKey, sharedWaitingKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
@@ -84,7 +86,9 @@ async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promis
     // Done before, or so old that it is not kept any more.
     if (asked === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
     if (asked.state === 'waiting') await setRequeueState(deps.redis, id, 'running', Date.now())
-    if (!(await takeTurn(deps, id, asked, stopped))) return { kind: 'waits', ms: 1 }
+    while (!(await takePage(deps, id, asked, stopped))) {
+      if (stopped.aborted || (await doOthersWait(deps.redis))) return { kind: 'waits', ms: 1 }
+    }
     await endJob(deps, id, asked, 'done')
     deps.log.info({ job: id, ...(await totalOf(deps.redis, id, asked)) }, 'requeue.done')
     return { kind: 'done' }
@@ -94,6 +98,15 @@ async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promis
     await endJob(deps, id, await findRequeueJob(deps.redis, id).catch(() => undefined), 'failed')
     return { kind: 'dead_letter', reason: 'it could not go on; the log of the worker has the cause' }
   }
+}
+
+/** Going to the back of the queue costs as much as half a page, so a job that is alone there goes on. */
+async function doOthersWait(redis: Redis): Promise<boolean> {
+  const [waiting, delayed] = await Promise.all([
+    redis.llen(sharedWaitingKey(REQUEUE_QUEUE)),
+    redis.zcard(sharedDelayedKey(REQUEUE_QUEUE)),
+  ])
+  return waiting + delayed > 0
 }
 
 /** What is open is known to the account's record as well; dying between the two is mended there. */
@@ -108,7 +121,7 @@ async function endJob(
 }
 
 /** Works on one page; empty ones are passed over. True once all lanes are done. */
-async function takeTurn(deps: RequeueDeps, id: string, { order }: RequeueJob, stopped: AbortSignal): Promise<boolean> {
+async function takePage(deps: RequeueDeps, id: string, { order }: RequeueJob, stopped: AbortSignal): Promise<boolean> {
   // Read each time: should two workers be at it, each goes on from where the other has come to.
   const cursors = await Promise.all(order.lanes.map(async (lane) => (await progressOf(deps.redis, lane, id)).cursor))
   for (const [i, lane] of order.lanes.entries()) {

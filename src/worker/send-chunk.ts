@@ -9,26 +9,21 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { moveCampaign } from '../campaigns/store/campaigns.ts'
-import { lookAtChunk } from '../campaigns/store/chunk-look.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../campaigns/store/open-campaigns.ts'
-import { type MessageSpec, payloadOf, ulidOf } from '../campaigns/store/recipient-message.ts'
-import { isErased, type Recipient } from '../campaigns/store/snapshot.ts'
 import { isFilesAway } from '../files/store.ts'
 import type { Chunk } from '../jobs/chunk.ts'
-import type { SendPayload } from '../jobs/send.ts'
-import { messageId } from '../messages/message-id.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
 import { MOST_FRESH } from '../messages/store/claim-fresh.ts'
 import { conclude } from '../messages/store/conclude.ts'
-import { indexMessages } from '../messages/store/message-index.ts'
 import type { Tombstones } from '../people/tombstones.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { type Claimed, type SendDeps, sendClaimed, waits } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
-import { claimChunk, type Placed, type Unclaimed } from './claim-chunk.ts'
+import { type ChunkMessage, waitingOf } from './chunk-messages.ts'
+import { claimChunk, type Unclaimed } from './claim-chunk.ts'
 import { senderOrWait } from './lane-sender.ts'
 import type { ChunkRoom } from './lane-share.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
@@ -93,66 +88,16 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
 }
 
 async function sendTo(deps: ChunkDeps, run: ChunkRun, campaign: OpenCampaign): Promise<ChunkEnd> {
-  const { spec, total, snapshot } = campaign
-  const { redis, config } = deps
   const { lane, chunk, crashes } = run
   const found = await senderOrWait(deps, lane)
   if ('laneMs' in found) return { kind: 'lane_waits', ms: found.laneMs }
-  const recipients = await snapshot.readAll(chunk.from, Math.min(chunk.count, total - chunk.from))
-  const messages = recipients.map((recipient, i) => messageOf(spec, recipient, chunk.from + i))
-  if (messages.length === 0) return DONE
-  // Before any of them is claimed: dying here leaves ids whose messages still wait, which a list finds in the chunk.
-  const indexed = messages.map(({ id, message: { to, validUntil: until, run } }) => ({ ulid: id.ulid, to, until, run }))
-  await indexMessages(redis, lane, indexed, config.retentionMs)
-  const ulids = messages.map(({ id }) => id.ulid)
-  const states = await lookAtChunk(redis, spec.id, chunk.from, ulids)
-  for (const [i, { id, payload }] of messages.entries()) {
-    if (states[i] === 'dead') await conclude(redis, id, 'dead', payload(), config.retentionMs)
-  }
-  const erased = await erasedAmong(deps.tombstones, campaign, recipients)
-  for (const [i, { id, payload }] of messages.entries()) {
-    if (erased.has(i) && states[i] === 'waits') await conclude(redis, id, 'erased', payload(), config.retentionMs)
-  }
-  const waiting = messages.filter((_message, i) => states[i] === 'waits' && !erased.has(i))
+  const waiting = await waitingOf(deps, campaign, chunk)
   // Without a sender their jobs become dead letters, with that reason.
   if (found.entry === undefined || crashes >= MOST_CRASHES) {
     await deps.lanes.addMany(waiting.map(({ name, payload }) => ({ id: name, payload: payload() })))
     return DONE
   }
   return createChunk(deps, run).send(waiting)
-}
-
-/** Places, among these, of people who were erased since the campaign was made. */
-async function erasedAmong(
-  tombstones: Tombstones,
-  { account, createdAtMs }: OpenCampaign,
-  recipients: readonly Recipient[],
-): Promise<Set<number>> {
-  const people = recipients.map(({ to }) => to)
-  const found = (await tombstones.isAny(account, createdAtMs))
-    ? await tombstones.erasedOf(account, people, createdAtMs)
-    : new Set<string>()
-  return new Set(recipients.flatMap((each, i) => (isErased(each) || found.has(each.to) ? [i] : [])))
-}
-
-/** A message of the chunk. What a job of its own would hold is made for the few that need one. */
-type ChunkMessage = Placed & { payload: () => SendPayload }
-
-function messageOf(spec: MessageSpec, recipient: Recipient, place: number): ChunkMessage {
-  const { to, values } = recipient
-  const { lane, number: run } = spec.id
-  const ulid = ulidOf(spec, recipient, place)
-  return {
-    id: { lane, ulid },
-    name: messageId(lane, ulid),
-    message: {
-      ...{ to, type: spec.holed.type, text: '', class: 'campaign', validUntil: spec.until, campaign: undefined },
-      ...{ run, filled: values, again: spec.again },
-    },
-    content: spec.holed,
-    ...{ values, place },
-    payload: () => payloadOf(spec, recipient),
-  }
 }
 
 function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun) {
@@ -242,7 +187,7 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
   }
 
   function launch(entry: DirectoryEntry, outgoing: ChunkMessage, claimed: Claimed): void {
-    if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(claimed.slot.atMs))
+    if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(lane, claimed.slot.atMs))
     sendClaimed(deps, entry, outgoing, claimed)
       .then((became) => goOn(outgoing, became))
       .catch((error: unknown) => {

@@ -18,9 +18,11 @@ import {
   laneMetaKey,
   laneOfQueue,
   laneQueue,
+  sharedDelayedKey,
+  sharedWaitingKey,
 } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { lanePrefix } from '../../src/redis/keys.ts'
+import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { openQueue } from '../../src/redis/open-queue.ts'
 import { unrecoverable } from '../../src/worker/bullmq.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -175,6 +177,15 @@ test('chunks stand in lists of their own, and nobody takes one up while their li
   await queue.add('chunk', {}, { jobId: 'c3', delay: 60_000 })
   expect(await redis.zrange(chunksDelayed, '0', '-1')).toEqual(['c3'])
   await Promise.all(workers.map((worker) => worker.close(true)))
+  await queue.close()
+})
+
+test('a queue of no lane has its waiting jobs and its delayed ones where those of a lane are', async () => {
+  const queue = openQueue(redis, 'shared', sharedQueuePrefix('shared'))
+  await queue.add('job', {}, { jobId: 'w1' })
+  await queue.add('job', {}, { jobId: 'd1', delay: 60_000 })
+  expect(await redis.lrange(sharedWaitingKey('shared'), 0, '-1')).toEqual(['w1'])
+  expect(await redis.zrange(sharedDelayedKey('shared'), '0', '-1')).toEqual(['d1'])
   await queue.close()
 })
 

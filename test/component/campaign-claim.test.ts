@@ -15,9 +15,10 @@ import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
+import { observe } from '../../src/observe.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { campaignCountsKey, campaignKey, queuedAgainKey } from '../../src/redis/keys.ts'
-import { requeueStep } from '../../src/requeue/requeue.ts'
+import { requeueStep } from '../../src/requeue/steps.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 const LANE = 3
@@ -272,6 +273,33 @@ describe('a round', () => {
     expect(await advanceFanOut(redis, id, epoch, { ...say, cursor: { from: 0, to: 300 } })).toMatchObject({ next: 250 })
     expect(await advanceFanOut(redis, id, epoch - 1, say)).toBeUndefined()
     expect((await findCampaign(redis, id))?.next).toBe(250)
+  })
+
+  test('tells once of each recipient that was accepted, however often a resume sends the cursor back', async () => {
+    let accepted = 0
+    const nobody = () => undefined
+    observe(redis, {
+      ...{ changed: nobody, acceptTook: nobody, attempted: nobody, polled: nobody, tookIn: nobody },
+      ...{ campaignPaused: nobody, eventDelivered: nobody, eventsNotTaken: nobody },
+      accepted({ count }) {
+        accepted += count
+      },
+    })
+    const id = await campaignIn('check', 'pass')
+    const started = await moveCampaign(redis, id, 'start', KEEP_MS, { begins: true })
+    const epoch = started.kind === 'missing' ? 0 : started.epoch
+    const move = (from: number, to: number) => advanceFanOut(redis, id, epoch, { ...say, cursor: { from, to } })
+    await move(0, 250)
+    await move(250, 300)
+    expect(accepted).toBe(300)
+    await redis.hset(campaignKey(id.lane, id.number), 'next', 100)
+    await move(100, 280)
+    expect(accepted).toBe(300)
+    await move(280, 400)
+    expect(accepted).toBe(400)
+    // Taken over while it fed: the cursor moves all the same.
+    await advanceFanOut(redis, id, epoch - 1, { ...say, cursor: { from: 400, to: 420 } })
+    expect(accepted).toBe(420)
   })
 
   test('is over once the campaign is paused', async () => {

@@ -43,7 +43,7 @@ async function expectWhole(): Promise<void> {
 
 describe.each([
   [600, 250],
-  [2_000, 1_000],
+  [1_100, 550],
 ])('of %i people', (total, sent) => {
   test(`a campaign that is paused after ${sent} until their records are gone goes on with the others`, async () => {
     life = await lives.begin(total)

@@ -13,7 +13,8 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 let service: CampaignService
 
 beforeAll(async () => {
-  service = await startCampaigns()
+  // Slow enough for a look, a pause and a cancellation to come before everybody was sent to, on any machine.
+  service = await startCampaigns({ rate: 400 })
 })
 afterAll(() => service?.close())
 

@@ -50,6 +50,11 @@ test('create, upload, preflight, start, watch, export', async () => {
   await json('refused', id, refused)
   expect(readFileSync(refused, 'utf8')).toMatch(/^where,phone,reason,explanation\nline 4,nonsense,number,.+\n$/)
 
+  // Nobody is in a queue before the start.
+  expect((await cli('show', id)).stdout).toMatch(/Recipients +2/)
+  expect((await cli('show', id)).stdout).not.toContain('queued')
+  expect((await cli('list', '--account', String(service.tenant.account))).stdout).toMatch(/Spring +ready .* 2 +- +0/)
+
   await json('start', id)
   const watched = await cli('watch', id)
   expect(watched.stdout).toContain('done')

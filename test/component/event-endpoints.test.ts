@@ -241,7 +241,10 @@ describe('an endpoint can', () => {
     })
     const types = ['message.sent', 'message.delivered']
     const asked = await call('POST', `/${endpoint.id}/replay`, { since, types })
-    const { replay_id } = dataOf(z.object({ replay_id: z.string() }), asked, 202)
+    const { replay_id, status_url } = dataOf(z.object({ replay_id: z.string(), status_url: z.string() }), asked, 202)
+    expect(status_url).toMatch(
+      new RegExp(`^http://127.0.0.1:[0-9]+/event-endpoints/${endpoint.id}/replays/${replay_id}$`),
+    )
     const replay = async () =>
       dataOf(
         z.object({ state: z.string(), delivered: z.number() }),

@@ -1,10 +1,12 @@
 // Pins: a lane whose jobs wait although nothing holds it is reopened, and only such a lane. Real: Redis, BullMQ, a worker
 // whose BullMQ Worker was silenced.
+import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import { timesReopened } from '../../src/lanes/wake.ts'
 import { laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { rootKeys } from '../../src/redis/keys.ts'
 import { createWatchdog } from '../../src/worker/watchdog.ts'
 import { silentLog } from '../support/app.ts'
@@ -34,7 +36,7 @@ const workersOf = (lane: number) => started.filter(({ name }) => name === laneQu
 
 function newWatchdog() {
   const asked: number[] = []
-  const listener = service.redis.duplicate()
+  const listener = connectWithRetry(service.server.url)
   listener.on('message', (_channel, lane) => asked.push(Number(lane)))
   const watchdog = createWatchdog(
     { redis: service.redis, config: { sendTimeoutMs: 0, laneConcurrency: 100 }, log: silentLog },
@@ -47,11 +49,11 @@ function newWatchdog() {
   return { asked, look, begin: () => listener.subscribe(rootKeys.reopen), stop: () => listener.disconnect() }
 }
 
-/** Looks at a lane for longer than it may be silent. */
-async function lookFor(look: (lane: number) => Promise<void>, lane: number): Promise<void> {
-  for (let i = 0; i < 10; i += 1) {
-    await look(lane)
-    await new Promise((resolve) => setTimeout(resolve, SILENT_MS / 4))
+/** Looks at lanes, side by side, for longer than they may be silent. Nothing is to happen, so only time can end it. */
+async function lookFor(look: (lane: number) => Promise<void>, lanes: readonly number[]): Promise<void> {
+  for (const end = performance.now() + 2 * SILENT_MS; performance.now() < end; ) {
+    await Promise.all(lanes.map(look))
+    await pause(SILENT_MS / 10)
   }
 }
 
@@ -64,9 +66,12 @@ test('a lane whose Worker fetches nothing any more is reopened, counted, and sen
   await Promise.all(silenced.map((worker) => worker.pause(true)))
   // A Worker that waits for work when it is paused still takes the first.
   const ids = [await sendTo(service, tenant, '+491700002002'), await sendTo(service, tenant, '+491700002004')]
-  const { begin, look, stop } = newWatchdog()
+  const { asked, begin, look, stop } = newWatchdog()
   await begin()
-  await lookFor(look, lane)
+  await eventually(async () => {
+    await look(lane)
+    return asked.includes(lane)
+  }, 'it is reopened')
   for (const id of ids) await reaches(service, tenant, id, 'read')
   expect(workersOf(lane).length).toBeGreaterThan(silenced.length)
   await eventually(async () => (await timesReopened(service.redis, lane)) > 0, 'it is counted')
@@ -84,7 +89,10 @@ test('a lane that is paused, in a cooldown, at its pace, or empty is left alone'
   for (const tenant of [paused, cooling, slow, slow]) await sendTo(service, tenant, '+491700002003')
   const { asked, begin, look, stop } = newWatchdog()
   await begin()
-  for (const { partnerLane } of [paused, cooling, slow, empty]) await lookFor(look, partnerLane)
+  await lookFor(
+    look,
+    [paused, cooling, slow, empty].map(({ partnerLane }) => partnerLane),
+  )
   expect(asked).toEqual([])
   stop()
 })

@@ -16,7 +16,7 @@ import {
 } from '../../src/messages/store/steps.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { inDoubtKey, lanePrefix, messageKey, pollKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
-import { requeueStep } from '../../src/requeue/requeue.ts'
+import { requeueStep } from '../../src/requeue/steps.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { step } from '../support/step-arbitraries.ts'

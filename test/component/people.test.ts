@@ -13,13 +13,14 @@ import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { erasePerson } from '../../src/people/erase.ts'
 import { newErasureId } from '../../src/people/erasures.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { contactKeys, messageKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { fillLane } from '../support/filled-lane.ts'
 import { reaches, sendTo } from '../support/messages.ts'
+import { interceptCommands } from '../support/redis.ts'
 import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -260,13 +261,12 @@ test.each([1, 3, 10, 40, 120])(
     const doomed = connectWithRetry(service.server.url)
     doomed.on('error', () => {})
     await new Promise((resolve) => doomed.once('ready', resolve))
-    const send = doomed.sendCommand.bind(doomed)
     let left = n
-    doomed.sendCommand = (...args: Parameters<Redis['sendCommand']>) => {
+    interceptCommands(doomed, (send) => {
       left -= 1
       if (left === -1) doomed.disconnect()
-      return send(...args)
-    }
+      return send()
+    })
     const lost = openLaneQueues(doomed)
     await expect(erasePerson({ redis: doomed, files, config, log: silentLog, queues: lost }, of)).rejects.toThrow()
     void lost.close()

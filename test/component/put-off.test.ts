@@ -55,6 +55,18 @@ describe('a message with send_at', () => {
     expect(await shown(id)).toMatchObject({ state: 'cancelled', send_at, waits: null })
   })
 
+  test('is valid from its time on when it is queued again, not from now', async () => {
+    const send_at = inMs(3 * DAY)
+    const id = acknowledgedId(await send({ send_at }))
+    const headers = { authorization: `Bearer ${tenant.apiKey}` }
+    for (const act of ['cancel', 'requeue']) {
+      expect((await service.post(`/messages/${id}/${act}`, {}, headers)).status, act).toBe(200)
+    }
+    const again = await shown(id)
+    expect(again).toMatchObject({ state: 'queued', send_at, waits: { why: 'send_at', until: send_at } })
+    expect(Date.parse(again.valid_until)).toBe(Date.parse(send_at) + DAY)
+  })
+
   test('may stand in a batch beside one that leaves at once', async () => {
     const { api_key: _, ...now } = audioTo('+491700000002')
     const headers = { authorization: `Bearer ${tenant.apiKey}` }

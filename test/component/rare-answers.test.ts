@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPERATOR } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { GALLERY } from '../../src/producer/routes/gallery-folders.ts'
+import { credentialsOfAccountKey } from '../../src/redis/keys.ts'
 import { faultOfAnswer, faultOfHead } from '../support/answer-check.ts'
 import { errorOf } from '../support/api-error.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
@@ -56,7 +57,8 @@ test.each([
       if (text.endsWith('}')) break
     }
     asked.destroy()
-    const seen = { method: 'POST', path, status: answer.statusCode, type: answer.headers['content-type'] }
+    const { pathname } = new URL(path, service.url)
+    const seen = { method: 'POST', path: pathname, status: answer.statusCode, type: answer.headers['content-type'] }
     expect([faultOfHead(seen), faultOfAnswer(seen, text)]).toEqual([undefined, undefined])
     expect(answer.statusCode).toBe(413)
     expect(errorOf({ json: JSON.parse(text) }).code).toBe('too_large')
@@ -113,4 +115,38 @@ test.each([
   })
   expect(answer.status).toBe(status)
   expect(errorOf({ json: await answer.json() }).code).toBe(code)
+})
+
+test('an account that has a thousand keys gets no other one', async () => {
+  const { redis, tenant } = service
+  const { secret } = await createCredential(redis, tenant.account, ['admin'], Date.now())
+  // A thousand entries of the list, all of them this key.
+  const list = credentialsOfAccountKey(tenant.account)
+  const [hash = ''] = await redis.hvals(list)
+  const filler = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`key_${i}`, hash]))
+  await redis.hset(list, filler)
+  const answer = await fetch(`${service.url}/admin/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'one more', permissions: ['admin'] }),
+  })
+  expect([answer.status, errorOf({ json: await answer.json() }).code]).toEqual([409, 'too_many_keys'])
+  await redis.hdel(list, ...Object.keys(filler))
+})
+
+test('a sign-in with a wrong key is refused, and after ten of them nobody at that address may try for a while', async () => {
+  const { secret } = await createCredential(service.redis, service.tenant.account, ['admin'], Date.now())
+  const signIn = (key: string) =>
+    fetch(`${service.url}/console/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify({ key }),
+    })
+  for (let i = 0; i < 10; i += 1) {
+    const wrong = await signIn(`lw_${i}`)
+    expect([wrong.status, errorOf({ json: await wrong.json() }).code]).toEqual([401, 'unauthorized'])
+  }
+  const late = await signIn(secret)
+  expect([late.status, errorOf({ json: await late.json() }).code]).toEqual([429, 'too_many_sign_ins'])
+  expect(Number(late.headers.get('retry-after'))).toBeGreaterThan(0)
 })

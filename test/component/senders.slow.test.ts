@@ -12,6 +12,7 @@ import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { rootKeys, senderKey, senderNumberKey } from '../../src/redis/keys.ts'
 import { runCli } from '../support/cli.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
+import { interceptCommands } from '../support/redis.ts'
 import { type Service, startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -84,12 +85,11 @@ test('of many who add one number at the same time one gets it', async () => {
 async function dyingAfter(commands: number): Promise<Redis> {
   const own = connectWithRetry(service.server.url)
   await own.ping()
-  const send = own.sendCommand.bind(own)
   let left = commands
-  own.sendCommand = (...args) => {
+  interceptCommands(own, (send) => {
     left -= 1
-    return left < 0 ? Promise.reject(new Error('Connection is closed.')) : send(...args)
-  }
+    return left < 0 ? Promise.reject(new Error('Connection is closed.')) : send()
+  })
   return own
 }
 

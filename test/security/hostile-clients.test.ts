@@ -4,11 +4,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { askOnce } from '../../prove/hostile/ask-once.ts'
 import { sendAtOnce } from '../../prove/hostile/raw-client.ts'
 import { hostileRequests } from '../../prove/hostile/requests.ts'
 import { createTurnReader, turnsFile } from '../../prove/hostile/turns.ts'
 import { watchProcess } from '../../prove/hostile/watch.ts'
 import { APP_SECRET, type HostileGround, startHostileGround } from '../support/hostile-producer.ts'
+import { DECLARED } from '../support/route-table.ts'
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 
@@ -27,6 +29,18 @@ beforeAll(async () => {
 afterAll(async () => {
   await ground?.stop()
   rmSync(notes, { recursive: true, force: true })
+})
+
+test('the first request of any route holds the event loop no longer than others', async () => {
+  const turns = createTurnReader(notes)
+  turns.longest()
+  const told: string[] = []
+  for (const route of DECLARED) {
+    const status = await askOnce(ground.url, route, ground.key)
+    told.push(`${route.name}: ${status}, turn ${turns.longest().toFixed(0)} ms`)
+  }
+  expect(told.filter((each) => Number(/turn (\d+) ms/.exec(each)?.[1]) >= TURN_MS)).toEqual([])
+  expect(told.filter((each) => each.startsWith('GET /openapi.json: 200'))).toHaveLength(1)
 })
 
 test('the producer lives, answers others, and stays small under each hostile request', async () => {

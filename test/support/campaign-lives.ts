@@ -57,7 +57,7 @@ import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
-import { startRedis } from './redis.ts'
+import { interceptCommands, startRedis } from './redis.ts'
 import { eventually } from './wait.ts'
 
 export const RETENTION_MS = 9 * 86_400_000
@@ -364,13 +364,12 @@ async function createLife(world: World, lane: number, total: number) {
       const connection = connectWithRetry(world.url)
       connection.on('error', () => {})
       await new Promise((resolve) => connection.once('ready', resolve))
-      const send = connection.sendCommand.bind(connection)
       let left = commands
-      connection.sendCommand = (...args: Parameters<Redis['sendCommand']>) => {
+      interceptCommands(connection, (send) => {
         left -= 1
         if (left === -1) connection.disconnect()
-        return send(...args)
-      }
+        return send()
+      })
       await feedOn(connection, AbortSignal.timeout(500)).catch(() => {})
       connection.disconnect()
     },

@@ -24,7 +24,7 @@ export interface TestProcess {
 /** Starts a command with exactly these variables and what a program needs to run at all. */
 export function startProcess(command: string, args: readonly string[], env: Record<string, string>): TestProcess {
   const child = startChild(command, args, {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stdout = ''

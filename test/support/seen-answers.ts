@@ -1,5 +1,5 @@
 // Which documented answers the tests of a run have seen. Each worker of vitest appends what it sees to a file of its own;
-// a whole run fails at its end by what nobody saw (global-setup.ts).
+// a whole run fails at its end by what nobody saw (whole-run.ts).
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorsOf } from '../../src/producer/route-errors.ts'

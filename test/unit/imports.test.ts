@@ -14,15 +14,16 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: ['accounts', 'events', 'files', 'production', 'redis-socket'],
+  'redis-address': [],
+  'redis-socket': ['redis-address'],
+  config: ['accounts', 'events', 'files', 'production', 'redis-address', 'redis-socket'],
   production: ['redis-socket'],
-  'redis-socket': [],
   version: [],
   'log-output': [],
   'log-pretty': [],
   log: ['config', 'log-output', 'log-pretty', 'tracing'],
   repeatedly: ['log'],
-  redis: ['log', 'redis-socket'],
+  redis: ['log', 'redis-address', 'redis-socket'],
   files: [],
   activity: ['redis'],
 
@@ -57,7 +58,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['production', 'events/store'],
   ],
   'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
-  'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
+  'campaigns/store': ['redis', 'observe', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'events/store': [
     ...['redis', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'campaigns', 'campaigns/store'],
     'events',
@@ -160,6 +161,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'producer',
     'activity',
     'accounts',
+    'events',
   ],
   start: [
     ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
@@ -296,8 +298,16 @@ test.each<[string, RegExp, readonly string[]]>([
   [
     'how to connect to Redis',
     /from 'ioredis'/,
-    // The first one is for all that run on it; the others ask a Redis whether it is there at all.
-    ['redis/connect.ts', 'start/embedded-redis.ts', 'start/ping-redis.ts'],
+    // The last one asks a Redis that it has just started whether it is there at all.
+    [
+      'redis/cluster.ts',
+      'redis/connect.ts',
+      'redis/every-node.ts',
+      'redis/gathering.ts',
+      'redis/replication.ts',
+      'redis/sentinel-watch.ts',
+      'start/embedded-redis.ts',
+    ],
   ],
   [
     "BullMQ's errors",

@@ -187,6 +187,29 @@ describe('an answer with a code', () => {
     expect(sentence.length).toBeLessThan(400)
   })
 
+  test.each([
+    [
+      190,
+      'Access token has expired: Error validating access token: the session has expired.',
+      'the token has expired or is invalid (code 190): Error validating access token: the session has expired.',
+    ],
+    [131016, '(#131016) A service is temporarily unavailable.', 'the service is unavailable (code 131016)'],
+    [
+      131030,
+      'Recipient not in list: Recipient not in list',
+      'the recipient is not in the list of test numbers (code 131030)',
+    ],
+    [131049, '', 'held back to keep the recipient from too much marketing (code 131049)'],
+    [
+      999,
+      'Media upload error: the link gave 404.',
+      'refused by the chat product (code 999): Media upload error: the link gave 404.',
+    ],
+  ])('%s says nothing a second time', (code, text, words) => {
+    const outcome = outcomeOf(answered(401, { code, text }))
+    expect(outcome).toMatchObject({ problem: { sentence: `The chat product answered: ${words}` } })
+  })
+
   test('is described by every entry of the table', () => {
     for (const code of CODES.keys()) expect(codeEntry(code).means, String(code)).toMatch(/^[a-z].{5,}[^.]$/)
   })

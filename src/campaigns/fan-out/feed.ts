@@ -2,7 +2,6 @@
 // to whoever has no mark by then. Feeding somebody again is therefore harmless.
 import type { Chunk } from '../../jobs/chunk.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
-import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { MOST_IN_CHUNK } from '../pace.ts'
@@ -36,10 +35,7 @@ export async function feed(
   if (!marks.includes(undefined)) return { count: 0, next: await firstUnclaimed(deps.redis, id, looked, total) }
   const plan = planChunks(marks, { room, size, isEnd: looked >= total })
   const chunks = plan.chunks.map(({ from, count }): Chunk => ({ v: 1, run: id.number, from: next + from, count }))
-  if (chunks.length > 0) {
-    await deps.queues.addChunks(id.lane, chunks, by)
-    observerOf(deps.redis).accepted({ lane: id.lane, class: 'campaign', count: plan.fed })
-  }
+  if (chunks.length > 0) await deps.queues.addChunks(id.lane, chunks, by)
   return { count: plan.fed, next: next + plan.end }
 }
 

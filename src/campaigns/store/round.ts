@@ -1,5 +1,6 @@
 // One round of a fan-out in Redis: the cursor moves and what the next round needs is read, in one step.
 import { z } from 'zod'
+import { observerOf } from '../../observe.ts'
 import { laneBacklogKeys, laneChunkKeys } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { activeCampaignsKey, campaignCountsKey, campaignKey, throttledKey } from '../../redis/keys.ts'
@@ -28,9 +29,10 @@ export interface FanOutState {
 
 const roundScript = defineScript(import.meta.url, 'campaign-round')
 const roundReply = z.union([
-  z.tuple([z.literal('over')]),
+  z.tuple([z.literal('over'), z.number()]),
   z.tuple([
     z.literal('on'),
+    z.number(),
     z.number(),
     z.number(),
     z.number(),
@@ -41,7 +43,10 @@ const roundReply = z.union([
   ]),
 ])
 
-/** Moves the cursor if asked to; undefined when the campaign does not run in this epoch any more. */
+/**
+ * Moves the cursor if asked to, and tells of those it passes for the first time that they were accepted: who is fed again
+ * after a resume was counted before. Undefined when the campaign does not run in this epoch any more.
+ */
 export async function advanceFanOut(
   redis: Redis,
   { lane, number }: CampaignId,
@@ -63,8 +68,9 @@ export async function advanceFanOut(
       { epoch, moved: report.cursor, rate: report.rate.toFixed(2), pace: report.pace?.toFixed(2) ?? '' },
     ),
   )
+  if (reply[1] > 0) observerOf(redis).accepted({ lane, class: 'campaign', count: reply[1] })
   if (reply[0] === 'over') return undefined
-  const [, nowMs, next, running, backlog, chunks, throttled, flat] = reply
+  const [, , nowMs, next, running, backlog, chunks, throttled, flat] = reply
   const hash = Object.fromEntries(flat.flatMap((letter, i) => (i % 2 === 0 ? [[letter, flat[i + 1] ?? '0']] : [])))
   return { nowMs, next, running, backlog, chunks, throttled, counts: countsOf(hash), lost: Number(hash.lost ?? 0) }
 }

@@ -1,5 +1,6 @@
 // A campaign as lines for a terminal.
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
+import { isBeforeStart } from '../../campaigns/states.ts'
 import { counted } from '../../messages/fault.ts'
 import { STATES } from '../../messages/lifecycle.ts'
 import { formatDuration } from '../duration.ts'
@@ -22,7 +23,10 @@ export function campaignSummary(campaign: CampaignDescription): string {
     ['Valid until', campaign.valid_until ?? ''],
     ...(preflight === undefined ? [] : preflightFacts(preflight, campaign.ended_at ?? campaign.started_at)),
     ['Recipients', String(progress.total)],
-    ...STATES.map((state) => [`  ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const),
+    // Before the start nobody is in a queue, and a line that says so would have people look for their messages.
+    ...(isBeforeStart(campaign.state)
+      ? []
+      : STATES.map((state) => [`  ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const)),
     ['Pace', progress.rate_per_second > 0 ? `${Math.round(progress.rate_per_second)} messages a second` : ''],
     [
       'Throttled to',

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { defineCampaign } from '../../campaigns/commands/create.ts'
 import { describeCampaigns } from '../../campaigns/commands/describe.ts'
-import { CAMPAIGN_STATES } from '../../campaigns/states.ts'
+import { CAMPAIGN_STATES, isBeforeStart } from '../../campaigns/states.ts'
 import { existingAccount } from '../accounts.ts'
 import { CliFailure, fileFailure } from '../failure.ts'
 import { table } from '../table.ts'
@@ -52,7 +52,10 @@ export const campaigns: Noun = {
         const json = await describeCampaigns(redis, account, { offset: 0, limit: LISTED, states })
         const rows = json.map(({ id, name, state, sender, template, progress }) => [
           ...[id, name ?? '', state, sender ?? '', template.name],
-          ...[progress.total, progress.queued, progress.failed + progress.unknown].map(String),
+          String(progress.total),
+          // Before the start nobody is in a queue.
+          isBeforeStart(state) ? '-' : String(progress.queued),
+          String(progress.failed + progress.unknown),
         ])
         const headings = ['CAMPAIGN', 'NAME', 'STATE', 'SENDER', 'TEMPLATE', 'RECIPIENTS', 'QUEUED', 'FAILED']
         return {

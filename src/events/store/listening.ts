@@ -1,8 +1,8 @@
 // Who wants to know what happens. A lane writes events only while it has an outbox, a stream that this file makes and
 // takes away: for an account that has an endpoint, or has pulled events lately. Nobody else pays for them.
 import { listSenders } from '../../accounts/store/senders.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
 import { eventKeys, outboxKey, rootKeys } from '../../redis/keys.ts'
 import { ENTRY_FIELD } from '../outbox-entry.ts'
 

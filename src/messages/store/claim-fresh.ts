@@ -1,6 +1,5 @@
 // Claiming messages of a campaign that nobody has claimed before, many in one step: almost all that a chunk has. What is
 // not as plain as that, `claim` takes one by one, under the same attempt.
-import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignKey,
@@ -23,12 +22,6 @@ const freshScript = defineMessageScript(import.meta.url, 'message-claim-fresh')
 
 /** Most messages of one step: Redis serves nobody else meanwhile. */
 export const MOST_FRESH = 100
-
-const freshReply = z.union([
-  z.tuple([z.literal('stopped')]),
-  z.tuple([z.literal('lane_cooldown'), z.number()]),
-  z.tuple([z.literal('done'), z.string()], z.union([z.string(), z.number()])),
-])
 
 /** A message to claim, and where its recipient stands in the list. */
 export interface FreshClaim {
@@ -79,13 +72,22 @@ export async function claimFresh(
       pace: { gapUs, closestUs, window },
     },
   )
-  const [verdict, detail, ...each] = freshReply.parse(reply)
+  return read(reply, claims.length)
+}
+
+/** Checked by hand: there is a line for each message, and a schema took as long for it as packing the claims. */
+function read(reply: unknown, count: number): 'stopped' | { laneMs: number } | FreshResult[] {
+  const [verdict, detail, ...each]: unknown[] = Array.isArray(reply) ? reply : []
   if (verdict === 'stopped') return verdict
-  if (verdict === 'lane_cooldown') return { laneMs: detail }
-  if (each.length !== claims.length) throw new Error(`asked for ${claims.length} claims, heard of ${each.length}`)
+  if (verdict === 'lane_cooldown' && typeof detail === 'number') return { laneMs: detail }
   const nowUs = Number(detail)
+  if (verdict !== 'done' || !Number.isSafeInteger(nowUs))
+    throw new Error('the claims of a chunk were answered with neither')
+  if (each.length !== count) throw new Error(`asked for ${count} claims, heard of ${each.length}`)
   return each.map((one): FreshResult => {
+    if (one === 'other') return one
     if (typeof one === 'number') return { verdict: 'too_early', waitMs: one }
-    return one === 'other' ? one : { verdict: 'claimed', slot: slotOf(one, nowUs) }
+    if (typeof one !== 'string' || !/^\d+$/.test(one)) throw new Error('a claim of a chunk was answered with no slot')
+    return { verdict: 'claimed', slot: slotOf(one, nowUs) }
   })
 }

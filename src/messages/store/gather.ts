@@ -3,20 +3,27 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { replyError } from '../../redis/errors.ts'
+import { NotReplicatedError } from '../../redis/replication.ts'
 
 /** Most messages of one step: Redis serves nobody else for some 3 ms. */
 const MOST = 100
 
 interface Batch<Item> {
   items: Item[]
+  /** Takes it at once. */
+  full: () => void
   results: Promise<readonly unknown[]>
 }
 
 /**
  * A function that takes a step of one thing together with all others of the same `group`. `take` takes it for many and
- * resolves to a result for each, in their order; a result that is an Error rejects for that one alone.
+ * resolves to a result for each, in their order; a result that is an Error rejects for that one alone. With `waitMs` it
+ * waits so long for others, for steps that nobody waits for.
  */
-export function gathered<Item>(take: (redis: Redis, items: readonly Item[]) => Promise<readonly unknown[]>) {
+export function gathered<Item>(
+  take: (redis: Redis, items: readonly Item[]) => Promise<readonly unknown[]>,
+  waitMs = 0,
+) {
   const open = new WeakMap<Redis, Map<string, Batch<Item>>>()
 
   return async (redis: Redis, group: string, item: Item): Promise<unknown> => {
@@ -24,8 +31,12 @@ export function gathered<Item>(take: (redis: Redis, items: readonly Item[]) => P
     open.set(redis, groups)
     let batch = groups.get(group)
     if (batch === undefined || batch.items.length >= MOST) {
-      const begun: Batch<Item> = { items: [], results: Promise.resolve([]) }
-      begun.results = new Promise((endOfTurn) => setImmediate(endOfTurn)).then(() => {
+      const begun: Batch<Item> = { items: [], full: () => undefined, results: Promise.resolve([]) }
+      begun.results = new Promise<void>((isDue) => {
+        begun.full = isDue
+        if (waitMs === 0) setImmediate(isDue)
+        else setTimeout(isDue, waitMs)
+      }).then(() => {
         if (groups.get(group) === begun) groups.delete(group)
         return take(redis, begun.items)
       })
@@ -33,9 +44,30 @@ export function gathered<Item>(take: (redis: Redis, items: readonly Item[]) => P
       batch = begun
     }
     const place = batch.items.push(item) - 1
+    if (batch.items.length >= MOST) batch.full()
     const result = (await batch.results)[place]
     if (result instanceof Error) throw result
     return result
+  }
+}
+
+/** The primary has taken the step, and too few replicas have it. */
+export interface Late {
+  late: true
+  reply: unknown
+}
+
+/** Whether a result is one of `repliesOrLate` that too few replicas have. */
+export const isLate = (result: unknown): result is Late =>
+  typeof result === 'object' && result !== null && 'late' in result && 'reply' in result
+
+/** The same as `repliesOf`; each is `Late` when too few replicas have them. */
+export async function repliesOrLate(replies: Promise<unknown>): Promise<readonly unknown[]> {
+  try {
+    return repliesOf(await replies)
+  } catch (error) {
+    if (!(error instanceof NotReplicatedError)) throw error
+    return repliesOf(error.reply).map((reply) => (reply instanceof Error ? reply : { late: true, reply }))
   }
 }
 

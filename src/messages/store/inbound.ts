@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { inboundKey, inboundKeyOf, outboxKey } from '../../redis/keys.ts'
+import { assertReplicated } from '../../redis/replication.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { receivedPartsSchema } from '../received.ts'
 import { indexReceived } from './message-index.ts'
@@ -48,6 +49,7 @@ export async function storeInbound(
   const event = JSON.stringify({ about: 'received', id: message.id, at: message.received_at })
   await redis.xadd(outboxKey(message.lane), 'NOMKSTREAM', '*', 'e', event)
   await redis.hset(key, NOTIFIED, '1')
+  await assertReplicated(redis, [key])
 }
 
 /**

@@ -16,11 +16,12 @@ import {
   recipientCooldownKey,
   requeueableKey,
 } from '../../redis/keys.ts'
+import { NotReplicatedError } from '../../redis/replication.ts'
 import { readHistory } from '../history.ts'
 import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Verdict } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
-import { gathered, repliesOf } from './gather.ts'
+import { gathered, isLate, repliesOrLate } from './gather.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { countedClassSchema, stateSchema, storable, storedProblem } from './record-format.ts'
 
@@ -124,8 +125,9 @@ interface StepArguments {
 }
 
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldown?: Cooldown): Promise<StepResult> {
-  const reply = await stepTogether(redis, String(id.lane), { id, step, cooldown })
-  const [verdict, state, from, of, history, waitMs] = stepReply.parse(reply)
+  const taken = await stepTogether(redis, String(id.lane), { id, step, cooldown })
+  const reply = isLate(taken) ? taken.reply : taken
+  const [verdict, state, from, of, history, waitMs] = sentReply(reply) ?? stepReply.parse(reply)
   if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
   if (from !== undefined && of !== undefined && from !== state) {
     const sentAt =
@@ -133,7 +135,20 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldo
     const sinceSentMs = sentAt && (step.happenedAt ?? Date.now()) - sentAt
     observerOf(redis).changed({ lane: id.lane, class: of, from, to: state, code: step.problem?.code, sinceSentMs })
   }
+  // It is written, and may be lost with its primary: whoever reported it must report it again.
+  if (isLate(taken)) throw new NotReplicatedError(reply)
   return { verdict, state, waitMs }
+}
+
+/**
+ * The answer for a message that was being sent and is sent now, which is what almost all steps come to; undefined for
+ * any other, which the schema reads. The schema took a twentieth of what a message costs.
+ */
+function sentReply(reply: unknown): z.output<typeof stepReply> | undefined {
+  if (!Array.isArray(reply) || reply.length !== 5) return undefined
+  const [verdict, state, from, of, history]: unknown[] = reply
+  if (verdict !== 'done' || state !== LETTERS.sent || from !== LETTERS.sending || history !== '') return undefined
+  return ['done', 'sent', 'sending', of === 'c' ? 'campaign' : 'transactional', '']
 }
 
 /** When its latest attempt was sent, as its history says. */
@@ -155,23 +170,23 @@ const stepTogether = gathered<{ id: MessageId; step: StepArguments; cooldown: Co
       keys: stepKeys(id, cooldown),
       args: stepArguments(id, step),
     }))
-    return repliesOf(await stepScript(redis, keys, { campaigns: campaignPrefix(lane) }, each))
+    return repliesOrLate(stepScript(redis, keys, { campaigns: campaignPrefix(lane) }, each, { replicated: true }))
   },
 )
 
-const stepArguments = (id: MessageId, { problem, ...step }: StepArguments) => ({
-  ...step,
-  ulid: id.ulid,
-  acceptedAt: acceptedAtMs(id.ulid),
+function stepArguments(id: MessageId, step: StepArguments) {
+  const { problem } = step
+  const given = { ...step, ulid: id.ulid, acceptedAt: acceptedAtMs(id.ulid), problem: undefined }
+  if (problem === undefined) return given
   // Only a status that is a failure has its code in the history.
-  detail: problem && (step.status ?? LETTERS.failed) === LETTERS.failed ? storable(problem.code) : undefined,
-  problem: problem && storedProblem(problem),
-})
+  const isFailure = (step.status ?? LETTERS.failed) === LETTERS.failed
+  return { ...given, detail: isFailure ? storable(problem.code) : undefined, problem: storedProblem(problem) }
+}
 
-const stepKeys = ({ lane, ulid }: MessageId, cooldown: Cooldown | undefined) => ({
-  record: messageKey(lane, ulid),
-  job: jobKey({ lane, ulid }),
-  cooldown: cooldown?.of === 'recipient' ? recipientCooldownKey(lane, cooldown.to) : laneCooldownKey(lane),
+const stepKeys = (id: MessageId, cooldown: Cooldown | undefined) => ({
+  record: messageKey(id.lane, id.ulid),
+  job: jobKey(id),
+  cooldown: cooldown?.of === 'recipient' ? recipientCooldownKey(id.lane, cooldown.to) : laneCooldownKey(id.lane),
 })
 
 /** Where BullMQ keeps the job of a message. */

@@ -20,16 +20,17 @@ import {
 } from '../../events/store/endpoints.ts'
 import { findReplay } from '../../events/store/replays.ts'
 import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
 import { invalid, notFound } from '../errors.ts'
+import { pageOfAll } from '../pages.ts'
 import type { Caller, CallOf, Handlers } from '../route.ts'
 import type { events } from '../routes/events.ts'
 
 /** What the handlers need. */
 export interface EndpointDeps {
   redis: Redis
-  config: Pick<Config, 'events'>
+  config: Pick<Config, 'events' | 'publicUrl'>
   seal: Seal
 }
 
@@ -68,9 +69,9 @@ export function endpointHandlers({ redis, config, seal }: EndpointDeps): Handler
         body: { status: true, message: 'created', data: { ...endpointDocument(endpoint), secret } },
       }
     },
-    async list({ caller }) {
-      const found = await listEndpoints(redis, caller.account)
-      return { body: { status: true, data: found.map(endpointDocument), next: null } }
+    async list({ caller, query }) {
+      const all = (await listEndpoints(redis, caller.account)).map(endpointDocument)
+      return { body: { status: true, ...pageOfAll(all, { cursor: undefined, ...query }) } }
     },
     async show(call) {
       return { body: { status: true, message: 'endpoint', data: endpointDocument(await own(call)) } }
@@ -102,7 +103,7 @@ export function endpointHandlers({ redis, config, seal }: EndpointDeps): Handler
       }
       const idOf = (proposed: string) => idFor(`event-replays ${endpoint.id}`, call, proposed)
       const id = await replayEvents(redis, endpoint, order, idOf)
-      const status_url = `/event-endpoints/${endpoint.id}/replays/${id}`
+      const status_url = `${config.publicUrl ?? call.origin()}/event-endpoints/${endpoint.id}/replays/${id}`
       return { status: 202, body: { status: true, message: 'queued', data: { replay_id: id, status_url } } }
     },
     async replayed(call) {

@@ -8,7 +8,8 @@ import { type Erasure, findErasure, newErasureId } from '../../people/erasures.t
 import { type GatherDeps, personPieces } from '../../people/gather.ts'
 import { parsePerson } from '../../people/person.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import { accountKey } from '../../redis/keys.ts'
 import { bind, type Route } from '../bind.ts'
 import { invalid } from '../errors.ts'
 import { people } from '../routes/people.ts'
@@ -38,7 +39,7 @@ export function peopleRoutes(deps: PeopleDeps): Route[] {
 
     async erase({ params, caller: { account }, note, isGone, origin }) {
       const person = personOf(params.person)
-      const nowMs = await redisNowMs(redis)
+      const nowMs = await redisNowMs(redis, accountKey(account))
       const id = newErasureId(nowMs)
       // The activity names the job: a number must not stand there.
       note({ target: id })

@@ -6,8 +6,9 @@ import type { LaneQueues } from '../../lanes/queues.ts'
 import { iso } from '../../lookup/message-document.ts'
 import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
 import { findErasure, isErasureId } from '../../people/erasures.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
+import { openRequeuesKey } from '../../redis/keys.ts'
 import { hasFilter, requeueOrder } from '../../requeue/accept-requeue.ts'
 import { createDryRuns, type DryRuns } from '../../requeue/dry-runs.ts'
 import {
@@ -52,7 +53,7 @@ async function requeue(
     const message = 'give at least one filter, or true to requeue all that failed, is unknown, expired or was cancelled'
     throw invalid([{ path: 'all', message }])
   }
-  const nowMs = await redisNowMs(redis)
+  const nowMs = await redisNowMs(redis, openRequeuesKey(account))
   const order = await requeueOrder(redis, account, request, nowMs)
   if (dry_run) {
     call.note('nothing')

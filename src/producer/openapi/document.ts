@@ -20,7 +20,7 @@ import { documentedPath, operationId } from './operation-names.ts'
 import { providerWebhooks } from './provider-webhooks.ts'
 import { COMPONENTS, INTRODUCTION } from './shared-parts.ts'
 
-/** Makes the document for this version of the service. Takes some 100 ms; published.ts keeps what comes of it. */
+/** Makes the document for this version of the service. Takes some 100 ms: the build does it. */
 export function createDescription(version: string): oas31.OpenAPIObject {
   const names = createNames()
   const paths: ZodOpenApiPathsObject = {}

@@ -64,6 +64,7 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   unavailable: 'The service cannot reach its storage right now. Try again in a few seconds.',
   overloaded: 'Too much is being sent at the moment. Try again in a few seconds.',
   no_worker: 'No worker is alive: messages are accepted and wait.',
+  stopping: 'This producer stops: use another one.',
 }
 
 /** Code → the body of an answer with it, in the envelope of all errors. */

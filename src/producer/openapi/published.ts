@@ -1,45 +1,29 @@
-// The description as it is served: made once in the life of a process, when somebody first asks for it.
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+// The description as it is served: read from where the build has put it, once in the life of a process, when somebody
+// first asks for it. Where nothing was built, as in tests that load the sources, it is made.
+import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 
 /** A text to serve, and what tells one version of it from another. */
-export interface Published {
-  text: string
-  etag: string
+const text = { text: z.string(), etag: z.string() }
+const publishedSchema = z.strictObject({
+  /** JSON. */
+  document: z.strictObject(text),
+  /** HTML, and the Content-Security-Policy that it works under. */
+  page: z.strictObject({ ...text, policy: z.string() }),
+})
+export type Published = z.infer<typeof publishedSchema>
+
+let known: Promise<Published> | undefined
+
+/** What is served. */
+export function published(): Promise<Published> {
+  known ??= read()
+  return known
 }
 
-let json: Promise<Published> | undefined
-let page: Promise<Published & { policy: string }> | undefined
-
-/** The document as JSON. */
-export function publishedDocument(): Promise<Published> {
-  json ??= describe().then((document) => published(JSON.stringify(document)))
-  return json
-}
-
-/** The page for people, with the Content-Security-Policy that it works under. */
-export function publishedPage(): Promise<Published & { policy: string }> {
-  page ??= (async () => {
-    const { docsPage } = await import('../docs/page.ts')
-    const { html, policy } = docsPage(await describe())
-    return { ...published(html), policy }
-  })()
-  return page
-}
-
-/** Loads what makes it only now: a producer that is never asked pays nothing for it, and starts no later. */
-async function describe() {
-  const { createDescription } = await import('./document.ts')
-  return createDescription(versionOf())
-}
-
-function published(text: string): Published {
-  return { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"` }
-}
-
-/** Found from here as well as from the compiled file: src/ and dist/ both lie beside package.json. */
-function versionOf(): string {
-  const path = new URL('../../../package.json', import.meta.url)
-  return z.object({ version: z.string() }).parse(JSON.parse(readFileSync(path, 'utf8'))).version
+async function read(): Promise<Published> {
+  const built = await readFile(new URL('published.json', import.meta.url), 'utf8').catch(() => undefined)
+  if (built !== undefined) return publishedSchema.parse(JSON.parse(built))
+  const { publish } = await import('./publish.ts')
+  return publish()
 }

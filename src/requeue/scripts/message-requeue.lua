@@ -1,65 +1,87 @@
--- Queues a message again that ended failed, unknown, expired or cancelled. Refused when Redis is full, as a claim is:
--- nothing is lost by that. Running it twice changes nothing the second time.
+-- Queues messages of one lane again that ended failed, unknown, expired or cancelled. Refused when Redis is full, as a
+-- claim is: nothing is lost by that. Running it twice changes nothing the second time.
 --
 -- Keys:
---   record       HASH  the message
 --   queuedAgain  ZSET  messages of the lane that were queued again
 --   requeueable  ZSET  messages of the lane that can be requeued
 --   progress     HASH  how far the job that asks is on this lane
+-- Keys of each:
+--   record       HASH  the message
 -- Arguments:
---   ulid
---   acceptedAt   ms
---   validUntil   ms, from now on
 --   retentionMs
 --   campaigns    what the keys of the lane's campaigns begin with
 --   endedBy?     only when it ended at this time (ms) or before: what failed once more is not sent a third time
---   content?     what it says, should the record not hold it
 --   forJob?      a job asks, and is told how many there were
---   jobWithinMs  until somebody makes sure that there is a job for it
--- Output: {verdict, state letter}: `done`; `ignored` and the state that forbids it; `campaign_over`: its campaign is
--- cancelled or not kept any more, so that nothing of it is sent; `without_content`; {'missing'}
+--   jobWithinMs  until somebody makes sure that there is a job for each
+-- Arguments of each:
+--   ulid
+--   acceptedAt   ms
+--   validUntil   ms, from now on
+--   content?     what it says, should the record not hold it
+-- Output, of each: {verdict, state letter}: `done`; `ignored` and the state that forbids it; `campaign_over`: its campaign
+-- is cancelled or not kept any more, so that nothing of it is sent; `without_content`; {'missing'}; {'error', text}
 -- include ../../messages/store/scripts/message-lifecycle
-local record, queuedAgain, requeueable, progress = unpack(KEYS)
-local ulid, acceptedAt, validUntil, retentionMs, campaigns, endedBy, content, forJob, jobWithinMs
-  = unpack(cmsgpack.unpack(ARGV[1]), 1, 9)
+-- Nobody is told that a message is queued again.
+local function writeEvents() end
+-- include ../../messages/store/scripts/message-many
+local queuedAgain, requeueable, progress = unpack(KEYS, 1, 3)
+local retentionMs, campaigns, endedBy, forJob, jobWithinMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+local each = cmsgpack.unpack(ARGV[2])
 local now = redisNowMs()
-local p, exists = load(record)
-if not exists then
-  redis.call('ZREM', requeueable, ulid)
-  return { 'missing' }
-end
-local before = p.state
-if step(p, { kind = 'requeue' }) == 'ignored' then return { 'ignored', before } end
-if endedBy then
-  local endedAt = redis.call('ZSCORE', requeueable, ulid)
-  if not endedAt or tonumber(endedAt) > endedBy then return { 'ignored', before } end
-end
-if p.run then
-  local state = redis.call('HGET', campaigns .. p.run, 'state')
-  if not state or state == 'cancelled' then return { 'campaign_over', before } end
-end
-if not p.has.p and not content then return { 'without_content', before } end
 
-local cause = before == UNKNOWN and string.sub(p.has.e or '', 1, 12)
-local isLost = cause == 'worker_lost|' or cause == 'record_lost|'
-local fields = { 's', p.state, 'u', validUntil, 'h', appendHistory(p.history, p.state, now, acceptedAt, 'by hand') }
-local function write(field, value)
-  fields[#fields + 1] = field
-  fields[#fields + 1] = value
+-- Whether nothing more of the campaign is sent; read once for all of its messages.
+local over = {}
+local function isOver(run)
+  if over[run] == nil then
+    local state = redis.call('HGET', campaigns .. run, 'state')
+    over[run] = not state or state == 'cancelled'
+  end
+  return over[run]
 end
-if p.repeats > 0 then write('o', p.repeats) end
-if p.others ~= '' then write('b', p.others) end
-if not p.has.p then write('p', content) end
-redis.call('HSET', record, unpack(fields))
-redis.call('HDEL', record, 'n', 'e')
--- It lives as long from now on as a new one, or what becomes of it could not be written down.
-redis.call('PEXPIRE', record, retentionMs)
-keepCampaign(campaigns, p.run, retentionMs)
-count(campaigns, p.run, ulid, before, p.state, isLost)
-redis.call('ZREM', requeueable, ulid)
-redis.call('ZADD', queuedAgain, now + jobWithinMs, ulid)
+
+local queued = 0
+local function take(i)
+  local record = unpack(KEYS, 1 * i + 3, 1 * i + 3)
+  local ulid, acceptedAt, validUntil, content = unpack(each[i], 1, 4)
+  local p, exists = load(record)
+  if not exists then
+    removeLater(requeueable, ulid)
+    return { 'missing' }
+  end
+  local before = p.state
+  if step(p, { kind = 'requeue' }) == 'ignored' then return { 'ignored', before } end
+  if endedBy then
+    local endedAt = redis.call('ZSCORE', requeueable, ulid)
+    if not endedAt or tonumber(endedAt) > endedBy then return { 'ignored', before } end
+  end
+  if p.run and isOver(p.run) then return { 'campaign_over', before } end
+  if not p.has.p and not content then return { 'without_content', before } end
+
+  local cause = before == UNKNOWN and string.sub(p.has.e or '', 1, 12)
+  local isLost = cause == 'worker_lost|' or cause == 'record_lost|'
+  local fields = { 's', p.state, 'u', validUntil, 'h', appendHistory(p.history, p.state, now, acceptedAt, 'by hand') }
+  local function write(field, value)
+    fields[#fields + 1] = field
+    fields[#fields + 1] = value
+  end
+  if p.repeats > 0 then write('o', p.repeats) end
+  if p.others ~= '' then write('b', p.others) end
+  if not p.has.p then write('p', content) end
+  redis.call('HSET', record, unpack(fields))
+  if p.has.n or p.has.e then redis.call('HDEL', record, 'n', 'e') end
+  -- It lives as long from now on as a new one, or what becomes of it could not be written down.
+  redis.call('PEXPIRE', record, retentionMs)
+  keepCampaign(campaigns, p.run, retentionMs)
+  count(campaigns, p.run, ulid, before, p.state, isLost)
+  removeLater(requeueable, ulid)
+  addLater(queuedAgain, now + jobWithinMs, ulid)
+  queued = queued + 1
+  return { 'done', p.state }
+end
+
+local results = forEach(each, campaigns, take)
 -- The first count gives the hash an end of its own, should the job never come to move its cursor.
-if forJob and redis.call('HINCRBY', progress, 'requeued', 1) == 1 then
+if forJob and queued > 0 and redis.call('HINCRBY', progress, 'requeued', queued) == queued then
   redis.call('PEXPIRE', progress, 604800000)
 end
-return { 'done', p.state }
+return results

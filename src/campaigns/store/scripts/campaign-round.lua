@@ -18,19 +18,22 @@
 --   moved?         {from: , to: } of the cursor: where it stood and stands now
 --   rate           messages per second measured, as text
 --   pace           that it is held to, as text ('' = none)
--- Output: {'over'} when the campaign does not run in this epoch any more; else
---   {'on', time (ms), cursor, running campaigns of the lane, backlog of the lane, its chunks, throttled, {letter, count, ...}}
+-- Output: {'over', fed} when the campaign does not run in this epoch any more; else
+--   {'on', fed, time (ms), cursor, running campaigns of the lane, backlog of the lane, its chunks, throttled, {letter, count, ...}}
+--   fed: recipients that the cursor has passed for the first time; a resume sends it back
 local campaign, counts, activeCampaigns, waiting, prioritized, delayed, active, chunksWaiting, chunksDelayed, chunksActive, throttled = unpack(KEYS)
 local epoch, moved, rate, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
-local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
-if found[1] ~= 'running' then return { 'over' } end
+local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next', 'furthest')
+if found[1] ~= 'running' then return { 'over', 0 } end
 local cursor = tonumber(found[3] or '0')
 -- Somebody else may have moved it: two at work feed the same messages, which is harmless, but only one moves on.
 local isMine = moved and cursor == moved.from
+local fed = isMine and math.max(0, moved.to - tonumber(found[4] or cursor)) or 0
+if fed > 0 then redis.call('HSET', campaign, 'furthest', moved.to) end
 if tonumber(found[2]) ~= epoch then
   -- Taken over while it fed: what it put on the lane is there all the same, and need not be fed once more.
   if isMine and moved.to > cursor then redis.call('HSET', campaign, 'next', moved.to) end
-  return { 'over' }
+  return { 'over', fed }
 end
 
 local t = redis.call('TIME')
@@ -46,4 +49,4 @@ local backlog = redis.call('LLEN', waiting) + redis.call('ZCARD', prioritized)
   + redis.call('ZCARD', delayed) + redis.call('LLEN', active)
 local chunks = redis.call('LLEN', chunksWaiting) + redis.call('ZCARD', chunksDelayed) + redis.call('LLEN', chunksActive)
 local times = tonumber(redis.call('GET', throttled) or '0')
-return { 'on', now, cursor, running, backlog, chunks, times, redis.call('HGETALL', counts) }
+return { 'on', fed, now, cursor, running, backlog, chunks, times, redis.call('HGETALL', counts) }

@@ -11,8 +11,9 @@ local function rankOf(state)
 end
 
 -- Whether a person may have a message in this state tried again.
+local REQUEUEABLE = (moveOf('requeue'))
 local function isRequeueable(state)
-  return string.find((moveOf('requeue')), state, 1, true) and true or false
+  return string.find(REQUEUEABLE, state, 1, true) and true or false
 end
 
 -- What is known of attempts besides the one that counts: `sAAAAAA,fBBBBBB`.
@@ -31,6 +32,7 @@ end
 
 local function statusOf(p, attempt)
   if attempt == p.attempt and (p.state == SENT or p.state == FAILED) then return p.state end
+  if p.others == '' then return nil end
   for entry in string.gmatch(p.others, '[^,]+') do
     if string.sub(entry, 2) == attempt then return string.sub(entry, 1, 1) end
   end
@@ -149,15 +151,18 @@ local function load(key)
 end
 
 local DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
+-- Messages of one campaign were accepted at the same time, and what happens to them in one step is written the same.
+local base36Of = {}
 local function base36(n)
-  if n < 0 then return '-' .. base36(-n) end
-  local text = ''
+  if base36Of[n] then return base36Of[n] end
+  local rest, text = math.abs(n), ''
   repeat
-    local d = n % 36
+    local d = rest % 36
     text = string.sub(DIGITS, d + 1, d + 1) .. text
-    n = (n - d) / 36
-  until n == 0
-  return text
+    rest = (rest - d) / 36
+  until rest == 0
+  base36Of[n] = n < 0 and '-' .. text or text
+  return base36Of[n]
 end
 
 -- When the latest entry of a packed history happened, in ms since acceptance; the least there is without one.
@@ -197,12 +202,17 @@ end
 -- A campaign keeps the state of each of its recipients in a STRING, half a byte each, in the order of its list: 0 for one
 -- whose message was never claimed, else the place of the state's letter in MARKS, 15 where it cannot be known any more
 -- (src/campaigns/store/marks.ts). It outlives the records, so that nobody is sent to again because a record has expired.
-local BASE32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 -- A recipient's place in the list, from the id of the message (src/campaigns/message-ids.ts).
 local function placeOf(ulid)
   local place = 0
-  for i = 11, 15 do place = place * 32 + string.find(BASE32, string.sub(ulid, i, i), 1, true) - 1 end
+  for i = 11, 15 do
+    local byte = string.byte(ulid, i)
+    -- 0 to 9, then the letters but I, L, O and U.
+    local digit = byte < 58 and byte - 48
+      or byte - 55 - (byte > 85 and 4 or byte > 79 and 3 or byte > 76 and 2 or byte > 73 and 1 or 0)
+    place = place * 32 + digit
+  end
   return place
 end
 
@@ -255,11 +265,10 @@ local function count(prefix, run, ulid, from, to, isLost)
   run = tonumber(run)
   local changes = gathered and gathered[run] or { counts = {}, marks = {} }
   local counts, marks = changes.counts, changes.marks
-  local function add(letter, by) counts[letter] = (counts[letter] or 0) + by end
-  if isLost and from == UNKNOWN then add('lost', -1) end
-  if isLost and to == UNKNOWN then add('lost', 1) end
-  if from then add(from, -1) end
-  add(to, 1)
+  if isLost and from == UNKNOWN then counts.lost = (counts.lost or 0) - 1 end
+  if isLost and to == UNKNOWN then counts.lost = (counts.lost or 0) + 1 end
+  if from then counts[from] = (counts[from] or 0) - 1 end
+  counts[to] = (counts[to] or 0) + 1
   marks[#marks + 1] = placeOf(ulid)
   marks[#marks + 1] = string.find(MARKS, to, 1, true)
   if gathered then gathered[run] = changes else writeChanges(prefix, run, changes) end

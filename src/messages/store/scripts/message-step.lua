@@ -34,7 +34,7 @@
 --   ifDead?      of `give_up`: only if its job is a dead letter
 --   content?     JSON of what a job of it holds, kept if the message may be sent again and has none
 -- Output: of each {verdict, state letter}; {'missing'} without a record; {'error', text} of one that failed. When the state
--- changed, also {..., state letter before, letter of the class, history before of one that is proven sent, ms that a
+-- changed, also {..., state letter before, letter of the class, history before of one that is delivered, ms that a
 -- message to a recipient in cooldown must wait}
 -- include message-lifecycle
 -- include message-events
@@ -44,6 +44,13 @@ local outbox, inDoubt, polls, requeueable, queuedAgain = unpack(KEYS, 1, 5)
 local campaigns = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
 local each = cmsgpack.unpack(ARGV[2])
 local now = redisNowMs()
+
+-- What a step writes to the record, and the fields that it takes off it.
+local set, gone
+local function write(field, value) set[#set + 1], set[#set + 2] = field, value end
+local function drop(p, field)
+  if p.has[field] then gone[#gone + 1] = field end
+end
 
 local function take(i)
   local record, job, cooldown = unpack(KEYS, 3 * i + 3, 3 * i + 5)
@@ -82,36 +89,29 @@ local function take(i)
     return { verdict, p.state }
   end
 
-  local set, gone = {}, {}
-  local function write(field, value)
-    set[#set + 1] = field
-    set[#set + 1] = value
-  end
-  local function drop(field)
-    if p.has[field] then gone[#gone + 1] = field end
-  end
-
+  set, gone = {}, {}
+  local rank, rankBefore = rankOf(p.state), rankOf(before)
   local letter = p.state
   if kind == 'not_sent' then letter = p.state == FAILED and FAILED or 'u' end
   write('s', p.state)
-  write('a', p.attempt)
+  if p.attempt ~= counting then write('a', p.attempt) end
   local history = appendHistory(p.history, letter, at, acceptedAt, detail)
   write('h', history)
   if providerId then write('w', providerId) end
-  if p.tries > 0 then write('n', p.tries) else drop('n') end
+  if p.tries > 0 then write('n', p.tries) else drop(p, 'n') end
   if p.repeats > 0 then write('o', p.repeats) end
-  if p.others ~= '' then write('b', p.others) else drop('b') end
+  if p.others ~= '' then write('b', p.others) else drop(p, 'b') end
   if problem then
     write('e', problem)
-  elseif rankOf(p.state) or p.state == QUEUED then
-    drop('e')
+  elseif rank or p.state == QUEUED then
+    drop(p, 'e')
   end
 
   -- The content is needed for another try and lives in the job, which goes away once it is done. What is only `sent` can
   -- still fail, and is sent again by hand then; of a campaign's message the content can be made once more.
   local contentNow = p.has.p
   if p.state == DELIVERED or p.state == READ or (p.state == SENT and p.run) then
-    drop('p')
+    drop(p, 'p')
   elseif not p.has.p and not p.isErased then
     local data = redis.call('HGET', job, 'data') or content
     if data then write('p', data) end
@@ -120,7 +120,7 @@ local function take(i)
   tell(p, ulid, history, problem)
   if #gone > 0 then redis.call('HDEL', record, unpack(gone)) end
   -- Redis never takes a hash back to its compact encoding once a long value was in it: it is written once more.
-  if rankOf(p.state) and p.state ~= SENT and contentNow and #contentNow > 1024 then
+  if rank and p.state ~= SENT and contentNow and #contentNow > 1024 then
     local all, ttl = redis.call('HGETALL', record), redis.call('PTTL', record)
     redis.call('DEL', record)
     redis.call('HSET', record, unpack(all))
@@ -142,9 +142,9 @@ local function take(i)
   end
 
   -- Only what was sent is polled, and only what can be requeued is listed as such: nothing else need be taken off.
-  if rankOf(p.state) and p.state ~= READ then
-    if firstPollMs and not rankOf(before) then addLater(polls, now + firstPollMs, ulid) end
-  elseif rankOf(before) then
+  if rank and p.state ~= READ then
+    if firstPollMs and not rankBefore then addLater(polls, now + firstPollMs, ulid) end
+  elseif rankBefore then
     removeLater(polls, ulid)
   end
   if isRequeueable(p.state) then
@@ -159,7 +159,8 @@ local function take(i)
   elseif coolDown then
     waitMs = coolRecipient(cooldown, coolDown.ms, now)
   end
-  return { verdict, p.state, before, p.class, rankOf(p.state) and p.history or '', waitMs }
+  local isDelivered = p.state == DELIVERED or p.state == READ
+  return { verdict, p.state, before, p.class, isDelivered and p.history or '', waitMs }
 end
 
 return forEach(each, campaigns, take)

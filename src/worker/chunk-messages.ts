@@ -1,0 +1,77 @@
+// The messages of a chunk that there is something to do for: those of its recipients that nobody has claimed, that have no job
+// of their own, and whose people were not erased. What comes to an end without being sent is ended here.
+
+import { lookAtChunk } from '../campaigns/store/chunk-look.ts'
+import type { OpenCampaign } from '../campaigns/store/open-campaigns.ts'
+import { type MessageSpec, payloadOf, ulidOf } from '../campaigns/store/recipient-message.ts'
+import { isErased, type Recipient } from '../campaigns/store/snapshot.ts'
+import type { Config } from '../config.ts'
+import type { Chunk } from '../jobs/chunk.ts'
+import type { SendPayload } from '../jobs/send.ts'
+import { messageId } from '../messages/message-id.ts'
+import { conclude } from '../messages/store/conclude.ts'
+import { indexMessages } from '../messages/store/message-index.ts'
+import type { Tombstones } from '../people/tombstones.ts'
+import type { Redis } from '../redis/connect.ts'
+import type { Placed } from './claim-chunk.ts'
+
+/** A message of the chunk. What a job of its own would hold is made for the few that need one. */
+export type ChunkMessage = Placed & { payload: () => SendPayload }
+
+/**
+ * Those of a chunk's messages that are to be sent, in the order of the list; all of its messages are in the index of
+ * their lane afterwards. Rejects as the files and Redis do.
+ */
+export async function waitingOf(
+  { redis, config, tombstones }: { redis: Redis; config: Pick<Config, 'retentionMs'>; tombstones: Tombstones },
+  campaign: OpenCampaign,
+  { from, count }: Chunk,
+): Promise<ChunkMessage[]> {
+  const { spec, total, snapshot } = campaign
+  const recipients = await snapshot.readAll(from, Math.min(count, total - from))
+  const messages = recipients.map((recipient, i) => messageOf(spec, recipient, from + i))
+  if (messages.length === 0) return []
+  // Before any of them is claimed: dying here leaves ids whose messages still wait, which a list finds in the chunk.
+  const indexed = messages.map(({ id, message: { to, validUntil: until, run } }) => ({ ulid: id.ulid, to, until, run }))
+  await indexMessages(redis, spec.id.lane, indexed, config.retentionMs)
+  const ulids = messages.map(({ id }) => id.ulid)
+  const states = await lookAtChunk(redis, spec.id, from, ulids)
+  for (const [i, { id, payload }] of messages.entries()) {
+    if (states[i] === 'dead') await conclude(redis, id, 'dead', payload(), config.retentionMs)
+  }
+  const erased = await erasedAmong(tombstones, campaign, recipients)
+  for (const [i, { id, payload }] of messages.entries()) {
+    if (erased.has(i) && states[i] === 'waits') await conclude(redis, id, 'erased', payload(), config.retentionMs)
+  }
+  return messages.filter((_message, i) => states[i] === 'waits' && !erased.has(i))
+}
+
+/** Places, among these, of people who were erased since the campaign was made. */
+async function erasedAmong(
+  tombstones: Tombstones,
+  { account, createdAtMs }: OpenCampaign,
+  recipients: readonly Recipient[],
+): Promise<Set<number>> {
+  const people = recipients.map(({ to }) => to)
+  const found = (await tombstones.isAny(account, createdAtMs))
+    ? await tombstones.erasedOf(account, people, createdAtMs)
+    : new Set<string>()
+  return new Set(recipients.flatMap((each, i) => (isErased(each) || found.has(each.to) ? [i] : [])))
+}
+
+function messageOf(spec: MessageSpec, recipient: Recipient, place: number): ChunkMessage {
+  const { to, values } = recipient
+  const { lane, number: run } = spec.id
+  const ulid = ulidOf(spec, recipient, place)
+  return {
+    id: { lane, ulid },
+    name: messageId(lane, ulid),
+    message: {
+      ...{ to, type: spec.holed.type, text: '', class: 'campaign', validUntil: spec.until, campaign: undefined },
+      ...{ run, filled: values, again: spec.again },
+    },
+    content: spec.holed,
+    ...{ values, place },
+    payload: () => payloadOf(spec, recipient),
+  }
+}

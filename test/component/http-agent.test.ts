@@ -1,0 +1,137 @@
+// Pins: connections to providers are used again as long as that is safe, closed when nobody uses them, and never carry two
+// requests at once. Real: TCP and TLS.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
+import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
+import { httpAnswer, onRequest, startTcpServer, type TcpServer } from '../support/tcp-server.ts'
+import { eventually } from '../support/wait.ts'
+
+let agent: HttpAgent
+beforeEach(() => {
+  agent = createHttpAgent()
+})
+afterEach(() => agent.destroy())
+
+const post = ({ url }: TcpServer, timeoutMs = 5_000): Promise<HttpEnd> =>
+  postJson(agent, new URL(`${url}/path?a=b`), { authorization: 'Bearer x' }, { text: 'ä' }, timeoutMs)
+const DONE = { kind: 'answer', status: 200, body: '{}', retryAfterMs: undefined }
+
+/** Runs `use` on a server that behaves like this. */
+async function on(
+  behave: Parameters<typeof startTcpServer>[0],
+  use: (server: TcpServer) => Promise<void>,
+): Promise<void> {
+  const server = await startTcpServer(behave)
+  try {
+    await use(server)
+  } finally {
+    await server.close()
+  }
+}
+
+const answering =
+  (headers: Readonly<Record<string, string>> = {}) =>
+  (socket: Parameters<typeof onRequest>[0]) =>
+    onRequest(socket, () => socket.write(httpAnswer(200, '{}', headers)))
+
+test('a request is written as HTTP/1.1 with the bytes of its body counted', () =>
+  on(answering(), async (server) => {
+    expect(await post(server)).toEqual(DONE)
+    const host = server.url.slice('http://'.length)
+    const lines = [
+      ...['POST /path?a=b HTTP/1.1', `host: ${host}`, 'connection: keep-alive', 'content-type: application/json'],
+      ...['authorization: Bearer x', 'content-length: 13', '', '{"text":"ä"}'],
+    ]
+    expect(Buffer.from(server.received(), 'latin1').toString('utf8')).toBe(lines.join('\r\n'))
+  }))
+
+test('requests one after the other share a connection, and requests at once have one each', () =>
+  on(answering(), async (server) => {
+    for (let i = 0; i < 5; i += 1) expect(await post(server)).toEqual(DONE)
+    expect(server.connections()).toBe(1)
+    expect(await Promise.all(Array.from({ length: 4 }, () => post(server)))).toEqual(Array(4).fill(DONE))
+    expect(server.connections()).toBe(4)
+    expect(await Promise.all(Array.from({ length: 4 }, () => post(server)))).toEqual(Array(4).fill(DONE))
+    expect(server.connections()).toBe(4)
+  }))
+
+test.each<[string, Parameters<typeof startTcpServer>[0]]>([
+  ['says that it closes it', answering({ connection: 'close' })],
+  ['says that it keeps it for two seconds', answering({ 'keep-alive': 'timeout=2' })],
+  ['sends more than was asked for', (socket) => onRequest(socket, () => socket.write(`${httpAnswer(200, '{}')}HTTP`))],
+])('a connection is not used again when the server %s', (_name, behave) =>
+  on(behave, async (server) => {
+    expect(await post(server)).toEqual(DONE)
+    expect(await post(server)).toEqual(DONE)
+    expect(server.connections()).toBe(2)
+  }),
+)
+
+test('bytes that nobody asked for end a connection, and the next request does not take them for its answer', () => {
+  let later: (() => void) | undefined
+  let isOver = false
+  return on(
+    (socket) => {
+      onRequest(socket, () => socket.write(httpAnswer(200, '{}')))
+      later ??= () => void socket.write(httpAnswer(200, '{"forged":1}'))
+      socket.once('close', () => {
+        isOver = true
+      })
+    },
+    async (server) => {
+      expect(await post(server)).toEqual(DONE)
+      later?.()
+      await eventually(async () => isOver, 'the end of the connection')
+      expect(await post(server)).toEqual(DONE)
+      expect(server.connections()).toBe(2)
+    },
+  )
+})
+
+test('a server that answers before it has read the request is not sent another over that connection', () =>
+  on(
+    (socket) => {
+      socket.pause()
+      socket.write(httpAnswer(413, '{}', {}))
+      socket.setTimeout(300, () => socket.resume())
+    },
+    async (server) => {
+      const big = { text: 'x'.repeat(20_000_000) }
+      const end = await postJson(agent, new URL(server.url), {}, big, 5_000)
+      expect(end).toMatchObject({ kind: 'answer', status: 413 })
+      await postJson(agent, new URL(server.url), {}, {}, 5_000)
+      expect(server.connections()).toBe(2)
+    },
+  ))
+
+test('a connection that nobody uses any more is closed', () => {
+  let closed = 0
+  return on(
+    (socket) => {
+      socket.on('close', () => {
+        closed += 1
+      })
+      answering({ 'keep-alive': 'timeout=3' })(socket)
+    },
+    async (server) => {
+      await Promise.all([post(server), post(server)])
+      await eventually(async () => closed === 2, 'the end of both')
+      expect(await post(server)).toEqual(DONE)
+      expect(server.connections()).toBe(3)
+    },
+  )
+})
+
+test('destroyed, it fails what is under way as unanswered, and what waits for a connection or comes later as unsent', () =>
+  on(
+    (socket) => socket.resume(),
+    async (server) => {
+      const underWay = post(server)
+      await eventually(async () => server.received().includes('POST'), 'the request')
+      const waiting = post(server)
+      agent.destroy()
+      expect(await underWay).toMatchObject({ kind: 'unanswered' })
+      expect(await waiting).toEqual({ kind: 'never_left', cause: 'stopped' })
+      expect(await post(server)).toEqual({ kind: 'never_left', cause: 'stopped' })
+    },
+  ))
