@@ -26,7 +26,7 @@ process.on('unhandledRejection', fail)
 
 const begunAt = performance.now()
 process.stderr.write(`seed ${seed}\n`)
-const target = await openTarget()
+const target = await openTarget({ apart: true })
 const report = await fuzz(target, { requests, seed })
 await target.close()
 const seconds = (performance.now() - begunAt) / 1_000
@@ -37,7 +37,7 @@ function asJson({ seen, ...rest }: FuzzReport): object {
   return { seed, ...rest, seen: Object.fromEntries([...seen].map(([id, counts]) => [id, Object.fromEntries(counts)])) }
 }
 
-function table({ sent, compared, unsent, seen, findings }: FuzzReport): string {
+function table({ sent, compared, raw, longestMs, grownMb, unsent, seen, findings }: FuzzReport): string {
   const rows = [...seen].map(([id, counts]) => {
     const statuses = [...counts].sort(([one], [other]) => one - other).map(([status, count]) => `${status} ×${count}`)
     return `${id.padEnd(24)} ${statuses.join('  ')}`
@@ -50,7 +50,8 @@ function table({ sent, compared, unsent, seen, findings }: FuzzReport): string {
     )
   })
   const closing =
-    `seed ${seed}: ${sent} requests in ${seconds.toFixed(1)} s, ${compared} sent both ways, ` +
+    `seed ${seed}: ${sent} requests in ${seconds.toFixed(1)} s, ${compared} sent both ways, ${raw} raw ones besides, ` +
+    `longest turn ${longestMs.toFixed(0)} ms, memory ${grownMb.toFixed(0)} MB more than after a fifth, ` +
     `${unsent} that are no HTTP; ${findings.length} findings`
   return `${[...rows, '', ...found, closing].join('\n')}\n`
 }

@@ -1,10 +1,12 @@
 // Throws generated requests at a producer and judges each answer: no 5xx, nothing that the description does not have, and
-// the fast path answers like Express.
+// the fast path answers like Express; and at the producer: no long turn, no memory that stays, nothing of another account.
 import fc from 'fast-check'
 import { ROUTES } from '../src/producer/routes/table.ts'
+import type { ProducerState } from './apart.ts'
 import { type Description, type Operation, readDescription } from './description.ts'
 import { createClient, type Wire } from './exchange.ts'
 import { createKnown, type Known } from './known.ts'
+import { faultOfRaw, RAW_KINDS, sendRaw } from './raw.ts'
 import { type CredentialKind, type FuzzRequest, requestsFor } from './requests.ts'
 import { type Answer, createJudge } from './verdict.ts'
 
@@ -13,6 +15,10 @@ export interface Target {
   /** A key of each kind; of `lacking` for a permission that it does not have. */
   keyOf: (kind: CredentialKind, permission: string) => string | undefined
   signatureOf: (body: string) => string
+  /** A word that stands in everything of the main account, and one in everything of the other one. */
+  canaries: { main: string; other: string }
+  /** How a producer in a process of its own is; not there where it is not alone in its process. */
+  look?: () => Promise<ProducerState>
 }
 
 export interface Finding {
@@ -25,6 +31,11 @@ export interface FuzzReport {
   sent: number
   /** Requests that were sent both ways. */
   compared: number
+  /** Of them those that no HTTP client sends, see raw.ts. */
+  raw: number
+  /** The longest turn of the producer's event loop, in ms of CPU time, and what its memory grew by after the first fifth. */
+  longestMs: number
+  grownMb: number
   /** Could not be put on the wire, or were cut off. */
   unsent: number
   /** Operation → status → how often. */
@@ -37,6 +48,14 @@ const AT_ONCE = 16
 const ROUND = 8
 /** More than that nobody reads. */
 const FINDINGS_MAX = 50
+/** One in so many is a raw one. */
+const RAW_EVERY = 40
+/** Nobody is answered while a turn lasts. */
+const TURN_MS = 100
+/** The producer is asked how it is after so many. */
+const LOOK_EVERY = 200
+/** What caches and compiled code take after the first fifth of a long run. */
+const GROWN_MB = 64
 
 /** Sends `requests` requests, the same for the same seed. */
 export async function fuzz(target: Target, options: { requests: number; seed: number }): Promise<FuzzReport> {
@@ -44,7 +63,16 @@ export async function fuzz(target: Target, options: { requests: number; seed: nu
   const judge = createJudge(description)
   const client = createClient(target.url, AT_ONCE)
   const known = createKnown()
-  const report: FuzzReport = { sent: 0, compared: 0, unsent: 0, seen: new Map(), findings: [] }
+  const report: FuzzReport = {
+    sent: 0,
+    compared: 0,
+    raw: 0,
+    longestMs: 0,
+    grownMb: 0,
+    unsent: 0,
+    seen: new Map(),
+    findings: [],
+  }
 
   async function attempt(request: FuzzRequest, turn: number): Promise<void> {
     const wire = wireOf(request, target, known, turn)
@@ -57,7 +85,9 @@ export async function fuzz(target: Target, options: { requests: number; seed: nu
     // What another account makes is its own.
     if (request.credential === 'right') known.learn(answer.text)
     count(report, request.operation, answer.status)
-    const fault = judge(request, wire.path, answer)
+    const foreign = request.credential === 'other' ? target.canaries.main : target.canaries.other
+    const isLeak = answer.text.includes(foreign)
+    const fault = isLeak ? 'it tells what is another account’s' : judge(request, wire.path, answer)
     if (fault !== undefined) note(report, { fault, wire, answer: answer.text })
     if (!isFast(request.operation) || request.method !== 'POST' || request.query !== '') return
     // A question mark with nothing behind it is the same address, and none for the fast path.
@@ -69,17 +99,58 @@ export async function fuzz(target: Target, options: { requests: number; seed: nu
     }
   }
 
+  /** One of raw.ts, with the key of an account or none. */
+  async function attemptRaw(turn: number): Promise<void> {
+    const place = Math.floor(turn / RAW_EVERY)
+    const operation = description.operations[(place * 7) % description.operations.length]
+    const kind = RAW_KINDS[place % RAW_KINDS.length]
+    if (operation === undefined || kind === undefined) return
+    const key = place % 3 === 0 ? undefined : target.keyOf('right', operation.permission ?? 'admin')
+    const asked = { kind, operation, key, turn: place + options.seed }
+    const answer = await sendRaw(target.url, asked)
+    report.raw += 1
+    const isLeak = answer.text.includes(target.canaries.other)
+    const fault = isLeak ? 'it tells what is another account’s' : faultOfRaw(asked, answer)
+    const wire = { method: operation.method, path: operation.path, headers: {}, body: kind }
+    if (fault !== undefined) note(report, { fault, wire, answer: answer.text })
+  }
+
+  let firstBytes: number | undefined
+  /** How the producer is. */
+  async function look(turn: number): Promise<void> {
+    const state = await target.look?.()
+    if (state === undefined) return
+    report.longestMs = Math.max(report.longestMs, state.longestMs)
+    if (state.longestMs > TURN_MS) {
+      const wire = { method: '', path: `the ${LOOK_EVERY} requests before ${turn}`, headers: {}, body: undefined }
+      note(report, { fault: `a turn of ${state.longestMs.toFixed(0)} ms`, wire, answer: '' })
+    }
+    if (turn < options.requests / 5) return
+    firstBytes ??= state.heldBytes
+    report.grownMb = (state.heldBytes - firstBytes) / 1024 ** 2
+  }
+
   const requests = generate(description, options)
   let turn = 0
+  // What starting has cost.
+  await target.look?.()
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       for (let next = requests.next(); !next.done; next = requests.next()) {
         turn += 1
-        await attempt(next.value, turn)
+        const mine = turn
+        await attempt(next.value, mine)
+        if (mine % RAW_EVERY === 0) await attemptRaw(mine)
+        if (mine % LOOK_EVERY === 0) await look(mine)
       }
     }),
   )
   client.close()
+  await look(turn)
+  if (report.grownMb > GROWN_MB) {
+    const wire = { method: '', path: 'the whole run', headers: {}, body: undefined }
+    note(report, { fault: `memory grew by ${report.grownMb.toFixed(0)} MB`, wire, answer: '' })
+  }
   return report
 }
 

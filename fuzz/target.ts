@@ -1,16 +1,35 @@
-// What is attacked: a whole service with the accounts of the demo, in this very process, so that nothing that it throws
-// stays unseen.
+// What is attacked: a whole service with the accounts of the demo. In a test all of it is in this very process, so that
+// nothing that it throws stays unseen; otherwise the producer is in one of its own, and its end is a finding.
 import { createHmac } from 'node:crypto'
 import { createCredential, PERMISSIONS } from '../src/accounts/store/credentials.ts'
+import { importContacts } from '../src/contacts/store/contacts.ts'
+import { createTag } from '../src/contacts/store/tags.ts'
+import { createFolder } from '../src/gallery/store/folders.ts'
+import type { Redis } from '../src/redis/connect.ts'
 import { startDemoWorld } from '../test/support/demo-world.ts'
+import { startApart } from './apart.ts'
 import type { CredentialKind } from './requests.ts'
 import type { Target } from './run.ts'
 
-/** Starts it, with a worker. */
-export async function openTarget(): Promise<Target & { close: () => Promise<void> }> {
+/** Everything of an account has its word in it: whoever reads that of the other one has found a leak. */
+const CANARIES = { main: 'canary-of-the-main-account', other: 'canary-of-the-other-account' }
+
+async function plant(redis: Redis, account: number, canary: string): Promise<void> {
+  const { id } = await createTag(redis, account, canary)
+  await importContacts(redis, account, id, [
+    { phone: `4477009001${account}0`, name: canary, email: `${canary}@shop.example` },
+  ])
+  await createFolder(redis, account, { name: canary })
+  await createCredential(redis, account, [], Date.now(), 0, canary)
+}
+
+/** Starts it, with a worker. `apart`: what is attacked is a producer in a process of its own. */
+export async function openTarget({ apart = false } = {}): Promise<Target & { close: () => Promise<void> }> {
   const { service, account, otherAccount, key } = await startDemoWorld({ LANEWAY_BULK_MOVE_WAIT_SECONDS: '1' })
   await service.startWorker()
   const { redis } = service
+  await plant(redis, account, CANARIES.main)
+  await plant(redis, otherAccount, CANARIES.other)
   const nowMs = Date.now()
   const all = [...PERMISSIONS]
   const lacking = new Map<string, string>()
@@ -27,10 +46,23 @@ export async function openTarget(): Promise<Target & { close: () => Promise<void
     expired,
     other,
   }
+  const { dataDir } = service.config
+  const alone = apart
+    ? await startApart({
+        ...{ PORT: '0', REDIS_URL: service.server.url, LANEWAY_DATA_DIR: dataDir, LANEWAY_LOG_LEVEL: 'silent' },
+        ...{ LANEWAY_CLOUD_API_APP_SECRET: 'app-secret', LANEWAY_CLOUD_API_VERIFY_TOKEN: 'verify-token' },
+        LANEWAY_BULK_MOVE_WAIT_SECONDS: '1',
+      })
+    : undefined
   return {
-    url: service.url,
+    url: alone?.url ?? service.url,
+    canaries: CANARIES,
+    ...(alone && { look: alone.look }),
     keyOf: (kind, permission) => (kind === 'lacking' ? lacking.get(permission) : keys[kind]),
     signatureOf: (body) => `sha256=${createHmac('sha256', 'app-secret').update(body).digest('hex')}`,
-    close: () => service.close(),
+    async close() {
+      alone?.close()
+      await service.close()
+    },
   }
 }

@@ -14,6 +14,8 @@ export interface Answered {
   status: number
   /** Id in an acknowledgement. */
   id: string | undefined
+  /** From the request to the answer (ms), of a message by itself. */
+  tookMs?: number
 }
 
 /** Everything the client knows of one message. */
@@ -28,6 +30,8 @@ export interface Client {
   log: readonly Posted[]
   /** Posts one message to each recipient at `perSecond`, and resolves when each was acknowledged or given up. */
   post(tenant: Tenant, recipients: readonly string[], perSecond: number): Promise<void>
+  /** The same of somebody who asks for more than may be: what was refused with 429 is not in the log, and is counted. */
+  flood(tenant: Tenant, recipients: readonly string[], perSecond: number): Promise<{ refused: number }>
   /** Posts one message to each recipient in batches, as fast as they are answered. */
   postBatches(tenant: Tenant, recipients: readonly string[]): Promise<void>
   /** Posts the very same request so many times at once, key and all. */
@@ -58,8 +62,10 @@ export function createClient(producers: () => readonly string[]): Client {
       const urls = producers()
       const url = urls[turn % urls.length]
       if (url !== undefined) {
+        const askedAt = performance.now()
         const answer = await postJson(`${url}${path}`, body, { 'idempotency-key': `order ${posted.to}` })
-        posted.answers.push({ atMs: Date.now(), status: answer.status, id: idIn(answer) })
+        const tookMs = performance.now() - askedAt
+        posted.answers.push({ atMs: Date.now(), status: answer.status, id: idIn(answer), tookMs })
         if (answer.status === 200) {
           acknowledged += 1
           return
@@ -71,7 +77,7 @@ export function createClient(producers: () => readonly string[]): Client {
     }
   }
 
-  return {
+  const client: Client = {
     log,
     acknowledged: () => acknowledged,
     async post(tenant, recipients, perSecond) {
@@ -85,6 +91,15 @@ export function createClient(producers: () => readonly string[]): Client {
         under.push(postOne(posted, n))
       }
       await Promise.all(under)
+    },
+    async flood(tenant, recipients, perSecond) {
+      await client.post(tenant, recipients, perSecond)
+      const mine = new Set(recipients)
+      const isRefused = ({ to, answers }: Posted): boolean => mine.has(to) && answers.at(-1)?.status === 429
+      const kept = log.filter((posted) => !isRefused(posted))
+      const refused = log.length - kept.length
+      log.splice(0, log.length, ...kept)
+      return { refused }
     },
     async postBatches(tenant, recipients) {
       for (let from = 0; from < recipients.length; from += BATCH) {
@@ -111,6 +126,7 @@ export function createClient(producers: () => readonly string[]): Client {
       await Promise.all(Array.from({ length: atOnce }, (_each, n) => postOne(posted, n)))
     },
   }
+  return client
 }
 
 /** The id of the acknowledgement, when there was one. */

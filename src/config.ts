@@ -2,6 +2,8 @@
 // the environment. `.env.example` and the README's table are held against this schema by a test.
 import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
+import { contradictionOf } from './config-contradictions.ts'
+import { limitSettings, limitsIn } from './config-limits.ts'
 import { parseNetwork } from './events/safe-targets.ts'
 import { parseBucketAddress } from './files/address.ts'
 import { productionFaults } from './production.ts'
@@ -154,6 +156,7 @@ export const settings = {
     .min(1)
     .default(100 * 1024 * 1024)
     .describe('Largest gallery upload in bytes; the chat product takes documents of up to 100 MB'),
+  ...limitSettings,
   LANEWAY_EVENTS_RETENTION_HOURS: z.coerce
     .number()
     .min(1)
@@ -213,6 +216,7 @@ const schema = z.object(settings).transform((env) => ({
   bulkMoveWaitMs: env.LANEWAY_BULK_MOVE_WAIT_SECONDS,
   stopDelayMs: env.LANEWAY_STOP_DELAY_SECONDS,
   uploadMaxBytes: env.LANEWAY_UPLOAD_MAX_BYTES,
+  ...limitsIn(env),
   events: {
     retentionMs: env.LANEWAY_EVENTS_RETENTION_HOURS,
     retryMs: env.LANEWAY_EVENTS_RETRY_SECONDS,
@@ -246,21 +250,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   if (config.redisUrl !== undefined) refuseOtherAddress(config.redisUrl)
   const faults = config.production ? productionFaults(config) : []
   if (faults.length > 0) throw new ConfigError(faults.join(' '))
-  if (env.LANEWAY_SECRET_KEYS?.trim() && env.LANEWAY_SECRET_KEY) {
-    // Which of them seals would be anybody's guess.
-    throw new ConfigError('Set LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY, not both.')
-  }
-  const longest = Math.max(config.validityMs.transactional, config.validityMs.campaign)
-  if (longest > config.retentionMs) {
-    // A record that ends before its message could be claimed again by somebody who does not know that it went out.
-    throw new ConfigError(
-      'LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS and LANEWAY_VALIDITY_CAMPAIGN_SECONDS must not be longer than LANEWAY_RETENTION_DAYS.',
-    )
-  }
-  if (config.receivedRetentionMs > config.retentionMs) {
-    // What lists find them by ends with the messages that were sent.
-    throw new ConfigError('LANEWAY_RETENTION_RECEIVED_DAYS must not be more than LANEWAY_RETENTION_DAYS.')
-  }
+  const contradiction = contradictionOf(config, env)
+  if (contradiction !== undefined) throw new ConfigError(contradiction)
   return Object.freeze(config)
 }
 

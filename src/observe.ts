@@ -34,6 +34,19 @@ export interface Attempt {
   tookMs: number | undefined
 }
 
+/** A limit that a request met. */
+export type Limit =
+  | 'key_rate'
+  | 'account_rate'
+  | 'address_rate'
+  | 'waiting'
+  | 'drafts'
+  | 'rows_bytes'
+  | 'gallery_bytes'
+  | 'contacts'
+  | 'disk_reserve'
+  | 'memory_reserve'
+
 /** What can be heard of. */
 export interface Observer {
   /** Messages were queued: one, a batch, or the next ones of a campaign. `tookMs` of those that somebody waited for. */
@@ -51,6 +64,8 @@ export interface Observer {
   eventDelivered(ms: number): void
   /** An endpoint did not take so many events. */
   eventsNotTaken(count: number): void
+  /** A request was refused because it met the limit. */
+  refusedBy(limit: Limit): void
 }
 
 const nobody: Observer = {
@@ -63,6 +78,7 @@ const nobody: Observer = {
   campaignPaused: () => undefined,
   eventDelivered: () => undefined,
   eventsNotTaken: () => undefined,
+  refusedBy: () => undefined,
 }
 const observers = new WeakMap<Redis, Observer>()
 

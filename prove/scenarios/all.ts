@@ -15,6 +15,7 @@ import { hostileClients } from './hostile-clients.ts'
 import { idempotencyRace } from './idempotency-race.ts'
 import { lostReplies } from './lost-replies.ts'
 import { manyLanes } from './many-lanes.ts'
+import { noisyNeighbour } from './noisy-neighbour.ts'
 import { pace } from './pace.ts'
 import { partition, partitionWithoutMinReplicas } from './partition.ts'
 import { poisonJobs } from './poison-jobs.ts'
@@ -29,6 +30,7 @@ import { refusedRepeat } from './refused-repeat.ts'
 import { requeueStorm } from './requeue-storm.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
 import { rollingUpdate } from './rolling-update.ts'
+import { slowCrowd } from './slow-crowd.ts'
 import { stall } from './stall.ts'
 import { storm429 } from './storm-429.ts'
 import { webhooks } from './webhooks.ts'
@@ -69,6 +71,8 @@ export const SCENARIOS: readonly Scenario[] = [
   expiredBacklog,
   idempotencyRace,
   pace,
+  slowCrowd,
+  noisyNeighbour,
   stall,
   requeueStorm,
 ]

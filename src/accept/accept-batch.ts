@@ -20,6 +20,7 @@ import { once } from './once.ts'
 import { type PreparedMessage, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend } from './read-send.ts'
 import { invalidFields, ownFault, Refusal, refusalCodeOf } from './refusal.ts'
+import { roomToWait } from './waiting-quota.ts'
 
 /** What accepting a batch needs. */
 export interface BatchDeps extends AcceptDeps {
@@ -55,15 +56,18 @@ async function acceptAll(deps: ItemDeps, request: BatchRequest): Promise<BatchRe
   const items = itemsOf(body)
   const beganAt = performance.now()
   const use = { account, route: 'batch', key: request.idempotencyKey, digest: () => batchDigest(items, inSlices) }
+  let leaveRoom = (): void => {}
   const results = await once<readonly Judged[], BatchResult[]>(deps.redis, use, {
     async prepare() {
       const nowMs = Date.now()
       const judged = await inSlices(items, (item, index) => judge(deps, account, item, index, nowMs))
+      // All of it or nothing: a client that sends the rest again must not have to look for it.
+      leaveRoom = await roomToWait(deps, account, judged.filter((each) => !isRefused(each)).length)
       return { name: writePlan(planOf(newUlid(nowMs), judged)), work: judged }
     },
     make: (name, judged) => queueAll(deps, readPlan(name), judged),
     find: (name) => repeat(deps, account, items, readPlan(name)),
-  })
+  }).finally(() => leaveRoom())
   await assertMessagesReplicated(
     deps.redis,
     results.flatMap((result) => ('id' in result ? [result.id] : [])),

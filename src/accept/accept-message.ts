@@ -19,6 +19,7 @@ import { once } from './once.ts'
 import { type PrepareDeps, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend, type SendKind, type UnknownFieldsRule } from './read-send.ts'
 import { refusalCodeOf } from './refusal.ts'
+import { roomToWait } from './waiting-quota.ts'
 
 /** What accepting a message needs. */
 export interface AcceptDeps extends PrepareDeps {
@@ -67,12 +68,14 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
   const { input, to } = read.message
 
   const use = { account, route: kind, key: request.idempotencyKey, digest: () => bodyDigest(body) }
+  let leaveRoom = (): void => {}
   const id = await once(deps.redis, use, {
     async prepare() {
       const nowMs = Date.now()
       const { lane, payload } = await prepareMessage(deps, account, read, nowMs)
       if (request.senders !== undefined) assertForSender({ senders: request.senders }, lane)
       if (trace !== undefined) payload.trace = trace
+      leaveRoom = await roomToWait(deps, account, 1)
       return { name: messageId(lane, newUlid(nowMs)), work: { lane, payload } }
     },
     async make(name, { lane, payload }) {
@@ -85,7 +88,7 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
       const parsed = parseMessageId(name)
       return parsed && (await messageExists(deps.redis, parsed)) ? name : undefined
     },
-  })
+  }).finally(() => leaveRoom())
   await assertMessagesReplicated(deps.redis, [id])
   observerOf(deps.redis).acceptTook('one', performance.now() - beganAt)
   const acknowledgement: Acknowledgement = {

@@ -28,7 +28,7 @@ import { invalidFields, Refusal } from './refusal.ts'
 /** What judging a message needs. Times of `config` are in ms. */
 export interface PrepareDeps {
   redis: Redis
-  config: Pick<Config, 'validityMs' | 'retentionMs'>
+  config: Pick<Config, 'validityMs' | 'retentionMs' | 'limits'>
 }
 
 /** A message that is ready to be queued. */

@@ -4,7 +4,8 @@ import type { Fault } from '../messages/fault.ts'
 /**
  * `unauthorized` is a key that cannot be used, `forbidden` one that may not do this, `not_found` something that the
  * account does not have, `conflict` a repeat that contradicts what came first, `overtaken` what somebody else has changed
- * meanwhile, `in_the_way` what another thing must go first for; everything else is `invalid`.
+ * meanwhile, `in_the_way` what another thing must go first for, `too_many` what may come later; everything else is
+ * `invalid`.
  */
 export type RefusalKind =
   | 'invalid'
@@ -14,6 +15,7 @@ export type RefusalKind =
   | 'conflict'
   | 'overtaken'
   | 'in_the_way'
+  | 'too_many'
 
 /**
  * The refusal of a request. `message` is one sentence for a person; `faults` name the fields at fault, at most 100.
@@ -24,9 +26,18 @@ export class Refusal extends Error {
   /** Snake case, as in the error answers. */
   readonly code: string
   readonly faults: readonly Fault[]
+  /** When it may be tried again, where that is known. */
+  readonly retryAfterSeconds: number | undefined
 
-  constructor(kind: RefusalKind, code: string, message: string, faults: readonly Fault[] = []) {
+  constructor(
+    kind: RefusalKind,
+    code: string,
+    message: string,
+    faults: readonly Fault[] = [],
+    retryAfterSeconds?: number,
+  ) {
     super(message)
+    this.retryAfterSeconds = retryAfterSeconds
     this.kind = kind
     this.code = code
     this.faults = faults

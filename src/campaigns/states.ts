@@ -36,6 +36,8 @@ export type CampaignMove =
   /** Nothing is left to be sent or to be decided. */
   | 'finish'
   | 'cancel'
+  /** Nobody has started it for months. */
+  | 'expire'
 
 interface Rule {
   from: readonly CampaignState[]
@@ -62,6 +64,7 @@ export const CAMPAIGN_MOVES: Readonly<Record<CampaignMove, Rule>> = {
     to: 'cancelled',
     already: ['cancelled'],
   },
+  expire: { from: ['draft', 'ready', 'blocked'], to: 'cancelled' },
 }
 
 /** States in which nothing will ever be sent again. */

@@ -2,17 +2,20 @@
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
+import { isLimitSetting, LIMIT_SETTINGS, limitSchema } from '../accounts/limits.ts'
 import { createSeal } from '../accounts/seal.ts'
 import { secretKeysOf } from '../accounts/secret-key.ts'
 import { isAccountSetting } from '../accounts/settings.ts'
 import {
   type Account,
+  type AccountSetting,
   accountSettings,
   createAccount,
   FIRST_POLICY_NAMES,
   findAccount,
   listAccounts,
   setAccountSetting,
+  setAccountSettings,
 } from '../accounts/store/accounts.ts'
 import { addWebhookSecret, countWebhookSecrets, removeWebhookSecrets } from '../accounts/store/webhook-secrets.ts'
 import {
@@ -28,6 +31,10 @@ import { accountId, nameUpTo, oneOf, parser } from './values.ts'
 import { type Answer, type CommandContext, type Noun, verb } from './verb.ts'
 
 const settingNames = Object.keys(accountSettings)
+const limitNames = Object.keys(LIMIT_SETTINGS).filter(isLimitSetting)
+const allNames = [...settingNames, ...limitNames]
+/** What people type to give up a limit of the account's own. */
+const OF_INSTALLATION = 'default'
 
 export const accounts: Noun = {
   name: 'accounts',
@@ -70,37 +77,37 @@ export const accounts: Noun = {
       values: z.strictObject({ id: accountId }),
       async run({ id }, { redis }) {
         const account = await existingAccount(redis, id)
-        return { json: account, text: tableOf([account]) }
+        return { json: account, text: `${tableOf([account])}\n\n${tableOfLimits(account)}` }
       },
     }),
 
     verb({
       usage: 'set <id> <setting> <value>',
-      summary: `change a setting: ${settingNames.join(', ')}; or add a secret of its webhooks, from standard input: ${WEBHOOK_SECRETS.join(', ')}`,
+      summary: `change a setting: ${allNames.join(', ')}; or add a secret of its webhooks, from standard input: ${WEBHOOK_SECRETS.join(', ')}`,
       act: 'account.set',
       example: '1 policy.campaign at_least_once',
       options: {},
       values: z
         .strictObject({
           id: accountId,
-          setting: parser(`one of ${[...settingNames, ...WEBHOOK_SECRETS].join(', ')}`, (word) =>
-            isAccountSetting(word) || isWebhookSecret(word) ? word : undefined,
+          setting: parser(`one of ${[...allNames, ...WEBHOOK_SECRETS].join(', ')}`, (word) =>
+            isAccountSetting(word) || isLimitSetting(word) || isWebhookSecret(word) ? word : undefined,
           ),
           value: z.string(),
         })
         .superRefine(({ setting, value }, context) => {
           if (isWebhookSecret(setting)) return
-          const { success } = accountSettings[setting].safeParse(value)
-          if (success) return
-          const allowed = accountSettings[setting].unwrap().options.join(' or ')
-          const newName = setting.startsWith('policy.') ? FIRST_POLICY_NAMES.get(value) : undefined
-          const hint = newName === undefined ? '' : `, which is called ${newName} now`
-          context.addIssue({ code: 'custom', path: ['value'], message: `expected ${allowed}, got "${value}"${hint}` })
+          const fault = isLimitSetting(setting) ? limitFault(value) : settingFault(setting, value)
+          if (fault !== undefined) context.addIssue({ code: 'custom', path: ['value'], message: fault })
         }),
       async run({ id, setting, value }, { redis, config, stdin }) {
         await existingAccount(redis, id)
         if (isWebhookSecret(setting)) return addSecret({ redis, config }, id, setting, await readSecret(value, stdin))
-        await setAccountSetting(redis, id, setting, value)
+        if (isLimitSetting(setting)) {
+          await setAccountSettings(redis, id, { [setting]: value === OF_INSTALLATION ? null : Number(value) })
+        } else {
+          await setAccountSetting(redis, id, setting, value)
+        }
         return {
           json: await existingAccount(redis, id),
           text: `Account ${id} has ${setting} ${value}.`,
@@ -155,6 +162,18 @@ async function readSecret(value: string, stdin: Readable): Promise<string> {
   return data
 }
 
+function settingFault(setting: AccountSetting, value: string): string | undefined {
+  if (accountSettings[setting].safeParse(value).success) return undefined
+  const allowed = accountSettings[setting].unwrap().options.join(' or ')
+  const newName = setting.startsWith('policy.') ? FIRST_POLICY_NAMES.get(value) : undefined
+  return `expected ${allowed}, got "${value}"${newName === undefined ? '' : `, which is called ${newName} now`}`
+}
+
+const limitFault = (value: string): string | undefined =>
+  value === OF_INSTALLATION || (/^\d+$/.test(value) && limitSchema.safeParse(Number(value)).success)
+    ? undefined
+    : `expected a whole number, 0 for no limit, or ${OF_INSTALLATION} for the installation's, got "${value}"`
+
 /** The account, or a failure that names it. */
 export async function existingAccount(redis: Redis, id: number): Promise<Account> {
   const account = await findAccount(redis, id)
@@ -173,3 +192,9 @@ function tableOf(accounts: readonly Account[]): string {
     ]),
   )
 }
+
+const tableOfLimits = (account: Account): string =>
+  table(
+    ['LIMIT', 'VALUE'],
+    limitNames.map((name) => [name, account[name] === null ? OF_INSTALLATION : String(account[name])]),
+  )

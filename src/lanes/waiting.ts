@@ -1,7 +1,7 @@
 // Which messages wait on a lane: those with a job of their own, and those of campaigns, whose chunks name places of a list.
 import { z } from 'zod'
 import { parseChunkJobId } from '../jobs/chunk.ts'
-import { JOB, laneChunkKeys, laneJobKey } from '../redis/bullmq-layout.ts'
+import { JOB, laneBacklogKeys, laneChunkKeys, laneJobKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /** Places of the chunks of a lane that wait or are worked on, as far as their names tell. */
@@ -36,3 +36,14 @@ export async function waitingJobs(redis: Redis, lane: number, ids: readonly stri
 }
 
 const jobFields = z.tuple([z.string().nullable(), z.string().nullable()])
+
+/** How many messages wait on these lanes with a job of their own: neither those being sent nor a campaign's recipients. */
+export async function waitingOn(redis: Redis, lanes: readonly number[]): Promise<number> {
+  const counts = await Promise.all(
+    lanes.flatMap((lane) => {
+      const { waiting, prioritized, delayed } = laneBacklogKeys(lane)
+      return [redis.llen(waiting), redis.zcard(prioritized), redis.zcard(delayed)]
+    }),
+  )
+  return counts.reduce((sum, each) => sum + each, 0)
+}

@@ -14,6 +14,7 @@ const ERROR_CODES = {
   409: [
     ...['wrong_state', 'without_content', 'campaign_over', 'rows_replaced'],
     ...['last_admin_key', 'too_many_keys', 'sender_taken', 'sender_busy', 'duplicate_phone'],
+    ...['too_many_drafts', 'rows_full', 'gallery_full', 'too_many_contacts'],
   ],
   412: ['precondition_failed'],
   413: ['too_large'],
@@ -21,10 +22,11 @@ const ERROR_CODES = {
   416: ['range_not_satisfiable'],
   417: ['expectation_failed'],
   422: ['idempotency_key_reused', 'wrong_state', 'nobody_in_class', 'invalid_tags', 'too_many_endpoints'],
-  429: ['too_many_requeues', 'too_many_moves', 'too_many_sign_ins'],
+  429: ['rate_limited', 'too_many_waiting', 'too_many_requeues', 'too_many_moves', 'too_many_sign_ins'],
   431: ['too_many_headers', 'headers_too_large'],
   500: ['internal'],
-  503: ['unavailable', 'overloaded', 'no_worker', 'stopping'],
+  503: ['unavailable', 'overloaded', 'no_worker', 'stopping', 'memory_reserve'],
+  507: ['disk_reserve'],
 } as const
 
 type ErrorStatus = keyof typeof ERROR_CODES
@@ -45,6 +47,7 @@ export const EDGE_ERRORS: ErrorsByStatus = {
   408: ['too_slow'],
   413: ['too_large'],
   417: ['expectation_failed'],
+  429: ['rate_limited'],
   431: ['too_many_headers', 'headers_too_large'],
   500: ['internal'],
   503: ['unavailable'],

@@ -67,13 +67,15 @@ const STATUS_OF: Readonly<Record<RefusalKind, number>> = {
   conflict: 422,
   overtaken: 409,
   in_the_way: 409,
+  too_many: 429,
 }
 
 /** A request that was refused while it was accepted. */
-export const refused = ({ kind, code, message, faults }: Refusal): ApiError =>
+export const refused = ({ kind, code, message, faults, retryAfterSeconds }: Refusal): ApiError =>
   new ApiError(STATUS_OF[kind], code, message, {
     details: faults,
     ...(kind === 'unauthorized' ? { headers: { 'WWW-Authenticate': 'Bearer' } } : {}),
+    ...(retryAfterSeconds === undefined ? {} : { headers: { 'Retry-After': String(retryAfterSeconds) } }),
   })
 
 /** 404 for what does not exist, or belongs to another account. */

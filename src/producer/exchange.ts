@@ -11,6 +11,7 @@ import type { Gate } from './gate.ts'
 import { createHeldBytes, type HeldBytes } from './held-bytes.ts'
 import { SMALL_BYTES } from './read-bytes.ts'
 import type { Caller } from './route.ts'
+import { tellLimit } from './tell-limit.ts'
 import { createTurns, type Turns } from './turns.ts'
 
 /** Bytes of bodies that the process holds at once, besides the small ones: 250 of the usual limit, 16 of a batch's. */
@@ -43,7 +44,13 @@ export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted' | 'mayStil
  */
 export async function exchange<A>(
   { gate, held, turns }: Edge,
-  { access, body: rule, admit, forSenders }: Pick<Route, 'access' | 'body' | 'admit' | 'forSenders'>,
+  {
+    access,
+    body: rule,
+    admit,
+    forSenders,
+    takesRoom,
+  }: Pick<Route, 'access' | 'body' | 'admit' | 'forSenders' | 'takesRoom'>,
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
@@ -52,17 +59,20 @@ export async function exchange<A>(
   admit?.(request.headers)
   const check = (): Promise<Caller> => authorise(gate, access, request, {}, requestId)
   const early = access.in === 'api_key' ? undefined : await check()
+  if (early !== undefined) await admitCaller(early)
   const came = await bodyBytes(request, response, rule, held)
   const work = async (): Promise<A> => {
     const bytes = came.take()
     const sent = rule.as === 'json' ? await jsonObject(request, rule, bytes) : {}
     const caller = early ?? (await authorise(gate, access, request, sent, requestId))
+    if (early === undefined) await admitCaller(caller)
     const acted: Taken['acted'] = (act) => gate.security.acted({ actor: actorOf(caller), requestId, ...act })
     try {
       if (caller.senders.length > 0 && !forSenders) throw notForSenders()
       const raw = rule.as === 'raw' ? bytes : NOTHING
       return await handle({ sent, raw, caller, acted, mayStill: check, peer: () => gate.addressOf(request) })
     } catch (error) {
+      tellLimit(gate, error, { request, requestId, caller })
       if (error instanceof KeyRefusal) tellRefusal(gate, error, request, requestId)
       else if (error instanceof ApiError && error.status === 403) {
         gate.security.forbidden({ key: caller, why: error.code, requestId, address: gate.addressOf(request) })
@@ -75,6 +85,18 @@ export async function exchange<A>(
   if (came.length <= SMALL_BYTES) return work()
   const queue = came.length <= JSON_LIMIT_BYTES ? turns.large : turns.huge
   return queue.run(work, () => !response.destroyed)
+
+  /** Whoever asks too often, or for what there is no room for now, is refused before anything is done for it. */
+  async function admitCaller(caller: Caller): Promise<void> {
+    try {
+      const counted = access.in === 'open' ? undefined : gate.rates.ofCaller(caller, response)
+      if (counted !== undefined) await counted
+      if (takesRoom) await gate.room.assertForLarge()
+    } catch (error) {
+      tellLimit(gate, error, { request, requestId, caller })
+      throw error
+    }
+  }
 }
 
 const notForSenders = (): ApiError =>

@@ -1,9 +1,13 @@
-// What stands before every request of a process: who is let in, what it costs to try keys, and what is told of it.
+// What stands before every request of a process: who is let in and how often, whether there is room for it, what it costs
+// to try keys, and what is told of it.
 import type { IncomingMessage } from 'node:http'
+import { UNLIMITED } from '../accounts/limits.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { createClientAddress } from './client-address.ts'
+import { createRateGate, type RateGate } from './rate-gate.ts'
+import { createRoomGate, type RoomGate } from './room-gate.ts'
 import { createSecurityLog, type SecurityLog } from './security-log.ts'
 import { createWrongKeys, type WrongKeys } from './wrong-keys.ts'
 
@@ -12,24 +16,38 @@ export interface Gate {
   redis: Redis
   security: SecurityLog
   wrongKeys: WrongKeys
+  /** How often somebody may ask. */
+  rates: RateGate
+  /** Whether there is room for what takes much of it. */
+  room: RoomGate
   /** Where a request comes from. */
   addressOf: (request: IncomingMessage) => string
   /** Where browsers reach the service, when that is set. */
   publicUrl: string | undefined
 }
 
+/** What of the settings it takes. */
+type GateConfig = Pick<Config, 'trustedProxies' | 'publicUrl' | 'limits' | 'reserve' | 'dataDir'>
+
+/** Nothing is limited. */
+const OPEN: GateConfig = {
+  trustedProxies: [],
+  publicUrl: undefined,
+  limits: UNLIMITED,
+  reserve: { diskBytes: 0, redisPercent: 0 },
+  dataDir: '',
+}
+
 /** One for each process. */
-export const createGate = (
-  redis: Redis,
-  log: Log,
-  { trustedProxies, publicUrl }: Pick<Config, 'trustedProxies' | 'publicUrl'> = {
-    trustedProxies: [],
-    publicUrl: undefined,
-  },
-): Gate => ({
-  redis,
-  security: createSecurityLog(redis, log),
-  wrongKeys: createWrongKeys(),
-  addressOf: createClientAddress(trustedProxies),
-  publicUrl,
-})
+export function createGate(redis: Redis, log: Log, config: GateConfig = OPEN): Gate {
+  const addressOf = createClientAddress(config.trustedProxies)
+  return {
+    redis,
+    security: createSecurityLog(redis, log),
+    wrongKeys: createWrongKeys(),
+    rates: createRateGate(redis, config.limits, addressOf),
+    room: createRoomGate(redis, config),
+    addressOf,
+    publicUrl: config.publicUrl,
+  }
+}

@@ -7,6 +7,7 @@ import { ApiError } from './errors.ts'
 import { createEdge } from './exchange.ts'
 import { createFastPath } from './fast-path.ts'
 import type { Gate } from './gate.ts'
+import { tellLimit } from './tell-limit.ts'
 
 /**
  * Most headers of a request. Node drops what is beyond its own limit without a word, an Idempotency-Key among them, so
@@ -26,7 +27,25 @@ export function createListener(
     if (request.rawHeaders.length > 2 * HEADERS_MAX) refuse(tooManyHeaders(), response, requestIdOf(request), deps.log)
     else if (request.headers.host === undefined && request.httpVersion === '1.1') {
       refuse(withoutHost(), response, requestIdOf(request), deps.log)
-    } else if (!fastPath(request, response)) app(request, response)
+    } else admit(request, response)
+  }
+  const { rates } = deps.gate
+  function admit(request: IncomingMessage, response: ServerResponse): void {
+    const begin = (): void => {
+      if (!fastPath(request, response)) app(request, response)
+    }
+    const refused = (error: unknown): void => {
+      const requestId = requestIdOf(request)
+      tellLimit(deps.gate, error, { request, requestId })
+      refuse(error, response, requestId, deps.log)
+    }
+    try {
+      const counted = rates.ofAddress(request, response)
+      if (counted === undefined) begin()
+      else counted.then(begin).catch(refused)
+    } catch (error) {
+      refused(error)
+    }
   }
   return Object.assign(createDispatch(answer, edge.held), { router: app.router })
 }

@@ -97,7 +97,7 @@ export async function startProducer(
     ...messageRoutes({ redis, config, queues, requeues }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
-    ...contactBookRoutes({ redis }),
+    ...contactBookRoutes({ redis, config }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...eventRoutes({ redis, config, seal }),
     ...adminRoutes({ redis, queues }),

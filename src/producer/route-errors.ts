@@ -1,11 +1,17 @@
 // Which errors a route may answer: its own, and those that follow from its key, its body and its fields.
 import { z } from 'zod'
 import type { ErrorsByStatus } from './error-codes.ts'
+import { isCounted } from './rate-gate.ts'
 import type { BodyRule, RouteSpec } from './route.ts'
 
 const KEY_ERRORS: ErrorsByStatus = { 401: ['unauthorized'], 403: ['forbidden'] }
 /** Whose account it is, see acting-for.ts. */
 const ACCOUNT_ERRORS: ErrorsByStatus = { 400: ['account_required'], 404: ['not_found'] }
+
+/** How often somebody may ask, see rate-gate.ts. */
+const RATE_ERRORS: ErrorsByStatus = { 429: ['rate_limited'] }
+/** What is kept for sending, see room-gate.ts. */
+const ROOM_ERRORS: ErrorsByStatus = { 503: ['memory_reserve'], 507: ['disk_reserve'] }
 
 const BODY_ERRORS: Readonly<Record<BodyRule['as'], ErrorsByStatus>> = {
   ignored: {},
@@ -30,6 +36,8 @@ const BODY_ERRORS: Readonly<Record<BodyRule['as'], ErrorsByStatus>> = {
 export function errorsOf(spec: RouteSpec): Map<number, ReadonlySet<string>> {
   const all = [
     { 500: ['internal'], 503: ['unavailable'] },
+    isCounted(spec) ? RATE_ERRORS : {},
+    spec.takesRoom ? ROOM_ERRORS : {},
     spec.access.in === 'open' ? {} : KEY_ERRORS,
     spec.access.in === 'open' ? {} : ACCOUNT_ERRORS,
     BODY_ERRORS[spec.body.as],

@@ -104,6 +104,8 @@ export interface RouteSpec {
    * such a key.
    */
   forSenders?: true
+  /** It takes so much room that it is refused while the reserve of disk or memory is touched, see room-gate.ts. */
+  takesRoom?: true
   /**
    * What the activity calls it, such as `lane.pause`, where it changes something that a person answers for. Its target is
    * the last parameter of the path, or the `id` of what is answered, unless the handler notes another one.

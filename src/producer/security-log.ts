@@ -1,4 +1,4 @@
-// The security log: keys that were refused, requests that were forbidden, and what administrators did, each one line
+// The security log: keys that were refused, requests that were forbidden or met a limit, and what administrators did, each one line
 // with the key's id and the request's, and in the activity. Bounded: a flood of refusals must not become one of lines,
 // nor push the acts out of the activity.
 import type { Act } from '../activity/entry.ts'
@@ -25,7 +25,12 @@ export type SecurityLog = ReturnType<typeof createSecurityLog>
 
 /** The security log of a process. */
 export function createSecurityLog(redis: Redis, log: Log) {
-  const lines = { keys: createLineLimit(), forbidden: createLineLimit(), acts: createLineLimit() }
+  const lines = {
+    keys: createLineLimit(),
+    forbidden: createLineLimit(),
+    limited: createLineLimit(),
+    acts: createLineLimit(),
+  }
   const reported = new Map<string, number>()
 
   /** Whether the activity has not reported of it within the hour. */
@@ -60,6 +65,13 @@ export function createSecurityLog(redis: Redis, log: Log) {
       const dropped = lines.forbidden()
       if (dropped !== undefined) log.warn({ ...lineOf(refused), dropped }, 'security.forbidden')
       tell('access.refused', refused)
+    },
+    /** A limit was met. */
+    limited(refused: Refused): void {
+      const dropped = lines.limited()
+      if (dropped !== undefined) log.warn({ ...lineOf(refused), dropped }, 'security.limited')
+      // What comes from an address without a key is nobody's act.
+      if (refused.key !== undefined) tell('limit.met', refused)
     },
     /** Something was done. Resolves once it is written down, or cannot be, which the log then tells. */
     async acted(act: Act): Promise<void> {

@@ -31,6 +31,10 @@ export const rootKeys = {
   activity: 'lw:activity',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
+  /** STRING: somebody has looked for what is to expire within this period. */
+  expired: 'lw:expired',
+  /** ZSET SHA-256 of gallery content → when a file of it was removed for good (ms): perhaps nobody has it any more. */
+  contentWithoutFile: 'lw:content-without-file',
   /** SET of accounts that want to know what happens, see events/store/listening.ts. */
   eventAccounts: 'lw:event-accounts',
   /** ZSET `<account> <endpoint>` → when its queue must be looked at (ms). */
@@ -216,12 +220,17 @@ export const galleryKeys = (account: number) => {
     file: (id: number) => `${prefix}:file:${id}`,
     /** ZSET of files in the trash, by id. */
     trash: `${prefix}:trash`,
+    /** STRING: bytes of all files, those in the trash too, see gallery/store/kept-bytes.ts. */
+    bytes: `${prefix}:bytes`,
     /** HASH of one bulk move: state and outcome. */
     move: (id: string) => `${prefix}:move:${id}`,
   }
 }
 /** STRING `<account> <file id>`, by the token in the file's public URL. */
 export const fileTokenKey = (token: string): string => `lw:file-token:${digest(token)}`
+
+/** STRING that is there while this content is being removed, for a minute at most. */
+export const contentRemovalKey = (hash: string): string => `lw:content-removal:${hash}`
 
 /** Keys of one account's contacts. */
 export const contactKeys = (account: number) => {
@@ -242,3 +251,10 @@ export const contactKeys = (account: number) => {
     tombstones: `${prefix}:erased`,
   }
 }
+
+/** STRING: requests that may still come of a key, of an account or from an address. All in one place: see limits/rates.ts. */
+export const rateKey = (of: 'key' | 'account' | 'address', who: string): string => `lw:{rates}:${of}:${who}`
+/** ZSET campaign id → when it was created (ms): campaigns of the account that were not started when last looked at. */
+export const draftsOfAccountKey = (account: number): string => `lw:account:${account}:drafts`
+/** HASH campaign id → bytes of its rows, and `total`, see limits/kept-bytes.ts. */
+export const rowsOfAccountKey = (account: number): string => `lw:account:${account}:rows`

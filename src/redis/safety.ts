@@ -88,6 +88,17 @@ export async function memoryOf(redis: Redis): Promise<{ usedBytes: number; limit
   return { usedBytes: sum('used_memory'), limitBytes: sum('maxmemory'), isFull: infos.some(isFull) }
 }
 
+/** The share of its memory (%) that the primary has left which has least; 100 where none has a limit. */
+export async function memoryLeft(redis: Redis): Promise<number> {
+  const infos = await Promise.all(primariesOf(redis).map((node) => node.info('memory')))
+  const left = infos.map((info) => {
+    const most = bytesOf(info, 'maxmemory')
+    const used = bytesOf(info, 'used_memory') - bytesOf(info, 'mem_not_counted_for_evict')
+    return most === 0 ? 100 : Math.max(0, (100 * (most - used)) / most)
+  })
+  return Math.min(100, ...left)
+}
+
 /**
  * Waits until the Redis answers, however long that takes, and checks every server of it, replicas too, for each may be
  * the primary tomorrow: an unsafe one is refused in production, and otherwise each problem is logged. A full one

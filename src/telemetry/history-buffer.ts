@@ -76,6 +76,7 @@ export function createHistoryBuffer(now: () => number = Date.now) {
     campaignPaused: () => undefined,
     eventDelivered: () => undefined,
     eventsNotTaken: () => undefined,
+    refusedBy: () => undefined,
   }
 
   return {

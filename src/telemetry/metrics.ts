@@ -84,6 +84,12 @@ export function createMetrics(labelOf: LaneLabels): { registry: Registry; observ
     buckets: LONG_BUCKETS,
     registers,
   })
+  const refused = new Counter({
+    name: 'laneway_limit_refusals_total',
+    help: 'Requests that were refused because they met a limit; of this process.',
+    labelNames: ['limit'] as const,
+    registers,
+  })
 
   const observer: Observer = {
     accepted({ lane, class: of, count }) {
@@ -109,6 +115,7 @@ export function createMetrics(labelOf: LaneLabels): { registry: Registry; observ
       deliveredAfter.observe(Math.max(0, ms) / 1_000)
     },
     eventsNotTaken: (count) => eventsOut.inc({ outcome: 'not_taken' }, count),
+    refusedBy: (limit) => refused.inc({ limit }),
   }
   return { registry, observer }
 }

@@ -118,4 +118,5 @@ const both = (one: Observer, other: Observer): Observer => ({
   campaignPaused: one.campaignPaused,
   eventDelivered: one.eventDelivered,
   eventsNotTaken: one.eventsNotTaken,
+  refusedBy: one.refusedBy,
 })

@@ -32,6 +32,7 @@ import { createClearing } from './clear-lanes.ts'
 import { createCrashQuarantine } from './crash-quarantine.ts'
 import { startErasures } from './erasures.ts'
 import { startRelay } from './events/relay.ts'
+import { startExpiry } from './expiry.ts'
 import { startIntake } from './intake/intake.ts'
 import { createLaneBackoff } from './lane-backoff.ts'
 import { createLaneDuty } from './lane-duty.ts'
@@ -167,6 +168,7 @@ export async function startWorker(
     },
     log,
   )
+  const expiry = startExpiry({ redis, files, config, log })
   const lookingAround = repeatedly(
     LOOK_AROUND_MS,
     async () => {
@@ -193,6 +195,7 @@ export async function startWorker(
       clearing.stop()
       closingIdle.stop()
       trimming.stop()
+      expiry.stop()
       lookingAround.stop()
       const limit = withTimeout(ANSWER_MS, redis.ping()).then(
         () => DRAIN_MS,

@@ -280,7 +280,7 @@ describe('a round', () => {
     const nobody = () => undefined
     observe(redis, {
       ...{ changed: nobody, acceptTook: nobody, attempted: nobody, polled: nobody, tookIn: nobody },
-      ...{ campaignPaused: nobody, eventDelivered: nobody, eventsNotTaken: nobody },
+      ...{ campaignPaused: nobody, eventDelivered: nobody, eventsNotTaken: nobody, refusedBy: nobody },
       accepted({ count }) {
         accepted += count
       },

@@ -7,11 +7,12 @@ import { openTarget } from '../../fuzz/target.ts'
 test('three hundred generated requests find nothing', async () => {
   const target = await openTarget()
   try {
-    const { sent, compared, unsent, seen, findings } = await fuzz(target, { requests: 300, seed: 1 })
+    const { sent, compared, raw, unsent, seen, findings } = await fuzz(target, { requests: 300, seed: 1 })
     expect(findings.map(({ fault, wire }) => `${wire.method} ${wire.path}: ${fault}`)).toEqual([])
     expect(sent).toBe(300)
     expect(unsent).toBeLessThan(30)
     expect(compared).toBeGreaterThan(10)
+    expect(raw).toBe(7)
     const statuses = new Set([...seen.values()].flatMap((each) => [...each.keys()]))
     expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 401, 403, 404]))
   } finally {
@@ -26,6 +27,10 @@ test('a producer whose description is wrong is found out', async () => {
     const careless = { ...target, keyOf: () => target.keyOf('right', 'admin') }
     const { findings } = await fuzz(careless, { requests: 300, seed: 1 })
     expect(findings.map(({ fault }) => fault).join()).toContain('though its credential is')
+    // As if what is the account's own were another one's.
+    const leaking = { ...target, canaries: { ...target.canaries, other: target.canaries.main } }
+    const { findings: leaks } = await fuzz(leaking, { requests: 300, seed: 1 })
+    expect(leaks.map(({ fault }) => fault)).toContain('it tells what is another account’s')
   } finally {
     await target.close()
   }

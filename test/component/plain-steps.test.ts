@@ -42,7 +42,7 @@ beforeAll(async () => {
   redis = connectWithRetry(server.url)
   observe(redis, {
     ...{ accepted: nobody, acceptTook: nobody, attempted: nobody, polled: nobody, tookIn: nobody },
-    ...{ campaignPaused: nobody, eventDelivered: nobody, eventsNotTaken: nobody },
+    ...{ campaignPaused: nobody, eventDelivered: nobody, eventsNotTaken: nobody, refusedBy: nobody },
     changed({ lane, class: of, from, to, count = 1 }) {
       const change = `${lane} ${of} ${from} ${to}`
       told.set(change, (told.get(change) ?? 0) + count)

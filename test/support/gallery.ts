@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { UNLIMITED } from '../../src/accounts/limits.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
 import { receive } from '../../src/files/drafts.ts'
@@ -41,7 +42,7 @@ export async function startGallery({ bulkMoveWaitMs = 120_000, log = silentLog }
   patient.on('error', () => {})
   const moves = openBulkMoves(redis)
   const files = openFolder(dataDir)
-  const config = { files, publicUrl: undefined, uploadMaxBytes: UPLOAD_MAX_BYTES, bulkMoveWaitMs }
+  const config = { files, publicUrl: undefined, uploadMaxBytes: UPLOAD_MAX_BYTES, bulkMoveWaitMs, limits: UNLIMITED }
   const app = await startApp(redis, galleryRoutes({ redis, config, moves }), log)
   const account = await createAccount(redis, 'ours')
   const otherAccount = await createAccount(redis, 'theirs')

@@ -16,7 +16,18 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'redis-address': [],
   'redis-socket': ['redis-address'],
-  config: ['accounts', 'events', 'files', 'production', 'redis-address', 'redis-socket'],
+  'config-limits': [],
+  'config-contradictions': [],
+  config: [
+    'accounts',
+    'config-contradictions',
+    'config-limits',
+    'events',
+    'files',
+    'production',
+    'redis-address',
+    'redis-socket',
+  ],
   production: ['redis-socket'],
   version: [],
   'log-output': [],
@@ -38,6 +49,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'messages/store': ['redis', 'observe', 'messages', 'jobs'],
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
+  limits: ['redis', 'accounts', 'accounts/store', 'observe'],
   'contacts/store': ['redis', 'files'],
   'gallery/store': ['redis', 'files', 'gallery', 'jobs'],
   lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
@@ -67,7 +79,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'messages', 'jobs', 'accounts', 'accounts/store', 'accept', 'requeue', 'events', 'events/store'],
   ],
   'campaigns/commands': [
-    ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
+    ...['redis', 'files', 'messages', 'messages/store', 'accounts', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
   ],
   'campaigns/fan-out': [
@@ -114,6 +126,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
     ...['events', 'events/store', 'events/commands'],
     ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
+    ...['limits', 'observe'],
   ],
   worker: [
     ...[
@@ -165,7 +178,17 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   start: [
     ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
-    ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly', 'production', 'redis-socket'],
+    ...[
+      'producer',
+      'worker',
+      'telemetry',
+      'config',
+      'config-children',
+      'log',
+      'repeatedly',
+      'production',
+      'redis-socket',
+    ],
   ],
   main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],
 }

@@ -5,6 +5,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
 import { nextId } from '../../redis/sequence.ts'
+import { type AccountLimits, type LimitSetting, limitsOf } from '../limits.ts'
 import { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
 
 export { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
@@ -16,12 +17,26 @@ export const FIRST_POLICY_NAMES: ReadonlyMap<unknown, Policy> = new Map([
 ])
 const renamed = (value: unknown): unknown => FIRST_POLICY_NAMES.get(value) ?? value
 
+/** Empty or not there: the installation's. */
+const ownLimit = z
+  .string()
+  .default('')
+  .transform((text) => (text === '' ? null : Number(text)))
+  .pipe(z.int().min(0).nullable())
+
 const accountSchema = z.object({
   id: z.coerce.number().int().positive(),
   name: z.string(),
   ...accountSettings,
   'policy.transactional': z.preprocess(renamed, accountSettings['policy.transactional']),
   'policy.campaign': z.preprocess(renamed, accountSettings['policy.campaign']),
+  'limit.key_rate': ownLimit,
+  'limit.account_rate': ownLimit,
+  'limit.waiting': ownLimit,
+  'limit.drafts': ownLimit,
+  'limit.rows_bytes': ownLimit,
+  'limit.gallery_bytes': ownLimit,
+  'limit.contacts': ownLimit,
 })
 export type Account = z.infer<typeof accountSchema>
 
@@ -47,6 +62,10 @@ export async function findAccount(redis: Redis, id: number): Promise<Account | u
 /** The same as it was within the last second, for every message. */
 export const cachedAccount = cached(1_000, findAccount)
 
+/** What the account may use up, as it was within the last second. */
+export const accountLimits = async (redis: Redis, id: number, installation: AccountLimits): Promise<AccountLimits> =>
+  limitsOf(await cachedAccount(redis, id), installation)
+
 /** Every account, by id. Throws a CorruptRecordError when one cannot be read. */
 export async function listAccounts(redis: Redis): Promise<Account[]> {
   const ids = (await redis.smembers(rootKeys.accounts)).map(Number).sort((a, b) => a - b)
@@ -54,13 +73,20 @@ export async function listAccounts(redis: Redis): Promise<Account[]> {
   return accounts.filter((account) => account !== undefined)
 }
 
-/** Changes settings, all or none. The values must already be ones that `accountSettings` allows. */
+/**
+ * Changes settings and limits, all or none. The values must already be ones that `accountSettings` and `limitSchema` allow;
+ * a limit of null is the installation's from then on.
+ */
 export async function setAccountSettings(
   redis: Redis,
   id: number,
-  settings: Readonly<Partial<Record<AccountSetting, string>>>,
+  settings: { readonly [S in AccountSetting]?: string | undefined } & {
+    readonly [L in LimitSetting]?: number | null | undefined
+  },
 ): Promise<void> {
-  if (Object.keys(settings).length > 0) await redis.hset(accountKey(id), settings)
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined)
+  const written = Object.fromEntries(given.map(([name, value]) => [name, value ?? '']))
+  if (Object.keys(written).length > 0) await redis.hset(accountKey(id), written)
 }
 
 /** Changes one setting. The value must already be one that `accountSettings` allows. */

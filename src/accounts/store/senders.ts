@@ -81,6 +81,11 @@ export async function senderOfPhoneNumberId(redis: Redis, phoneNumberId: string)
   return id === null ? undefined : findSender(redis, Number(id))
 }
 
+/** The lanes of the account's senders. */
+export const lanesOf = async (redis: Redis, account: number): Promise<number[]> => [
+  ...new Set((await redis.hvals(sendersOfAccountKey(account))).map(Number)),
+]
+
 /** The account's senders; without an account, those of all. */
 export async function listSenders(redis: Redis, account?: number): Promise<Sender[]> {
   const lanes = Object.entries(await redis.hgetall(rootKeys.lanes))

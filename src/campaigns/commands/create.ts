@@ -2,7 +2,9 @@
 import { z } from 'zod'
 import { once } from '../../accept/once.ts'
 import { senderOf } from '../../accept/prepare-message.ts'
-import { invalidFields } from '../../accept/refusal.ts'
+import { invalidFields, Refusal } from '../../accept/refusal.ts'
+import type { AccountLimits } from '../../accounts/limits.ts'
+import { accountLimits } from '../../accounts/store/accounts.ts'
 import { holdsMoreThan } from '../../messages/bounded-value.ts'
 import { type Fault, faultsOf, unknownFault } from '../../messages/fault.ts'
 import { validityFault } from '../../messages/instant.ts'
@@ -12,6 +14,7 @@ import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
 import { DEFINITION_MOST, type Definition, definitionSchema, valueSourceKind } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { createCampaign, findOwnCampaign, idOf, listCampaign, newCampaignId } from '../store/campaigns.ts'
+import { addDraft } from '../store/drafts.ts'
 
 /** A campaign to be created for an account whose key has been checked. `body` is parsed JSON. */
 export interface CreateRequest {
@@ -29,7 +32,7 @@ const partsSchema = z.object({
 
 /** Creates a draft for the account, or throws a Refusal with every fault of the body. */
 export async function defineCampaign(
-  deps: { redis: Redis; retentionMs: number },
+  deps: { redis: Redis; retentionMs: number; limits?: AccountLimits | undefined },
   { account, body, idempotencyKey }: CreateRequest,
 ): Promise<CampaignId> {
   const { redis } = deps
@@ -41,6 +44,7 @@ export async function defineCampaign(
       return { name: idOf(await newCampaignId(redis, sender.id)), work: definition }
     },
     async make(id, definition) {
+      await refuseTooMany(deps, account, id)
       await createCampaign(redis, { ...existingId(id), account, definition }, Date.now())
       return id
     },
@@ -52,6 +56,18 @@ export async function defineCampaign(
     },
   })
   return existingId(name)
+}
+
+/** Throws a Refusal: `too_many_drafts`. */
+async function refuseTooMany(
+  { redis, limits }: { redis: Redis; limits?: AccountLimits | undefined },
+  account: number,
+  id: string,
+): Promise<void> {
+  const most = limits === undefined ? 0 : (await accountLimits(redis, account, limits)).drafts
+  if (await addDraft(redis, account, { id, most, nowMs: Date.now() })) return
+  const sentence = `The account has ${most} campaigns that were not started, and may have no more: start or cancel some.`
+  throw new Refusal('in_the_way', 'too_many_drafts', sentence)
 }
 
 /** The parts of an id that was made here. */

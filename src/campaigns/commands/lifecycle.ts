@@ -2,6 +2,7 @@
 // job that it calls for is added after it. Should the process die in between, the workers' watch adds the job.
 import { once } from '../../accept/once.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
+import type { AccountLimits } from '../../accounts/limits.ts'
 import { findAccount } from '../../accounts/store/accounts.ts'
 import { findTemplate, otherLanguages } from '../../accounts/store/templates.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
@@ -36,6 +37,8 @@ export interface LifecycleDeps {
   queue: CampaignQueue
   /** How long an ended campaign can be looked at: as long as its messages. */
   retentionMs: number
+  /** What accounts may use up, unless they have limits of their own; without them there is none. */
+  limits?: AccountLimits | undefined
 }
 
 /**

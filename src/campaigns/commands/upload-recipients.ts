@@ -1,19 +1,23 @@
 // Takes a file of rows for a campaign. It counts once the campaign's record names it; a crash before that leaves a file
 // that the workers remove after a day. Of two uploads at once the first to finish wins, and the other is refused.
 import { Refusal } from '../../accept/refusal.ts'
+import type { AccountLimits } from '../../accounts/limits.ts'
+import { accountLimits } from '../../accounts/store/accounts.ts'
+import { TooLargeError } from '../../files/drafts.ts'
 import type { FileStore } from '../../files/store.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { RowFormat } from '../file-formats.ts'
 import { CAMPAIGN_MOVES } from '../states.ts'
-import { type Campaign, moveCampaign } from '../store/campaigns.ts'
+import { type Campaign, idOf, moveCampaign } from '../store/campaigns.ts'
 import { removeFiles, saveUpload } from '../store/files.ts'
+import { keepRows, readRows } from '../store/kept-rows.ts'
 
 /**
- * Throws a TooLargeError, or a Refusal: `no_rows_expected`; `wrong_state` when the campaign takes no rows (any more);
+ * Throws a TooLargeError, or a Refusal: `no_rows_expected`; `rows_full` when the account keeps too much; `wrong_state` when the campaign takes no rows (any more);
  * `rows_replaced` when another upload or a preflight came in between.
  */
 export async function uploadRecipients(
-  deps: { redis: Redis; files: FileStore; retentionMs: number },
+  deps: { redis: Redis; files: FileStore; retentionMs: number; limits?: AccountLimits | undefined },
   campaign: Campaign,
   format: RowFormat,
   source: AsyncIterable<Uint8Array>,
@@ -22,14 +26,30 @@ export async function uploadRecipients(
   if (!('rows' in campaign.definition.recipients)) {
     throw new Refusal('invalid', 'no_rows_expected', 'The recipients of this campaign are contacts, not uploaded rows.')
   }
-  const { files } = deps
-  const file = await saveUpload(files, campaign, format, source, maxBytes)
+  const { files, redis, limits } = deps
+  const { account } = campaign
+  const most = limits === undefined ? 0 : (await accountLimits(redis, account, limits)).rowsBytes
+  const count = (bytes: number) => keepRows(redis, account, { id: idOf(campaign), bytes, most })
+  // Its room is taken once its size is known; what cannot have any is not written down first.
+  const room = most === 0 ? maxBytes : await roomLeft(redis, campaign, most)
+  if (room <= 0) throw rowsFull(most)
+  const { name: file, bytes } = await saveUpload(files, campaign, format, source, Math.min(maxBytes, room)).catch(
+    (error: unknown) => {
+      throw error instanceof TooLargeError && room < maxBytes ? rowsFull(most) : error
+    },
+  )
+  const { isCounted, before } = await count(bytes)
+  if (!isCounted) {
+    await removeFiles(files, campaign, [file])
+    throw rowsFull(most)
+  }
   const fields = { rows_file: file, snapshot: '', total: 0, next: 0 }
   // Both begin a new epoch, an upload and a preflight: in the same one, the record still names what was read before.
   const options = { epoch: campaign.epoch, begins: true, fields }
   const moved = await moveCampaign(deps.redis, campaign, 'upload', deps.retentionMs, options)
   if (moved.kind === 'moved') return removeFiles(files, campaign, [campaign.rows_file, campaign.snapshot])
   await removeFiles(files, campaign, [file])
+  await count(before)
   if (moved.kind === 'refused' && CAMPAIGN_MOVES.upload.from.includes(moved.state)) {
     const sentence =
       'Other rows were uploaded, or a preflight was begun, while these were; upload them again to replace those.'
@@ -38,3 +58,12 @@ export async function uploadRecipients(
   const state = moved.kind === 'missing' ? 'gone' : moved.state
   throw new Refusal('conflict', 'wrong_state', `Rows can be uploaded before a campaign starts; this one is ${state}.`)
 }
+
+/** Bytes that the rows of the campaign may have. */
+async function roomLeft(redis: Redis, campaign: Campaign, most: number): Promise<number> {
+  const { total, before } = await readRows(redis, campaign.account, idOf(campaign), most)
+  return most - total + before
+}
+
+const rowsFull = (most: number): Refusal =>
+  new Refusal('in_the_way', 'rows_full', `The account would keep more than ${most} bytes of rows: at most so many.`)

@@ -74,6 +74,10 @@ export const campaignSchema = z.object({
 })
 export type Campaign = z.infer<typeof campaignSchema>
 
+/** When it last changed its state (epoch ms), or was created. */
+export const changedAtMs = ({ created_at, beat }: Pick<Campaign, 'created_at' | 'beat'>): number =>
+  Math.max(created_at, beat)
+
 /** The id of a campaign, from its record or from the parts of its id. */
 export const idOf = ({ lane, number }: CampaignId): string => campaignId({ lane, number })
 

@@ -14,7 +14,7 @@ const CAMPAIGNS = 'campaigns/'
 export const campaignFolder = (id: CampaignId): string => `${CAMPAIGNS}${campaignId(id)}/`
 
 /**
- * Receives rows and returns the name of their file. When the source fails, or brings more than `maxBytes` (a
+ * Receives rows and returns the name of their file and their bytes. When the source fails, or brings more than `maxBytes` (a
  * TooLargeError), nothing is left of it.
  */
 export async function saveUpload(
@@ -23,7 +23,7 @@ export async function saveUpload(
   format: RowFormat,
   source: AsyncIterable<Uint8Array>,
   maxBytes: number,
-): Promise<string> {
+): Promise<{ name: string; bytes: number }> {
   const draft = await receive(files, source, maxBytes)
   const name = `rows-${randomUUID()}.${format}`
   try {
@@ -31,7 +31,7 @@ export async function saveUpload(
   } finally {
     await draft.discard()
   }
-  return name
+  return { name, bytes: draft.size }
 }
 
 /** The format of a file that saveUpload has named. */

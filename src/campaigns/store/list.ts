@@ -68,7 +68,7 @@ export async function* listCampaigns(
 }
 
 /** The states of campaigns by their names, in one round trip; undefined for one that is not kept any more. */
-async function statesOf(redis: Redis, names: readonly string[]) {
+export async function statesOf(redis: Redis, names: readonly string[]) {
   return Promise.all(
     names.map(async (name) => {
       const id = parseCampaignId(name)

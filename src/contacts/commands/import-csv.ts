@@ -2,10 +2,11 @@
 import { doesNotExist, Refusal } from '../../accept/refusal.ts'
 import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { importContacts } from '../store/contacts.ts'
+import { ContactsFullError, importContacts } from '../store/contacts.ts'
 import { createTag, findTag, type Tag } from '../store/tags.ts'
 import { columnsOf, HeaderError } from './contact-rows.ts'
 import { type ImportCounts, importContactRows, type RefusedRows } from './import-contacts.ts'
+import { tooManyContacts } from './one-contact.ts'
 
 /** What is imported into what. */
 export interface CsvImport {
@@ -14,26 +15,29 @@ export interface CsvImport {
   tag: string
   source: AsyncIterable<Buffer>
   report: RefusedRows
+  /** Contacts that the account may have; 0, unless said: there is no limit. */
+  most?: number
   /** Hears the counts so far, and how many bytes of the file they took. */
   onBatch?: (counts: ImportCounts, bytes: number) => void
 }
 
 /**
- * Imports all rows that are in order. Throws a Refusal when the tag does not exist, the header is none, or a quote is never
+ * Imports all rows that are in order. Throws a Refusal when the account has too many contacts, the tag does not exist, the header is none, or a quote is never
  * closed; rows before that are imported, and are not imported twice when it is done again.
  */
 export async function importCsv(
   redis: Redis,
-  { account, tag: wanted, source, report, onBatch = () => {} }: CsvImport,
+  { account, tag: wanted, source, report, most = 0, onBatch = () => {} }: CsvImport,
 ): Promise<ImportCounts & { tag: Tag }> {
   const records = csvRecords(source)
   try {
     const header = await records.next()
     const columns = columnsOf(header.done ? [] : header.value.cells)
     const tag = await tagOf(redis, account, wanted)
-    const store = (rows: Parameters<typeof importContacts>[3]) => importContacts(redis, account, tag.id, rows)
+    const store = (rows: Parameters<typeof importContacts>[3]) => importContacts(redis, account, tag.id, rows, most)
     return { tag, ...(await importContactRows(records, columns, { store, report, onBatch })) }
   } catch (error) {
+    if (error instanceof ContactsFullError) throw tooManyContacts(most)
     if (error instanceof HeaderError) throw inFile(error.message)
     if (!(error instanceof UnclosedQuoteError)) throw error
     throw inFile(`${error.message}; mend it and import it again: rows that were imported are not imported twice.`)

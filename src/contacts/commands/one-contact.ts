@@ -17,14 +17,17 @@ export async function showContact(redis: Redis, account: number, id: number): Pr
   return contact
 }
 
-/** Creates a contact under this id. Throws a Refusal: `duplicate_phone`, or for a tag that the account has not. */
+/** Creates a contact under this id. Throws a Refusal: `duplicate_phone`, `too_many_contacts` above `most`, or for a tag that the account has not. */
 export async function makeContact(
   redis: Redis,
   account: number,
   id: number,
   fields: ContactFields & { phone: string },
+  most = 0,
 ): Promise<Contact> {
-  refuseUndone(await writeContact(redis, account, id, fields, { isNew: true }), fields)
+  const written = await writeContact(redis, account, id, fields, { isNew: true, most })
+  if (written === 'full') throw tooManyContacts(most)
+  refuseUndone(written, fields)
   return showContact(redis, account, id)
 }
 
@@ -44,8 +47,12 @@ export async function removeContact(redis: Redis, account: number, id: number): 
   if (!(await deleteContact(redis, account, id))) throw doesNotExist('The contact')
 }
 
+/** The account may have no more. */
+export const tooManyContacts = (most: number): Refusal =>
+  new Refusal('in_the_way', 'too_many_contacts', `The account would have more than ${most} contacts: at most so many.`)
+
 function refuseUndone(written: Written, { tags = [] }: ContactFields): void {
-  if (written === 'done') return
+  if (written === 'done' || written === 'full') return
   if (written === 'missing') throw doesNotExist('The contact')
   if (written === 'taken') {
     const message = 'belongs to another contact'

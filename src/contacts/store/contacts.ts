@@ -40,11 +40,17 @@ export type Member = z.infer<typeof memberSchema>
 const importScript = defineScript(import.meta.url, 'contacts-import')
 const readScript = defineScript(import.meta.url, 'contacts-read-members')
 
-const importedSchema = z.tuple([z.number().int(), z.number().int()]).nullable()
+const importedSchema = z.union([z.tuple([z.number().int(), z.number().int()]), z.literal('full')]).nullable()
+
+/** The account would have more contacts than it may. */
+export class ContactsFullError extends Error {
+  override name = 'ContactsFullError'
+}
 
 /**
  * Adds contacts to a tag, in one step: up to about 1,000 at a time, which keep Redis busy for 8 ms. Repeating it changes
- * nothing. Throws when the account has no such tag.
+ * nothing. Throws when the account has no such tag, and a ContactsFullError, with nothing added, when it would have more
+ * than `most` contacts (0: there is no limit).
  * `created`: phone numbers that were new to the account; `joined`: contacts that were not in the tag before.
  */
 export async function importContacts(
@@ -52,6 +58,7 @@ export async function importContacts(
   account: number,
   tag: number,
   contacts: readonly NewContact[],
+  most = 0,
 ): Promise<{ created: number; joined: number }> {
   if (contacts.length === 0) return { created: 0, joined: 0 }
   const keys = contactKeys(account)
@@ -71,9 +78,11 @@ export async function importContacts(
         firstContact,
         firstMembership,
         contacts: contacts.map(({ phone, name, email }) => ({ phone, name, email })),
+        most,
       },
     ),
   )
+  if (done === 'full') throw new ContactsFullError(`account ${account} has ${most} contacts`)
   if (done === null) throw new Error(`account ${account} has no tag ${tag}`)
   return { created: done[0], joined: done[1] }
 }

@@ -46,19 +46,22 @@ export interface ContactFields {
   tags?: readonly number[] | undefined
 }
 
-/** How writing one ended: `taken` when the number is another contact's, or a tag that the account has not. */
-export type Written = 'done' | 'missing' | 'taken' | { noTag: number }
+/** How writing one ended: `full` when the account may have no more; `taken` when the number is another contact's, or a tag that the account has not. */
+export type Written = 'done' | 'missing' | 'full' | 'taken' | { noTag: number }
 
 const writeScript = defineScript(import.meta.url, 'contacts-write')
 const deleteScript = defineScript(import.meta.url, 'contacts-delete')
 
-/** Creates a contact under a new id (`isNew`, with a phone number), or changes what is given of one that is there. */
+/**
+ * Creates a contact under a new id (`isNew`, with a phone number) if the account has not `most` (0: there is no limit), or
+ * changes what is given of one that is there.
+ */
 export async function writeContact(
   redis: Redis,
   account: number,
   id: number,
   { phone, name, email, tags }: ContactFields,
-  { isNew }: { isNew: boolean },
+  { isNew, most = 0 }: { isNew: boolean; most?: number },
 ): Promise<Written> {
   const keys = contactKeys(account)
   // Reserved outside the step, because the sequence lives on another node of a cluster; what is not used stays a gap.
@@ -66,9 +69,9 @@ export async function writeContact(
   const said = await writeScript(
     redis,
     { contact: keys.contact(id), phones: keys.phones, prefix: keys.prefix },
-    { ...{ id: String(id), isNew, firstMembership, phone, name, email }, tags: tags?.map(String) },
+    { ...{ id: String(id), isNew, firstMembership, most, phone, name, email }, tags: tags?.map(String) },
   )
-  const ended = readRecord(z.enum(['done', 'missing', 'taken']).or(idField), 'a written contact', said)
+  const ended = readRecord(z.enum(['done', 'missing', 'full', 'taken']).or(idField), 'a written contact', said)
   return typeof ended === 'number' ? { noTag: ended } : ended
 }
 

@@ -11,10 +11,11 @@ import { fileTokenKey, galleryKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { idField, optionalField, timeField } from '../../redis/record-fields.ts'
 import { nextId } from '../../redis/sequence.ts'
-import { execOrThrow } from '../../redis/transaction.ts'
 import { mediaTypeOf } from '../media-type.ts'
 import { nowMicros } from './clock.ts'
 import { contentPath } from './content.ts'
+import { countBytes } from './kept-bytes.ts'
+import { claimContent } from './purge-trash.ts'
 
 const fileSchema = z.object({
   id: idField,
@@ -53,8 +54,19 @@ export interface NewFile {
 
 const TOKEN_BYTES = 16
 
-/** Records a file whose content is stored already. The caller has checked that the folder exists. */
-export async function createFile(redis: Redis, account: number, file: NewFile): Promise<GalleryFile> {
+/** The account would have more bytes in its gallery than it may. */
+export class GalleryFullError extends Error {
+  override name = 'GalleryFullError'
+}
+
+const addScript = defineScript(import.meta.url, 'gallery-add-file')
+const added = z.enum(['added', 'full', 'uncounted'])
+
+/**
+ * Records a file whose content is stored already. The caller has checked that the folder exists. Throws a GalleryFullError
+ * when the account would have more than `most` bytes (0: there is no limit).
+ */
+export async function createFile(redis: Redis, account: number, file: NewFile, most = 0): Promise<GalleryFile> {
   const keys = galleryKeys(account)
   const id = await nextId(redis, 'file')
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
@@ -62,33 +74,47 @@ export async function createFile(redis: Redis, account: number, file: NewFile): 
   // The token lives on another node of a cluster, so it cannot be part of the same step. It comes first: a crash here
   // leaves a token that leads nowhere, the other order would leave a file without a working URL.
   await redis.set(fileTokenKey(token), `${account} ${id}`)
-  await execOrThrow(
-    redis
-      .multi()
-      .hset(keys.file(id), {
-        id,
-        account,
-        folder_id: file.folderId,
-        name: file.name,
-        original_name: file.name,
-        hash: file.hash,
-        mime_type: file.mimeType,
-        extension: file.extension,
-        size: file.size,
-        token,
-        uploaded_at: now,
-        created_at: now,
-        updated_at: now,
-        deleted_at: '',
-      })
-      .zadd(keys.filesIn(file.folderId), id, id),
-  )
+  const fields = {
+    id,
+    account,
+    folder_id: file.folderId,
+    name: file.name,
+    original_name: file.name,
+    hash: file.hash,
+    mime_type: file.mimeType,
+    extension: file.extension,
+    size: file.size,
+    token,
+    uploaded_at: now,
+    created_at: now,
+    updated_at: now,
+    deleted_at: '',
+  }
+  const add = async () =>
+    readRecord(
+      added,
+      'an added file',
+      await addScript(
+        redis,
+        { file: keys.file(id), filesIn: keys.filesIn(file.folderId), bytes: keys.bytes },
+        { id: String(id), size: file.size, most, fields: Object.entries(fields).flat().map(String) },
+      ),
+    )
+  let ended = await add()
+  if (ended === 'uncounted') {
+    await countBytes(redis, account)
+    ended = await add()
+  }
+  if (ended !== 'added') {
+    await redis.del(fileTokenKey(token))
+    throw new GalleryFullError(`the gallery of account ${account} has no room for ${file.size} bytes`)
+  }
   const [created] = await findFiles(redis, account, [id])
-  if (created === undefined) throw new Error(`file ${id} is gone although nothing removes files`)
+  if (created === undefined) throw new Error(`file ${id} is gone right after it was added`)
   return created
 }
 
-/** Puts a draft's content into place and records it as a file of the folder, which the caller has checked to exist. */
+/** Puts a draft's content into place and records it as a file of the folder as above. */
 export async function addFile(
   redis: Redis,
   files: FileStore,
@@ -96,11 +122,13 @@ export async function addFile(
   folderId: number,
   name: string,
   draft: Draft,
+  most = 0,
 ): Promise<GalleryFile> {
   const type = await mediaTypeOf(draft.path, name)
+  await claimContent(redis, draft.hash)
   // Content first: a crash in between leaves bytes that nobody points to, not a file without bytes.
   await files.take(draft.path, contentPath(draft.hash))
-  return createFile(redis, account, { folderId, name, hash: draft.hash, size: draft.size, ...type })
+  return createFile(redis, account, { folderId, name, hash: draft.hash, size: draft.size, ...type }, most)
 }
 
 /** A file of the account, in the trash or not; undefined for another account's or none. */

@@ -25,7 +25,7 @@ export function campaignFileHandlers({
   config,
 }: {
   redis: Redis
-  config: Pick<Config, 'retentionMs'> & { files: FileStore }
+  config: Pick<Config, 'retentionMs' | 'limits'> & { files: FileStore }
 }): Handlers<FileRoutes> {
   return {
     async rows(call) {

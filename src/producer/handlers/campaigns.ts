@@ -28,13 +28,13 @@ import { campaignFileHandlers, ownCampaign } from './campaign-files.ts'
 /** What the handlers of campaigns need. */
 export interface CampaignDeps {
   redis: Redis
-  config: Pick<Config, 'retentionMs'> & { files: FileStore }
+  config: Pick<Config, 'retentionMs' | 'limits'> & { files: FileStore }
   campaigns: CampaignQueue
 }
 
 /** The routes of routes/campaigns.ts. */
 export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Route[] {
-  const lifecycle: LifecycleDeps = { redis, queue: campaigns, retentionMs: config.retentionMs }
+  const lifecycle: LifecycleDeps = { redis, queue: campaigns, retentionMs: config.retentionMs, limits: config.limits }
 
   async function answerWith(message: string, id: CampaignId) {
     const campaign = await findCampaign(redis, id)

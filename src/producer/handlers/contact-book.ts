@@ -1,5 +1,7 @@
 // Contacts of an account: looked for, created, imported, changed and deleted.
 import { once } from '../../accept/once.ts'
+import { accountLimits } from '../../accounts/store/accounts.ts'
+import type { Config } from '../../config.ts'
 import { importCsv } from '../../contacts/commands/import-csv.ts'
 import { changeContact, makeContact, removeContact, showContact } from '../../contacts/commands/one-contact.ts'
 import { findContacts, MEMBER_CURSOR, SCAN_CURSOR } from '../../contacts/store/find-contacts.ts'
@@ -15,8 +17,16 @@ import { pageOfAll } from '../pages.ts'
 import type { CallOf } from '../route.ts'
 import { contactBook, IMPORT_MAX_BYTES, REFUSED_SHOWN } from '../routes/contact-book.ts'
 
+interface BookDeps {
+  redis: Redis
+  config: Pick<Config, 'limits'>
+}
+
+const mostOf = async ({ redis, config }: BookDeps, account: number): Promise<number> =>
+  (await accountLimits(redis, account, config.limits)).contacts
+
 /** The routes of routes/contact-book.ts. */
-export const contactBookRoutes = ({ redis }: { redis: Redis }): Route[] =>
+export const contactBookRoutes = ({ redis, config }: BookDeps): Route[] =>
   bind(contactBook)({
     async list({ caller: { account }, query: { tag, q: text, limit, cursor } }) {
       if (cursor !== undefined && !(tag === undefined ? SCAN_CURSOR : MEMBER_CURSOR).test(cursor)) {
@@ -33,13 +43,13 @@ export const contactBookRoutes = ({ redis }: { redis: Redis }): Route[] =>
       return { body: { status: true, data: data.map((tag, i) => ({ ...tag, contacts: counts[i] ?? 0 })), next } }
     },
 
-    import: (call) => importRows(redis, call),
+    import: (call) => importRows({ redis, config }, call),
 
     async create({ caller: { account }, body, sent, headers }) {
       const use = { account, route: 'contact', key: headers['Idempotency-Key'], digest: () => bodyDigest(sent) }
       const data = await once(redis, use, {
         prepare: async () => ({ name: String(await newContactId(redis)), work: undefined }),
-        make: (id) => makeContact(redis, account, Number(id), body),
+        make: async (id) => makeContact(redis, account, Number(id), body, await mostOf({ redis, config }, account)),
         find: (id) => findContact(redis, account, Number(id)),
       })
       return { status: 201, body: { status: true, message: 'created', data } }
@@ -63,7 +73,7 @@ export const contactBookRoutes = ({ redis }: { redis: Redis }): Route[] =>
     },
   })
 
-async function importRows(redis: Redis, { caller, query, incoming, note }: CallOf<typeof contactBook.import>) {
+async function importRows(deps: BookDeps, { caller, query, incoming, note }: CallOf<typeof contactBook.import>) {
   const refusedRows: { line: number; reason: string }[] = []
   const report = {
     async add(line: number, reason: string) {
@@ -75,7 +85,9 @@ async function importRows(redis: Redis, { caller, query, incoming, note }: CallO
     // What announces its size need not be read first.
     if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw tooLarge(IMPORT_MAX_BYTES)
     const source = upTo(IMPORT_MAX_BYTES, flowing(incoming))
-    const { tag, ...counts } = await importCsv(redis, { account: caller.account, tag: query.tag, source, report })
+    const { account } = caller
+    const most = await mostOf(deps, account)
+    const { tag, ...counts } = await importCsv(deps.redis, { account, tag: query.tag, source, report, most })
     note({ target: `tag ${tag.id}`, detail: `${counts.imported} rows` })
     const data = { tag, ...counts, refused_rows: refusedRows }
     return { body: { status: true as const, message: 'imported', data } }

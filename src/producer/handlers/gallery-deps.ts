@@ -7,6 +7,6 @@ import type { BulkMoves } from '../bulk-moves.ts'
 /** What the handlers need. `bulkMoveWaitMs` is how long a request waits for its move before it is answered 202. */
 export interface GalleryDeps {
   redis: Redis
-  config: Pick<Config, 'publicUrl' | 'uploadMaxBytes' | 'bulkMoveWaitMs'> & { files: FileStore }
+  config: Pick<Config, 'publicUrl' | 'uploadMaxBytes' | 'bulkMoveWaitMs' | 'limits'> & { files: FileStore }
   moves: BulkMoves
 }

@@ -1,10 +1,12 @@
 // Upload of a file into a folder of the gallery.
 import { z } from 'zod'
+import { accountLimits } from '../../accounts/store/accounts.ts'
 import { removeOldDrafts } from '../../files/drafts.ts'
-import { addFile } from '../../gallery/store/files.ts'
+import { addFile, GalleryFullError } from '../../gallery/store/files.ts'
 import { findFolder } from '../../gallery/store/folders.ts'
+import { keptBytes } from '../../gallery/store/kept-bytes.ts'
 import { readFields } from '../bind.ts'
-import { invalid, notFound } from '../errors.ts'
+import { ApiError, invalid, notFound } from '../errors.ts'
 import { galleryNameField, textIdField } from '../fields.ts'
 import { readUpload } from '../multipart.ts'
 import type { Handlers } from '../route.ts'
@@ -26,6 +28,9 @@ export function uploadHandlers({
         cleaned = true
         await removeOldDrafts(config.files, Date.now())
       }
+      const { galleryBytes: most } = await accountLimits(redis, caller.account, config.limits)
+      // What cannot have any room need not be written down first.
+      if (most > 0 && (await keptBytes(redis, caller.account)) >= most) throw galleryFull(most)
       const { draft, fileName, fields } = await readUpload(incoming, config.files, config.uploadMaxBytes)
       try {
         const form = { folder_id: fields.get('folder_id'), file: fileName }
@@ -33,13 +38,18 @@ export function uploadHandlers({
         if (draft.size === 0) throw invalid([{ path: 'file', message: 'must not be empty' }])
         const folder = await findFolder(redis, caller.account, folder_id)
         if (!folder) throw notFound(`Folder ${folder_id}`)
-        const file = await addFile(redis, config.files, caller.account, folder_id, name, draft)
+        const file = await addFile(redis, config.files, caller.account, folder_id, name, draft, most)
         const withIt = (await findFolder(redis, caller.account, folder_id)) ?? folder
         const data = fileJson(file, withIt, config.publicUrl ?? origin())
         return { body: { success: true, message: 'File uploaded', data } }
+      } catch (error) {
+        throw error instanceof GalleryFullError ? galleryFull(most) : error
       } finally {
         await draft.discard()
       }
     },
   }
 }
+
+const galleryFull = (most: number): ApiError =>
+  new ApiError(409, 'gallery_full', `The gallery would have more than ${most} bytes, with its trash: at most so many.`)

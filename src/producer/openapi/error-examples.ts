@@ -45,6 +45,10 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   too_many_keys: 'The account has 1000 keys; revoked ones are forgotten after 90 days.',
   sender_taken: field('number', 'belongs to another sender'),
   sender_busy: 'The sender cannot be removed: 3 of its messages are not settled yet.',
+  too_many_drafts: 'The account has 5000 campaigns that were not started: start or cancel some.',
+  rows_full: 'The rows of the campaigns of the account have reached 53687091200 bytes: at most so many are kept.',
+  gallery_full: 'The gallery of the account has reached 53687091200 bytes: at most so many are kept.',
+  too_many_contacts: 'The account would have more than 10000000 contacts: at most so many are kept.',
   duplicate_phone: field('phone', 'belongs to another contact'),
   precondition_failed: 'The file is not the one the request names.',
   too_large: 'The body is too large.',
@@ -55,6 +59,8 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   nobody_in_class: 'Nobody is in the class failed.',
   invalid_tags: field('tags', 'expected 1 to 100 tags, got 0'),
   too_many_endpoints: 'An account may have 20 endpoints.',
+  rate_limited: 'Too many requests: at most 50 a second for this key. Try again in a second.',
+  too_many_waiting: 'The account has 10000000 messages that wait: at most so many may.',
   too_many_requeues: 'The account has 5 requeue jobs that are not done.',
   too_many_moves: 'The account has 50 bulk moves under way.',
   too_many_sign_ins: 'Too many wrong keys came from there. Try again in 42 s.',
@@ -65,6 +71,9 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   overloaded: 'Too much is being sent at the moment. Try again in a few seconds.',
   no_worker: 'No worker is alive: messages are accepted and wait.',
   stopping: 'This producer stops: use another one.',
+  memory_reserve:
+    'The memory of Redis is nearly used up: what is left is kept for single messages. Try again in a while.',
+  disk_reserve: 'The disk is nearly full: what is left is kept for sending. Tell the operator.',
 }
 
 /** Code → the body of an answer with it, in the envelope of all errors. */

@@ -32,16 +32,21 @@ const SAID: Readonly<Record<number, string>> = {
   416: 'There is no such range.',
   417: 'An `Expect` that is not known.',
   422: 'It is well formed and cannot be done.',
-  429: 'Too many of these are under way; `Retry-After` says when to try again.',
+  429: 'Too many of these, or too often; `Retry-After` says when to try again.',
   431: 'Too many headers, or too large ones.',
   500: 'Our own fault; the log has the cause under the request id.',
   503: 'It cannot be done right now; `Retry-After` says when to try again.',
+  507: 'There is no room for it: what is left of the disk is kept for sending.',
 }
 
 /** Headers that come with the errors of a status. */
 const WITH_STATUS: Readonly<Record<number, Headers>> = {
   401: { 'WWW-Authenticate': header('WwwAuthenticate') },
-  429: { 'Retry-After': header('RetryAfter') },
+  429: {
+    'Retry-After': header('RetryAfter'),
+    'RateLimit-Policy': header('RateLimitPolicy'),
+    RateLimit: header('RateLimit'),
+  },
   503: { 'Retry-After': header('RetryAfter') },
 }
 
@@ -59,7 +64,7 @@ export function answersOf(spec: RouteSpec, id: string, names: SchemaNames): ZodO
 export function documentedErrors(spec: RouteSpec): Map<number, ReadonlySet<string>> {
   const own = errorsOf(spec)
   // What is not HTTP, or not this address, or not this method, is not about this route.
-  const { 404: _elsewhere, 405: _otherMethod, 400: _notHttp, ...others } = EDGE_ERRORS
+  const { 404: _elsewhere, 405: _otherMethod, 400: _notHttp, 429: _whereCounted, ...others } = EDGE_ERRORS
   const edge: ErrorsByStatus = spec.params ? { ...others, 400: ['invalid_path'] } : others
   const all = new Map([...own].map(([status, codes]) => [status, new Set(codes)]))
   for (const [status, codes] of Object.entries(edge)) {

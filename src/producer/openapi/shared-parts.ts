@@ -60,6 +60,15 @@ export const COMPONENTS: ZodOpenApiComponentsObject = {
       schema: { type: 'string' },
     },
     RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } },
+    RateLimitPolicy: {
+      description:
+        'Who may come how often, in every answer to whoever has a limit: `"key";q=50;w=1` is 50 requests a second. By draft-ietf-httpapi-ratelimit-headers.',
+      schema: { type: 'string' },
+    },
+    RateLimit: {
+      description: 'How many may follow at once, and in how many seconds there are more: `"key";r=12;t=1`.',
+      schema: { type: 'string' },
+    },
     WwwAuthenticate: { description: 'The scheme that is asked for.', schema: { type: 'string' } },
   },
 }

@@ -1,5 +1,6 @@
 // Accounts: the owners of everything else. For operators.
 import { z } from 'zod'
+import { LIMIT_SETTINGS, limitSchema } from '../../accounts/limits.ts'
 import { accountSettings } from '../../accounts/settings.ts'
 import { idempotencyHeaders, nameField, pageFields, textIdField } from '../fields.ts'
 import { route } from '../route.ts'
@@ -9,16 +10,25 @@ const access = { in: 'bearer', permission: 'operator', withoutAccount: true } as
 const params = z.object({ id: textIdField })
 const errors = { 404: ['not_found'] } as const
 
-const settings = Object.fromEntries(Object.entries(accountSettings).map(([name, schema]) => [name, schema.unwrap()]))
-
-/** Every setting, by the names of the command line. */
-const accountSchema = z.strictObject({
-  id: z.int(),
-  name: z.string(),
+const settings = {
   contacts_shape: accountSettings.contacts_shape.unwrap(),
   template_check: accountSettings.template_check.unwrap(),
   'policy.transactional': accountSettings['policy.transactional'].unwrap(),
   'policy.campaign': accountSettings['policy.campaign'].unwrap(),
+  'limit.key_rate': limitSchema,
+  'limit.account_rate': limitSchema,
+  'limit.waiting': limitSchema,
+  'limit.drafts': limitSchema,
+  'limit.rows_bytes': limitSchema,
+  'limit.gallery_bytes': limitSchema,
+  'limit.contacts': limitSchema,
+}
+
+/** Every setting, by the names of the command line: a limit that is null is the installation's. */
+const accountSchema = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  ...settings,
 })
 accountSchema.register(z.globalRegistry, { id: 'Account' })
 
@@ -37,6 +47,7 @@ const example = {
   template_check: 'on',
   'policy.transactional': 'at_least_once',
   'policy.campaign': 'at_most_once',
+  ...Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, null])),
 }
 
 export const accounts = {
@@ -83,6 +94,7 @@ export const accounts = {
     method: 'patch',
     path: '/admin/accounts/:id',
     summary: 'Changes settings of an account, all that are given or none.',
+    details: 'A limit (`limit.…`) of 0 is none, and of null the one of the installation.',
     access,
     act: 'account.set',
     params,

@@ -53,10 +53,11 @@ export const campaigns = {
     summary: 'Creates a draft.',
     access: mayChange,
     act: 'campaign.create',
+    takesRoom: true,
     headers: idempotencyHeaders,
     body: { as: 'json', schema: definitionSchema, readBy: 'handler' },
     answers: { 201: doneWith(campaignDocumentSchema) },
-    errors: { 400: ['unknown_sender'], 422: ['idempotency_key_reused'] },
+    errors: { 400: ['unknown_sender'], 409: ['too_many_drafts'], 422: ['idempotency_key_reused'] },
     examples: [
       {
         body: {
@@ -107,6 +108,7 @@ export const campaigns = {
     summary: 'Counts, checks and freezes the recipients, in the background.',
     access: mayChange,
     act: 'campaign.preflight',
+    takesRoom: true,
     params,
     body: { as: 'json', schema: noFields, mayBeAbsent: true },
     answers,
@@ -131,6 +133,7 @@ export const campaigns = {
     summary: 'Starts the campaign now.',
     access: mayChange,
     act: 'campaign.start',
+    takesRoom: true,
     params,
     body: { as: 'json', schema: noFields, mayBeAbsent: true },
     answers,
@@ -192,6 +195,7 @@ export const campaigns = {
     summary: 'Uploads the recipients of a campaign, a row each.',
     access: mayChange,
     act: 'campaign.upload_rows',
+    takesRoom: true,
     params,
     body: {
       as: 'stream',
@@ -200,7 +204,7 @@ export const campaigns = {
       schema: z.string(),
     },
     answers: { 200: doneWith(z.strictObject({ id: z.string(), rows: z.int().nonnegative() })) },
-    errors: { ...fitsState, 400: ['invalid_request', 'no_rows_expected'], 409: ['rows_replaced'] },
+    errors: { ...fitsState, 400: ['invalid_request', 'no_rows_expected'], 409: ['rows_replaced', 'rows_full'] },
     examples: [
       {
         params: { id },

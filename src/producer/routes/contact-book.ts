@@ -113,12 +113,13 @@ export const contactBook = {
     details: 'Doing it again changes nothing: a contact is known by its number. Rows before a broken one are imported.',
     access: mayChange,
     act: 'contacts.import',
+    takesRoom: true,
     query: z.strictObject({
       tag: plain(100).min(1).describe('Id or name of a list; a name that does not exist yet is created.'),
     }),
     body: { as: 'stream', contentTypes: ['text/csv'], limit: IMPORT_MAX_BYTES, schema: z.string() },
     answers: { 200: doneWith(importedSchema) },
-    errors: { ...errors, 400: ['invalid_request'] },
+    errors: { ...errors, 400: ['invalid_request'], 409: ['too_many_contacts'] },
     examples: [
       {
         query: { tag: 'Newsletter' },
@@ -149,7 +150,7 @@ export const contactBook = {
       }),
     },
     answers: { 201: doneWith(contactSchema) },
-    errors: { 409: ['duplicate_phone'], 422: ['idempotency_key_reused'] },
+    errors: { 409: ['duplicate_phone', 'too_many_contacts'], 422: ['idempotency_key_reused'] },
     examples: [
       {
         body: { phone: '+44 7700 900188', name: 'Ivy Example', tags: [1] },

@@ -194,6 +194,7 @@ export const galleryFiles = {
     path: `${GALLERY}/files`,
     summary: 'Uploads a file: a form with the field folder_id and one file.',
     access,
+    takesRoom: true,
     body: {
       as: 'stream',
       contentTypes: ['multipart/form-data'],
@@ -205,7 +206,7 @@ export const galleryFiles = {
       }),
     },
     answers: { 200: successWith(fileSchema) },
-    errors: { 400: ['invalid_request'], 404: ['not_found'] },
+    errors: { 400: ['invalid_request'], 404: ['not_found'], 409: ['gallery_full'] },
     examples: [{ status: 200, answer: { success: true, message: 'File uploaded', data: exampleFile } }],
   }),
   media: route({

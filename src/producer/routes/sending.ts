@@ -40,6 +40,7 @@ const sendHeaders = idempotencyHeaders.extend(traceHeaders.shape)
 const REFUSALS = {
   400: ['unknown_sender', 'not_supported_by_provider'],
   422: ['idempotency_key_reused'],
+  429: ['too_many_waiting'],
 } as const
 
 export const sending = {
@@ -79,6 +80,7 @@ export const sending = {
     path: '/messages/batch',
     summary: `Sends up to ${BATCH_MAX} messages and tells of each what became of it.`,
     access: { in: 'bearer', permission: 'messages:send' },
+    takesRoom: true,
     isFast: true,
     headers: sendHeaders,
     body: {
@@ -89,7 +91,7 @@ export const sending = {
       limit: BATCH_LIMIT_BYTES,
     },
     answers: { 200: z.strictObject({ results: z.array(batchResultSchema) }) },
-    errors: { 422: ['idempotency_key_reused'] },
+    errors: { 422: ['idempotency_key_reused'], 429: ['too_many_waiting'] },
     examples: [
       {
         body: { messages: [imageMessage, { ...templateMessages[0]?.body, sender: 'nobody' }] },

@@ -9,6 +9,7 @@ import type { Job } from 'bullmq'
 import type { AcceptDeps } from '../../accept/accept-message.ts'
 import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../../accept/body-limits.ts'
 import { checkKey, unauthorized } from '../../accept/check-key.ts'
+import { LIMIT_OF_CODE } from '../../accept/limit-codes.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
 import { isOperator } from '../../accounts/permissions.ts'
 import type { ListSettings } from '../../campaigns/store/in-chunk.ts'
@@ -68,7 +69,10 @@ export async function startIntake(
 ) {
   const { redis, config } = given
   const campaigns = openCampaignQueue(redis)
-  const deps: IntakeDeps = { ...given, lifecycle: { redis, queue: campaigns, retentionMs: config.retentionMs } }
+  const deps: IntakeDeps = {
+    ...given,
+    lifecycle: { redis, queue: campaigns, retentionMs: config.retentionMs, limits: config.limits },
+  }
   const settings = {
     concurrency: CONCURRENCY,
     lockDuration: LOCK_MS,
@@ -138,6 +142,8 @@ async function takeIn(deps: IntakeDeps, job: Job<unknown>): Promise<OwnEnd> {
     if (!ended.success) await job.updateData({ ...remains(job.data, end), api_key: HIDDEN_KEY, end })
     observerOf(deps.redis).tookIn('answer' in end ? 'done' : 'refused')
     if ('answer' in end) return { kind: 'done', answer: end.answer }
+    const limit = LIMIT_OF_CODE.get(end.refusal.code)
+    if (limit !== undefined) observerOf(deps.redis).refusedBy(limit)
     deps.log.info({ job: shownId(job), code: end.refusal.code }, 'intake.refused')
     return { kind: 'dead_letter', reason: JSON.stringify(end.refusal) }
   } catch (error) {

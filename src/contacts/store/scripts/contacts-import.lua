@@ -11,11 +11,21 @@
 --   firstContact     of the reserved contact ids
 --   firstMembership  of the reserved membership ids
 --   contacts         {{phone: , name: , email: }, ...}
--- Output: number of contacts created and of contacts that joined the tag; false when there is no such tag
+--   most             contacts that the account may have; 0 is no limit
+-- Output: number of contacts created and of contacts that joined the tag; false when there is no such tag; 'full', and
+-- nothing was written, when there is no room for all of them
 local tag, members, phones, prefix = unpack(KEYS)
-local tagId, firstContact, firstMembership, contacts = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
+local tagId, firstContact, firstMembership, contacts, most = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 if redis.call('EXISTS', tag) == 0 then
   return false
+end
+if most > 0 and redis.call('HLEN', phones) + #contacts > most then
+  local new, seen = 0, {}
+  for _, contact in ipairs(contacts) do
+    if not seen[contact.phone] and redis.call('HEXISTS', phones, contact.phone) == 0 then new = new + 1 end
+    seen[contact.phone] = true
+  end
+  if new > 0 and redis.call('HLEN', phones) + new > most then return 'full' end
 end
 local created, joined = 0, 0
 for _, contact in ipairs(contacts) do

@@ -8,13 +8,14 @@
 --   id               of the contact, as text
 --   isNew            whether it is to be created
 --   firstMembership  of the reserved membership ids
+--   most             contacts that the account may have; 0 is no limit
 --   phone?           digits
 --   name?            may be empty
 --   email?           may be empty
 --   tags?            ids as text: all that it carries from then on
--- Output: 'done'; 'missing'; 'taken' when the phone number is another contact's; or the id of a tag that is not there
+-- Output: 'done'; 'missing'; 'full' when there is no room for one more; 'taken' when the phone number is another contact's; or the id of a tag that is not there
 local contact, phones, prefix = unpack(KEYS)
-local id, isNew, firstMembership, phone, name, email, tags = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
+local id, isNew, firstMembership, most, phone, name, email, tags = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local before = redis.call('HMGET', contact, 'phone', 'tags')
 if not isNew and not before[1] then
   return 'missing'
@@ -24,6 +25,9 @@ if phone then
   if owner and owner ~= id then
     return 'taken'
   end
+end
+if isNew and not before[1] and most > 0 and redis.call('HLEN', phones) >= most then
+  return 'full'
 end
 local had, keeps = {}, {}
 for tag in string.gmatch(before[2] or '', '%d+') do

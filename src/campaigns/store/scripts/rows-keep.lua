@@ -1,0 +1,23 @@
+-- Counts the bytes of a campaign's rows in place of those it had, if there is room. Running it twice changes nothing the
+-- second time.
+--
+-- Keys:
+--   rows   HASH  campaign id -> bytes, and `total`
+-- Arguments:
+--   id     of the campaign
+--   bytes  0: it has none any more
+--   most   of all campaigns; 0 is no limit
+-- Output: {1 or 0 when there is no room, bytes of all, bytes that it had}
+local rows = unpack(KEYS)
+local id, bytes, most = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
+local before = tonumber(redis.call('HGET', rows, id) or '0')
+local total = tonumber(redis.call('HGET', rows, 'total') or '0')
+local after = total - before + bytes
+if most > 0 and after > most and bytes > before then return { 0, total, before } end
+if bytes == 0 then
+  redis.call('HDEL', rows, id)
+else
+  redis.call('HSET', rows, id, string.format('%.0f', bytes))
+end
+redis.call('HSET', rows, 'total', string.format('%.0f', after))
+return { 1, after, before }

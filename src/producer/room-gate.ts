@@ -1,0 +1,44 @@
+// A reserve of disk and of Redis memory that is kept for sending: once it is touched, whatever takes much is refused
+// (uploads, imports, campaigns, batches), and single messages are accepted as long as there is room for one.
+
+import type { Config } from '../config.ts'
+import { readRoom } from '../limits/room.ts'
+import { cached } from '../redis/cached.ts'
+import type { Redis } from '../redis/connect.ts'
+import { ApiError } from './errors.ts'
+
+/** How long the answer of disk and Redis holds. */
+const KEPT_MS = 1_000
+
+export type RoomGate = ReturnType<typeof createRoomGate>
+
+/** The reserve of a process. */
+export function createRoomGate(
+  redis: Redis,
+  { reserve: { diskBytes, redisPercent }, dataDir }: Pick<Config, 'reserve' | 'dataDir'>,
+) {
+  const look = cached(KEPT_MS, (connection) => readRoom(connection, diskBytes === 0 ? undefined : dataDir))
+
+  return {
+    /** Throws an ApiError when what takes much room must not come now: 507 `disk_reserve` or 503 `memory_reserve`. */
+    async assertForLarge(): Promise<void> {
+      if (diskBytes === 0 && redisPercent === 0) return
+      // Whatever cannot be looked at refuses by itself.
+      const room = await look(redis).catch(() => undefined)
+      if (room === undefined) return
+      if (room.diskBytes < diskBytes) throw diskReserve()
+      if (room.redisPercent < redisPercent) throw memoryReserve()
+    },
+  }
+}
+
+const diskReserve = (): ApiError =>
+  new ApiError(507, 'disk_reserve', 'The disk is nearly full: what is left is kept for sending. Tell the operator.')
+
+const memoryReserve = (): ApiError =>
+  new ApiError(
+    503,
+    'memory_reserve',
+    'The memory of Redis is nearly used up: what is left is kept for single messages. Try again in a while.',
+    { headers: { 'Retry-After': '30' } },
+  )

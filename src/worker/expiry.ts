@@ -1,0 +1,51 @@
+// What ends because nobody wants it any more: files in the trash, and campaigns that nobody starts. One worker looks once an
+// hour; whoever dies over it leaves the rest to the next look.
+import { expireDrafts } from '../campaigns/fan-out/expire-drafts.ts'
+import type { Config } from '../config.ts'
+import type { FileStore } from '../files/store.ts'
+import { removeContent, removeFromTrash } from '../gallery/store/purge-trash.ts'
+import type { Log } from '../log.ts'
+import type { Redis } from '../redis/connect.ts'
+import { rootKeys } from '../redis/keys.ts'
+import { repeatedly } from '../repeatedly.ts'
+
+const EVERY_MS = 3_600_000
+
+interface ExpiryDeps {
+  redis: Redis
+  files: FileStore
+  config: Pick<Config, 'retentionMs' | 'trashMs' | 'draftMs'>
+  log: Log
+}
+
+/** Looks once an hour, until stopped; whichever worker comes first does it for all. */
+export const startExpiry = (deps: ExpiryDeps): { stop: () => void } =>
+  repeatedly(
+    EVERY_MS,
+    async () => {
+      const isFirst = await deps.redis.set(rootKeys.expired, '1', 'PX', EVERY_MS - 1_000, 'NX')
+      if (isFirst !== null) await expireAll(deps, Date.now())
+    },
+    deps.log,
+  )
+
+/** One look at all accounts. A fault of one harms no other. */
+export async function expireAll({ redis, files, config, log }: ExpiryDeps, nowMs: number): Promise<void> {
+  const { retentionMs, trashMs, draftMs } = config
+  const accounts = (await redis.smembers(rootKeys.accounts)).map(Number)
+  let isWhole = true
+  for (const account of accounts) {
+    try {
+      if (trashMs > 0) {
+        const removed = await removeFromTrash(redis, account, trashMs)
+        if (removed > 0) log.info({ account, removed }, 'trash.expired')
+      }
+      if (draftMs > 0) await expireDrafts({ redis, retentionMs, log }, account, nowMs - draftMs)
+    } catch (error) {
+      isWhole = false
+      log.warn({ account, err: error }, 'expiry.failed')
+    }
+  }
+  // Content is removed only where every account could be looked through.
+  if (isWhole) await removeContent(redis, files, accounts, nowMs)
+}

@@ -1,0 +1,111 @@
+// Pins: files leave the trash for good and campaigns that nobody starts are cancelled once their time is over, neither
+// sooner; content goes when its last file has gone, and not while an account has it. Real: Redis, files, producer. Stood in
+// for: the passing of months, by times that are written as if they were over.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
+import { receive } from '../../src/files/drafts.ts'
+import { openFolder } from '../../src/files/folder.ts'
+import { contentPath } from '../../src/gallery/store/content.ts'
+import { addFile, findFile, findFileByToken, restoreFile, trashFile } from '../../src/gallery/store/files.ts'
+import { createFolder } from '../../src/gallery/store/folders.ts'
+import { keptBytes } from '../../src/gallery/store/kept-bytes.ts'
+import { campaignKey, campaignsOfAccountKey, galleryKeys, rootKeys } from '../../src/redis/keys.ts'
+import { expireAll } from '../../src/worker/expiry.ts'
+import { silentLog } from '../support/app.ts'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+
+const DAY_MS = 86_400_000
+const config = { retentionMs: 30 * DAY_MS, trashMs: 30 * DAY_MS, draftMs: 90 * DAY_MS }
+
+let service: CampaignService
+let files: ReturnType<typeof openFolder>
+beforeAll(async () => {
+  service = await startCampaigns({ worker: false })
+  files = openFolder(service.config.dataDir)
+})
+afterAll(() => service?.close())
+
+const look = (nowMs = Date.now()) => expireAll({ redis: service.redis, files, config, log: silentLog }, nowMs)
+const isThere = (hash: string): boolean => existsSync(join(service.config.dataDir, contentPath(hash)))
+
+async function newFile(account: number, content: string) {
+  const folder = await createFolder(service.redis, account, { name: `folder ${content}` })
+  const draft = await receive(files, [Buffer.from(content)])
+  return addFile(service.redis, files, account, folder.id, 'note.txt', draft)
+}
+
+/** Puts it into the trash as if that had been days ago. */
+async function trashed(account: number, id: number, days: number): Promise<void> {
+  await trashFile(service.redis, account, id)
+  const at = (Date.now() - days * DAY_MS) * 1_000
+  await service.redis.hset(galleryKeys(account).file(id), 'deleted_at', String(at))
+}
+
+test('a file that has been in the trash for its time is gone, with its address and its bytes; a younger one stays', async () => {
+  const { account } = service.tenant
+  const [old, young] = [await newFile(account, 'old enough'), await newFile(account, 'too young')]
+  await trashed(account, old.id, 31)
+  await trashed(account, young.id, 29)
+  const before = await keptBytes(service.redis, account)
+  await look()
+  expect(await findFile(service.redis, account, old.id)).toBeUndefined()
+  expect(await findFileByToken(service.redis, old.token)).toBeUndefined()
+  expect(await keptBytes(service.redis, account)).toBe(before - 'old enough'.length)
+  expect(await restoreFile(service.redis, account, young.id)).toMatchObject({ id: young.id })
+  // No upload of that time may be under way any more.
+  expect(isThere(old.hash)).toBe(true)
+  await look(Date.now() + 3_700_000)
+  expect([isThere(old.hash), isThere(young.hash)]).toEqual([false, true])
+})
+
+test('content that another account has, or that was uploaded again meanwhile, stays when its file goes', async () => {
+  const { account } = service.tenant
+  const other = await service.addTenant()
+  const [mine, theirs] = [await newFile(account, 'shared'), await newFile(other.account, 'shared')]
+  const again = await newFile(account, 'comes again')
+  await trashed(account, mine.id, 31)
+  await trashed(account, again.id, 31)
+  await look()
+  expect(await service.redis.zscore(rootKeys.contentWithoutFile, again.hash)).not.toBeNull()
+  await newFile(account, 'comes again')
+  await look(Date.now() + 3_700_000)
+  expect([isThere(theirs.hash), isThere(again.hash)]).toEqual([true, true])
+  expect(await findFile(service.redis, other.account, theirs.id)).toMatchObject({ hash: mine.hash })
+})
+
+/** As if its last change had been days ago. */
+async function aged(id: string, days: number): Promise<void> {
+  const { lane, number } = parseCampaignId(id) ?? { lane: 0, number: 0 }
+  const at = Date.now() - days * DAY_MS
+  await service.redis.hset(campaignKey(lane, number), { created_at: at, beat: at })
+  await service.redis.zadd(campaignsOfAccountKey(service.tenant.account), at, id)
+}
+const stateOf = async (id: string) =>
+  (await findCampaign(service.redis, parseCampaignId(id) ?? { lane: 0, number: 0 }))?.state
+
+test('a draft that nobody has touched for its time is cancelled; one that was changed since then, or waits for its hour, is not', async () => {
+  const [old, young, changed, scheduled] = await Promise.all([1, 2, 3, 4].map(() => service.create({ rows: {} })))
+  await aged(old ?? '', 91)
+  await aged(young ?? '', 89)
+  await aged(changed ?? '', 91)
+  await service.upload(changed ?? '', 'phone,name\n+447700900123,Ada\n')
+  await aged(scheduled ?? '', 91)
+  const { lane, number } = parseCampaignId(scheduled ?? '') ?? { lane: 0, number: 0 }
+  await service.redis.hset(campaignKey(lane, number), 'state', 'scheduled')
+  await look()
+  expect(await Promise.all([old, young, changed, scheduled].map((id) => stateOf(id ?? '')))).toEqual([
+    'cancelled',
+    'draft',
+    'draft',
+    'scheduled',
+  ])
+  expect(await service.redis.pttl(campaignKey(...keyOf(old ?? '')))).toBeGreaterThan(29 * DAY_MS)
+})
+
+function keyOf(id: string): [lane: number, number: number] {
+  const parsed = parseCampaignId(id)
+  return [parsed?.lane ?? 0, parsed?.number ?? 0]
+}

@@ -1,0 +1,180 @@
+// Pins: how often a key, an account and an address may ask, over all producers; that nobody else notices; that it costs
+// nobody who has no limit a header; that it goes on without Redis, and whatever the clock does. Real: Redis, HTTP, two
+// producers. Stood in for: nothing.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { OPERATOR } from '../../src/accounts/permissions.ts'
+import { setAccountSettings } from '../../src/accounts/store/accounts.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { createRates } from '../../src/limits/rates.ts'
+import { startProducer } from '../../src/producer/main.ts'
+import { isCounted } from '../../src/producer/rate-gate.ts'
+import { ROUTES } from '../../src/producer/routes/table.ts'
+import { connectFailFast } from '../../src/redis/connect.ts'
+import { rateKey } from '../../src/redis/keys.ts'
+import { errorOf } from '../support/api-error.ts'
+import { silentLog } from '../support/app.ts'
+import { type Service, startService } from '../support/service.ts'
+
+let service: Service
+let second: { url: string; close: () => Promise<void> }
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  second = await startProducer(service.config, service.server.url, silentLog)
+})
+afterAll(async () => {
+  await second?.close()
+  await service?.close()
+})
+
+const LOOKUP = '/chatappbusiness/fetchmessageinfo'
+const ask = (url: string, key: string) =>
+  fetch(`${url}${LOOKUP}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ api_key: key, message_id: 'msg_1_01M7WMESZP60D32VY8E5FM00EP' }),
+  })
+
+/** How many of these were let through; and how many may be at most: what the bucket held, and what came in meanwhile. */
+async function throughOf(rate: number, asking: () => Promise<number[]>): Promise<{ through: number; most: number }> {
+  const began = performance.now()
+  const statuses = await asking()
+  const seconds = (performance.now() - began) / 1_000
+  return { through: statuses.filter((status) => status !== 429).length, most: rate + rate * seconds + 1 }
+}
+
+test('a key that asks at two producers at once gets its rate once', async () => {
+  const { account, apiKey } = await service.addTenant()
+  await setAccountSettings(service.redis, account, { 'limit.key_rate': 5 })
+  const { through, most } = await throughOf(5, async () => {
+    const urls = Array.from({ length: 200 }, (_, n) => (n % 2 === 0 ? service.url : second.url))
+    const answers = await Promise.all(urls.map((url) => ask(url, apiKey)))
+    return answers.map(({ status }) => status)
+  })
+  expect(through).toBeGreaterThanOrEqual(5)
+  expect(through).toBeLessThanOrEqual(most)
+})
+
+test('eight processes that ask for ten times the rate get all of it, and not one request more', async () => {
+  const processes = Array.from({ length: 8 }, () => createRates(service.redis))
+  let asked = 0
+  const { through, most } = await throughOf(200, async () => {
+    const statuses: number[] = []
+    for (const end = performance.now() + 2_000; performance.now() < end; ) {
+      const verdicts = await Promise.all(processes.map((rates) => rates.take('key', 'key_of_eight', 200)))
+      statuses.push(...verdicts.map(({ isWithin }) => (isWithin ? 200 : 429)))
+      asked = statuses.length
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return statuses
+  })
+  expect(asked).toBeGreaterThan(2_000)
+  expect(through).toBeLessThanOrEqual(most)
+  // What one of them has leased and does not use is lost.
+  expect(through).toBeGreaterThan(most * 0.6)
+})
+
+test('an answer to a key with a limit says what the limit is and what is left, and a refusal when to come again', async () => {
+  const { account, apiKey } = await service.addTenant()
+  await setAccountSettings(service.redis, account, { 'limit.key_rate': 2, 'limit.account_rate': 50 })
+  const first = await ask(service.url, apiKey)
+  expect(first.status).toBe(404)
+  expect(first.headers.get('ratelimit-policy')).toBe('"key";q=2;w=1, "account";q=50;w=1')
+  expect(first.headers.get('ratelimit')).toMatch(/^"key";r=[01];t=1, "account";r=\d+;t=1$/)
+  const answers = await Promise.all(Array.from({ length: 10 }, () => ask(service.url, apiKey)))
+  const refused = answers.find(({ status }) => status === 429)
+  expect(refused?.headers.get('retry-after')).toBe('1')
+  expect(refused?.headers.get('ratelimit')).toBe('"key";r=0;t=1')
+  expect(errorOf({ json: await refused?.json() })).toMatchObject({ code: 'rate_limited' })
+})
+
+test('an account cannot get more by making more keys', async () => {
+  const { account, apiKey, key } = await service.addTenant()
+  await setAccountSettings(service.redis, account, { 'limit.account_rate': 20 })
+  const keys = [apiKey, await key('messages:read')]
+  const { through, most } = await throughOf(20, async () => {
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => ask(service.url, keys[n % 2] ?? '')))
+    return answers.map(({ status }) => status)
+  })
+  expect(through).toBeGreaterThanOrEqual(20)
+  expect(through).toBeLessThanOrEqual(most)
+})
+
+test('another account does not notice', async () => {
+  const loud = await service.addTenant()
+  await setAccountSettings(service.redis, loud.account, { 'limit.key_rate': 1 })
+  const quiet = await service.addTenant()
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, n) => ask(service.url, n % 2 === 0 ? loud.apiKey : quiet.apiKey)),
+  )
+  expect(answers.filter((_, n) => n % 2 === 1).map(({ status }) => status)).toEqual(Array(50).fill(404))
+})
+
+test('a key without a limit is told of none', async () => {
+  const { apiKey } = await service.addTenant()
+  const { headers } = await ask(service.url, apiKey)
+  expect([headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([null, null])
+})
+
+test('while Redis is away each process goes on at the rate by itself, and no request waits long for it', async () => {
+  const redis = connectFailFast('redis://127.0.0.1:1')
+  redis.on('error', () => undefined)
+  try {
+    const rates = createRates(redis)
+    const began = performance.now()
+    const verdicts = await Promise.all(Array.from({ length: 50 }, () => rates.take('key', 'key_1', 100)))
+    expect(performance.now() - began).toBeLessThan(1_000)
+    expect(verdicts.filter(({ isWithin }) => isWithin)).toHaveLength(10)
+  } finally {
+    redis.disconnect()
+  }
+})
+
+test('a clock of Redis that was set back by an hour lets the key go on at its rate', async () => {
+  const { account } = await service.addTenant()
+  const who = `key_of_${account}`
+  const ahead = (Date.now() + 3_600_000) * 1_000
+  await service.redis.set(rateKey('key', who), `0.000000 ${ahead}`, 'PX', 60_000)
+  const rates = createRates(service.redis)
+  expect((await rates.take('key', who, 50)).isWithin).toBe(false)
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect((await rates.take('key', who, 50)).isWithin).toBe(true)
+})
+
+test('a process that was restarted has no new share: what is left is in Redis', async () => {
+  const who = 'key_restarted'
+  const take = async (rates: ReturnType<typeof createRates>) =>
+    (await Promise.all(Array.from({ length: 30 }, () => rates.take('key', who, 30)))).filter((each) => each.isWithin)
+  expect(await take(createRates(service.redis))).toHaveLength(30)
+  expect((await take(createRates(service.redis))).length).toBeLessThan(10)
+})
+
+test('every address that counts refuses an address that asks too often, and probes and webhooks do not', async () => {
+  const config = { ...service.config, limits: { ...service.config.limits, addressRate: 1 } }
+  const limited = await startProducer(config, service.server.url, silentLog)
+  const { secret } = await createCredential(service.redis, 0, [OPERATOR], Date.now())
+  try {
+    const url = (path: string): string => limited.url + path.replaceAll(/:\w+/g, '1')
+    for (const { method, path } of ROUTES) {
+      const asked = () =>
+        fetch(url(path), {
+          method: method.toUpperCase(),
+          headers: { authorization: `Bearer ${secret}` },
+          redirect: 'manual',
+        })
+      expect([path, await isRefused(asked)]).toEqual([path, isCounted({ path })])
+    }
+    expect(await isRefused(() => fetch(`${limited.url}/no/such/route`))).toBe(true)
+  } finally {
+    await limited.close()
+  }
+})
+
+/** Whether one of some requests is answered 429; on a slow machine they take longer than the bucket needs. */
+async function isRefused(asked: () => Promise<Response>): Promise<boolean> {
+  for (let round = 0; round < 5; round += 1) {
+    const answers = await Promise.all([asked(), asked(), asked(), asked()])
+    for (const answer of answers) await answer.body?.cancel()
+    if (answers.some(({ status }) => status === 429)) return true
+  }
+  return false
+}
