@@ -18,7 +18,7 @@ import { type BenchRedis, startRedis } from './redis.ts'
 import { TEMPLATE, type Traffic } from './traffic.ts'
 
 const KEYS = 100
-const SECRET_KEY = 'the bench has no secrets but needs a key'
+export const SECRET_KEY = 'the bench has no secrets but needs a key'
 export const APP_SECRET = 'bench app secret'
 
 export interface Laneway extends Contender {
@@ -42,7 +42,13 @@ export async function startLaneway(
   rig: Rig,
   dir: string,
   closing: Closing,
-  options: { lanes?: number; workers?: number; rate?: number; profile?: string | undefined } = {},
+  options: {
+    lanes?: number
+    workers?: number
+    rate?: number
+    settings?: Record<string, string>
+    profile?: string | undefined
+  } = {},
 ): Promise<Laneway> {
   const { lanes = 1, workers = 1, rate = MAX_RATE } = options
   mkdirSync(dir, { recursive: true })
@@ -59,6 +65,7 @@ export async function startLaneway(
     LANEWAY_SECRET_KEY: SECRET_KEY,
     LANEWAY_CLOUD_API_APP_SECRET: APP_SECRET,
     LANEWAY_LOG_LEVEL: 'error',
+    ...options.settings,
   }
   const flags = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`]
   const producer = startPart('start/producer.js', settings, closing, flags)

@@ -17,6 +17,7 @@ import { campaignLatency } from './scenarios/campaign-latency.ts'
 import { campaignSpeed } from './scenarios/campaign-speed.ts'
 import { consoleScenario } from './scenarios/console.ts'
 import { dispatch } from './scenarios/dispatch.ts'
+import { events } from './scenarios/events.ts'
 import { find } from './scenarios/find.ts'
 import { growth } from './scenarios/growth.ts'
 import { idle } from './scenarios/idle.ts'
@@ -40,6 +41,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   lookups,
   find,
   webhooks,
+  events,
   idle,
   'idle-lanes': idleLanes,
   campaign,

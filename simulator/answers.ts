@@ -8,6 +8,7 @@ import type { Verdict } from './chat-product.ts'
 
 export type Answer =
   | { http: number; body: unknown; headers?: Record<string, string> }
+  | { http: 200; bytes: Buffer; type: string }
   /** The acknowledgement is null when the message was not taken. */
   | { spoilt: SpoiltAnswer; acknowledgement: Acknowledgement | null }
 
@@ -54,6 +55,11 @@ const JSON_TYPE = { 'content-type': 'application/json' }
  * end.
  */
 export function writeAnswer(response: ServerResponse, answer: Answer): void {
+  if ('bytes' in answer) {
+    response.writeHead(200, { 'content-type': answer.type, 'content-length': answer.bytes.length })
+    response.end(answer.bytes)
+    return
+  }
   if ('http' in answer) {
     const bytes = JSON.stringify(answer.body)
     response.writeHead(answer.http, { ...answer.headers, ...JSON_TYPE, 'content-length': Buffer.byteLength(bytes) })

@@ -6,6 +6,7 @@ import { BoundedMap } from './bounded-map.ts'
 import type { SimulatorConfig } from './config.ts'
 import { type Ledger, openLedger } from './ledger.ts'
 import { Limits } from './limits.ts'
+import { MediaFiles } from './media.ts'
 import { Rules } from './rules.ts'
 import type { Submission } from './submission.ts'
 import { ARRIVES, type StatusUpdate, standingOf, updatesOf } from './timeline.ts'
@@ -46,6 +47,8 @@ export class ChatProduct {
   readonly webhooks: Webhooks
   /** What message info answers, by id. */
   readonly infos = new BoundedMap<MessageInfo>(INFOS_KEPT)
+  /** Files that people have sent. */
+  readonly media = new MediaFiles()
   honoursIdempotency: boolean
   /** How long lookups of the partner wire take to be answered. */
   lookupDelayMs = 0

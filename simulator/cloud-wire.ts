@@ -10,6 +10,7 @@ import { readJsonBody } from './json-body.ts'
 import { cloudMessage, digitsOf } from './message-schema.ts'
 import { checkMessage } from './request-check.ts'
 
+const OBJECT_PATH = /^\/v\d+\.\d+\/(\d+)$/
 const MESSAGES_PATH = /^\/v\d+\.\d+\/(\d+)\/messages$/
 
 /** Whether a path begins with a version of the Cloud API, such as `/v21.0/`. */
@@ -21,6 +22,9 @@ export function isCloudPath(path: string): boolean {
 export async function serveCloud(product: ChatProduct, request: IncomingMessage, path: string): Promise<Answer> {
   const badToken = tokenRefusal(bearerOf(request), product.config.tokens)
   if (badToken !== null) return refusalAnswer(badToken, errorEnvelope)
+  const asked = request.method === 'GET' ? OBJECT_PATH.exec(path)?.[1] : undefined
+  const described = asked === undefined ? undefined : product.media.described(asked, request)
+  if (described !== undefined) return { http: 200, body: described }
   const phoneNumberId = MESSAGES_PATH.exec(path)?.[1]
   if (phoneNumberId === undefined || request.method !== 'POST') return noSuchObject(request, path)
   const read = await readJsonBody(request, 'json')
@@ -49,6 +53,14 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
     messages: [isTemplate ? { id, message_status: 'accepted' } : { id }],
   })
   return answerTo(verdict, acknowledge, errorEnvelope)
+}
+
+/** A file that a person sent, by the address that the API has given. */
+export function serveMedia(product: ChatProduct, request: IncomingMessage, path: string): Answer {
+  const badToken = tokenRefusal(bearerOf(request), product.config.tokens)
+  if (badToken !== null) return refusalAnswer(badToken, errorEnvelope)
+  const file = product.media.get(path.split('/').at(-1) ?? '')
+  return file ? { http: 200, bytes: file.bytes, type: file.mimeType } : { http: 404, body: {} }
 }
 
 /** `{error: {…}}`. Faults of the request's shape (100) and of the token carry their details in the message itself. */

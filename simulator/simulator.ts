@@ -7,7 +7,7 @@ import type { z } from 'zod'
 import { type Answer, writeAnswer } from './answers.ts'
 import { excerpt } from './chat-errors.ts'
 import { ChatProduct } from './chat-product.ts'
-import { isCloudPath, serveCloud } from './cloud-wire.ts'
+import { isCloudPath, serveCloud, serveMedia } from './cloud-wire.ts'
 import { readSimulatorConfig, type SimulatorConfig, StartError } from './config.ts'
 import { behaviourTable, control, controlSchema } from './control.ts'
 import { inboundSchema, receive } from './inbound.ts'
@@ -70,6 +70,7 @@ async function answerOf(
   path: string,
 ): Promise<Answer> {
   if (isCloudPath(path)) return serveCloud(product, request, path)
+  if (path.startsWith('/_media/') && request.method === 'GET') return serveMedia(product, request, path)
   if (!path.startsWith('/_')) return partner.serve(request, path)
   if (request.headers.origin !== undefined) {
     // A browser says so of every POST: no page that somebody looks at may have webhooks signed and sent anywhere.

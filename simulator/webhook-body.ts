@@ -20,10 +20,14 @@ export interface InboundMessage {
   id: string
   /** Phone number id it was sent to. */
   sender: string
-  from: string
+  /** Digits; a person who shows no number has only a user id. */
+  from: string | undefined
+  userId: string | undefined
+  /** Of the person's profile. */
+  name: string | undefined
   /** Epoch ms. */
   receivedMs: number
-  type: string
+  /** Type, node, and what it answers. */
   content: Record<string, unknown>
 }
 
@@ -43,7 +47,8 @@ export function webhookBody(changes: readonly Change[]): Buffer {
       bySender.set(sender, value)
     }
     if ('inbound' in change) {
-      value.contacts.push({ profile: { name: 'Simulated Person' }, wa_id: change.inbound.from })
+      const { from, userId, name = 'Simulated Person' } = change.inbound
+      value.contacts.push({ profile: { name }, ...idsOf({ wa_id: from, user_id: userId }) })
       value.messages.push(inboundOf(change.inbound))
     } else {
       value.statuses.push(statusOf(change.message, change.update))
@@ -86,9 +91,13 @@ function webhookError(code: NonNullable<StatusUpdate['code']>): Record<string, u
 }
 
 function inboundOf(inbound: InboundMessage): Record<string, unknown> {
-  const { from, id, receivedMs, type, content } = inbound
-  return { from, id, timestamp: seconds(receivedMs), type, ...content }
+  const { from, userId, id, receivedMs, content } = inbound
+  return { ...idsOf({ from, from_user_id: userId }), id, timestamp: seconds(receivedMs), ...content }
 }
+
+/** Only those that are known. */
+const idsOf = (ids: Record<string, string | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(ids).flatMap(([name, id]) => (id === undefined ? [] : [[name, id]])))
 
 /** The simulator knows numbers only by their ids, so it shows a made-up number that differs from id to id. */
 function metadataOf(phoneNumberId: string): Record<string, string> {

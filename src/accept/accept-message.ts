@@ -46,6 +46,8 @@ export interface Accepted {
   acknowledgement: Acknowledgement
   /** Paths of the fields of the body that nobody knows, at most twenty. */
   ignored: readonly string[]
+  /** Why it may not reach the person although it was accepted; a repeat is not warned again. */
+  warning?: string | undefined
 }
 
 /** Queues the message of a request, or throws a Refusal. */
@@ -69,18 +71,22 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
 
   const use = { account, route: kind, key: request.idempotencyKey, digest: () => bodyDigest(body) }
   let leaveRoom = (): void => {}
+  let warning: string | undefined
   const id = await once(deps.redis, use, {
     async prepare() {
       const nowMs = Date.now()
-      const { lane, payload } = await prepareMessage(deps, account, read, nowMs)
+      const { lane, payload, warn } = await prepareMessage(deps, account, read, nowMs)
       if (request.senders !== undefined) assertForSender({ senders: request.senders }, lane)
       if (trace !== undefined) payload.trace = trace
       leaveRoom = await roomToWait(deps, account, 1)
-      return { name: messageId(lane, newUlid(nowMs)), work: { lane, payload } }
+      return { name: messageId(lane, newUlid(nowMs)), work: { lane, payload, warn } }
     },
-    async make(name, { lane, payload }) {
+    async make(name, { lane, payload, warn }) {
       await assertReplicating(deps.redis, inDoubtKey(lane))
+      // In the same round trip. Without an answer there is no warning.
+      const warned = warn?.().catch(() => undefined)
       await deps.queues.add(name, payload)
+      warning = await warned
       observerOf(deps.redis).accepted({ lane, class: payload.class, count: 1 })
       return name
     },
@@ -96,5 +102,5 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
     contacts: [{ input, wa_id: to }],
     messages: [{ id }],
   }
-  return { id, acknowledgement, ignored: read.ignored }
+  return { id, acknowledgement, ignored: read.ignored, warning }
 }

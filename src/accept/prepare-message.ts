@@ -15,6 +15,7 @@ import { classOf } from '../messages/message-class.ts'
 import { parsePhone } from '../messages/phone.ts'
 import { cloudApiFaults, partnerApiFaults } from '../messages/provider-support.ts'
 import type { ServiceMessage } from '../messages/service-message.ts'
+import { replyWindowOf } from '../messages/store/reply-window.ts'
 import { matchTemplate } from '../messages/templates/match-template.ts'
 import type { Template } from '../messages/templates/template.ts'
 import type { TemplateMessage } from '../messages/templates/template-message.ts'
@@ -35,7 +36,12 @@ export interface PrepareDeps {
 export interface PreparedMessage {
   lane: number
   payload: SendPayload
+  /** A message that only reaches whoever has written lately: its warning, should it be outside of that. */
+  warn?: () => Promise<typeof OUTSIDE_WINDOW | undefined>
 }
+
+/** The person has not written within 24 hours: the chat product takes only templates. */
+export const OUTSIDE_WINDOW = 'outside_window'
 
 /** Makes the job of a message, or throws a Refusal. */
 export function prepareMessage(
@@ -69,13 +75,21 @@ async function prepareService(
   nowMs: number,
 ): Promise<PreparedMessage> {
   const { to } = message
-  const sender = await recentDefaultSender(deps.redis, account)
-  if (!sender) throw unknownSender('The account has no sender yet; add one with the command senders add.')
+  const sender = await defaultSenderOf(deps, account)
   refuseUnsupported(sender, message)
-  const content = await withProviderIds(deps.redis, sender.id, message.content)
+  const [content, settings] = await Promise.all([
+    withProviderIds(deps.redis, sender.id, message.content),
+    cachedAccount(deps.redis, account),
+  ])
   const { until, faults } = times(deps.config, 'transactional', message, nowMs)
   if (faults.length > 0) throw invalidFields(faults)
-  return { lane: sender.id, payload: { v: 1, to, class: 'transactional', content, until, ...sendAtOf(message) } }
+  const payload = { v: 1, to, class: 'transactional', content, until, ...sendAtOf(message) } as const
+  // What people write is known on this wire only.
+  if (sender.provider !== 'cloud-api') return { lane: sender.id, payload }
+  const isOutside = async (): Promise<boolean> =>
+    ((await replyWindowOf(deps.redis, sender.id, to)) ?? 0) < (message.sendAtMs ?? nowMs)
+  if (settings?.outside_window === 'refuse' && (await isOutside())) throw outsideWindow()
+  return { lane: sender.id, payload, warn: async () => ((await isOutside()) ? OUTSIDE_WINDOW : undefined) }
 }
 
 async function prepareTemplate(
@@ -138,6 +152,13 @@ async function checkTemplate(
   return { ...checked, faults: matchTemplate(known.shape, components) }
 }
 
+/** The account's default sender, which service messages leave from, or a Refusal. */
+export async function defaultSenderOf(deps: Pick<PrepareDeps, 'redis'>, account: number): Promise<Sender> {
+  const sender = await recentDefaultSender(deps.redis, account)
+  if (!sender) throw unknownSender('The account has no sender yet; add one with the command senders add.')
+  return sender
+}
+
 /** The sender of the account that is named so, by number in any spelling or by name, or a Refusal. */
 export async function senderOf(deps: Pick<PrepareDeps, 'redis'>, account: number, named: string): Promise<Sender> {
   const sender = await recentSenderOf(deps.redis, account, named)
@@ -185,6 +206,14 @@ function refuseUnsupported(sender: Sender, { content, to }: Address & { content:
   const faults = isCloud ? cloudApiFaults(content) : partnerApiFaults(to)
   if (faults.length > 0) throw invalidFields(faults, 'not_supported_by_provider')
 }
+
+const outsideWindow = (): Refusal =>
+  new Refusal(
+    'in_the_way',
+    OUTSIDE_WINDOW,
+    'The person has not written within 24 hours before it would leave, and can be sent only templates.',
+    [{ path: 'to', message: 'has not written within 24 hours' }],
+  )
 
 const unknownSender = (message: string): Refusal =>
   new Refusal('invalid', 'unknown_sender', message, senderFaults(undefined))

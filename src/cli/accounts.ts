@@ -164,7 +164,8 @@ async function readSecret(value: string, stdin: Readable): Promise<string> {
 
 function settingFault(setting: AccountSetting, value: string): string | undefined {
   if (accountSettings[setting].safeParse(value).success) return undefined
-  const allowed = accountSettings[setting].unwrap().options.join(' or ')
+  const schema = accountSettings[setting].unwrap()
+  const allowed = 'options' in schema ? schema.options.join(' or ') : 'up to 20 words separated by commas'
   const newName = setting.startsWith('policy.') ? FIRST_POLICY_NAMES.get(value) : undefined
   return `expected ${allowed}, got "${value}"${newName === undefined ? '' : `, which is called ${newName} now`}`
 }

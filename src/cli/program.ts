@@ -13,6 +13,7 @@ import { events } from './events.ts'
 import { keys } from './keys.ts'
 import { lanes } from './lanes.ts'
 import { messages } from './messages.ts'
+import { optOuts } from './opt-outs.ts'
 import { people } from './people.ts'
 import { withRedis } from './redis-session.ts'
 import { secrets } from './secrets.ts'
@@ -35,6 +36,7 @@ const NOUNS: readonly Noun[] = [
   lanes,
   campaigns,
   events,
+  optOuts,
   people,
   activity,
   stats,

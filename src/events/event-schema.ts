@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/states.ts'
 import { messageClassSchema } from '../jobs/send.ts'
 import { STATES } from '../messages/lifecycle.ts'
+import { receivedPartsSchema } from '../messages/received.ts'
 import { EVENT_TYPES, TEST_TYPE } from './event-types.ts'
 
 const time = z.iso.datetime()
@@ -39,6 +40,7 @@ const receivedData = z.strictObject({
   received_at: time,
   from: z.string().optional(),
   text: z.string().optional(),
+  ...receivedPartsSchema.shape,
 })
 
 const campaignData = z.strictObject({

@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { sendPayloadSchema } from '../jobs/send.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
+import type { Problem } from '../messages/outcome.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
-import { newMessageOf, newRecordFields, stateSchema } from '../messages/store/record-format.ts'
+import { newMessageOf, newRecordFields, stateSchema, storedProblem } from '../messages/store/record-format.ts'
 import { jobKey } from '../messages/store/steps.ts'
 import { observerOf } from '../observe.ts'
 import { JOB } from '../redis/bullmq-layout.ts'
@@ -42,8 +43,13 @@ export async function cancelMessage(
   return result
 }
 
-/** The step alone, which is all that counts. */
-export async function cancelStep(redis: Redis, id: MessageId, retentionMs: number): Promise<CancelResult> {
+/** The step alone, which is all that counts. `problem`: why, unless a person does it by hand. */
+export async function cancelStep(
+  redis: Redis,
+  id: MessageId,
+  retentionMs: number,
+  problem?: Problem,
+): Promise<CancelResult> {
   const { lane, ulid } = id
   const data = await redis.hget(jobKey(id), JOB.data)
   const payload = data === null ? undefined : readRecord(waitingSchema, `job ${messageId(lane, ulid)}`, data)
@@ -63,12 +69,20 @@ export async function cancelStep(redis: Redis, id: MessageId, retentionMs: numbe
         jobsRun: payload?.run,
         validUntil: payload?.until,
         newFields: payload === undefined ? [] : newRecordFields(newMessageOf(payload)),
+        why: problem?.code ?? 'by hand',
+        problem: problem && storedProblem(problem),
       },
     ),
   )
   if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
   if (verdict === 'done') {
-    observerOf(redis).changed({ lane, class: payload?.class ?? 'transactional', from: 'queued', to: state })
+    observerOf(redis).changed({
+      lane,
+      class: payload?.class ?? 'transactional',
+      from: 'queued',
+      to: state,
+      code: problem?.code,
+    })
   }
   return { verdict, state }
 }

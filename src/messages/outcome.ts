@@ -53,6 +53,12 @@ export const personErased: Problem = {
   sentence: 'Its recipient was erased before it was sent.',
 }
 
+/** Nobody had claimed it when its recipient was found among those who want no advertising. */
+export const optedOut: Problem = {
+  code: 'opted_out',
+  sentence: 'Its recipient wants no such messages of the account.',
+}
+
 /** Its job was dead-lettered: no attempt was ever made. */
 export const deadLetter: Problem = {
   code: 'dead_letter',

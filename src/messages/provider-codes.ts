@@ -24,6 +24,9 @@ export interface CodeEntry {
   provesUnsent?: true
 }
 
+/** The recipient has stopped the marketing of this business with the chat product. */
+export const OPTED_OUT_THERE = '131050'
+
 const pauseLane = (seconds: number): CodeRule => ({ act: 'pause_lane', seconds })
 const blockSender: CodeRule = { act: 'block_sender' }
 const fail: CodeRule = { act: 'fail' }

@@ -14,7 +14,7 @@ import { jobKey, resolveUnconfirmed } from '../messages/store/steps.ts'
 import { JOB } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
-import { inboundKeyOf, messageKey, pollKey, recipientCooldownKey } from '../redis/keys.ts'
+import { inboundKeyOf, messageKey, pollKey, recipientCooldownKey, replyWindowKey } from '../redis/keys.ts'
 import { forgetPlaces, type IndexedMessage, indexedOf } from './indexed.ts'
 
 const eraseScript = defineMessageScript(import.meta.url, 'message-erase')
@@ -67,7 +67,7 @@ export async function eraseMessages(
       await forgetPlaces(redis, some.filter(isForgotten))
     }
   }
-  await redis.del(recipientCooldownKey(of.lane, of.person))
+  await redis.del(recipientCooldownKey(of.lane, of.person), replyWindowKey(of.lane, of.person))
   return done
 }
 

@@ -8,6 +8,7 @@ import { findInRows, findInSnapshot } from '../campaigns/store/person-in-files.t
 import { findContactByPhone } from '../contacts/store/contact-of-person.ts'
 import { findMessages } from '../lookup/find-messages.ts'
 import type { ListedMessage } from '../lookup/message-schema.ts'
+import { findOptOut } from '../opt-outs/store/opt-outs.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /** Messages of a page: what is held at a time. */
@@ -90,7 +91,11 @@ export async function* personPieces(
   nowMs: number,
 ): AsyncGenerator<string> {
   const contact = await contactOf(deps, account, person)
-  const head = JSON.stringify({ status: true, message: 'person', data: { person, contact } }).slice(0, -2)
+  const optOut = (await findOptOut(deps.redis, account, person)) ?? null
+  const head = JSON.stringify({ status: true, message: 'person', data: { person, contact, opt_out: optOut } }).slice(
+    0,
+    -2,
+  )
   yield `${head},"messages":[`
   yield* elements(messagesOf(deps, account, person, nowMs))
   yield '],"campaigns":['

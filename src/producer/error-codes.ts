@@ -12,10 +12,11 @@ const ERROR_CODES = {
   405: ['method_not_allowed'],
   408: ['too_slow'],
   409: [
-    ...['wrong_state', 'without_content', 'campaign_over', 'rows_replaced'],
+    ...['wrong_state', 'without_content', 'campaign_over', 'rows_replaced', 'outside_window'],
     ...['last_admin_key', 'too_many_keys', 'sender_taken', 'sender_busy', 'duplicate_phone'],
     ...['too_many_drafts', 'rows_full', 'gallery_full', 'too_many_contacts'],
   ],
+  410: ['media_gone'],
   412: ['precondition_failed'],
   413: ['too_large'],
   415: ['unsupported_media_type'],
@@ -25,6 +26,7 @@ const ERROR_CODES = {
   429: ['rate_limited', 'too_many_waiting', 'too_many_requeues', 'too_many_moves', 'too_many_sign_ins'],
   431: ['too_many_headers', 'headers_too_large'],
   500: ['internal'],
+  502: ['media_unavailable'],
   503: ['unavailable', 'overloaded', 'no_worker', 'stopping', 'memory_reserve'],
   507: ['disk_reserve'],
 } as const

@@ -10,6 +10,7 @@ import { openLaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { openErasureQueue } from '../people/erasures.ts'
 import { createTombstones } from '../people/tombstones.ts'
+import { createMediaSource } from '../providers/cloud-media.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { requireReplicas } from '../redis/replication.ts'
@@ -32,6 +33,7 @@ import { consoleLiveRoutes } from './handlers/console-live.ts'
 import { consoleSessionRoutes } from './handlers/console-session.ts'
 import { contactBookRoutes } from './handlers/contact-book.ts'
 import { contactRoutes } from './handlers/contacts.ts'
+import { conversationRoutes } from './handlers/conversations.ts'
 import { descriptionRoutes } from './handlers/description.ts'
 import { eventRoutes } from './handlers/events.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
@@ -40,6 +42,7 @@ import { keyRoutes } from './handlers/keys.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
 import { messageRoutes } from './handlers/messages.ts'
 import { metricsRoutes } from './handlers/metrics.ts'
+import { optOutRoutes } from './handlers/opt-outs.ts'
 import { peopleRoutes } from './handlers/people.ts'
 import { senderRoutes } from './handlers/senders.ts'
 import { sendingRoutes } from './handlers/sending.ts'
@@ -85,6 +88,7 @@ export async function startProducer(
   const erasures = openErasureQueue(redis)
   const secretKeys = secretKeysOf(config)
   const [opaqueIds, seal] = [createOpaqueIds(secretKeys), createSeal(secretKeys)]
+  const media = createMediaSource(config.cloudApiVersion)
   const snapshots = createSnapshots(redis)
   const streams = createSnapshotStreams({ take: (account) => snapshots.take(account), log })
   let stopping = false
@@ -94,10 +98,12 @@ export async function startProducer(
     ...descriptionRoutes(),
     ...sendingRoutes({ redis, config, queues, log }),
     ...lookupRoutes({ redis, config }),
-    ...messageRoutes({ redis, config, queues, requeues }),
+    ...messageRoutes({ redis, config, queues, requeues, seal, media }),
+    ...conversationRoutes({ redis }),
     ...galleryRoutes({ redis, config, moves }),
     ...contactRoutes({ redis }),
     ...contactBookRoutes({ redis, config }),
+    ...optOutRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
     ...eventRoutes({ redis, config, seal }),
     ...adminRoutes({ redis, queues }),
@@ -148,6 +154,7 @@ export async function startProducer(
       await closed
       clearInterval(idle)
       clearTimeout(limit)
+      await media.close()
       await moves.close()
       await campaigns.close()
       await requeues.close()

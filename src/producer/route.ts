@@ -206,6 +206,8 @@ export interface JsonAnswer {
 export interface StreamAnswer {
   headers: Readonly<Record<string, string>>
   stream: Readable
+  /** The name under which a browser is to save it, instead of showing it. */
+  saveAs?: string
 }
 
 /** Text, answered with 200, or with 304 where it has an ETag that the client names. Plain, unless a header says otherwise. */

@@ -6,7 +6,8 @@ import { ApiError } from './errors.ts'
 import type { FileAnswer, StreamAnswer } from './route.ts'
 
 /** Writes as fast as the client reads. When reading fails, the connection is cut: the answer must not look whole. */
-export async function sendStream(response: Response, { headers, stream }: StreamAnswer): Promise<void> {
+export async function sendStream(response: Response, { headers, stream, saveAs }: StreamAnswer): Promise<void> {
+  if (saveAs !== undefined) response.attachment(saveAs)
   response.status(200).set({ 'Cache-Control': 'no-store', ...headers })
   await flow(stream, response)
 }

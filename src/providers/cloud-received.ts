@@ -15,6 +15,8 @@ const cut = (max: number) => z.string().transform((text) => text.slice(0, max))
 const word = spare(cut(WORD_MAX))
 const long = spare(cut(TEXT_MAX))
 const flag = spare(z.boolean())
+/** Some write figures as text. */
+const degrees = z.union([z.number(), z.string().min(1).transform(Number).pipe(z.number())])
 /** Items that can be read; of more than a hundred only the first. */
 const some = <S extends z.ZodType>(item: S) =>
   z
@@ -51,11 +53,12 @@ const shared = {
 
 /** One item of `messages`. */
 export const messageItem = z.object({
-  id: z.string().min(1).max(512),
-  from: z.string().catch(''),
+  id: z.union([z.string().min(1).max(512), z.int().transform(String)]),
+  from: z.union([z.string(), z.int().transform(String)]).catch(''),
   from_user_id: word,
   timestamp: z.unknown().optional(),
-  type: z.string(),
+  /** Where there is none, what the message holds says it. */
+  type: z.string().catch(''),
   group_id: word,
   ...shared,
   button: spare(z.object({ text: cut(TEXT_MAX), payload: word })),
@@ -66,7 +69,7 @@ export const messageItem = z.object({
       nfm_reply: spare(z.object({ name: word, body: long, response_json: long })),
     }),
   ),
-  location: spare(z.object({ latitude: z.number(), longitude: z.number(), name: word, address: word, url: word })),
+  location: spare(z.object({ latitude: degrees, longitude: degrees, name: word, address: word, url: word })),
   reaction: spare(z.object({ message_id: cut(WORD_MAX), emoji: cut(WORD_MAX).catch('') })),
   order: spare(
     z.object({
@@ -111,7 +114,9 @@ export const messageItem = z.object({
       referred_product: spare(z.object({ catalog_id: word, product_retailer_id: word })),
     }),
   ),
-  system: spare(z.object({ type: word, body: long, wa_id: word, user_id: word, previous_user_id: word })),
+  system: spare(
+    z.object({ type: word, body: long, wa_id: word, new_wa_id: word, user_id: word, previous_user_id: word }),
+  ),
   edit: spare(z.object({ original_message_id: cut(WORD_MAX), message: spare(z.object(shared)) })),
   revoke: spare(z.object({ original_message_id: cut(WORD_MAX) })),
   unsupported: spare(z.object({ type: word })),
@@ -132,6 +137,16 @@ const KNOWN = new Set([
   ...['interactive', 'button', 'order', 'system', 'request_welcome', 'edit', 'revoke', 'unsupported'],
 ])
 
+/** What a message without a type is told by. */
+const NODES = [
+  ...(['text', 'image', 'video', 'audio', 'voice', 'document', 'sticker', 'location', 'contacts', 'reaction'] as const),
+  ...(['interactive', 'button', 'order', 'system', 'edit', 'revoke'] as const),
+]
+
+/** Whether it is one: it says its type, or holds something that a message can hold. */
+export const isMessage = (item: MessageItem): boolean =>
+  item.type !== '' || NODES.some((node) => item[node] !== undefined)
+
 /** What the message is called, what it says, and its parts. */
 export function contentOf(
   item: MessageItem,
@@ -147,7 +162,8 @@ export function contentOf(
   const edited = item.edit?.message
   const media = fileIn(item) ?? (edited && fileIn(edited))
   const chosen = interactive?.button_reply ?? interactive?.list_reply
-  const type = KNOWN.has(item.type) ? item.type : 'unsupported'
+  const named = item.type || NODES.find((node) => item[node] !== undefined) || ''
+  const type = KNOWN.has(named) ? named : 'unsupported'
   const text =
     item.text?.body ??
     button?.text ??
@@ -199,7 +215,7 @@ export function contentOf(
       flow: nfm && { name: nfm.name, response_json: nfm.response_json },
       system: item.system && {
         type: item.system.type,
-        wa_id: item.system.wa_id,
+        wa_id: item.system.wa_id ?? item.system.new_wa_id,
         user_id: item.system.user_id,
         previous_user_id: item.system.previous_user_id,
       },

@@ -7,7 +7,7 @@ import type { Evidence } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
 import type { ReceivedParts } from '../messages/received.ts'
-import { contentOf, type MessageItem, messageItem, personItem } from './cloud-received.ts'
+import { contentOf, isMessage, type MessageItem, messageItem, personItem } from './cloud-received.ts'
 
 /** What a webhook says about a message that we sent. */
 export interface StatusUpdate {
@@ -64,7 +64,8 @@ const timestamp = z
 
 const envelope = z.object({ entry: z.array(z.unknown()) })
 const entry = z.object({ changes: z.array(z.unknown()) })
-const change = z.object({ field: z.literal('messages'), value: z.unknown() })
+/** Some who hand webhooks on leave the field out. */
+const change = z.object({ field: z.literal('messages').nullish(), value: z.unknown() })
 /** Each list stands for itself: what is wrong with one must not drop the other. */
 const statusList = z.object({ statuses: z.array(z.unknown()).default([]) })
 const messageList = z.object({
@@ -149,7 +150,8 @@ function* readersOfChange(value: unknown, content: WebhookContent): Generator<()
   for (const rawMessage of messages) {
     yield () => {
       const item = messageItem.safeParse(rawMessage)
-      if (item.success) content.received.push(toReceived(metadata.phone_number_id, item.data, people))
+      if (item.success && isMessage(item.data))
+        content.received.push(toReceived(metadata.phone_number_id, item.data, people))
       else content.unreadable += 1
     }
   }

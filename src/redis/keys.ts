@@ -137,6 +137,12 @@ export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKe
 /** STRING: the cooldown of one recipient of the lane, by its digits. */
 export const recipientCooldownKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
 
+/**
+ * STRING that is there while the person, who wrote to the lane's number, can be answered with any kind of message: its
+ * expiry is the end of that, see messages/store/reply-window.ts.
+ */
+export const replyWindowKey = (lane: number, person: string): string => `${lanePrefix(lane)}:window:${person}`
+
 /** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
 export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`
 
@@ -249,6 +255,10 @@ export const contactKeys = (account: number) => {
     phones: `${prefix}:phones`,
     /** ZSET HMAC of a person who was erased → when (ms), see people/tombstones.ts. It expires. */
     tombstones: `${prefix}:erased`,
+    /** ZSET person → since when they want no advertising (ms), see opt-outs/store/opt-outs.ts. */
+    optOuts: `${prefix}:opt-outs`,
+    /** HASH person → who said so. */
+    optOutSources: `${prefix}:opt-out-sources`,
   }
 }
 

@@ -6,6 +6,8 @@ const OWN: Readonly<Record<string, string>> = {
   worker_lost: 'a worker died over it, more than once',
   record_lost: 'its record is gone from Redis',
   dead_letter: 'its job could not be processed',
+  person_erased: 'its recipient was erased before it was sent',
+  opted_out: 'its recipient wants no such messages',
   content_lost: 'its content is no longer stored',
   sender_unreadable: 'its sender cannot be read, or its token cannot be opened',
   woken_late: 'it came to its turn too late',

@@ -4,7 +4,7 @@ import { PROVIDER_CODES } from '../messages/provider-codes.ts'
 /** Words of ours, and those that the HTTP client gives for a call without an answer. */
 const OWN_CODES = [
   ...['worker_lost', 'record_lost', 'dead_letter', 'content_lost', 'sender_unreadable', 'woken_late', 'missed_slot'],
-  ...['not_replicated', 'person_erased'],
+  ...['not_replicated', 'person_erased', 'opted_out'],
   ...['timeout', 'reset', 'refused', 'name_not_found', 'connect_timeout', 'answer_too_large', 'failed'],
   ...['bad_answer', 'invalid_header', 'stopped'],
 ]

@@ -25,6 +25,7 @@ import { readMessage } from '../messages/store/records.ts'
 import { recordSent } from '../messages/store/settle-sent.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../messages/store/steps.ts'
 import { observerOf } from '../observe.ts'
+import { heedRefusal } from '../opt-outs/commands/heed.ts'
 import type { Redis } from '../redis/connect.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
@@ -201,6 +202,7 @@ async function settle(
       return { kind: 'done' }
     }
     case 'failed':
+      await heedRefusal(redis, entry.sender.account, to, outcome.problem)
       await recordStatus(redis, id, attempt, 'failed', { problem: outcome.problem })
       return { kind: 'done' }
 

@@ -1,5 +1,5 @@
 // The messages of a chunk that there is something to do for: those of its recipients that nobody has claimed, that have no job
-// of their own, and whose people were not erased. What comes to an end without being sent is ended here.
+// of their own, and whose people were not erased and have not opted out. What comes to an end without being sent is ended here.
 
 import { lookAtChunk } from '../campaigns/store/chunk-look.ts'
 import type { OpenCampaign } from '../campaigns/store/open-campaigns.ts'
@@ -11,6 +11,7 @@ import type { SendPayload } from '../jobs/send.ts'
 import { messageId } from '../messages/message-id.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { indexMessages } from '../messages/store/message-index.ts'
+import { optedOutAmong } from '../opt-outs/store/opt-outs.ts'
 import type { Tombstones } from '../people/tombstones.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { Placed } from './claim-chunk.ts'
@@ -39,11 +40,17 @@ export async function waitingOf(
   for (const [i, { id, payload }] of messages.entries()) {
     if (states[i] === 'dead') await conclude(redis, id, 'dead', payload(), config.retentionMs)
   }
-  const erased = await erasedAmong(tombstones, campaign, recipients)
+  const people = recipients.map(({ to }) => to)
+  const [erased, optedOut] = await Promise.all([
+    erasedAmong(tombstones, campaign, recipients),
+    optedOutAmong(redis, campaign.account, people),
+  ])
   for (const [i, { id, payload }] of messages.entries()) {
-    if (erased.has(i) && states[i] === 'waits') await conclude(redis, id, 'erased', payload(), config.retentionMs)
+    if (states[i] !== 'waits') continue
+    if (erased.has(i)) await conclude(redis, id, 'erased', payload(), config.retentionMs)
+    else if (optedOut.has(i)) await conclude(redis, id, 'opted_out', payload(), config.retentionMs)
   }
-  return messages.filter((_message, i) => states[i] === 'waits' && !erased.has(i))
+  return messages.filter((_message, i) => states[i] === 'waits' && !erased.has(i) && !optedOut.has(i))
 }
 
 /** Places, among these, of people who were erased since the campaign was made. */

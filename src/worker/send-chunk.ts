@@ -16,6 +16,7 @@ import { type Pace, paceOf } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
 import { MOST_FRESH } from '../messages/store/claim-fresh.ts'
 import { conclude } from '../messages/store/conclude.ts'
+import { optedOutAmong } from '../opt-outs/store/opt-outs.ts'
 import type { Tombstones } from '../people/tombstones.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
@@ -28,8 +29,8 @@ import { senderOrWait } from './lane-sender.ts'
 import type { ChunkRoom } from './lane-share.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
-/** A pause of the lane holds within this time for chunks in hand. */
-const LOOK_AT_PAUSE_MS = 250
+/** A pause of the lane, and an opt-out, hold within this time for chunks in hand. */
+const LOOK_MS = 250
 /** A lane that is paused takes its chunks up again when it is resumed; if that was missed, after this. */
 const PAUSED_MS = 5_000
 /** What would wait longer for its slot gives the chunk back: nobody holds it meanwhile. */
@@ -97,14 +98,14 @@ async function sendTo(deps: ChunkDeps, run: ChunkRun, campaign: OpenCampaign): P
     await deps.lanes.addMany(waiting.map(({ name, payload }) => ({ id: name, payload: payload() })))
     return DONE
   }
-  return createChunk(deps, run).send(waiting)
+  return createChunk(deps, run, campaign.account).send(waiting)
 }
 
-function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun) {
+function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun, account: number) {
   const { redis } = deps
   /** Set when no more is to be claimed. */
   let end: ChunkEnd | undefined
-  let pauseLookedAt = performance.now()
+  let lookedAt = performance.now()
   let refusedMs = 0
   /** In jobs of their own that are being added. */
   const adding: Promise<void>[] = []
@@ -120,7 +121,10 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
         const { entry } = found
         // It was removed meanwhile; the chunk, taken up again, finds that at its beginning.
         if (entry === undefined) return { kind: 'waits', ms: 1 }
-        if (await isPaused()) return { kind: 'lane_waits', ms: PAUSED_MS }
+        const now = await look(left)
+        if (now.isPaused) return { kind: 'lane_waits', ms: PAUSED_MS }
+        left = now.left
+        if (left.length === 0) break
         const pace = aheadOf(paceOf(entry.sender.rate), room.answerMs)
         const { most, waitMs } = fitting(pace)
         if (waitMs > MOST_WAIT_MS) return { kind: 'lane_waits', ms: waitMs }
@@ -237,7 +241,7 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
     switch (became.kind) {
       case 'waits':
         // The lane may have been paused for what this one was told.
-        pauseLookedAt = Number.NEGATIVE_INFINITY
+        lookedAt = Number.NEGATIVE_INFINITY
         return deps.lanes.add(name, payload(), became.ms)
       case 'lane_waits':
         end ??= became
@@ -247,10 +251,20 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
     }
   }
 
-  async function isPaused(): Promise<boolean> {
-    if (performance.now() - pauseLookedAt < LOOK_AT_PAUSE_MS) return false
-    pauseLookedAt = performance.now()
-    return (await redis.hexists(laneMetaKey(lane), 'paused')) === 1
+  /** Now and then: whether the lane is paused, and who of these has opted out since. Those are ended. */
+  async function look(left: ChunkMessage[]): Promise<{ isPaused: boolean; left: ChunkMessage[] }> {
+    if (performance.now() - lookedAt < LOOK_MS) return { isPaused: false, left }
+    lookedAt = performance.now()
+    const people = left.map(({ message }) => message.to)
+    const [paused, optedOut] = await Promise.all([
+      redis.hexists(laneMetaKey(lane), 'paused'),
+      optedOutAmong(redis, account, people),
+    ])
+    for (const at of optedOut) {
+      const found = left[at]
+      if (found) await conclude(redis, found.id, 'opted_out', found.payload(), deps.config.retentionMs)
+    }
+    return { isPaused: paused === 1, left: left.filter((_each, at) => !optedOut.has(at)) }
   }
 
   return { send }

@@ -1,12 +1,16 @@
 // The job `send`: one message that has a job of its own. What becomes of the attempt, attempt.ts says.
 import type { Job } from 'bullmq'
-import { sendPayloadSchema } from '../jobs/send.ts'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { cancelStep } from '../lanes/cancel-message.ts'
 import { parseMessageId } from '../messages/message-id.ts'
+import { optedOut } from '../messages/outcome.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { newMessageOf } from '../messages/store/record-format.ts'
+import { optedOutAmong } from '../opt-outs/store/opt-outs.ts'
 import { claimMessage, type Outgoing, type SendDeps, sendClaimed, waits } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
 import { senderOrWait } from './lane-sender.ts'
+import type { DirectoryEntry } from './sender-directory.ts'
 
 /**
  * Makes one attempt for the message of a job and says what becomes of the job. Rejects only when Redis is away or full,
@@ -31,6 +35,11 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     ...{ id, name: job.id ?? '' },
     ...{ message: newMessageOf(payload.data), content: payload.data.content, trace: payload.data.trace },
   }
+  if (await isOptedOut(deps, entry, payload.data)) {
+    // What was claimed before, or is past its validity, the claim sees to.
+    const { verdict } = await cancelStep(deps.redis, id, deps.config.retentionMs, optedOut)
+    if (verdict === 'done') return { kind: 'done' }
+  }
   const result = await claimMessage(deps, entry, outgoing)
   if ('claimed' in result) return sendClaimed(deps, entry, outgoing, result.claimed)
   const { refused } = result
@@ -50,4 +59,14 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   const mustNotLeave = refused.state === 'expired' || refused.state === 'cancelled'
   if (refused.verdict === 'stopped' || mustNotLeave) deps.clearLane(id.lane, payload.data.class)
   return { kind: 'done' }
+}
+
+/** Whether its recipient wants no such message. Of what they may always get nobody is asked. */
+async function isOptedOut(
+  { redis }: Pick<SendDeps, 'redis'>,
+  { sender, stopsTransactional }: DirectoryEntry,
+  { to, class: of }: SendPayload,
+): Promise<boolean> {
+  if (of === 'transactional' && !stopsTransactional) return false
+  return (await optedOutAmong(redis, sender.account, [to])).size > 0
 }

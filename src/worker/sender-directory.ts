@@ -18,6 +18,8 @@ export interface DirectoryEntry {
   providerSender: ProviderSender
   /** What becomes of an unconfirmed message of a class when its wait is over. */
   repeat: Readonly<Record<MessageRecord['class'], Repeat>>
+  /** Whether opt-outs of the account hold for messages that are no advertising, too. */
+  stopsTransactional: boolean
   /** Whether evidence can still arrive by itself, so that waiting for it makes sense. */
   bringsEvidence: boolean
 }
@@ -62,6 +64,7 @@ export function createSenderDirectory(deps: {
         transactional: repeatOf(account['policy.transactional']),
         campaign: repeatOf(account['policy.campaign']),
       },
+      stopsTransactional: account['opt_out.transactional'] === 'stop',
       bringsEvidence: sender.provider === 'cloud-api',
     }
   }

@@ -60,6 +60,7 @@ describe('help', () => {
       'lanes',
       'campaigns',
       'events',
+      'opt-outs',
       'people',
       'activity',
       'stats',
@@ -191,6 +192,10 @@ describe('accounts', () => {
       template_check: 'on',
       'policy.transactional': 'at_least_once',
       'policy.campaign': 'at_most_once',
+      'opt_out.stop_words': 'stop,unsubscribe',
+      'opt_out.start_words': 'start',
+      'opt_out.transactional': 'send',
+      outside_window: 'warn',
     })
     expect(await json('accounts', 'list')).toContainEqual(account)
     expect((await cli('accounts', 'list')).stdout).toMatch(new RegExp(`^${account.id} +Corner shop +records +on `, 'm'))

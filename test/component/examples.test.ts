@@ -13,6 +13,7 @@ import { CONTENT_TYPES } from '../../src/messages/content.ts'
 import { operations } from '../../src/producer/openapi/document.ts'
 import { providerWebhooks } from '../../src/producer/openapi/provider-webhooks.ts'
 import type { Example, RouteSpec } from '../../src/producer/route.ts'
+import { demoAccounts } from '../../src/start/demo-data.ts'
 import { type DemoWorld, startDemoWorld } from '../support/demo-world.ts'
 import { readPage } from '../support/pages.ts'
 import { eventually } from '../support/wait.ts'
@@ -97,6 +98,12 @@ const signed = (text: string, secret = 'app-secret') => createHmac('sha256', sec
 const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>> = {
   messagesShow: () => withId(sentMessage()),
   messagesCancel: () => withId(sentMessage()),
+  async messagesMedia() {
+    const sender = demoAccounts.main.senders.find(({ provider }) => provider === 'cloud-api')?.phoneNumberId
+    const body = JSON.stringify({ sender, from: '+447700900123', type: 'image' })
+    const answer = await fetch(`${world.service.simulator.url}/_inbound`, { method: 'POST', body })
+    return { params: z.object({ id: z.string() }).parse(await answer.json()) }
+  },
   async messagesRequeue() {
     const id = await sentMessage()
     await ask('POST', `/messages/${id}/cancel`)
@@ -293,6 +300,7 @@ describe('a key of a request that comes again with another body is refused by', 
     accountsCreate: { name: 'Another' },
     keysCreate: { name: 'Another' },
     contactBookCreate: { name: 'Another' },
+    optOutsAdd: { person: '+44 7700 900156' },
     sendersCreate: { name: 'Another' },
     eventsReplay: { types: ['message.sent'] },
   }

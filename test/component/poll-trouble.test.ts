@@ -58,6 +58,7 @@ beforeAll(async () => {
     provider,
     providerSender: { number: sender.number, baseUrl: sender.base_url, token: '', phoneNumberId: '' },
     repeat: { transactional: 'once', campaign: 'never' },
+    stopsTransactional: false,
     bringsEvidence: false,
   } as const
   const log = pino({ level: 'info', serializers: { err: loggedError } }, { write: (line) => void logged.push(line) })

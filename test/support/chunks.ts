@@ -70,6 +70,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
       provider,
       providerSender: { number: '1', baseUrl: '', token: '', phoneNumberId: '' },
       repeat: { transactional: 'never', campaign: 'never' },
+      stopsTransactional: false,
       bringsEvidence: false,
     } as const
     const chunk: Chunk = { v: 1, run: life.id.number, from: 0, count }

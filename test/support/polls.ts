@@ -40,6 +40,7 @@ export function startPoller(
       provider,
       providerSender: { number: '491700000001', baseUrl: upstream.url, token: '', phoneNumberId: '' },
       repeat: { transactional: 'once', campaign: 'never' },
+      stopsTransactional: false,
       bringsEvidence: false,
     }) as const
   const polls = startStatusPolls({

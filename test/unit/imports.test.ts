@@ -37,6 +37,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   redis: ['log', 'redis-address', 'redis-socket'],
   files: [],
   activity: ['redis'],
+  'opt-outs': [],
+  'opt-outs/store': ['redis', 'opt-outs'],
+  'opt-outs/commands': ['redis', 'messages', 'messages/store', 'accounts/store', 'opt-outs', 'opt-outs/store'],
 
   messages: [],
   tracing: ['messages'],
@@ -102,6 +105,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'campaigns/preflight': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
+    ...['opt-outs/store'],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out'],
   ],
   lookup: [
@@ -114,9 +118,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   people: [
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts/store', 'contacts/store', 'lanes', 'log'],
-    ...['campaigns', 'campaigns/store', 'lookup'],
+    ...['campaigns', 'campaigns/store', 'lookup', 'opt-outs/store'],
   ],
-  providers: ['messages'],
+  // The address of a file is as foreign as that of an endpoint.
+  providers: ['messages', 'events'],
   telemetry: ['redis', 'messages', 'campaigns', 'jobs', 'observe', 'log', 'repeatedly'],
   'telemetry/live': ['redis', 'messages', 'campaigns', 'campaigns/store', 'telemetry'],
 
@@ -124,7 +129,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['accounts/commands', 'contacts/commands'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['events', 'events/store', 'events/commands'],
+    ...['events', 'events/store', 'events/commands', 'opt-outs', 'opt-outs/store', 'opt-outs/commands'],
     ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
     ...['limits', 'observe'],
   ],
@@ -144,7 +149,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['events', 'events/store'],
+    ...['events', 'events/store', 'opt-outs/store', 'opt-outs/commands'],
     ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
   ],
   cli: [
@@ -160,7 +165,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'people', 'telemetry', 'activity'],
-    ...['accounts/commands', 'contacts/commands', 'events', 'events/store', 'events/commands'],
+    ...['accounts/commands', 'contacts/commands', 'events', 'events/store', 'events/commands', 'opt-outs/store'],
     ...['config', 'log', 'telemetry/live', 'version', 'redis-socket'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
@@ -194,7 +199,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What of the producer may know a provider. */
-const PROVIDERS_IN_PRODUCER = ['producer/handlers/cloud-webhook.ts', 'producer/main.ts']
+const PROVIDERS_IN_PRODUCER = [
+  'producer/handlers/cloud-webhook.ts',
+  'producer/handlers/message-media.ts',
+  'producer/main.ts',
+]
 
 interface Source {
   /** Path below src/. */

@@ -52,7 +52,7 @@ export interface CampaignPreflight {
   /** Those who will get a message. */
   recipients: number
   /** Those who will not, by reason. */
-  refused: { duplicate: number; number: number; parameter: number; unreadable: number }
+  refused: { duplicate: number; number: number; parameter: number; unreadable: number; opted_out: number }
   /** Contacts that carry an excluded tag. */
   excluded: number
   /** What stands in the way of a start; empty when it is ready. */

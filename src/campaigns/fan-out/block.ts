@@ -41,7 +41,7 @@ export async function blockBroken(deps: { redis: Redis; retentionMs: number }, i
 async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Promise<Preflight> {
   return {
     recipients: 0,
-    refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0 },
+    refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
     excluded: 0,
     checked_at: await redisNowMs(redis, campaignKey(id.lane, id.number)),
     problems,

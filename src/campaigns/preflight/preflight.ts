@@ -28,6 +28,7 @@ import { type Campaign, countPreflight, findCampaign, idOf, moveCampaign } from 
 import { removeFiles } from '../store/files.ts'
 import { lateOf, type Preflight } from '../store/preflight-report.ts'
 import { writeSnapshot } from '../store/snapshot.ts'
+import { withoutOptedOut } from './opted-out.ts'
 import { candidatesOf, SourceProblem, unknownTags } from './recipient-sources.ts'
 
 /** What a preflight needs. */
@@ -165,7 +166,8 @@ async function readAll(
   }
   const seen = createNumberSet()
   try {
-    for await (const candidate of candidatesOf(deps, campaign, compiled.sources)) {
+    const candidates = withoutOptedOut(deps.redis, campaign.account, candidatesOf(deps, campaign, compiled.sources))
+    for await (const candidate of candidates) {
       if (stopped.aborted) throw new StoppedError()
       if (candidate.kind === 'excluded') {
         tally.excluded += 1
@@ -241,7 +243,7 @@ async function report(
 
 const nobody = (): Tally => ({
   recipients: 0,
-  refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0 },
+  refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
   excluded: 0,
 })
 

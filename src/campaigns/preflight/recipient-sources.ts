@@ -25,7 +25,7 @@ export type Candidate =
       kind: 'refused'
       where: string
       phone: string
-      reason: 'number' | 'parameter' | 'unreadable'
+      reason: 'number' | 'parameter' | 'unreadable' | 'opted_out'
       explanation: string
     }
   | { kind: 'excluded' }

@@ -17,6 +17,8 @@ export const preflightSchema = z.object({
     parameter: count,
     /** The row cannot be read. */
     unreadable: count,
+    /** They want no advertising of the account. Reports of before do not count them. */
+    opted_out: count.default(0),
   }),
   /** Contacts that carry an excluded tag. */
   excluded: count,

@@ -68,6 +68,7 @@ const WORDS: Readonly<Record<string, string>> = {
   number: 'with an impossible number',
   parameter: 'with a value missing or not fitting',
   unreadable: 'that cannot be read',
+  opted_out: 'who want no advertising',
 }
 
 function recipientsOf({ recipients, has_rows }: CampaignDescription): string {

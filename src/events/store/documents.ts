@@ -66,8 +66,8 @@ async function documentOf(telling: Telling, event: PlacedEvent): Promise<EventDo
     case 'received': {
       const found = await findInbound(telling.redis, telling.account, occurrence.id).catch(() => undefined)
       if (found === undefined) return undefined
-      const { id, type: kind, from, text, received_at } = found
-      const shown = telling.includeContent ? { from, text } : {}
+      const { id, type: kind, from, text, parts, received_at } = found
+      const shown = telling.includeContent ? { from, text, ...parts } : {}
       return {
         type,
         timestamp,

@@ -17,11 +17,14 @@
 --   jobsRun?     number of its campaign, as its job has it
 --   validUntil?  ms, as its job has it
 --   newFields    {field, value, ...}: what its record holds, of a message without one
+--   why          what its history says of it
+--   problem?     `code|sentence`
 -- Output: {verdict, state letter}: `done`, or `ignored` and the state that forbids it; {'missing'}
 -- include ../../messages/store/scripts/message-lifecycle
 -- include ../../messages/store/scripts/message-events
 local outbox, record, inDoubt, requeueable, job, queuedAgain = unpack(KEYS)
-local ulid, acceptedAt, retentionMs, campaigns, jobsRun, validUntil, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
+local ulid, acceptedAt, retentionMs, campaigns, jobsRun, validUntil, newFields, why,
+  problem = unpack(cmsgpack.unpack(ARGV[1]), 1, 9)
 local now = redisNowMs()
 local p, exists = load(record)
 local before = exists and p.state or nil
@@ -39,15 +42,19 @@ end
 if p.state == QUEUED and now >= p.validUntil then return { 'ignored', EXPIRED } end
 if step(p, { kind = 'cancel' }) == 'ignored' then return { 'ignored', p.state } end
 
-local history = appendHistory(p.history, p.state, now, acceptedAt, 'by hand')
+local history = appendHistory(p.history, p.state, now, acceptedAt, why)
 local fields = { 's', p.state, 'h', history }
 if not exists then
   for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
   fields[#fields + 1] = 'p'
   fields[#fields + 1] = data
 end
+if problem then
+  fields[#fields + 1] = 'e'
+  fields[#fields + 1] = problem
+end
 redis.call('HSET', record, unpack(fields))
-tell(p, ulid, history)
+tell(p, ulid, history, problem)
 writeEvents()
 redis.call('PEXPIRE', record, retentionMs)
 redis.call('ZREM', inDoubt, ulid)

@@ -6,7 +6,7 @@ import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, requeueableKey } from '../../redis/keys.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
-import { deadLetter, personErased, recordLost } from '../outcome.ts'
+import { deadLetter, optedOut, personErased, recordLost } from '../outcome.ts'
 import { defineMessageScript } from './message-script.ts'
 import { FIELDS, newRecordFields, storedProblem } from './record-format.ts'
 
@@ -17,6 +17,7 @@ const ENDS = {
   dead: { to: 'failed', problem: deadLetter },
   gone: { to: 'unknown', problem: recordLost },
   erased: { to: 'cancelled', problem: personErased },
+  opted_out: { to: 'cancelled', problem: optedOut },
 } as const
 
 /**
@@ -24,7 +25,8 @@ const ENDS = {
  * claimed and its record is gone before it was settled; it ends `unknown` with the code record_lost, since it may have
  * been sent. Either can be requeued: the record holds the payload. `erased`: nobody claimed it, and the person is to be
  * forgotten; it ends `cancelled` with the code person_erased, and the record says neither whom it was for nor what it
- * said. False when it is none of these (any more).
+ * said. `opted_out`: nobody claimed it, and the person wants no such messages; it ends `cancelled` with the code
+ * opted_out, and can be requeued. False when it is none of these (any more).
  */
 export async function conclude(
   redis: Redis,

@@ -7,6 +7,7 @@ import { assertReplicated } from '../../redis/replication.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { receivedPartsSchema } from '../received.ts'
 import { indexReceived } from './message-index.ts'
+import { openReplyWindow } from './reply-window.ts'
 
 const inboundSchema = z.object({
   id: z.string(),
@@ -30,13 +31,15 @@ const NOTIFIED = 'notified'
 
 /**
  * Stores a received message and tells whoever listens; doing it again, as the chat product repeats webhooks, changes
- * nothing. Dying before it is told: the webhook was not answered, and is brought again.
+ * nothing. Dying before it is told: the webhook was not answered, and is brought again. `heed` is called with each new
+ * one before anybody is told of it, perhaps again after a death.
  */
 export async function storeInbound(
   redis: Redis,
   account: number,
   message: NewInbound,
   retentionMs: number,
+  heed?: () => Promise<void>,
 ): Promise<void> {
   const key = inboundKey(account, message.id)
   if ((await redis.hget(key, NOTIFIED)) === '1') return
@@ -46,11 +49,20 @@ export async function storeInbound(
     const stored = { ...message, parts: JSON.stringify(message.parts ?? {}) }
     await execOrThrow(redis.multi().hset(key, stored).pexpire(key, retentionMs, 'NX'))
   }
+  if (opensWindow(message)) {
+    await openReplyWindow(redis, message.lane, message.from, message.received_at, Date.now())
+  }
+  await heed?.()
   const event = JSON.stringify({ about: 'received', id: message.id, at: message.received_at })
   await redis.xadd(outboxKey(message.lane), 'NOMKSTREAM', '*', 'e', event)
   await redis.hset(key, NOTIFIED, '1')
   await assertReplicated(redis, [key])
 }
+
+/** What people do not write, and what they write to many. */
+const OPENS_NOTHING: ReadonlySet<string> = new Set(['system', 'request_welcome', 'revoke'])
+const opensWindow = ({ from, type, parts }: NewInbound): boolean =>
+  from !== '' && !OPENS_NOTHING.has(type) && parts?.group_id === undefined
 
 /**
  * A received message of the account by the chat product's id; undefined when there is none. Throws a

@@ -12,6 +12,7 @@ import type { Log } from '../../log.ts'
 import { parseMessageId } from '../../messages/message-id.ts'
 import { storeInbound } from '../../messages/store/inbound.ts'
 import { recordStatus } from '../../messages/store/steps.ts'
+import { heedRefusalOf, heedWords } from '../../opt-outs/commands/heed.ts'
 import {
   isSignature,
   isSigned,
@@ -123,6 +124,7 @@ async function settleBy(deps: WebhookDeps, update: StatusUpdate, account: number
   const id = ours && parseMessageId(ours.id)
   if (!ours || !id) return
   if (account !== undefined && (await cachedSender(deps.redis, id.lane))?.account !== account) return
+  if (update.problem) await heedRefusalOf(deps.redis, id, update.problem)
   await recordStatus(deps.redis, id, ours.attempt, update.status, {
     providerId: update.providerId,
     problem: update.problem,
@@ -133,19 +135,11 @@ async function settleBy(deps: WebhookDeps, update: StatusUpdate, account: number
 async function keep(deps: WebhookDeps, message: ReceivedMessage, account: number | undefined): Promise<void> {
   const sender = await senderOfPhoneNumberId(deps.redis, message.phoneNumberId)
   if (!sender || (account !== undefined && sender.account !== account)) return
-  await storeInbound(
-    deps.redis,
-    sender.account,
-    {
-      id: message.providerId,
-      lane: sender.id,
-      from: message.from,
-      type: message.type,
-      text: message.text,
-      parts: message.parts,
-      received_at: message.atMs ?? Date.now(),
-    },
-    deps.config.receivedRetentionMs,
+  const { account: owner, id: lane } = sender
+  const { providerId: id, from, type, text, parts } = message
+  const received = { id, lane, from, type, text, parts, received_at: message.atMs ?? Date.now() }
+  await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, () =>
+    heedWords(deps.redis, owner, received),
   )
 }
 

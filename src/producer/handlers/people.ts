@@ -6,12 +6,11 @@ import { iso } from '../../lookup/message-document.ts'
 import type { ErasureQueue } from '../../people/erasures.ts'
 import { type Erasure, findErasure, newErasureId } from '../../people/erasures.ts'
 import { type GatherDeps, personPieces } from '../../people/gather.ts'
-import { parsePerson } from '../../people/person.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import { accountKey } from '../../redis/keys.ts'
 import { bind, type Route } from '../bind.ts'
-import { invalid } from '../errors.ts'
+import { personOf } from '../person-field.ts'
 import { people } from '../routes/people.ts'
 
 interface PeopleDeps extends GatherDeps {
@@ -59,13 +58,6 @@ export function peopleRoutes(deps: PeopleDeps): Route[] {
       return { status: 202, body: { status: true, message: 'queued', data: { job_id: id, status_url: statusUrl } } }
     },
   })
-}
-
-function personOf(text: string): string {
-  const person = parsePerson(text)
-  if (person !== undefined) return person
-  const message = 'expected a full international number such as +14155550123, or the id of a person without one'
-  throw invalid([{ path: 'person', message }])
 }
 
 /** An erasure as its callers see it. */

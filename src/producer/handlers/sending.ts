@@ -8,6 +8,9 @@ import { ignoredHeader } from '../ignored.ts'
 import type { CallOf } from '../route.ts'
 import { sending } from '../routes/sending.ts'
 
+/** The header of what was accepted and may not arrive all the same. */
+const WARNING = 'x-laneway-warning'
+
 /** The routes of routes/sending.ts. */
 export function sendingRoutes(deps: AcceptDeps & { log: Log }): Route[] {
   const send =
@@ -17,8 +20,9 @@ export function sendingRoutes(deps: AcceptDeps & { log: Log }): Route[] {
       const { account, senders } = caller
       const { traceparent } = headers
       const request = { account, senders, kind, body, unknownFields: 'ignored', idempotencyKey, traceparent } as const
-      const { acknowledgement, ignored } = await acceptMessage(deps, request)
-      return { headers: ignoredHeader(ignored), body: acknowledgement }
+      const { acknowledgement, ignored, warning } = await acceptMessage(deps, request)
+      const warned = warning === undefined ? {} : { [WARNING]: warning }
+      return { headers: { ...ignoredHeader(ignored), ...warned }, body: acknowledgement }
     }
 
   return bind(sending)({

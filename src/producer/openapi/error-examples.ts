@@ -68,6 +68,13 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   headers_too_large: 'The headers are too large.',
   internal: 'Something went wrong on our side. Quote the request id when you ask for support.',
   unavailable: 'The service cannot reach its storage right now. Try again in a few seconds.',
+  outside_window: {
+    message: 'The person has not written within 24 hours before it would leave, and can be sent only templates.',
+    path: 'to',
+    fault: 'has not written within 24 hours',
+  },
+  media_gone: 'The chat product does not keep this file any more.',
+  media_unavailable: 'The chat product did not hand the file over; try again later.',
   overloaded: 'Too much is being sent at the moment. Try again in a few seconds.',
   no_worker: 'No worker is alive: messages are accepted and wait.',
   stopping: 'This producer stops: use another one.',

@@ -29,6 +29,14 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
     name: 'Contacts',
     description: 'Contacts one by one: looked for, created, imported, changed and deleted.',
   },
+  optOuts: {
+    name: 'Opt-outs',
+    description: 'Who wants no advertising: campaigns and MARKETING templates pass them over.',
+  },
+  conversations: {
+    name: 'Conversations',
+    description: 'Whether a person may be sent more than templates.',
+  },
   galleryFolders: {
     name: 'Gallery folders',
     description: 'Folders of the gallery.',

@@ -15,6 +15,10 @@ const settings = {
   template_check: accountSettings.template_check.unwrap(),
   'policy.transactional': accountSettings['policy.transactional'].unwrap(),
   'policy.campaign': accountSettings['policy.campaign'].unwrap(),
+  'opt_out.stop_words': accountSettings['opt_out.stop_words'].unwrap(),
+  'opt_out.start_words': accountSettings['opt_out.start_words'].unwrap(),
+  'opt_out.transactional': accountSettings['opt_out.transactional'].unwrap(),
+  outside_window: accountSettings.outside_window.unwrap(),
   'limit.key_rate': limitSchema,
   'limit.account_rate': limitSchema,
   'limit.waiting': limitSchema,
@@ -47,6 +51,10 @@ const example = {
   template_check: 'on',
   'policy.transactional': 'at_least_once',
   'policy.campaign': 'at_most_once',
+  'opt_out.stop_words': 'stop,unsubscribe',
+  'opt_out.start_words': 'start',
+  'opt_out.transactional': 'send',
+  outside_window: 'warn',
   ...Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, null])),
 }
 

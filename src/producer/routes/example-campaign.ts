@@ -23,7 +23,7 @@ export const exampleCampaign = {
   preflight: {
     checked_at: '2026-11-20T14:35:16.557Z',
     recipients: 4,
-    refused: { duplicate: 2, number: 0, parameter: 0, unreadable: 0 },
+    refused: { duplicate: 2, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
     excluded: 0,
     problems: [],
     rate: 80,

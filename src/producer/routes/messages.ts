@@ -191,6 +191,21 @@ export const messages = {
     errors: { 404: ['not_found'] },
     examples: [{ params: { id }, status: 200, answer: { status: true, message: 'message', data: message } }],
   }),
+  media: route({
+    method: 'get',
+    path: '/messages/:id/media',
+    summary: 'Fetches the file of a received message from the chat product.',
+    details:
+      'As it comes, of up to 100 MB, to be saved and never shown inline. The chat product keeps it for some days, then ' +
+      'the answer is 410. The length may be missing; a file that ends too early ends the connection.',
+    access: mayLook,
+    forSenders: true,
+    params,
+    body: { as: 'ignored' },
+    answers: { 200: { contentTypes: ['*'] } },
+    errors: { 404: ['not_found'], 410: ['media_gone'], 502: ['media_unavailable'], 503: ['overloaded'] },
+    examples: [{ params: { id: 'wamid.HBgMNDQ3NzAwOTAwMTIzFQIAEhgUM0E5' }, status: 200 }],
+  }),
   cancel: route({
     method: 'post',
     path: '/messages/:id/cancel',

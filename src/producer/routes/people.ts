@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { listedMessageSchema } from '../../lookup/message-schema.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
+import { optOutSchema } from '../../opt-outs/opt-out.ts'
 import { route } from '../route.ts'
 import { doneWith } from './answers.ts'
 
@@ -24,6 +25,7 @@ const personSchema = z.strictObject({
       tags: z.array(z.int()),
     })
     .nullable(),
+  opt_out: optOutSchema.nullable().describe('Since when they want no advertising; null when they said nothing.'),
   messages: z.array(listedMessageSchema).describe('Sent ones and then received ones, the newest first.'),
   campaigns: z.array(
     z.strictObject({
@@ -75,6 +77,7 @@ export const people = {
           data: {
             person: '447700900123',
             contact: { id: 1, phone: '447700900123', name: 'Ada Example', email: null, tags: [1] },
+            opt_out: null,
             messages: [],
             campaigns: [
               { campaign: 'cmp_1_1', campaign_state: 'done', state: 'read', values: ['Ada Example'], rows: 0 },

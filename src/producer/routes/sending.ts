@@ -53,8 +53,11 @@ export const sending = {
     isFast: true,
     headers: sendHeaders,
     body: { as: 'json', schema: serviceMessage, readBy: 'handler', unknown: 'named' },
+    details:
+      'Outside of the 24 hours after what the person wrote last, the answer has the header `x-laneway-warning: ' +
+      'outside_window`, or is 409 where the account says so (`outside_window refuse`).',
     answers: { 200: acknowledgementSchema },
-    errors: REFUSALS,
+    errors: { ...REFUSALS, 409: ['outside_window'] },
     examples: serviceMessages.map((each, place) => ({
       ...each,
       headers: { 'Idempotency-Key': `order-77-${place}` },

@@ -10,6 +10,7 @@ import { consoleLive, consoleSession } from './console.ts'
 import { consoleDemo } from './console-demo.ts'
 import { contactBook } from './contact-book.ts'
 import { contacts } from './contacts.ts'
+import { conversations } from './conversations.ts'
 import { description } from './description.ts'
 import { events } from './events.ts'
 import { galleryFiles } from './gallery-files.ts'
@@ -19,6 +20,7 @@ import { keys } from './keys.ts'
 import { lookups } from './lookups.ts'
 import { messages } from './messages.ts'
 import { metrics } from './metrics.ts'
+import { optOuts } from './opt-outs.ts'
 import { people } from './people.ts'
 import { senders } from './senders.ts'
 import { sending } from './sending.ts'
@@ -33,10 +35,12 @@ export const FAMILIES = {
   sending,
   lookups,
   messages,
+  conversations,
   galleryFolders,
   galleryFiles,
   contacts,
   contactBook,
+  optOuts,
   campaigns,
   events,
   admin,

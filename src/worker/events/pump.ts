@@ -11,7 +11,7 @@ import { typeOf } from '../../events/store/documents.ts'
 import { moveCursors, readCursors } from '../../events/store/endpoints.ts'
 import { ACCOUNT_SOURCE } from '../../events/store/listening.ts'
 import { type OutboxEntry, readAfter } from '../../events/store/outbox.ts'
-import { MOST_AT_ONCE } from './target-agent.ts'
+import { MOST_AT_ONCE } from '../../events/target-agent.ts'
 import { type Target, type TellDeps, tell } from './tell.ts'
 
 /** A source that had something new is looked at again after this, one that has been still for long after the other. */
@@ -53,6 +53,7 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
   let batchSince: number | undefined
   /** Rounds in a row of which something was not taken. */
   let failedRounds = 0
+  let moving: Promise<void> = Promise.resolve()
 
   async function know(): Promise<void> {
     const wanted = [ACCOUNT_SOURCE, ...target.senders.keys()]
@@ -110,19 +111,27 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
     return { taken, events }
   }
 
+  /**
+   * Moves its places on while the next round is done: each write waits for the disk of Redis. Moves stay in their order,
+   * as all go over one connection, and no more than one is under way.
+   */
   async function moveOn(taken: readonly { source: number; state: Source; count: number }[]): Promise<void> {
-    const moves = taken.map(({ source, state, count }) => ({
-      ...{ source, from: state.stands, to: state.entries[count - 1]?.entry ?? state.stands },
-    }))
-    if (await moveCursors(deps.redis, target.endpoint, moves)) {
-      for (const [i, { state, count }] of taken.entries()) {
-        state.stands = moves[i]?.to ?? state.stands
-        state.entries.splice(0, count)
-      }
-    } else {
+    const before = moving
+    moving = Promise.resolve()
+    await before
+    const moves = taken.map(({ source, state, count }) => {
+      const to = state.entries[count - 1]?.entry ?? state.stands
+      const move = { source, from: state.stands, to }
+      state.stands = to
+      state.entries.splice(0, count)
+      return move
+    })
+    moving = moveCursors(deps.redis, target.endpoint, moves).then((isMoved) => {
       // Somebody else has told it meanwhile, or it is no more: from where it stands now.
-      sources.clear()
-    }
+      if (!isMoved) sources.clear()
+    })
+    // Whoever awaits it next hears of it.
+    moving.catch(() => sources.clear())
   }
 
   /** Tells the events in deliveries side by side. False when its places must stay: it is disabled, or this process stops. */

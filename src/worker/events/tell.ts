@@ -101,7 +101,8 @@ export async function send(
   const nowMs = Date.now()
   const ok = status !== undefined && status >= 200 && status < 300
   const retryAtMs = ok || status === 410 ? undefined : how.retryAt(askedMs)
-  await noteAttempt(redis, endpoint.account, endpoint.id, {
+  // Written while the next delivery is made: each write waits for the disk of Redis.
+  noteAttempt(redis, endpoint.account, endpoint.id, {
     at: new Date(nowMs).toISOString(),
     delivery: id,
     ok,
@@ -113,7 +114,7 @@ export async function send(
     took_ms: tookMs,
     answer,
     retry_at: retryAtMs === undefined ? null : new Date(retryAtMs).toISOString(),
-  })
+  }).catch((error: unknown) => log.debug({ endpoint: endpoint.id, err: error }, 'events.error'))
   if (ok) {
     target.failures = 0
     target.pausedUntil = 0

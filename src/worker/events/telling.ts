@@ -3,9 +3,9 @@ import type { Sender } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
 import type { TargetRule } from '../../events/safe-targets.ts'
 import type { Endpoint } from '../../events/store/endpoints.ts'
+import { createTargetAgent } from '../../events/target-agent.ts'
 import { createPump } from './pump.ts'
 import { createRetries } from './retries.ts'
-import { createTargetAgent } from './target-agent.ts'
 import type { Target, TellDeps } from './tell.ts'
 
 /** The pump rests so long (ms) after a round that could not be done, as when Redis is away. */

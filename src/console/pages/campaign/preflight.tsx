@@ -15,6 +15,7 @@ const REASONS = {
   number: 'no possible phone number',
   parameter: 'a value for the template is missing or does not fit',
   unreadable: 'cannot be read',
+  opted_out: 'wants no advertising',
 } as const
 
 /** The card of the preflight, also while there is none. */

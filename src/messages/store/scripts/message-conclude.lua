@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Ends a message that no claim can end or may begin: one of a campaign whose job was dead-lettered before anybody claimed
--- it, or whose record is gone before it was settled; and any that nobody has claimed, of a person who is erased. Writes a
+-- it, or whose record is gone before it was settled; and any that nobody has claimed, of a person who
+-- is erased or wants no such messages. Writes a
 -- record that says so, which every later claim meets. Running it twice changes nothing.
 --
 -- Keys:
@@ -11,7 +12,7 @@
 --   job          HASH  the message's job in BullMQ
 -- Arguments:
 --   ulid
---   why          `dead`, `gone` or `erased`
+--   why          `dead`, `gone`, `erased` or `opted_out`
 --   acceptedAt   ms
 --   retentionMs
 --   run?         number of its campaign
@@ -31,7 +32,7 @@ if why == 'dead' then
   -- Somebody may have queued it again meanwhile.
   if before or redis.call('HEXISTS', job, 'failedReason') == 0 then return { 'ignored', before or QUEUED } end
   state = FAILED
-elseif why == 'erased' then
+elseif why == 'erased' or why == 'opted_out' then
   if before then return { 'ignored', before } end
   state = CANCELLED
 else

@@ -3,7 +3,7 @@
 // no lookup for a host that is an address itself, so those are judged before.
 import { type LookupAddress, lookup } from 'node:dns'
 import { Agent, buildConnector } from 'undici'
-import { literalHost, type TargetRule } from '../../events/safe-targets.ts'
+import { literalHost, type TargetRule } from './safe-targets.ts'
 
 /** Requests to one endpoint at a time, over as many connections. */
 export const MOST_AT_ONCE = 8
@@ -18,13 +18,13 @@ export class UnsafeTargetError extends Error {
 const unsafe = (): UnsafeTargetError => new UnsafeTargetError('it leads to an address that is not allowed')
 
 /** Connections that are only made to addresses which the rule allows. Close them with `destroy`. */
-export function createTargetAgent(rule: TargetRule): Agent {
+export function createTargetAgent(rule: TargetRule, connections = MOST_AT_ONCE): Agent {
   const connectors = {
     'https:': buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(rule, true) }),
     'http:': buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(rule, false) }),
   }
   return new Agent({
-    connections: MOST_AT_ONCE,
+    connections,
     pipelining: 1,
     keepAliveTimeout: 4_000,
     keepAliveMaxTimeout: 4_000,

@@ -1,0 +1,80 @@
+// opt-outs: list, add, remove. People who want no advertising of an account.
+import { z } from 'zod'
+import { counted } from '../messages/fault.ts'
+import { addOptOuts, listOptOuts, removeOptOuts } from '../opt-outs/store/opt-outs.ts'
+import { parsePerson } from '../people/person.ts'
+import { redisNowMs } from '../redis/clock.ts'
+import { contactKeys } from '../redis/keys.ts'
+import { existingAccount } from './accounts.ts'
+import { table } from './table.ts'
+import { accountId, parser } from './values.ts'
+import { type Noun, verb } from './verb.ts'
+
+const people = parser(
+  'full international numbers such as +14155550123, or ids of people, separated by commas',
+  (text) => {
+    const words = text.split(',')
+    const found = words.flatMap((word) => parsePerson(word.trim()) ?? [])
+    return found.length === words.length ? found : undefined
+  },
+)
+const limit = parser('a number from 1 to 1000', (text) =>
+  /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 1_000 ? Number(text) : undefined,
+)
+const LIMIT_DEFAULT = 50
+const ofAccount = { '!--account <id>': 'account whose advertising it is' }
+
+export const optOuts: Noun = {
+  name: 'opt-outs',
+  summary: 'people who want no advertising',
+  verbs: [
+    verb({
+      usage: 'list',
+      summary: 'list the people who want no advertising, the latest first',
+      example: '--account 1',
+      options: { ...ofAccount, '--limit <number>': `how many to list (default: ${LIMIT_DEFAULT})` },
+      values: z.strictObject({ account: accountId, limit: limit.default(LIMIT_DEFAULT) }),
+      async run({ account, limit: most }, { redis }) {
+        await existingAccount(redis, account)
+        const { data } = await listOptOuts(redis, account, { limit: most, cursor: undefined })
+        const rows = data.map((each) => [each.person, each.source, each.since])
+        return {
+          json: data,
+          text: rows.length === 0 ? 'Nobody has opted out.' : table(['PERSON', 'SOURCE', 'SINCE'], rows),
+        }
+      },
+    }),
+    verb({
+      usage: 'add <people>',
+      act: 'person.opt_out',
+      summary: 'write down that these people, by number or id, want no advertising',
+      example: '+14155550123 --account 1',
+      options: ofAccount,
+      values: z.strictObject({ people, account: accountId }),
+      async run({ people: all, account }, { redis }) {
+        await existingAccount(redis, account)
+        const added = await addOptOuts(redis, account, all, {
+          source: 'cli',
+          nowMs: await redisNowMs(redis, contactKeys(account).optOuts),
+        })
+        const detail = counted(added, 'opt-out')
+        return { json: { added }, text: `Added ${detail}.`, acted: { account, detail } }
+      },
+    }),
+    verb({
+      usage: 'remove <people>',
+      act: 'person.opt_in',
+      summary: 'take these people off the list: campaigns that are checked or sent from now on reach them',
+      example: '+14155550123 --account 1',
+      options: ofAccount,
+      values: z.strictObject({ people, account: accountId }),
+      async run({ people: all, account }, { redis }) {
+        await existingAccount(redis, account)
+        const removed = await removeOptOuts(redis, account, all)
+        const detail = counted(removed, 'opt-out')
+        const acted = removed === 0 ? undefined : { account, detail }
+        return { json: { removed }, text: `Removed ${detail}.`, acted }
+      },
+    }),
+  ],
+}

@@ -1,0 +1,30 @@
+// The 24 hours after what a person wrote, in which they can be answered with any kind of message. The key is there for as
+// long as the window is open, and its expiry says until when.
+import type { Redis } from '../../redis/connect.ts'
+import { replyWindowKey } from '../../redis/keys.ts'
+import { execOrThrow } from '../../redis/transaction.ts'
+
+/** How long a window stays open after the latest message of the person. */
+export const WINDOW_MS = 24 * 3_600_000
+
+/** A window that opened at this time (epoch ms), unless a later message keeps it open for longer. */
+export async function openReplyWindow(
+  redis: Redis,
+  lane: number,
+  person: string,
+  atMs: number,
+  nowMs: number,
+): Promise<void> {
+  // A time to come is one that nobody can know.
+  const until = Math.min(atMs, nowMs) + WINDOW_MS
+  if (until <= nowMs) return
+  const key = replyWindowKey(lane, person)
+  // Webhooks come in any order: an earlier message must not shorten it.
+  await execOrThrow(redis.multi().set(key, '', 'PXAT', until, 'NX').pexpireat(key, until, 'GT'))
+}
+
+/** Until when the person can be answered by this lane (epoch ms); undefined while the window is closed. */
+export async function replyWindowOf(redis: Redis, lane: number, person: string): Promise<number | undefined> {
+  const until = await redis.pexpiretime(replyWindowKey(lane, person))
+  return until > 0 ? until : undefined
+}

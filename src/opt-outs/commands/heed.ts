@@ -1,0 +1,50 @@
+// What is heard of a person's wish while messages come and go: words that they write, and what the chat product says
+// when it refuses a message to them. Doing it twice changes nothing, so that it stands before whatever makes it once.
+import { cachedAccount } from '../../accounts/store/accounts.ts'
+import { cachedSender } from '../../accounts/store/senders.ts'
+import type { MessageId } from '../../messages/message-id.ts'
+import type { Problem } from '../../messages/outcome.ts'
+import { OPTED_OUT_THERE } from '../../messages/provider-codes.ts'
+import type { InboundMessage } from '../../messages/store/inbound.ts'
+import { readMessage } from '../../messages/store/records.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { addOptOuts, removeOptOuts } from '../store/opt-outs.ts'
+import { wishOf } from '../words.ts'
+
+/** Kinds whose text the person has written or chosen, and not what stands below a picture. */
+const SAID: ReadonlySet<string> = new Set(['text', 'button', 'interactive'])
+
+/** Obeys a stop or start word of the account, if that is what was received. A person is known by number and by user id. */
+export async function heedWords(
+  redis: Redis,
+  account: number,
+  { from, type, text, parts }: Pick<InboundMessage, 'from' | 'type' | 'text' | 'parts'>,
+): Promise<void> {
+  // In a group nobody talks to the account alone.
+  if (!SAID.has(type) || parts.group_id !== undefined) return
+  const settings = await cachedAccount(redis, account)
+  if (settings === undefined) return
+  const wish = wishOf(text, { stop: settings['opt_out.stop_words'], start: settings['opt_out.start_words'] })
+  if (wish === undefined) return
+  const people = [...new Set([from, parts.from_user_id ?? ''])].filter((name) => name !== '')
+  if (wish === 'stop') await addOptOuts(redis, account, people, { source: 'word', nowMs: Date.now() })
+  else await removeOptOuts(redis, account, people)
+}
+
+/** Writes down that the person has stopped advertising with the chat product, if that is why a message to them failed. */
+export async function heedRefusal(
+  redis: Redis,
+  account: number,
+  person: string,
+  { code }: Pick<Problem, 'code'>,
+): Promise<void> {
+  if (code !== OPTED_OUT_THERE || person === '') return
+  await addOptOuts(redis, account, [person], { source: 'provider', nowMs: Date.now() })
+}
+
+/** The same of a message of which only the id is known. To whom it went, our own record says, not who reports it. */
+export async function heedRefusalOf(redis: Redis, id: MessageId, problem: Pick<Problem, 'code'>): Promise<void> {
+  if (problem.code !== OPTED_OUT_THERE) return
+  const [record, sender] = await Promise.all([readMessage(redis, id), cachedSender(redis, id.lane)])
+  if (record && sender) await heedRefusal(redis, sender.account, record.to, problem)
+}

@@ -1,0 +1,90 @@
+// Who wants no advertising of an account: a ZSET of people by the time since which, and a HASH of who said so, under one
+// hash tag. Whoever is in the ZSET is opted out, whatever the HASH says.
+import { z } from 'zod'
+import type { Redis } from '../../redis/connect.ts'
+import { contactKeys } from '../../redis/keys.ts'
+import { execForReplies } from '../../redis/transaction.ts'
+import { OPT_OUT_SOURCES, type OptOut, type OptOutSource } from '../opt-out.ts'
+
+const sourceSchema = z.enum(OPT_OUT_SOURCES).catch('http')
+
+/** Writes down that they want no advertising; whoever is written down already stays as they are. Returns how many are new. */
+export async function addOptOuts(
+  redis: Redis,
+  account: number,
+  people: readonly string[],
+  { source, nowMs }: { source: OptOutSource; nowMs: number },
+): Promise<number> {
+  if (people.length === 0) return 0
+  const { optOuts, optOutSources } = contactKeys(account)
+  const transaction = redis.multi()
+  for (const person of people) transaction.hsetnx(optOutSources, person, source)
+  const replies = await execForReplies(transaction.zadd(optOuts, 'NX', ...people.flatMap((person) => [nowMs, person])))
+  return Number(replies.at(-1))
+}
+
+/** They may be written to again. Returns how many were opted out. */
+export async function removeOptOuts(redis: Redis, account: number, people: readonly string[]): Promise<number> {
+  if (people.length === 0) return 0
+  const { optOuts, optOutSources } = contactKeys(account)
+  const replies = await execForReplies(
+    redis
+      .multi()
+      .hdel(optOutSources, ...people)
+      .zrem(optOuts, ...people),
+  )
+  return Number(replies.at(-1))
+}
+
+/** That the person is opted out; undefined when they are not. */
+export async function findOptOut(redis: Redis, account: number, person: string): Promise<OptOut | undefined> {
+  const { optOuts, optOutSources } = contactKeys(account)
+  const [at, source] = await Promise.all([redis.zscore(optOuts, person), redis.hget(optOutSources, person)])
+  return at === null ? undefined : shown(person, Number(at), source)
+}
+
+/** Places, among these, of people who are opted out. One command, whatever their number. */
+export async function optedOutAmong(redis: Redis, account: number, people: readonly string[]): Promise<Set<number>> {
+  if (people.length === 0) return new Set()
+  const found = await redis.zmscore(contactKeys(account).optOuts, ...people)
+  return new Set(found.flatMap((at, i) => (at === null ? [] : [i])))
+}
+
+/** Where a page of the list begins: the last one of the page before. */
+const CURSOR = /^(\d{1,16})_(.+)$/
+/** Whether a text can be one. */
+export const isOptOutCursor = (text: string): boolean => CURSOR.test(text)
+
+/** A page, the latest first; `next` is the cursor of the page that follows, null on the last. */
+export async function listOptOuts(
+  redis: Redis,
+  account: number,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+): Promise<{ data: OptOut[]; next: string | null }> {
+  const { optOuts, optOutSources } = contactKeys(account)
+  const from = cursor === undefined ? 0 : await placeAfter(redis, optOuts, cursor)
+  const found = await redis.zrevrange(optOuts, from, from + limit, 'WITHSCORES')
+  const people: { person: string; at: number }[] = []
+  for (let i = 0; i + 1 < found.length; i += 2) people.push({ person: found[i] ?? '', at: Number(found[i + 1]) })
+  const page = people.slice(0, limit)
+  if (page.length === 0) return { data: [], next: null }
+  const sources = await redis.hmget(optOutSources, ...page.map(({ person }) => person))
+  const last = page.at(-1)
+  return {
+    data: page.map(({ person, at }, i) => shown(person, at, sources[i] ?? null)),
+    next: last !== undefined && people.length > limit ? `${last.at}_${last.person}` : null,
+  }
+}
+
+/** How many stand before what follows the cursor, also when the one that it names has gone meanwhile. */
+async function placeAfter(redis: Redis, key: string, cursor: string): Promise<number> {
+  const [, at = '0', person = ''] = CURSOR.exec(cursor) ?? []
+  const place = await redis.zrevrank(key, person)
+  return place === null ? redis.zcount(key, `(${at}`, '+inf') : place + 1
+}
+
+const shown = (person: string, at: number, source: string | null): OptOut => ({
+  person,
+  source: sourceSchema.parse(source),
+  since: new Date(at).toISOString(),
+})

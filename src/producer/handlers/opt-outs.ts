@@ -1,0 +1,55 @@
+// Who wants no advertising: listed, added, removed.
+import { once } from '../../accept/once.ts'
+import { bodyDigest } from '../../messages/store/idempotency.ts'
+import { addOptOuts, findOptOut, isOptOutCursor, listOptOuts, removeOptOuts } from '../../opt-outs/store/opt-outs.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { contactKeys } from '../../redis/keys.ts'
+import { bind, type Route } from '../bind.ts'
+import { invalid, notFound } from '../errors.ts'
+import { personOf } from '../person-field.ts'
+import { optOuts } from '../routes/opt-outs.ts'
+
+/** The activity names no number. */
+const SOMEBODY = { target: 'a person' }
+
+/** The routes of routes/opt-outs.ts. */
+export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
+  bind(optOuts)({
+    async list({ caller: { account }, query: { limit, cursor } }) {
+      if (cursor !== undefined && !isOptOutCursor(cursor)) {
+        throw invalid([{ path: 'cursor', message: 'expected `next` of the page before' }])
+      }
+      return { body: { status: true, ...(await listOptOuts(redis, account, { limit, cursor })) } }
+    },
+
+    async add({ caller: { account }, body, sent, headers, note }) {
+      const person = personOf(body.person)
+      note(SOMEBODY)
+      const use = { account, route: 'opt-out', key: headers['Idempotency-Key'], digest: () => bodyDigest(sent) }
+      const data = await once(redis, use, {
+        prepare: async () => ({ name: person, work: undefined }),
+        async make(name) {
+          const nowMs = await redisNowMs(redis, contactKeys(account).optOuts)
+          await addOptOuts(redis, account, [name], { source: 'http', nowMs })
+          const since = new Date(nowMs).toISOString()
+          // Removed again by somebody else within this moment.
+          return (await findOptOut(redis, account, name)) ?? { person: name, source: 'http' as const, since }
+        },
+        find: (name) => findOptOut(redis, account, name),
+      })
+      return { status: 201, body: { status: true, message: 'opted out', data } }
+    },
+
+    async show({ caller: { account }, params }) {
+      const data = await findOptOut(redis, account, personOf(params.person))
+      if (!data) throw notFound('The opt-out')
+      return { body: { status: true, message: 'opted out', data } }
+    },
+
+    async remove({ caller: { account }, params, note }) {
+      note(SOMEBODY)
+      if ((await removeOptOuts(redis, account, [personOf(params.person)])) === 0) throw notFound('The opt-out')
+      return { body: { status: true, message: 'may be written to' } }
+    },
+  })

@@ -1,0 +1,172 @@
+// Files that came with received messages, fetched from the chat product when somebody asks for them: its API says where
+// the bytes are and they are read from there with the sender's token. The address comes from outside, so the token and
+// the request go only where the API itself is, or by https to an address that is nobody's own network.
+import { pipeline, type Readable, Transform } from 'node:stream'
+import { type Agent, request } from 'undici'
+import { z } from 'zod'
+import { createTargetRule } from '../events/safe-targets.ts'
+import { createTargetAgent } from '../events/target-agent.ts'
+import { parseJson } from './parse-json.ts'
+import type { ProviderSender } from './provider.ts'
+
+/** The largest file that the chat product takes from a person. */
+export const MEDIA_MAX_BYTES = 100 * 1024 * 1024
+/** Files that one process has open at a time. */
+export const MOST_OPEN = 32
+/** Where the file is: within so long, in an answer of so many bytes. */
+const LOOK_UP_MS = 10_000
+const LOOK_UP_BYTES = 64 * 1024
+/** The file begins within so long, goes on within so long, and ends within so long. */
+const BEGIN_MS = 15_000
+const PAUSE_MS = 30_000
+const WHOLE_MS = 10 * 60_000
+
+/** `gone`: the chat product keeps it no longer. `unavailable`: it could not be had now; `cause` is a word for the log. */
+export type MediaEnd =
+  | { kind: 'found'; mimeType: string | undefined; bytes: number | undefined; stream: Readable }
+  | { kind: 'gone' }
+  | { kind: 'too_large' }
+  | { kind: 'unavailable'; cause: string }
+
+const whereSchema = z.object({
+  url: z.url({ protocol: /^https?$/ }),
+  mime_type: z.string().max(200).optional().catch(undefined),
+  /** A number, or one as text. */
+  file_size: z.coerce.number().int().nonnegative().optional().catch(undefined),
+})
+const errorSchema = z.object({
+  error: z.object({ code: z.number(), error_subcode: z.number().optional().catch(undefined) }),
+})
+
+export type MediaSource = ReturnType<typeof createMediaSource>
+
+/** `version`: of the Graph API, as in `v25.0`. */
+export function createMediaSource(version: string) {
+  // Who configures a sender may name any network; what the API answers may not.
+  const own = createTargetAgent(createTargetRule(['0.0.0.0/0', '::/0']), MOST_OPEN)
+  const elsewhere = createTargetAgent(createTargetRule([]), MOST_OPEN)
+
+  return {
+    /**
+     * Opens a file of the chat product's by its id. Never rejects. The stream fails when the file ends too early, is too
+     * large, or takes too long; destroying it ends the request.
+     */
+    async open(sender: ProviderSender, id: string): Promise<MediaEnd> {
+      const where = await lookUp(own, sender, id, version)
+      if (where.kind !== 'where') return where
+      if (where.file_size !== undefined && where.file_size > MEDIA_MAX_BYTES) return { kind: 'too_large' }
+      const url = new URL(where.url)
+      const isOwn = url.origin === new URL(sender.baseUrl).origin
+      return read(isOwn ? own : elsewhere, url, sender.token, where)
+    },
+
+    close: async (): Promise<void> => {
+      await Promise.all([own.destroy(), elsewhere.destroy()])
+    },
+  }
+}
+
+const headersOf = (token: string) => ({
+  authorization: `Bearer ${token}`,
+  'user-agent': 'laneway',
+  'accept-encoding': 'identity',
+})
+
+type Where = { kind: 'where' } & z.infer<typeof whereSchema>
+
+async function lookUp(
+  agent: Agent,
+  { baseUrl, token, phoneNumberId }: ProviderSender,
+  id: string,
+  version: string,
+): Promise<Where | Exclude<MediaEnd, { kind: 'found' }>> {
+  const query = phoneNumberId === '' ? '' : `?phone_number_id=${encodeURIComponent(phoneNumberId)}`
+  try {
+    const signal = AbortSignal.timeout(LOOK_UP_MS)
+    const url = `${baseUrl}/${version}/${encodeURIComponent(id)}${query}`
+    const { statusCode, body } = await request(url, { dispatcher: agent, headers: headersOf(token), signal })
+    const text = await upTo(LOOK_UP_BYTES, body)
+    const answer = parseJson(text)
+    if (statusCode === 200) {
+      const where = whereSchema.safeParse(answer)
+      return where.success ? { kind: 'where', ...where.data } : { kind: 'unavailable', cause: 'unreadable_answer' }
+    }
+    if (statusCode === 404 || isGone(answer)) return { kind: 'gone' }
+    return { kind: 'unavailable', cause: `http_${statusCode}` }
+  } catch (error) {
+    return { kind: 'unavailable', cause: causeOf(error) }
+  }
+}
+
+/** A missing object, or one of another number. */
+function isGone(answer: unknown): boolean {
+  const { data } = errorSchema.safeParse(answer)
+  return data?.error.code === 100 && data.error.error_subcode === 33
+}
+
+async function read(agent: Agent, url: URL, token: string, where: Where): Promise<MediaEnd> {
+  try {
+    const { statusCode, headers, body } = await request(url, {
+      dispatcher: agent,
+      headers: headersOf(token),
+      headersTimeout: BEGIN_MS,
+      bodyTimeout: PAUSE_MS,
+      signal: AbortSignal.timeout(WHOLE_MS),
+    })
+    if (statusCode !== 200) {
+      // What an error says is not for those who asked for a file; nobody hears how its connection ends.
+      body.on('error', () => {}).destroy()
+      // A redirect is no file: it could lead anywhere, with the token.
+      return statusCode === 404 || statusCode === 410
+        ? { kind: 'gone' }
+        : { kind: 'unavailable', cause: `http_${statusCode}` }
+    }
+    const length = Number(headers['content-length'] ?? Number.NaN)
+    const bytes = Number.isSafeInteger(length) ? length : undefined
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+      body.on('error', () => {}).destroy()
+      return { kind: 'unavailable', cause: 'compressed' }
+    }
+    if (bytes !== undefined && bytes > MEDIA_MAX_BYTES) {
+      body.on('error', () => {}).destroy()
+      return { kind: 'too_large' }
+    }
+    const type = headers['content-type']
+    const mimeType = where.mime_type ?? (typeof type === 'string' ? type : undefined)
+    return { kind: 'found', mimeType, bytes, stream: bounded(body) }
+  } catch (error) {
+    return { kind: 'unavailable', cause: causeOf(error) }
+  }
+}
+
+/** Fails beyond the limit, so that an answer that is cut does not look whole. */
+function bounded(body: Readable): Readable {
+  let read = 0
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, next) {
+      read += chunk.length
+      if (read > MEDIA_MAX_BYTES) next(new Error('the file is larger than the chat product allows'))
+      else next(null, chunk)
+    },
+  })
+  // Either end takes the other with it.
+  pipeline(body, counted, () => {})
+  return counted
+}
+
+async function upTo(limit: number, body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let read = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    read += chunk.length
+    if (read > limit) throw new Error('answer_too_large')
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** A word, never an address. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return ('code' in error && typeof error.code === 'string' ? error.code : error.name).toLowerCase()
+}

@@ -1,0 +1,111 @@
+// Pins: a conversation is open for 24 hours after what the person wrote last, whatever the order of webhooks; what is sent
+// outside of it is accepted with a warning or refused, as the account says. Real: Redis, HTTP, producer.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { storeInbound } from '../../src/messages/store/inbound.ts'
+import { replyWindowOf, WINDOW_MS } from '../../src/messages/store/reply-window.ts'
+import { audioTo } from '../support/messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const HOUR = 3_600_000
+
+let service: Service
+let tenant: Tenant
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+})
+afterAll(() => service?.close())
+
+let count = 0
+async function writes(from: string, agoMs: number, more: object = {}): Promise<void> {
+  count += 1
+  const message = { id: `wamid.c${count}`, lane: tenant.cloudLane, from, type: 'text', text: 'Hi' }
+  await storeInbound(service.redis, tenant.account, { ...message, received_at: Date.now() - agoMs, ...more }, HOUR)
+}
+
+const shown = z.object({
+  data: z.strictObject({
+    ...{ person: z.string(), sender: z.string(), open: z.boolean().nullable(), opted_out: z.boolean() },
+    ...{ open_until: z.string().nullable(), last_received_at: z.string().nullable() },
+  }),
+})
+async function ask(path: string, key = tenant.apiKey) {
+  const answer = await fetch(`${service.url}/conversations/${path}`, { headers: { authorization: `Bearer ${key}` } })
+  return { status: answer.status, body: await answer.json() }
+}
+const conversation = async (path: string) => shown.parse((await ask(path)).body).data
+
+const send = (to: string, more: object = {}) =>
+  fetch(`${service.url}/sendservicemessages/sendmessages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ api_key: tenant.apiKey, ...audioTo(to, more) }),
+  })
+
+test('it is open until 24 hours after the latest message, also when an earlier one comes after it', async () => {
+  const person = '491530000001'
+  expect(await conversation(person)).toMatchObject({ open: false, open_until: null, last_received_at: null })
+  await writes(person, HOUR)
+  await writes(person, 5 * HOUR)
+  const { open, open_until: until, last_received_at: last, sender } = await conversation('+49%20153%200000001')
+  expect([open, sender]).toEqual([true, tenant.cloudNumber])
+  expect(Math.abs(Date.parse(until ?? '') - (Date.now() + 23 * HOUR))).toBeLessThan(60_000)
+  expect(Date.parse(until ?? '') - Date.parse(last ?? '')).toBe(WINDOW_MS)
+  // With each number there is a conversation of its own, and on the other wire nobody hears what people write.
+  expect((await conversation(`${person}?sender=${tenant.partnerNumber}`)).open).toBe(null)
+})
+
+test('what is too old, of a group, or no message of the person opens nothing; a time to come is taken for now', async () => {
+  await writes('491530000002', 25 * HOUR)
+  await writes('491530000003', 0, { parts: { group_id: 'g1' } })
+  await writes('491530000004', 0, { type: 'system' })
+  for (const person of ['491530000002', '491530000003', '491530000004']) {
+    expect((await conversation(person)).open, person).toBe(false)
+  }
+  await writes('US.1', -100 * HOUR)
+  const until = await replyWindowOf(service.redis, tenant.cloudLane, 'US.1')
+  expect(until).toBeLessThanOrEqual(Date.now() + WINDOW_MS)
+})
+
+test('a person, a sender and a key that are none are refused', async () => {
+  expect(await ask('Ada')).toMatchObject({ status: 400, body: { error: { code: 'invalid_request' } } })
+  expect(await ask('491530000001?sender=4910000000')).toMatchObject({
+    status: 400,
+    body: { error: { code: 'unknown_sender' } },
+  })
+  expect(await ask('491530000001', await tenant.key('contacts:read'))).toMatchObject({ status: 403 })
+  const other = await service.addTenant({ defaultProvider: 'cloud-api' })
+  expect(await ask('491530000001', other.apiKey)).toMatchObject({ status: 200, body: { data: { open: false } } })
+})
+
+test('a message outside of it is accepted with a warning, one inside without', async () => {
+  const outside = await send('+491530000005')
+  expect([outside.status, outside.headers.get('x-laneway-warning')]).toEqual([200, 'outside_window'])
+  await writes('491530000005', HOUR)
+  const inside = await send('+491530000005')
+  expect([inside.status, inside.headers.get('x-laneway-warning')]).toEqual([200, null])
+  const late = await send('+491530000005', { send_at: new Date(Date.now() + 48 * HOUR).toISOString() })
+  expect([late.status, late.headers.get('x-laneway-warning')]).toEqual([200, 'outside_window'])
+})
+
+test('an account may have it refused, alone and in a batch; other senders are not judged', async () => {
+  await setAccountSetting(service.redis, tenant.account, 'outside_window', 'refuse')
+  const refused = await eventually(async () => {
+    const answer = await send('+491530000006')
+    return answer.status === 409 ? answer.json() : undefined
+  }, 'the setting is known')
+  expect(refused).toMatchObject({ error: { code: 'outside_window' } })
+  await writes('491530000007', HOUR)
+  expect((await send('+491530000007')).status).toBe(200)
+  const items = ['+491530000006', '+491530000007'].map((to) => audioTo(to))
+  const batch = await service.post('/messages/batch', { messages: items }, { authorization: `Bearer ${tenant.apiKey}` })
+  expect(batch.body).toMatchObject({ results: [{ error: { code: 'outside_window' } }, { id: expect.any(String) }] })
+
+  const partner = await service.addTenant({ defaultProvider: 'partner-api' })
+  await setAccountSetting(service.redis, partner.account, 'outside_window', 'refuse')
+  const body = { api_key: partner.apiKey, ...audioTo('+491530000006') }
+  expect((await service.post('/sendservicemessages/sendmessages', body)).status).toBe(200)
+})

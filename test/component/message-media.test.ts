@@ -1,0 +1,185 @@
+// Pins: the file of a received message comes whole from the chat product or not at all, is never shown inline, and neither
+// the sender's token nor a request goes where the chat product's answer could send it. Real: Redis, HTTP, producer. The
+// simulator is the honest chat product, and the test itself the one that lies.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { addSender } from '../../src/accounts/store/add-sender.ts'
+import { storeInbound } from '../../src/messages/store/inbound.ts'
+import { senderKey } from '../../src/redis/keys.ts'
+import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+type Behave = (response: ServerResponse, request: IncomingMessage) => void
+
+let service: Service
+let tenant: Tenant
+let lane: number
+/** Where the file is, and how it is handed over. */
+let where: () => object
+let hand: Behave
+const asked: string[] = []
+const elsewhere: string[] = []
+
+async function listening(behave: Behave): Promise<{ url: string; close: () => void }> {
+  const server = createServer((request, response) => behave(response, request)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+let liar: Awaited<ReturnType<typeof listening>>
+let bystander: Awaited<ReturnType<typeof listening>>
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+  liar = await listening((response, request) => {
+    asked.push(`${request.url} ${request.headers.authorization}`)
+    if (request.url?.startsWith('/v')) response.end(JSON.stringify({ url: `${liar.url}/file`, ...where() }))
+    else hand(response, request)
+  })
+  bystander = await listening((response, request) => {
+    elsewhere.push(String(request.headers.authorization))
+    response.end('secret')
+  })
+  lane = await addSender(service.redis, {
+    ...{ account: tenant.account, number: '4917200099', name: 'liar', provider: 'cloud-api', baseUrl: liar.url },
+    sealedToken: createSeal(secretKeysOf(service.config)).encrypt('tok'),
+    ...{ phoneNumberId: '4711', rate: 1, honoursIdempotency: false, isDefault: false },
+  })
+})
+afterAll(async () => {
+  liar?.close()
+  bystander?.close()
+  await service?.close()
+})
+
+let count = 0
+async function received(media?: object, of = lane): Promise<string> {
+  count += 1
+  const id = `wamid.media${count}`
+  const parts = media === undefined ? {} : { media: { id: '77', ...media } }
+  const message = { id, lane: of, from: '491700000001', type: 'image', text: '', parts, received_at: Date.now() }
+  await storeInbound(service.redis, tenant.account, message, 3_600_000)
+  return id
+}
+const get = (id: string, key = tenant.apiKey) =>
+  fetch(`${service.url}/messages/${encodeURIComponent(id)}/media`, { headers: { authorization: `Bearer ${key}` } })
+const refusal = z.object({ error: z.object({ code: z.string() }) })
+async function refused(id: string, key?: string): Promise<[number, string]> {
+  const answer = await get(id, key)
+  return [answer.status, refusal.parse(await answer.json()).error.code]
+}
+
+test('what a person sent is handed over with its type, to be saved under its name', async () => {
+  const body = JSON.stringify({ sender: `${PHONE_NUMBER_ID}1`, from: '+491700000001', type: 'document', text: 'Bill' })
+  const answer = await fetch(`${service.simulator.url}/_inbound`, { method: 'POST', body })
+  const { id } = z.object({ id: z.string() }).parse(await answer.json())
+  const file = await get(id)
+  expect([file.status, await file.text()]).toEqual([200, 'A made-up document: Bill\n'])
+  expect(Object.fromEntries(file.headers)).toMatchObject({
+    'content-type': 'application/pdf',
+    'content-length': '25',
+    'content-disposition': 'attachment; filename=document.pdf',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; sandbox",
+    'cache-control': 'private, no-store',
+  })
+})
+
+test('a message without a file, unknown, of another account, or with a key that may not look is refused as such', async () => {
+  const other = await service.addTenant()
+  const [plain, withFile] = [await received(), await received({})]
+  expect(await refused(plain)).toEqual([404, 'not_found'])
+  expect(await refused('wamid.nobody')).toEqual([404, 'not_found'])
+  expect(await refused(withFile, other.apiKey)).toEqual([404, 'not_found'])
+  expect(await refused(withFile, await tenant.key('contacts:read'))).toEqual([403, 'forbidden'])
+})
+
+test('a page that calls itself a picture is no page for a browser, and a name ends no header', async () => {
+  where = () => ({ mime_type: 'text/html' })
+  hand = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<script>alert(1)</script>')
+  const answer = await get(await received({ mime_type: 'text/html', filename: 'a\r\nX: y\u202e.html' }))
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-type')).toBe('application/octet-stream')
+  expect(answer.headers.get('content-disposition')).toBe('attachment; filename="aX: y.html"')
+  expect(asked.slice(-2)).toEqual(['/v25.0/77?phone_number_id=4711 Bearer tok', '/file Bearer tok'])
+})
+
+test.each<[string, () => object, Behave]>([
+  ['a private address by http', () => ({ url: `${bystander.url}/x` }), () => {}],
+  ['a private address by https', () => ({ url: bystander.url.replace('http', 'https') }), () => {}],
+  ['something that is no address', () => ({ url: 'file:///etc/passwd' }), () => {}],
+  ['a redirect', () => ({}), (response) => response.writeHead(302, { location: bystander.url }).end()],
+  ['an error', () => ({}), (response) => response.writeHead(500).end()],
+  ['more than a file may have', () => ({}), (response) => response.writeHead(200, { 'content-length': 2 ** 30 }).end()],
+  ['an announcement of more', () => ({ file_size: String(2 ** 30) }), () => {}],
+  ['compressed bytes', () => ({}), (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('x')],
+  ['a connection that is cut at once', () => ({}), (_response, { socket }) => socket.destroy()],
+])('%s is answered 502, and nobody else hears of the token', async (_what, at, behave) => {
+  where = at
+  hand = behave
+  expect(await refused(await received({}))).toEqual([502, 'media_unavailable'])
+  expect(elsewhere).toEqual([])
+})
+
+test('what the chat product does not keep any more is gone, and so is what a removed sender received', async () => {
+  where = () => ({})
+  hand = (response) => response.writeHead(404).end()
+  const id = await received({})
+  expect(await refused(id)).toEqual([410, 'media_gone'])
+  await service.redis.hset(senderKey(lane), 'removed_at', Date.now())
+  hand = (response) => response.end('x')
+  await eventually(async () => (await get(id)).status === 410, 'it is known')
+  await service.redis.hdel(senderKey(lane), 'removed_at')
+  await eventually(async () => (await get(id)).status === 200, 'it is back')
+})
+
+test('a file that ends too early does not look whole', async () => {
+  where = () => ({})
+  hand = (response) => {
+    response.writeHead(200, { 'content-length': 100_000 })
+    response.write(Buffer.alloc(50_000))
+    setTimeout(() => response.socket?.destroy(), 50)
+  }
+  const answer = await get(await received({}))
+  expect(answer.status).toBe(200)
+  await expect(answer.arrayBuffer()).rejects.toThrow()
+})
+
+test('when whoever asked hangs up, nothing more is read from the chat product', async () => {
+  where = () => ({})
+  let closed = false
+  hand = (response) => {
+    response.on('close', () => {
+      closed = true
+    })
+    response.writeHead(200)
+    const more = async () => {
+      while (!response.destroyed) {
+        if (!response.write(Buffer.alloc(64_000))) await Promise.race([once(response, 'drain'), pause(50)])
+      }
+    }
+    void more()
+  }
+  const stop = new AbortController()
+  const id = await received({})
+  const answer = await fetch(`${service.url}/messages/${id}/media`, {
+    headers: { authorization: `Bearer ${tenant.apiKey}` },
+    signal: stop.signal,
+  })
+  expect(answer.status).toBe(200)
+  stop.abort()
+  await eventually(async () => closed, 'the request to the chat product has ended', 10_000)
+})

@@ -1,0 +1,232 @@
+// Pins: whoever wants no advertising gets none: from the word that they write, the chat product's own report, HTTP, to the
+// campaigns and templates that pass them over; what is no advertising reaches them unless the account says otherwise.
+// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { importContacts } from '../../src/contacts/store/contacts.ts'
+import { createTag } from '../../src/contacts/store/tags.ts'
+import { addOptOuts, findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { runCli } from '../support/cli.ts'
+import { acknowledgedId, sendTo } from '../support/messages.ts'
+import { PHONE_NUMBER_ID } from '../support/service.ts'
+import { stored } from '../support/stored.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: CampaignService
+let contacts: string
+beforeAll(async () => {
+  service = await startCampaigns()
+  const may = ['contacts:read', 'contacts:write', 'admin'] as const
+  contacts = (await createCredential(service.redis, service.tenant.account, may, Date.now())).secret
+})
+afterAll(() => service?.close())
+
+const entry = z.object({ person: z.string(), source: z.string(), since: z.iso.datetime() })
+const page = z.object({ data: z.array(entry), next: z.string().nullable() })
+const ask = (method: string, path: string, body?: object, key = contacts) => service.request(method, path, body, key)
+const optOutOf = (person: string) => findOptOut(service.redis, service.tenant.account, person)
+
+async function hear(message: object): Promise<void> {
+  const body = JSON.stringify({ sender: `${PHONE_NUMBER_ID}1`, ...message })
+  const answer = await fetch(`${service.simulator.url}/_inbound`, { method: 'POST', body })
+  expect(await answer.json()).toMatchObject({ delivered: true })
+}
+
+async function sendTemplate(to: string): Promise<string> {
+  const { apiKey, cloudNumber } = service.tenant
+  const components = [{ type: 'BODY', parameters: [{ type: 'text', text: 'Ada' }] }]
+  const template = { name: 'spring', language: { code: 'en_US' }, components }
+  const head = { messaging_product: 'chatapp', recipient_type: 'individual', type: 'template' }
+  const body = { api_key: apiKey, ...head, to, sender: cloudNumber, template }
+  return acknowledgedId(await service.post('/chatappbusiness/send-templated-message', body))
+}
+
+const shown = z.object({
+  data: z.looseObject({ state: z.string(), problem: z.looseObject({ code: z.string() }).nullable() }),
+})
+const ended = (id: string) =>
+  eventually(async () => {
+    const { data } = shown.parse((await service.request('GET', `/messages/${id}`)).json())
+    return ['read', 'failed', 'cancelled'].includes(data.state) ? data : undefined
+  }, `${id} has ended`)
+
+test('an account lists, adds and removes its own opt-outs, the latest first, under any spelling of a number', async () => {
+  const other = await service.addTenant()
+  for (const person of ['+49 (1520) 555-0001', '491520 5550002', 'US.13491208655302741918']) {
+    const answer = await ask('POST', '/opt-outs', { person })
+    expect([answer.status, answer.json().data.source], answer.text).toEqual([201, 'http'])
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  const [, second, first] = ['491520' + '5550001', '491520' + '5550002', 'US.13491208655302741918']
+  const one = page.parse((await ask('GET', '/opt-outs?limit=1')).json())
+  expect(one.data.map(({ person }) => person)).toEqual([first])
+  // The one that the cursor names may have gone meanwhile.
+  expect((await ask('DELETE', `/opt-outs/${first}`)).status).toBe(200)
+  const rest = page.parse((await ask('GET', `/opt-outs?limit=1&cursor=${one.next}`)).json())
+  expect([rest.data.map(({ person }) => person), rest.next === null]).toEqual([[second], false])
+
+  const { since } = entry.parse((await ask('GET', '/opt-outs/%2B491520%205550002')).json().data)
+  expect((await ask('POST', '/opt-outs', { person: '+4915205550002' })).json().data.since).toBe(since)
+  expect((await ask('GET', `/opt-outs/${first}`)).status).toBe(404)
+  expect((await ask('DELETE', `/opt-outs/${first}`)).status).toBe(404)
+
+  const theirs = await other.key('contacts:read')
+  expect(page.parse((await ask('GET', '/opt-outs', undefined, theirs)).json()).data).toEqual([])
+  expect((await ask('GET', `/opt-outs/${second}`, undefined, theirs)).status).toBe(404)
+  expect((await ask('POST', '/opt-outs', { person: '+4915205550003' }, theirs)).status).toBe(403)
+  for (const [body, path] of [
+    [{ person: 'Ada' }, 'person'],
+    [{}, 'person'],
+    [{ person: '+4915205550002', why: 'x' }, 'why'],
+  ] as const) {
+    const answer = await ask('POST', '/opt-outs', body)
+    expect([answer.status, answer.json().error.details[0].path], answer.text).toEqual([400, path])
+  }
+  expect((await ask('GET', '/opt-outs?cursor=x')).status).toBe(400)
+})
+
+test('a stop word by itself, written or pressed, opts a person out by number and id; a start word takes that back', async () => {
+  await hear({ from: '+491520556001', user_id: 'DE.1', text: ' Stop! ' })
+  await hear({ from: '+491520556002', type: 'button', text: 'UNSUBSCRIBE' })
+  await hear({ user_id: 'DE.3', text: 'stop' })
+  await hear({ from: '+491520556004', text: 'Please stop by tomorrow' })
+  await hear({ from: '+491520556005', type: 'image', text: 'stop' })
+  expect(await optOutOf('491520556001')).toMatchObject({ source: 'word' })
+  for (const person of ['DE.1', '491520556002', 'DE.3']) expect(await optOutOf(person), person).toBeDefined()
+  for (const person of ['491520556004', '491520556005']) expect(await optOutOf(person), person).toBeUndefined()
+
+  await hear({ from: '+491520556001', user_id: 'DE.1', text: 'START' })
+  expect([await optOutOf('491520556001'), await optOutOf('DE.1')]).toEqual([undefined, undefined])
+})
+
+test('an account has words of its own, and none where it says so', async () => {
+  const { redis, tenant } = service
+  await setAccountSetting(redis, tenant.account, 'opt_out.stop_words', 'Abbestellen, Nein danke')
+  // Settings are known for a second.
+  await eventually(async () => {
+    await hear({ from: '+491520557001', text: 'nein DANKE.' })
+    return optOutOf('491520557001')
+  }, 'the new word is heard')
+  await hear({ from: '+491520557002', text: 'stop' })
+  expect(await optOutOf('491520557002')).toBeUndefined()
+  await setAccountSetting(redis, tenant.account, 'opt_out.stop_words', 'stop,unsubscribe')
+})
+
+test('whom the chat product reports as opted out is on the list', async () => {
+  await sendTo(service, service.tenant, '+15550100207')
+  const found = await eventually(() => optOutOf('15550100207'), 'the report is heard')
+  expect(found.source).toBe('provider')
+})
+
+test('a campaign refuses them in its preflight, and sends nothing to those who opt out before their turn', async () => {
+  const { redis, tenant } = service
+  const { id: tag } = await createTag(redis, tenant.account, 'mixed')
+  const phones = Array.from({ length: 30 }, (_, i) => String(491_520_580_000 + i))
+  await importContacts(
+    redis,
+    tenant.account,
+    tag,
+    phones.map((phone) => ({ phone, name: 'Ada', email: '' })),
+  )
+  const [before = '', after = ''] = phones
+  await ask('POST', '/opt-outs', { person: before })
+  const id = await service.ready({ tags: [tag] })
+  expect((await service.show(id)).preflight).toMatchObject({ recipients: 29, refused: { opted_out: 1 } })
+  const refused = await service.request('GET', `/campaigns/${id}/refused`)
+  expect(refused.text).toContain(`${before},opted_out,the person wants no advertising`)
+
+  await ask('POST', '/opt-outs', { person: after })
+  await service.move(id, 'start')
+  const { progress } = await service.reaches(id, 'done')
+  expect(progress).toMatchObject({ total: 29, cancelled: 1, failed: 0 })
+  const sent = await service.ledger()
+  expect([before, after].filter((phone) => sent.includes(phone))).toEqual([])
+  const listed = await service.request('GET', `/messages?campaign=${id}&to=${after}`)
+  expect(listed.json().data).toMatchObject([{ state: 'cancelled', problem: { code: 'opted_out' } }])
+})
+
+test('those who opt out while it runs are passed over', async () => {
+  const slow = await service.addTenant({ defaultProvider: 'cloud-api', rate: 40 })
+  const { id: tag } = await createTag(service.redis, slow.account, 'slow')
+  const phones = Array.from({ length: 200 }, (_, i) => String(491_520_590_000 + i))
+  await importContacts(
+    service.redis,
+    slow.account,
+    tag,
+    phones.map((phone) => ({ phone, name: 'Ada', email: '' })),
+  )
+  const call = async (method: string, path: string, body?: object) => {
+    const answer = await service.request(method, path, body, slow.apiKey)
+    expect(answer.status, answer.text).toBeLessThan(300)
+    return answer.json().data
+  }
+  const definition = { ...service.definition({ tags: [tag] }), sender: slow.cloudNumber }
+  const { id } = await call('POST', '/campaigns', definition)
+  await call('POST', `/campaigns/${id}/preflight`)
+  const become = (state: string) =>
+    eventually(async () => (await call('GET', `/campaigns/${id}`)).state === state, `${id} is ${state}`)
+  await become('ready')
+  await call('POST', `/campaigns/${id}/start`)
+  const reached = async () => (await service.ledger()).filter((to) => to.startsWith('49152059')).length
+  await eventually(async () => (await reached()) >= 5, 'it is under way')
+  await addOptOuts(service.redis, slow.account, phones, { source: 'http', nowMs: Date.now() })
+  const then = await reached()
+  await become('done')
+  const sent = await reached()
+  // What is claimed already leaves, and claims are ahead by seconds at most: 40 of them are one second.
+  expect(sent - then).toBeLessThan(80)
+  const { progress } = await call('GET', `/campaigns/${id}`)
+  expect(progress.cancelled).toBe(200 - sent)
+})
+
+test('a MARKETING template to them is cancelled with the reason, requeued or not; what is no advertising is sent', async () => {
+  const to = '+491520570001'
+  await ask('POST', '/opt-outs', { person: to })
+  const template = await sendTemplate(to)
+  expect(await ended(template)).toMatchObject({ state: 'cancelled', problem: { code: 'opted_out' } })
+  const again = await service.request('POST', `/messages/${template}/requeue`)
+  expect(again.status, again.text).toBe(200)
+  expect(await ended(template)).toMatchObject({ state: 'cancelled', problem: { code: 'opted_out' } })
+  expect(await ended(await sendTo(service, service.tenant, to))).toMatchObject({ state: 'read' })
+
+  await ask('DELETE', `/opt-outs/${encodeURIComponent(to)}`)
+  expect(await ended(await sendTemplate(to))).toMatchObject({ state: 'read' })
+})
+
+test('an account may have all messages to them stopped', async () => {
+  const { redis, tenant } = service
+  const to = '+491520571001'
+  await ask('POST', '/opt-outs', { person: to })
+  await setAccountSetting(redis, tenant.account, 'opt_out.transactional', 'stop')
+  await eventually(
+    async () => (await ended(await sendTo(service, tenant, to))).state === 'cancelled',
+    'the setting is known',
+  )
+  await setAccountSetting(redis, tenant.account, 'opt_out.transactional', 'send')
+})
+
+test('an erased person is on the list no more', async () => {
+  await ask('POST', '/opt-outs', { person: '+491520572001' })
+  await hear({ from: '+491520572001', text: 'Hi' })
+  const shownPerson = await ask('GET', '/admin/people/491520572001')
+  expect(shownPerson.json().data.opt_out).toMatchObject({ source: 'http' })
+  expect((await ask('DELETE', '/admin/people/491520572001')).status).toBe(200)
+  const places = Object.entries(await stored(service.redis)).filter(([key, value]) =>
+    (key + value).includes('491520572001'),
+  )
+  expect(places).toEqual([])
+})
+
+test('the command line adds, lists and removes them', async () => {
+  const account = String(service.tenant.account)
+  const cli = (...words: string[]) =>
+    runCli(['opt-outs', ...words, '--account', account, '--json'], { REDIS_URL: service.server.url })
+  expect(JSON.parse((await cli('add', '+49 1520 573001, DE.9')).stdout)).toMatchObject({ added: 2 })
+  expect(await optOutOf('491520573001')).toMatchObject({ source: 'cli' })
+  expect(JSON.parse((await cli('list', '--limit', '2')).stdout)).toHaveLength(2)
+  expect(JSON.parse((await cli('remove', '+491520573001')).stdout)).toMatchObject({ removed: 1 })
+  expect(await optOutOf('491520573001')).toBeUndefined()
+})

@@ -1,0 +1,155 @@
+// Pins: whatever shape the chat product, or somebody who hands its webhooks on, gives to what a person wrote, the webhook is
+// taken and the message is kept. The shapes are those of public test suites; the words are ours. Real: Redis, HTTP,
+// producers, of which there may be two.
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findInbound } from '../../src/messages/store/inbound.ts'
+import { startProducer } from '../../src/producer/main.ts'
+import { outboxKey } from '../../src/redis/keys.ts'
+import { silentLog } from '../support/app.ts'
+import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
+
+let service: Service
+let tenant: Tenant
+let second: { url: string; close: () => Promise<void> }
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+  second = await startProducer(service.config, service.server.url, silentLog)
+})
+afterAll(async () => {
+  await second?.close()
+  await service?.close()
+})
+
+async function post(body: object, url = service.url): Promise<number> {
+  const raw = JSON.stringify(body)
+  const signature = `sha256=${createHmac('sha256', 'app-secret').update(raw).digest('hex')}`
+  const headers = { 'x-hub-signature-256': signature, 'content-type': 'application/json' }
+  return (await fetch(`${url}/webhooks/cloud-api`, { method: 'POST', headers, body: raw })).status
+}
+
+const metadata = { display_phone_number: '15550000001', phone_number_id: `${PHONE_NUMBER_ID}1` }
+const ada = { profile: { name: 'Ada' }, wa_id: '491540000001' }
+const of = (...messages: object[]) => ({ messaging_product: 'whatsapp', metadata, contacts: [ada], messages })
+const webhook = (value: object, change: object = { field: 'messages' }) => ({
+  object: 'whatsapp_business_account',
+  entry: [{ id: '1', changes: [{ ...change, value }] }],
+})
+
+const FILE = { id: '77', mime_type: 'image/jpeg', sha256: 'aGFzaA==', url: 'https://files.example/77' }
+let count = 0
+/** A message with an id of its own. */
+function item(more: object): { id: string } {
+  count += 1
+  return { from: '491540000001', id: `wamid.shape${count}`, timestamp: '1763640000', ...more } as { id: string }
+}
+
+test.each<[string, string, object]>([
+  ['a text', 'text', { type: 'text', text: { body: 'Hi' } }],
+  ['a text that is null', 'text', { type: 'text', text: null }],
+  ['a message without a type', 'text', { text: { body: 'Hi' } }],
+  ['a message whose type is null', 'image', { type: null, image: FILE }],
+  ['an image whose caption is null', 'image', { type: 'image', image: { ...FILE, caption: null } }],
+  ['a video that is null', 'video', { type: 'video', video: null }],
+  ['a sticker', 'sticker', { type: 'sticker', sticker: { ...FILE, animated: null } }],
+  ['a voice note', 'audio', { type: 'audio', audio: { ...FILE, voice: true } }],
+  ['a voice note of old', 'voice', { type: 'voice', voice: FILE }],
+  ['a document', 'document', { type: 'document', document: { ...FILE, filename: null } }],
+  ['a location as text', 'location', { type: 'location', location: { latitude: '52.5', longitude: '13.4' } }],
+  ['a live location', 'location', { type: 'location', location: { latitude: 1, longitude: 2, accuracy: 5, speed: 1 } }],
+  ['contacts', 'contacts', { type: 'contacts', contacts: [{ name: { first_name: 'Bo' }, phones: [{}] }] }],
+  ['a reaction that was taken back', 'reaction', { type: 'reaction', reaction: { message_id: 'wamid.x' } }],
+  ['an order without items', 'order', { type: 'order', order: { catalog_id: '1', product_items: null, text: null } }],
+  [
+    'an answer to a call request',
+    'interactive',
+    {
+      type: 'interactive',
+      interactive: { type: 'call_permission_reply', call_permission_reply: { response: 'accept' } },
+    },
+  ],
+  [
+    'a flow',
+    'interactive',
+    { type: 'interactive', interactive: { type: 'nfm_reply', nfm_reply: { response_json: '{}' } } },
+  ],
+  ['a quick reply', 'button', { type: 'button', button: { text: 'Yes' }, context: { from: '1', id: 'wamid.x' } }],
+  [
+    'a question about a product',
+    'text',
+    { type: 'text', text: { body: '?' }, context: { referred_product: { catalog_id: '1' } } },
+  ],
+  [
+    'a change of number of old',
+    'system',
+    { type: 'system', system: { type: 'user_changed_number', new_wa_id: '4915' } },
+  ],
+  ['a change of user id without a number', 'system', { from: undefined, type: 'system', system: { user_id: 'DE.2' } }],
+  ['the first visit', 'request_welcome', { type: 'request_welcome' }],
+  [
+    'a picture to be seen once',
+    'unsupported',
+    { type: 'unsupported', unsupported: { type: 'view_once' }, errors: [{}] },
+  ],
+  ['a message that disappears', 'unsupported', { type: 'ephemeral' }],
+  ['a poll', 'unsupported', { type: 'poll_creation', poll_creation: { name: 'Tea?' } }],
+  ['a message in a group', 'text', { type: 'text', text: { body: 'Hi' }, group_id: 'g1' }],
+  ['a message whose sender is a figure', 'text', { from: 491_540_000_001, type: 'text', text: { body: 'Hi' } }],
+  ['a message with a time of ms', 'text', { timestamp: 1_763_640_000_123, type: 'text', text: { body: 'Hi' } }],
+  [
+    'a message with what nobody knows',
+    'text',
+    { type: 'text', text: { body: 'Hi', x: {} }, identity: {}, errors: null },
+  ],
+])('%s is kept', async (_name, type, more) => {
+  const message = item(more)
+  expect(await post(webhook(of(message)))).toBe(200)
+  expect(await findInbound(service.redis, tenant.account, message.id)).toMatchObject({ id: message.id, type })
+})
+
+test('a webhook without the field, the contacts, or with more around it is taken', async () => {
+  const messages = Array.from({ length: 5 }, () => item({ type: 'text', text: { body: 'Hi' } }))
+  const [first, another, third, fourth, fifth] = messages.map((message) => of(message))
+  expect(await post(webhook(first ?? {}, {}))).toBe(200)
+  expect(await post(webhook({ ...another, contacts: undefined }))).toBe(200)
+  expect(await post(webhook({ ...third, contacts: [{}], statuses: null, errors: [{ code: 1 }] }))).toBe(200)
+  expect(await post({ entry: [{ changes: [{ field: 'messages', value: fourth, x: 1 }], time: 1 }], x: 1 })).toBe(200)
+  expect(await post(webhook({ ...fifth, metadata: { phone_number_id: Number(metadata.phone_number_id) } }))).toBe(200)
+  const found = await Promise.all(messages.map(({ id }) => findInbound(service.redis, tenant.account, id)))
+  expect(found.map((each) => each?.text)).toEqual(['Hi', 'Hi', 'Hi', 'Hi', 'Hi'])
+})
+
+test.each<[string, object]>([
+  ['what was written on the phone of the business', { message_echoes: [item({ type: 'text', to: '491540000001' })] }],
+  ['the history of a number', { history: [{ threads: [{ messages: [item({ type: 'text' })] }] }] }],
+  ['a call', { calls: [{ id: 'wacid.1', event: 'connect' }] }],
+])('%s is answered and is no received message', async (_name, value) => {
+  expect(await post(webhook({ metadata, ...value }, { field: 'other' }))).toBe(200)
+})
+
+test('one that comes to two producers at once, and again, is one message and is told of once', async () => {
+  const lane = tenant.cloudLane
+  // Somebody listens.
+  await service.redis.xadd(outboxKey(lane), '*', 'e', '{}')
+  const message = item({ type: 'text', text: { body: 'Once' } })
+  const body = webhook(of(message))
+  const all = await Promise.all([service.url, second.url, service.url, second.url].map((url) => post(body, url)))
+  expect([...all, await post(body), await post(body, second.url)]).toEqual([200, 200, 200, 200, 200, 200])
+  const listed = await fetch(`${service.url}/messages?from=491540000001&direction=inbound&limit=1000`, {
+    headers: { authorization: `Bearer ${tenant.apiKey}` },
+  })
+  const { data } = (await listed.json()) as { data: { id: string }[] }
+  expect(data.filter(({ id }) => id === message.id)).toHaveLength(1)
+  const events = (await service.redis.xrange(outboxKey(lane), '-', '+')).filter((each) =>
+    JSON.stringify(each).includes(message.id),
+  )
+  // Of those that came at the same moment each may tell: `seq` is the same.
+  expect(events.length).toBeGreaterThanOrEqual(1)
+  const before = events.length
+  await post(body)
+  const after = (await service.redis.xrange(outboxKey(lane), '-', '+')).filter((each) =>
+    JSON.stringify(each).includes(message.id),
+  )
+  expect(after).toHaveLength(before)
+})
