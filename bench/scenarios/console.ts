@@ -31,7 +31,7 @@ const figure = (what: string, value: number, unit: string): Figure => ({ scenari
 
 export async function consoleScenario(bench: Bench): Promise<Figure[]> {
   const { rig, dir, closing, progress } = bench
-  const backlog = bench.full ? 1_000_000 : 300_000
+  const backlog = bench.people ?? (bench.full ? 1_000_000 : 300_000)
   const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { lanes: LANES + 1, profile: bench.profile })
   const campaignLane = laneway.laneIds[LANES] ?? 0
   const campaign = await readyCampaign(bench, laneway, campaignLane)

@@ -9,6 +9,8 @@ import { findSession } from './state/session.ts'
 import './style/base.css'
 import './style/layout.css'
 import './style/parts.css'
+import './style/tables.css'
+import './style/charts.css'
 import './style/pages.css'
 
 const root = document.getElementById('console')

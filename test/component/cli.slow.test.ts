@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkKey } from '../../src/accept/check-key.ts'
+import { LIMIT_SETTINGS } from '../../src/accounts/limits.ts'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { findCredential } from '../../src/accounts/store/credentials.ts'
@@ -192,10 +193,12 @@ describe('accounts', () => {
       template_check: 'on',
       'policy.transactional': 'at_least_once',
       'policy.campaign': 'at_most_once',
+      ...Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, null])),
       'opt_out.stop_words': 'stop,unsubscribe',
       'opt_out.start_words': 'start',
       'opt_out.transactional': 'send',
       outside_window: 'warn',
+      ...Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, null])),
     })
     expect(await json('accounts', 'list')).toContainEqual(account)
     expect((await cli('accounts', 'list')).stdout).toMatch(new RegExp(`^${account.id} +Corner shop +records +on `, 'm'))
@@ -206,6 +209,19 @@ describe('accounts', () => {
     const changed = await json('accounts', 'set', String(id), 'policy.campaign', 'at_least_once')
     expect(changed['policy.campaign']).toBe('at_least_once')
     expect(await json('accounts', 'list')).toContainEqual(changed)
+  })
+
+  test('have limits of their own until these are taken back, and no others than whole numbers', async () => {
+    const { id } = await json('accounts', 'create', 'Bounded')
+    const limited = await json('accounts', 'set', String(id), 'limit.key_rate', '50')
+    expect(limited['limit.key_rate']).toBe(50)
+    expect((await cli('accounts', 'show', String(id))).stdout).toMatch(/^limit\.key_rate +50$/m)
+    const again = await json('accounts', 'set', String(id), 'limit.key_rate', 'default')
+    expect(again['limit.key_rate']).toBeNull()
+    for (const wrong of ['-1', '1.5', 'many', '']) {
+      const refused = await cli('accounts', 'set', String(id), 'limit.key_rate', wrong)
+      expect([wrong, refused.code]).not.toEqual([wrong, 0])
+    }
   })
 
   test('that hold a policy by its first name show it by the present one, which is the only one to set', async () => {

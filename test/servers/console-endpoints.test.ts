@@ -84,6 +84,8 @@ test('what a receiver answers is shown as text, with when it is tried again', as
   await deliveries().filter({ hasText: 'endpoint.test' }).waitFor({ state: 'detached' })
   await page.getByLabel('Show').selectOption('all')
   receiver.behave = take
+  // Those before may have been given up meanwhile; a success ends the failing whatever it tells of.
+  await press('Send a test')
   await badge('on')
 })
 
@@ -128,7 +130,7 @@ test('it is turned off and on again, and removed', async () => {
 
 test('a key that may not be told what happens is not led there', async () => {
   const other = await openTab(world.browser, world.baseUrl)
-  await signIn(other.page, await world.keyWith(['messages:read', 'admin'], 'without events'))
+  await signIn(other.page, await world.keyWith(['messages:read'], 'without events'))
   expect(await other.page.getByRole('link', { name: 'Event endpoints' }).count()).toBe(0)
   await other.context.close()
 })

@@ -19,12 +19,17 @@ import { eventually } from '../support/wait.ts'
 let world: ConsoleWorld
 let failed: string
 let campaign: string
+let endpoint: string
 
 beforeAll(async () => {
-  world = await startConsoleWorld()
+  world = await startConsoleWorld({ LANEWAY_EVENTS_ALLOW_PRIVATE: '127.0.0.0/8' })
   const { api, demo, send, reaches } = world
   // The simulator refuses what goes to this number.
   failed = await send('+15550100101', HOSTILE)
+  // Nobody listens there: its page shows attempts that failed.
+  const told = { url: `http://127.0.0.1:9/${encodeURIComponent(HOSTILE_NAME)}` }
+  endpoint = textAt(await api('POST', '/event-endpoints', told), ['data', 'id'])
+  await api('POST', `/event-endpoints/${endpoint}/test`)
   await send('+447700900124', 'Spring is here')
   await reaches(failed, 'failed')
   const made = await api('POST', '/campaigns', {
@@ -69,6 +74,9 @@ const pages = (): [path: string, word: string][] => [
   ['/console/gallery', 'Can be sent'],
   ['/console/gallery?trash=true', 'Restore'],
   ['/console/senders', 'Per second'],
+  ['/console/endpoints', 'Last success'],
+  [`/console/endpoints/${endpoint}`, 'no answer'],
+  [`/console/messages/${world.demo.inbound_message_id}`, 'What the person wrote'],
   ['/console/keys', 'Last used'],
   ['/console/activity', 'What'],
   ['/console/nowhere', 'Nothing here'],

@@ -69,7 +69,7 @@ test('a key that may only look sees messages and campaigns, and no button that t
   await signIn(page, await world.keyWith(['messages:read'], 'reader'))
   await page.getByText('(can only look)').waitFor()
   const main = page.locator('main')
-  for (const path of ['', '/lanes', '/lanes/1', '/messages', '/campaigns']) {
+  for (const path of ['', '/lanes', '/lanes/1', '/messages', '/campaigns', '/templates?show=clip%2Fen_US']) {
     await page.goto(`/console${path}`)
     await main.getByRole('heading', { level: 1 }).waitFor()
     await main
@@ -78,12 +78,44 @@ test('a key that may only look sees messages and campaigns, and no button that t
       .first()
       .waitFor({ state: 'detached' })
     const names = await main.getByRole('button').allTextContents()
-    expect(names.filter((name) => /pause|resume|requeue|cancel|rate|new|start|send|import|delete/i.test(name))).toEqual(
-      [],
-    )
+    expect(
+      names.filter((name) => /pause|resume|requeue|cancel|rate|new|start|send|import|delete|remove/i.test(name)),
+    ).toEqual([])
     expect(await main.getByRole('link', { name: /new campaign|first message/i }).count()).toBe(0)
   }
-  expect(await page.getByRole('link', { name: /Keys|Senders|Gallery|Contacts|Templates|Activity/ }).count()).toBe(0)
+  expect(await page.getByRole('link', { name: /Keys|Senders|Gallery|Contacts|endpoints|Activity/ }).count()).toBe(0)
+  await context.close()
+})
+
+test('nothing that a key may only look at is refused to its page', async () => {
+  const { page, context } = await open()
+  await signIn(page, await world.keyWith(['messages:read'], 'reader'))
+  const refused: string[] = []
+  page.on('response', (answer) => {
+    if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`)
+  })
+  for (const path of ['', '/lanes/1', '/messages', '/campaigns', '/templates?show=clip%2Fen_US']) {
+    await page.goto(`/console${path}`)
+    await page.locator('main').getByRole('heading', { level: 1 }).waitFor()
+    await page.waitForLoadState('load')
+  }
+  await page.getByRole('heading', { name: 'clip' }).waitFor()
+  expect(refused).toEqual([])
+  await context.close()
+})
+
+test('a press on the title of a column orders a table, another one turns it round', async () => {
+  const { page, context } = await open()
+  await signIn(page, world.key, '/console/lanes')
+  const names = () => page.getByRole('table', { name: 'Lanes' }).getByRole('rowheader').allInnerTexts()
+  const title = page.getByRole('columnheader', { name: 'Lane', exact: true })
+  await title.getByRole('button').press('Enter')
+  await page.locator('th[aria-sort=ascending]').waitFor()
+  const rising = await names()
+  expect(rising.map((name) => name.replace(/^\d+ /, ''))).toEqual(['cloud', 'shop'])
+  await title.getByRole('button').press('Enter')
+  await page.locator('th[aria-sort=descending]').waitFor()
+  expect(await names()).toEqual(rising.toReversed())
   await context.close()
 })
 

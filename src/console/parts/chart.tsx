@@ -19,6 +19,8 @@ type Point = Series['points'][number]
 const WIDTH = 1_000
 const HEIGHT = 200
 const TIMES = 8
+/** On a narrow screen there is room for half of them. */
+const narrow = matchMedia('(max-width: 42rem)')
 /** Rows of the table: the latest. */
 const ROWS = 60
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
@@ -77,7 +79,7 @@ export function Chart({ series: { points, step_s: step } }: { series: Series }) 
           )}
         </svg>
         <svg class="times" height="20" aria-hidden="true">
-          {timeMarks(from, to, TIMES, offset).map((ms) => (
+          {timeMarks(from, to, narrow.matches ? TIMES / 2 : TIMES, offset).map((ms) => (
             <text key={ms} x={`${x(ms) / (WIDTH / 100)}%`} y="15" text-anchor={anchorOf(x(ms))}>
               {(step >= 3_600 ? day : clock).format(ms)}
             </text>

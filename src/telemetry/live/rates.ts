@@ -20,7 +20,9 @@ export type RateMeter = ReturnType<typeof createRateMeter>
 export function createRateMeter(spark: number) {
   /** Beginning of a period → what was counted in it when last looked. */
   const periods = new Map<number, Four>()
-  let looks: { atMs: number; risen: Four }[] = []
+  /** `fromMs`: when the look before it was, since which its counts rose. */
+  let looks: { fromMs: number; atMs: number; risen: Four }[] = []
+  let lastLookAtMs = 0
   let firstLookAtMs: number | undefined
 
   return {
@@ -42,7 +44,8 @@ export function createRateMeter(spark: number) {
       for (const atMs of periods.keys()) if (atMs < nowMs - (spark + 1) * FINE.everyMs) periods.delete(atMs)
       // What stood there at the first look rose before it.
       if (firstLookAtMs === undefined) firstLookAtMs = nowMs
-      else looks.push({ atMs: nowMs, risen })
+      else looks.push({ fromMs: lastLookAtMs, atMs: nowMs, risen })
+      lastLookAtMs = nowMs
       looks = looks.filter(({ atMs }) => atMs > nowMs - WINDOW_MS)
     },
 
@@ -50,7 +53,12 @@ export function createRateMeter(spark: number) {
     rates(nowMs: number): Rates {
       const isWatched = firstLookAtMs !== undefined && nowMs - firstLookAtMs >= WINDOW_MS
       const of = (i: number): number => {
-        if (isWatched) return looks.reduce((sum, { risen }) => sum + (risen[i] ?? 0), 0) / (WINDOW_MS / 1_000)
+        if (isWatched) {
+          const risen = looks.reduce((sum, look) => sum + (look.risen[i] ?? 0), 0)
+          // While nobody looked, counts rose as well: they are of all that time, not of these ten seconds.
+          const coveredMs = Math.max(WINDOW_MS, nowMs - (looks[0]?.fromMs ?? nowMs))
+          return (risen * 1_000) / coveredMs
+        }
         const whole = nowMs - WRITTEN_AFTER_MS - ((nowMs - WRITTEN_AFTER_MS) % FINE.everyMs) - FINE.everyMs
         return (periods.get(whole)?.[i] ?? 0) / (FINE.everyMs / 1_000)
       }

@@ -4,7 +4,7 @@ import type { AttemptDocument } from '../../../events/endpoint.ts'
 import { counted, countText } from '../../logic/numbers.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Choice } from '../../parts/field.tsx'
-import { Age, Shown } from '../../parts/page.tsx'
+import { Shown } from '../../parts/page.tsx'
 import { More, useRows } from '../../parts/pager.tsx'
 import { Table } from '../../parts/table.tsx'
 import { Said, Until, When } from '../../parts/text.tsx'
@@ -36,7 +36,6 @@ export function Attempts({ id }: { id: string }) {
           <Choice label="Show" value={shown} onValue={setShown} options={SHOWN} />
         </div>
       </div>
-      <Age loaded={loaded} />
       <Shown loaded={loaded}>
         {() =>
           wanted.length === 0 ? (
@@ -87,7 +86,7 @@ const AttemptTable = ({ rows }: { rows: readonly AttemptDocument[] }) => (
         cell: ({ events, types }) => (
           <>
             {counted(events, 'event')}
-            <span class="reason">
+            <span class="reason whole">
               <Said text={types.join(', ')} />
             </span>
           </>

@@ -33,7 +33,9 @@ export function History({ sender }: { sender?: number }) {
           ))}
         </fieldset>
       </div>
-      <Shown loaded={loaded}>{(series) => <Chart series={withoutLast(series)} />}</Shown>
+      <div class="chart-place">
+        <Shown loaded={loaded}>{(series) => <Chart series={withoutLast(series)} />}</Shown>
+      </div>
     </section>
   )
 }
