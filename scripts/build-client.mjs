@@ -7,7 +7,7 @@ import { prepareDependencies, root } from './prepare.mjs'
 prepareDependencies()
 const project = join(root, 'packages/client')
 rmSync(join(project, 'dist'), { recursive: true, force: true })
-const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project], {
+const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript-compiler/bin/tsc'), '-p', project], {
   stdio: ['ignore', process.stderr, process.stderr],
 })
 process.exit(tsc.status ?? 1)

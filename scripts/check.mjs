@@ -9,8 +9,8 @@ import { cacheFolder, prepareDependencies, root } from './prepare.mjs'
 
 // Types depend on each other, so they are always checked as a whole.
 const scope = process.argv[2] === '--staged' ? ['--staged', '--no-errors-on-unmatched'] : ['.']
-const tsc = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.test.json', '--noEmit', '--incremental']
-const page = ['node_modules/typescript/bin/tsc', '-p', 'src/console', '--incremental']
+const tsc = ['node_modules/typescript-compiler/bin/tsc', '-p', 'tsconfig.test.json', '--noEmit', '--incremental']
+const page = ['node_modules/typescript-compiler/bin/tsc', '-p', 'src/console', '--incremental']
 const CHECKS = {
   types: [...tsc, '--tsBuildInfoFile', join(cacheFolder, 'check.tsbuildinfo')],
   "types of the console's page": [...page, '--tsBuildInfoFile', join(cacheFolder, 'check-console.tsbuildinfo')],

@@ -35,7 +35,7 @@ export function compileAside(name, to) {
 
 function compile(name, draft) {
   mkdirSync(draft, { recursive: true })
-  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const compiler = join(root, 'node_modules/typescript-compiler/bin/tsc')
   const project = join(root, `tsconfig.${name}.json`)
   const tsc = spawnSync(process.execPath, [compiler, '-p', project, '--noCheck', '--outDir', draft], {
     stdio: ['ignore', process.stderr, process.stderr],

@@ -18,7 +18,7 @@ process.on('exit', () => rmSync(place, { recursive: true, force: true }))
 cpSync(join(root, 'package.json'), join(place, 'package.json'))
 symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
 
-const tsc = join(root, 'node_modules/typescript/bin/tsc')
+const tsc = join(root, 'node_modules/typescript-compiler/bin/tsc')
 const compiled = spawnSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.fuzz.json'), '--outDir', place], {
   stdio: ['ignore', process.stderr, process.stderr],
 })

@@ -1,5 +1,5 @@
-// `npm run release -- 0.2.0`: dates the changelog, sets the version of the service and its client, commits, tags and packs the client. Changes nothing outside
-// this clone: pushing and publishing are a person's last step, and the script prints the commands.
+// `npm run release -- 0.2.0`: dates the changelog, sets the version of the service and its client, commits, tags, packs the client and
+// writes the bill of materials. Changes nothing outside this clone: pushing and publishing are a person's last step, and the script prints the commands.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,8 +23,11 @@ writeFileSync(changelog, text.replace('## Unreleased\n', `## Unreleased\n\n## ${
 run('npm', 'version', '--no-git-tag-version', '--workspaces', '--include-workspace-root', version)
 run('git', 'commit', '--all', '--message', `Release ${version}`)
 run('git', 'tag', '--annotate', `v${version}`, '--message', `Laneway ${version}`)
+// What is in the release, for whoever has to know: CycloneDX, of what runs in production.
+const sbom = `laneway-${version}.cdx.json`
+writeFileSync(join(root, sbom), run('npm', 'sbom', '--sbom-format=cyclonedx', '--omit=dev', '--package-lock-only'))
 const packed = run('npm', 'pack', '--silent', '--workspace', 'laneway-client')
-say(`Committed and tagged v${version}; packed ${packed.split('\n').at(-1)}.`)
+say(`Committed and tagged v${version}; packed ${packed.split('\n').at(-1)} and ${sbom}.`)
 say('Publish it with: git push --follow-tags')
 
 /** Runs a command in the root and returns what it printed; ends the script when the command fails. */

@@ -72,6 +72,10 @@ async function answerOf(
   if (isCloudPath(path)) return serveCloud(product, request, path)
   if (path.startsWith('/_media/') && request.method === 'GET') return serveMedia(product, request, path)
   if (!path.startsWith('/_')) return partner.serve(request, path)
+  if (request.headers.origin !== undefined) {
+    // A browser says so of every POST: no page that somebody looks at may have webhooks signed and sent anywhere.
+    return { http: 403, body: { message: 'The simulator takes no requests from web pages.' } }
+  }
   switch (`${request.method} ${path}`) {
     case 'GET /_health':
       return { http: 200, body: { status: 'ok', accepted: product.ledger.count(), webhooks: product.webhooks.counts } }

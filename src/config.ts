@@ -2,6 +2,7 @@
 // the environment. `.env.example` and the README's table are held against this schema by a test.
 import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
+import { contradictionOf } from './config-contradictions.ts'
 import { limitSettings, limitsIn } from './config-limits.ts'
 import { parseNetwork } from './events/safe-targets.ts'
 import { parseBucketAddress } from './files/address.ts'
@@ -109,6 +110,11 @@ export const settings = {
     .default(30)
     .transform((days) => days * SECONDS_A_DAY * 1_000)
     .describe('Days that message records are kept; at least 9, because idempotency keys hold for 8 days'),
+  LANEWAY_RETENTION_RECEIVED_DAYS: optionalText
+    .transform((text) => (text === undefined ? undefined : Number(text)))
+    .refine((days) => days === undefined || (days >= 1 && days <= 365), 'expected a number from 1 to 365')
+    .transform((days) => (days === undefined ? undefined : days * SECONDS_A_DAY * 1_000))
+    .describe('Days that received messages are kept, at most LANEWAY_RETENTION_DAYS; default: as long as those'),
   LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS: seconds(1, 30 * SECONDS_A_DAY)
     .default(SECONDS_A_DAY * 1_000)
     .describe('How long a transactional message without valid_until may wait to be sent'),
@@ -197,6 +203,7 @@ const schema = z.object(settings).transform((env) => ({
   trustedProxies: env.LANEWAY_TRUSTED_PROXIES,
   secretKeys: env.LANEWAY_SECRET_KEY === undefined ? env.LANEWAY_SECRET_KEYS : [env.LANEWAY_SECRET_KEY],
   retentionMs: env.LANEWAY_RETENTION_DAYS,
+  receivedRetentionMs: env.LANEWAY_RETENTION_RECEIVED_DAYS ?? env.LANEWAY_RETENTION_DAYS,
   validityMs: {
     transactional: env.LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS,
     campaign: env.LANEWAY_VALIDITY_CAMPAIGN_SECONDS,
@@ -243,17 +250,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   if (config.redisUrl !== undefined) refuseOtherAddress(config.redisUrl)
   const faults = config.production ? productionFaults(config) : []
   if (faults.length > 0) throw new ConfigError(faults.join(' '))
-  if (env.LANEWAY_SECRET_KEYS?.trim() && env.LANEWAY_SECRET_KEY) {
-    // Which of them seals would be anybody's guess.
-    throw new ConfigError('Set LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY, not both.')
-  }
-  const longest = Math.max(config.validityMs.transactional, config.validityMs.campaign)
-  if (longest > config.retentionMs) {
-    // A record that ends before its message could be claimed again by somebody who does not know that it went out.
-    throw new ConfigError(
-      'LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS and LANEWAY_VALIDITY_CAMPAIGN_SECONDS must not be longer than LANEWAY_RETENTION_DAYS.',
-    )
-  }
+  const contradiction = contradictionOf(config, env)
+  if (contradiction !== undefined) throw new ConfigError(contradiction)
   return Object.freeze(config)
 }
 
@@ -282,4 +280,13 @@ export const startedByNpm = (env: Record<string, string | undefined> = process.e
 export const environmentWith = (extra: Record<string, string>): Record<string, string | undefined> => ({
   ...process.env,
   ...extra,
+})
+
+/** What a program needs to run at all, and the simulator's own; our settings, and the secrets in them, are not among it. */
+const PASSED_ON = /^(PATH|HOME|LANG|LC_ALL|TZ|TMPDIR|SIMULATOR_\w+)$/
+
+/** The environment for a child process that has no business with ours: the bare necessities, and these. */
+export const bareEnvironment = (own: Record<string, string>): Record<string, string | undefined> => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name))),
+  ...own,
 })

@@ -4,6 +4,11 @@ import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** The file has no key that could be used. The message is for the person at the terminal. */
+export class SecretKeyError extends Error {
+  override name = 'SecretKeyError'
+}
+
 /**
  * The configured keys, the newest first, else the one in `<data dir>/secret.key` (mode 0600), which is made on first use. Written aside
  * and then linked, so that two processes that start together agree on one key and none reads half of it.
@@ -12,7 +17,7 @@ export function secretKeysOf(config: { secretKeys: readonly string[]; dataDir: s
   if (config.secretKeys.length > 0) return config.secretKeys
   const path = join(config.dataDir, 'secret.key')
   const existing = readKey(path)
-  if (existing !== undefined) return [existing]
+  if (existing !== undefined) return [longEnough(existing, path)]
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   const draft = `${path}.${process.pid}`
   writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: 0o600 })
@@ -23,7 +28,15 @@ export function secretKeysOf(config: { secretKeys: readonly string[]; dataDir: s
   } finally {
     rmSync(draft, { force: true })
   }
-  return [readFileSync(path, 'utf8').trim()]
+  return [longEnough(readFileSync(path, 'utf8').trim(), path)]
+}
+
+/** As long as a configured one has to be: an empty file would be a key that everybody knows. */
+const KEY_MIN = 32
+
+function longEnough(key: string, path: string): string {
+  if (key.length >= KEY_MIN) return key
+  throw new SecretKeyError(`The file ${path} holds no key of at least ${KEY_MIN} characters; restore it from a backup.`)
 }
 
 function readKey(path: string): string | undefined {

@@ -1,6 +1,10 @@
-// accounts: create, list, set.
+// accounts: create, list, show, set, unset. Secrets of webhooks are sealed before they are stored and never shown.
+import type { Readable } from 'node:stream'
+import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
 import { isLimitSetting, LIMIT_SETTINGS, limitSchema } from '../accounts/limits.ts'
+import { createSeal } from '../accounts/seal.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { isAccountSetting } from '../accounts/settings.ts'
 import {
   type Account,
@@ -13,11 +17,18 @@ import {
   setAccountSetting,
   setAccountSettings,
 } from '../accounts/store/accounts.ts'
+import { addWebhookSecret, countWebhookSecrets, removeWebhookSecrets } from '../accounts/store/webhook-secrets.ts'
+import {
+  isWebhookSecret,
+  WEBHOOK_SECRETS,
+  type WebhookSecretName,
+  webhookSecretSchema,
+} from '../accounts/webhook-secrets.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
-import { accountId, nameUpTo, parser } from './values.ts'
-import { type Noun, verb } from './verb.ts'
+import { accountId, nameUpTo, oneOf, parser } from './values.ts'
+import { type Answer, type CommandContext, type Noun, verb } from './verb.ts'
 
 const settingNames = Object.keys(accountSettings)
 const limitNames = Object.keys(LIMIT_SETTINGS).filter(isLimitSetting)
@@ -72,24 +83,26 @@ export const accounts: Noun = {
 
     verb({
       usage: 'set <id> <setting> <value>',
-      summary: `change a setting: ${allNames.join(', ')}`,
+      summary: `change a setting: ${allNames.join(', ')}; or add a secret of its webhooks, from standard input: ${WEBHOOK_SECRETS.join(', ')}`,
       act: 'account.set',
       example: '1 policy.campaign at_least_once',
       options: {},
       values: z
         .strictObject({
           id: accountId,
-          setting: parser(`one of ${allNames.join(', ')}`, (word) =>
-            isAccountSetting(word) || isLimitSetting(word) ? word : undefined,
+          setting: parser(`one of ${[...allNames, ...WEBHOOK_SECRETS].join(', ')}`, (word) =>
+            isAccountSetting(word) || isLimitSetting(word) || isWebhookSecret(word) ? word : undefined,
           ),
           value: z.string(),
         })
         .superRefine(({ setting, value }, context) => {
+          if (isWebhookSecret(setting)) return
           const fault = isLimitSetting(setting) ? limitFault(value) : settingFault(setting, value)
           if (fault !== undefined) context.addIssue({ code: 'custom', path: ['value'], message: fault })
         }),
-      async run({ id, setting, value }, { redis }) {
+      async run({ id, setting, value }, { redis, config, stdin }) {
         await existingAccount(redis, id)
+        if (isWebhookSecret(setting)) return addSecret({ redis, config }, id, setting, await readSecret(value, stdin))
         if (isLimitSetting(setting)) {
           await setAccountSettings(redis, id, { [setting]: value === OF_INSTALLATION ? null : Number(value) })
         } else {
@@ -102,7 +115,51 @@ export const accounts: Noun = {
         }
       },
     }),
+
+    verb({
+      usage: 'unset <id> <secret>',
+      summary: `end the older one of two webhook secrets: ${WEBHOOK_SECRETS.join(', ')}`,
+      act: 'account.unset',
+      example: '1 webhook.app_secret',
+      options: { '--all': 'end the newest too' },
+      values: z.strictObject({ id: accountId, secret: oneOf(WEBHOOK_SECRETS), all: z.boolean().default(false) }),
+      async run({ id, secret, all }, { redis }) {
+        await existingAccount(redis, id)
+        const removed = await removeWebhookSecrets(redis, id, secret, all)
+        return {
+          json: await countWebhookSecrets(redis, id),
+          text:
+            removed === 0
+              ? `Account ${id} has no ${all ? '' : 'older '}${secret}.`
+              : `Account ${id} has lost ${removed} ${secret}; webhooks are refused by it within a second.`,
+          acted: removed === 0 ? undefined : { account: id, target: String(id), detail: secret },
+        }
+      },
+    }),
   ],
+}
+
+async function addSecret(
+  { redis, config }: Pick<CommandContext, 'redis' | 'config'>,
+  id: number,
+  name: WebhookSecretName,
+  secret: string,
+): Promise<Answer> {
+  const count = await addWebhookSecret(redis, createSeal(secretKeysOf(config)), id, name, secret)
+  const beside = count > 1 ? `; the one before is good beside it until \`accounts unset ${id} ${name}\`` : ''
+  return {
+    json: await countWebhookSecrets(redis, id),
+    text: `Account ${id} has a new ${name}${beside}. Its webhooks go to /webhooks/cloud-api/${id}.`,
+    acted: { account: id, target: String(id), detail: name },
+  }
+}
+
+/** On the command line everybody who has an account on the machine could read it. */
+async function readSecret(value: string, stdin: Readable): Promise<string> {
+  if (value !== '-') throw new CliFailure('<value>: expected - and the secret on standard input.', 2)
+  const { data, error } = webhookSecretSchema.safeParse((await readAll(stdin)).trim())
+  if (data === undefined) throw new CliFailure(`<value>: ${error.issues[0]?.message}.`, 2)
+  return data
 }
 
 function settingFault(setting: AccountSetting, value: string): string | undefined {

@@ -2,6 +2,7 @@
 
 import { Refusal } from '../accept/refusal.ts'
 import { SealError } from '../accounts/seal.ts'
+import { SecretKeyError } from '../accounts/secret-key.ts'
 import { ConfigError } from '../config.ts'
 import { isFilesAway } from '../files/store.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
@@ -26,7 +27,9 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
   if (error instanceof CliFailure) return { sentence: error.message, exitCode: error.exitCode }
   if (error instanceof Refusal) return { sentence: sentenceOfRefusal(error), exitCode: 1 }
   if (!(error instanceof Error)) return undefined
-  if (error instanceof ConfigError || error instanceof SealError) return { sentence: error.message, exitCode: 1 }
+  if ([ConfigError, SealError, SecretKeyError].some((kind) => error instanceof kind)) {
+    return { sentence: error.message, exitCode: 1 }
+  }
   if (error instanceof CorruptRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }
   if (isFilesAway(error)) return { sentence: `The files cannot be used: ${reasonOf(error)}.`, exitCode: 1 }
   if (isReplyError(error)) return { sentence: `Redis error: ${reasonOf(error)}.`, exitCode: 1 }

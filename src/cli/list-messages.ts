@@ -7,16 +7,18 @@ import type { Place } from '../lookup/entries.ts'
 import { findMessages, type Search } from '../lookup/find-messages.ts'
 import type { ListedMessage } from '../lookup/message-schema.ts'
 import { STATES } from '../messages/lifecycle.ts'
+import { parsePerson } from '../people/person.ts'
 import type { Redis } from '../redis/connect.ts'
 import { named } from '../requeue/accept-requeue.ts'
 import { existingAccount } from './accounts.ts'
 import { existing } from './campaigns/campaign-context.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
-import { accountId, instant, nameUpTo, oneOf, phoneNumber } from './values.ts'
+import { accountId, instant, nameUpTo, oneOf, parser } from './values.ts'
 import { verb } from './verb.ts'
 
 const DEFAULT_LIMIT = 100
+const person = parser('a full international number such as +14155550123, or the id of a person', parsePerson)
 /** Characters of a text that a line has room for. */
 const TEXT_SHOWN = 40
 
@@ -27,8 +29,8 @@ export const listVerb = verb({
   options: {
     '--account <id>': 'only those of one account',
     '--sender <number>': 'only those of one sender, by its number or name',
-    '--to <number>': 'only those to one recipient',
-    '--from <number>': 'only those received from one person',
+    '--to <person>': 'only those to one recipient, by number or user id',
+    '--from <person>': 'only those received from one person, by number or user id',
     '--state <state>': `one of ${STATES.join(', ')}`,
     '--class <class>': 'one of transactional, campaign',
     '--direction <direction>': 'one of outbound, inbound',
@@ -42,8 +44,8 @@ export const listVerb = verb({
   values: z.strictObject({
     account: accountId.optional(),
     sender: nameUpTo(255).optional(),
-    to: phoneNumber.optional(),
-    from: phoneNumber.optional(),
+    to: person.optional(),
+    from: person.optional(),
     state: oneOf(STATES).optional(),
     class: oneOf(['transactional', 'campaign']).optional(),
     direction: oneOf(['outbound', 'inbound']).optional(),

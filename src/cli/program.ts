@@ -19,6 +19,7 @@ import { withRedis } from './redis-session.ts'
 import { secrets } from './secrets.ts'
 import { senders } from './senders.ts'
 import { stats } from './stats.ts'
+import { printableJson } from './table.ts'
 import { tellActs } from './tell-acts.ts'
 import { templates } from './templates.ts'
 import { top } from './top/top.ts'
@@ -106,7 +107,7 @@ function addVerb(noun: Command, verb: Verb, terminal: Terminal): void {
         await tellActs(redis, verb.act, made.acted)
         return made
       })
-      terminal.stdout.write(`${json ? JSON.stringify(answer.json, null, 2) : answer.text}\n`)
+      terminal.stdout.write(`${json ? printableJson(answer.json) : answer.text}\n`)
     })
 }
 

@@ -12,6 +12,10 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
+/** A document for scripts that a terminal may be shown as well: the same characters as JSON writes them, it reads alike. */
+export const printableJson = (document: unknown): string =>
+  JSON.stringify(document, null, 2).replace(UNSAFE, (found) => (found === '\n' ? found : printable(found)))
+
 /** No lines between cells, only two spaces. */
 const NO_LINES = Object.fromEntries(
   ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right']

@@ -94,9 +94,12 @@ export async function* csvRecords(source: AsyncIterable<Buffer>): AsyncGenerator
  * which marks a text there; `csvRecords` takes it off again, so that every cell comes back as it was.
  */
 export function csvLine(cells: readonly string[]): string {
-  const quoted = cells.map(marked).map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
+  const quoted = cells.map(marked).map((cell) => (SPECIAL.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
   return `${quoted.join(',')}\n`
 }
+
+/** Also what separates cells in other countries: a spreadsheet there would begin a cell, and a formula, behind it. */
+const SPECIAL = /[",;\t\r\n]/
 
 /** What makes a formula in one of the usual spreadsheets: these, and the wide forms of the first four. */
 const FORMULA = '[=+\\-@\\t\\r\uFF1D\uFF0B\uFF0D\uFF20]'

@@ -6,5 +6,8 @@ const NUMBER = /\d(?:[\s().+-]{0,2}\d){4,}/g
 /** Longer than any word: a token or an opaque id. */
 const SECRET = /[\w-]{20,}/g
 
+/** The text with numbers of five digits or more replaced by `…`. */
+export const withoutNumbers = (text: string): string => text.replace(NUMBER, '…')
+
 /** The sentence with numbers of five digits or more, and whatever looks like a token, replaced by `…`. */
-export const masked = (sentence: string): string => sentence.replace(SECRET, '…').replace(NUMBER, '…')
+export const masked = (sentence: string): string => withoutNumbers(sentence.replace(SECRET, '…'))

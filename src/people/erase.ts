@@ -7,6 +7,7 @@ import type { Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { eraseInCampaigns } from './erase-campaigns.ts'
 import { type EraseDeps, eraseMessages } from './erase-messages.ts'
+import { eraseInRefusedJobs } from './erase-refused-jobs.ts'
 import { countErased } from './erasures.ts'
 
 /** Whom to forget, and the id of the job that does it. */
@@ -39,6 +40,8 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
     await countErased(redis, id, 'received', found.received)
     busy += found.busy
   }
+  // Not counted: they may be of other accounts, and how many those have is nobody else's business.
+  await eraseInRefusedJobs(redis, person)
   return busy === 0
 }
 

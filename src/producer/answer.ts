@@ -18,6 +18,17 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID()
 }
 
+/**
+ * Of every JSON answer: it is nothing else than JSON, nobody on the way keeps a copy, and no address of ours is told to
+ * others.
+ */
+const GUARDS = {
+  'Content-Type': 'application/json; charset=utf-8',
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+} as const
+
 /** Answers up to here leave at once, into the buffers of the system. */
 const SMALL_ANSWER_BYTES = 64 * 1_024
 /** Bytes of larger answers that wait for their clients to read them, in the whole process. */
@@ -33,7 +44,7 @@ export function answerJson(
   const text = JSON.stringify(answer.body)
   const size = Buffer.byteLength(text)
   response.writeHead(answer.status ?? 200, {
-    'Content-Type': 'application/json; charset=utf-8',
+    ...GUARDS,
     'Content-Length': size,
     'x-request-id': requestId,
     ...answer.headers,

@@ -51,11 +51,13 @@ export function buildApp(
   return app
 }
 
-/** Gives every request an id and answers with it. */
+/** Gives every request an id and answers with it, and with what keeps a browser from making more of an answer than it is. */
 const nameRequest: RequestHandler = (request, response, next) => {
   const id = requestIdOf(request)
   response.locals.requestId = id
   response.setHeader('x-request-id', id)
+  response.setHeader('X-Content-Type-Options', 'nosniff')
+  response.setHeader('Referrer-Policy', 'no-referrer')
   next()
 }
 

@@ -76,6 +76,8 @@ export async function exchange<A>(
       if (error instanceof KeyRefusal) tellRefusal(gate, error, request, requestId)
       else if (error instanceof ApiError && error.status === 403) {
         gate.security.forbidden({ key: caller, why: error.code, requestId, address: gate.addressOf(request) })
+      } else if (error instanceof ApiError && error.code === 'bad_signature') {
+        gate.security.keyRefused({ key: undefined, why: error.code, requestId, address: gate.addressOf(request) })
       }
       throw error
     }

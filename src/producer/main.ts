@@ -47,6 +47,7 @@ import { peopleRoutes } from './handlers/people.ts'
 import { senderRoutes } from './handlers/senders.ts'
 import { sendingRoutes } from './handlers/sending.ts'
 import { templateRoutes } from './handlers/templates.ts'
+import { webhookSecretRoutes } from './handlers/webhook-secrets.ts'
 import { HEADERS_CHECK_MS, limit } from './limits.ts'
 import { createListener } from './listener.ts'
 import { createSnapshotStreams } from './snapshot-streams.ts'
@@ -116,7 +117,8 @@ export async function startProducer(
     ...consoleLiveRoutes({ redis, streams }),
     ...consoleDemoRoutes({ demo }),
     ...metricsRoutes({ redis, telemetry }),
-    ...webhookRoutes({ redis, config, log, opaqueIds }),
+    ...webhookSecretRoutes({ redis, seal }),
+    ...webhookRoutes({ redis, config, log, opaqueIds, seal }),
   ]
   const gate = createGate(redis, log, config)
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ gate, queues }) }

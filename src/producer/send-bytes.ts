@@ -8,7 +8,7 @@ import type { FileAnswer, StreamAnswer } from './route.ts'
 /** Writes as fast as the client reads. When reading fails, the connection is cut: the answer must not look whole. */
 export async function sendStream(response: Response, { headers, stream, saveAs }: StreamAnswer): Promise<void> {
   if (saveAs !== undefined) response.attachment(saveAs)
-  response.status(200).set(headers)
+  response.status(200).set({ 'Cache-Control': 'no-store', ...headers })
   await flow(stream, response)
 }
 

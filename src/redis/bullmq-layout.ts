@@ -106,5 +106,11 @@ export const intakeWaitingKey = (queue: string): string => intakeJobKey(queue, '
 /** HASH of one job of the intake queue. */
 export const intakeJobKey = (queue: string, jobId: string): string => `${INTAKE_PREFIX}:${queue}:${jobId}`
 
+/** STREAM of what happened in the intake queue, refusals with their reasons among it; nobody reads it. */
+export const intakeEventsKey = (queue: string): string => `${INTAKE_PREFIX}:${queue}:events`
+
+/** ZSET job id → time (ms) at which it was refused. */
+export const intakeRefusedKey = (queue: string): string => `${INTAKE_PREFIX}:${queue}:failed`
+
 /** LIST of the ids of jobs of the intake queue that a worker is processing, or was when it died. */
 export const intakeActiveKey = (queue: string): string => `${INTAKE_PREFIX}:${queue}:active`

@@ -79,7 +79,7 @@ export async function findRequeueJob(redis: Redis, id: string): Promise<RequeueJ
   return isThere(raw) ? readRecord(jobSchema, `job ${id}`, raw) : undefined
 }
 
-/** Notes that somebody works on it, or that it has ended. */
+/** Notes that somebody works on it, or that it has ended: nobody needs to know any more whose messages it was about. */
 export async function setRequeueState(
   redis: Redis,
   id: string,
@@ -87,8 +87,12 @@ export async function setRequeueState(
   nowMs: number,
 ): Promise<void> {
   const ended = state === 'done' || state === 'failed'
-  await redis.hset(requeueJobKey(id), { state, ...(ended && { ended_at: nowMs }) })
-  await redis.pexpire(requeueJobKey(id), KEEP_MS)
+  const key = requeueJobKey(id)
+  const before = ended ? await redis.hget(key, 'order') : null
+  const order = before === null ? undefined : jsonText.pipe(orderSchema).safeParse(before).data
+  const named = order?.filter.to === undefined ? undefined : { ...order, filter: { ...order.filter, to: '' } }
+  await redis.hset(key, { state, ...(ended && { ended_at: nowMs }), ...(named && { order: JSON.stringify(named) }) })
+  await redis.pexpire(key, KEEP_MS)
 }
 
 const count = z.coerce.number().int().default(0)

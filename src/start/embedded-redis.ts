@@ -1,7 +1,7 @@
 // The embedded Redis of `npm start`: a child in its own process group (Ctrl-C in the terminal must not reach it before
-// the service has drained), bound to loopback, its files under the data folder, every write on disk before it is
-// acknowledged. When it dies it is started again on the same port. One that an earlier run left behind is ended first:
-// two servers on the same files would destroy them.
+// the service has drained), on a socket that only its owner can reach and on no port, its files under the data folder,
+// every write on disk before it is acknowledged. When it dies it is started again. One that an earlier run left behind is
+// ended first: two servers on the same files would destroy them.
 import type { ChildProcess } from 'node:child_process'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,10 +9,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { bareEnvironment } from '../config.ts'
 import type { Log } from '../log.ts'
-import { keptPort } from './ports.ts'
+import { socketUrl } from '../redis-socket.ts'
 import { hasEnded, processAt, signal } from './process-table.ts'
 import { REDIS_SETTINGS } from './redis-settings.ts'
+import { socketPathIn } from './redis-socket-folder.ts'
 import { StartError, systemCode } from './start-error.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -40,8 +42,8 @@ export async function startEmbeddedRedis(dataDir: string, log: Log): Promise<Emb
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const binary = findBinary()
   await endLeftOver(dir, log)
-  const port = await keptPort(dataDir, 'redis')
-  const config = writeConfig(dir, port)
+  const socket = socketPathIn(dir)
+  const config = writeConfig(dir, socket)
 
   let child = launch(binary, config, dir)
   let launchedAt = Date.now()
@@ -65,15 +67,15 @@ export async function startEmbeddedRedis(dataDir: string, log: Log): Promise<Emb
   }
 
   try {
-    await loaded(child, port, dir)
+    await loaded(child, socket, dir)
   } catch (error) {
     await end(child)
     throw error
   }
   watch()
-  log.info({ port, pid: child.pid }, 'redis.started')
+  log.info({ pid: child.pid }, 'redis.started')
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url: socketUrl(socket),
     async stop() {
       stopping = true
       clearTimeout(relaunch)
@@ -95,13 +97,17 @@ function findBinary(): string {
   return found
 }
 
-/** The server of an earlier run: its process id is in the file that it writes itself, its port or file in its title. */
+/**
+ * The server of an earlier run: its process id is in the file that it writes itself, its socket or file in its title; of an
+ * earlier version its port.
+ */
 async function endLeftOver(dir: string, log: Log): Promise<void> {
   const pid = Number(textOf(join(dir, 'redis.pid')))
   const found = pid > 0 ? processAt(pid) : undefined
   if (found === undefined) return
-  const port = /^port "?(\d+)"?$/m.exec(textOf(join(dir, 'redis.conf')))?.[1]
-  const ours = [join(dir, 'redis.conf'), `127.0.0.1:${port}`].some((mark) => found.command.includes(mark))
+  const port = /^port "?([1-9]\d*)"?$/m.exec(textOf(join(dir, 'redis.conf')))?.[1]
+  const marks = [join(dir, 'redis.conf'), socketPathIn(dir), ...(port === undefined ? [] : [`127.0.0.1:${port}`])]
+  const ours = marks.some((mark) => found.command.includes(mark))
   if (!ours || !/redis|valkey/.test(found.command)) return
   log.warn({ pid }, 'redis.left_over')
   signal(pid, 'SIGTERM')
@@ -121,10 +127,11 @@ function textOf(path: string): string {
   }
 }
 
-function writeConfig(dir: string, port: number): string {
+function writeConfig(dir: string, socket: string): string {
   const settings = {
-    bind: '127.0.0.1',
-    port: String(port),
+    port: '0',
+    unixsocket: socket,
+    unixsocketperm: '700',
     dir,
     pidfile: join(dir, 'redis.pid'),
     logfile: join(dir, 'redis.log'),
@@ -147,18 +154,13 @@ function memoryBytes(): number {
 
 /** No stream is shared with the child: whoever reads our output must see its end when we die, not when Redis does. */
 function launch(binary: string, config: string, dir: string): ChildProcess {
-  return spawn(binary, [config], { cwd: dir, detached: true, stdio: 'ignore' }).on('error', () => undefined)
+  const options = { cwd: dir, env: bareEnvironment({}), detached: true, stdio: 'ignore' } as const
+  return spawn(binary, [config], options).on('error', () => undefined)
 }
 
-/** Resolves when this very child (not another server on its port) answers and has loaded its data. */
-async function loaded(child: ChildProcess, port: number, dir: string): Promise<void> {
-  const redis = new Redis({
-    host: '127.0.0.1',
-    port,
-    lazyConnect: true,
-    retryStrategy: () => 50,
-    maxRetriesPerRequest: 0,
-  })
+/** Resolves when this very child (not another server on its socket) answers and has loaded its data. */
+async function loaded(child: ChildProcess, socket: string, dir: string): Promise<void> {
+  const redis = new Redis({ path: socket, lazyConnect: true, retryStrategy: () => 50, maxRetriesPerRequest: 0 })
   redis.on('error', () => undefined)
   try {
     const answered = await waitUntil(async () => {

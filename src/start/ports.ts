@@ -1,5 +1,5 @@
-// Ports of the processes that belong to one data folder. The private Redis and the simulator keep theirs over restarts,
-// because people's tools and the demo senders remember them.
+// Ports of the processes that belong to one data folder. The simulator keeps its own over restarts, because people's tools
+// and the demo senders remember it.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const LOOPBACK = '127.0.0.1'
 /** A process of the run before may still be closing its port. */
 const PATIENCE_MS = 2_000
 
-const portsSchema = z.object({ redis: z.number().int().optional(), simulator: z.number().int().optional() })
+const portsSchema = z.object({ simulator: z.number().int().optional() })
 
 /** Throws a StartError when nobody can listen there, before anything else is started. Port 0 is always free. */
 export async function assertCanListen(host: string, port: number): Promise<void> {
@@ -51,14 +51,13 @@ export function listenError(error: unknown, { host, port, names }: Wanted): Star
   }
 }
 
-/** The port that `part` had before, when it is free; else another free one, which is remembered from now on. */
-export async function keptPort(dataDir: string, part: 'redis' | 'simulator'): Promise<number> {
+/** The port that the simulator had before, when it is free; else another free one, which is remembered from now on. */
+export async function keptSimulatorPort(dataDir: string): Promise<number> {
   const path = join(dataDir, 'ports.json')
-  const ports = readJsonFile(path, portsSchema) ?? {}
-  const kept = ports[part]
+  const kept = readJsonFile(path, portsSchema)?.simulator
   if (kept !== undefined && (await waitUntil(() => isFree(kept), PATIENCE_MS))) return kept
   const port = await tryListen(LOOPBACK, 0)
-  writeJsonFile(path, { ...ports, [part]: port })
+  writeJsonFile(path, { simulator: port })
   return port
 }
 

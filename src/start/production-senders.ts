@@ -43,7 +43,7 @@ async function senderFaults({ cloudApi }: Pick<Config, 'cloudApi'>, redis: Redis
   if (deaf.length === 0) return faults
   return [
     ...faults,
-    `LANEWAY_ENV is production: nothing verifies the webhooks of ${named(deaf)}; set LANEWAY_CLOUD_API_APP_SECRET.`,
+    `LANEWAY_ENV is production: nothing verifies the webhooks of ${named(deaf)}; set LANEWAY_CLOUD_API_APP_SECRET, or a secret of their account (\`accounts set <id> webhook.app_secret -\`).`,
   ]
 }
 

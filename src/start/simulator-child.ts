@@ -7,9 +7,9 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { environmentWith } from '../config.ts'
+import { bareEnvironment } from '../config.ts'
 import type { Log } from '../log.ts'
-import { keptPort } from './ports.ts'
+import { keptSimulatorPort } from './ports.ts'
 import { StartError, systemCode } from './start-error.ts'
 
 /** A running simulator. */
@@ -26,7 +26,7 @@ const listeningSchema = z.object({ listening: z.url() })
 
 /** Starts it on the port it had before and waits until it listens. `appSecret` signs its webhooks. */
 export async function startSimulatorChild(dataDir: string, appSecret: string, log: Log): Promise<SimulatorChild> {
-  const port = await keptPort(dataDir, 'simulator')
+  const port = await keptSimulatorPort(dataDir)
   let webhookUrl = ''
   const launch = () => launchSimulator(dataDir, { port, appSecret, webhookUrl })
 
@@ -91,7 +91,7 @@ function launchSimulator(
     return fork(fileURLToPath(new URL('../simulator/main.js', import.meta.url)), [], {
       detached: true,
       stdio: ['ignore', output, output, 'ipc'],
-      env: environmentWith({
+      env: bareEnvironment({
         SIMULATOR_HOST: '127.0.0.1',
         SIMULATOR_PORT: String(settings.port),
         SIMULATOR_APP_SECRET: settings.appSecret,

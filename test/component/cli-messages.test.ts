@@ -201,3 +201,14 @@ test('messages list shows what matches, the newest first, and where to go on', a
   expect(await list('--cursor', 'garbage')).toMatchObject({ code: 2 })
   expect(await list('--sender', '4900000000')).toMatchObject({ code: 1 })
 })
+
+test('a person without a number is found in the list by the user id', async () => {
+  const received = { lane, from: 'US.4711', type: 'text', text: 'Hi', received_at: Date.now() }
+  await storeInbound(redis, account, { id: 'wamid.of-an-id', ...received }, HOUR_MS)
+  const list = (person: string) =>
+    runCli(['messages', 'list', '--account', String(account), '--from', person, '--json'], { REDIS_URL: server.url })
+  expect(JSON.parse((await list('US.4711')).stdout)).toMatchObject({
+    messages: [{ id: 'wamid.of-an-id', from: 'US.4711' }],
+  })
+  expect(await list('nobody')).toMatchObject({ code: 2, stderr: expect.stringContaining('--from: expected') })
+})

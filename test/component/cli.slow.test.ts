@@ -198,6 +198,7 @@ describe('accounts', () => {
       'opt_out.start_words': 'start',
       'opt_out.transactional': 'send',
       outside_window: 'warn',
+      ...Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, null])),
     })
     expect(await json('accounts', 'list')).toContainEqual(account)
     expect((await cli('accounts', 'list')).stdout).toMatch(new RegExp(`^${account.id} +Corner shop +records +on `, 'm'))

@@ -3,6 +3,7 @@
 // chat product, so that it can lie.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
@@ -119,7 +120,7 @@ describe('the handshake', () => {
     const config = { ...service.config, cloudApi: { appSecret: undefined, verifyToken: undefined } }
     const app = await startApp(
       service.redis,
-      webhookRoutes({ redis: service.redis, config, log: silentLog, opaqueIds }),
+      webhookRoutes({ redis: service.redis, config, log: silentLog, opaqueIds, seal: createSeal(['unused']) }),
     )
     try {
       expect((await ask(good, app.url)).status).toBe(403)

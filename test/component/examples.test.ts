@@ -91,7 +91,8 @@ async function pausedCampaign(): Promise<string> {
 
 type Prepared = Pick<Example, 'params' | 'query' | 'headers' | 'body'> & { form?: FormData }
 const withId = async (id: Promise<string>): Promise<Prepared> => ({ params: { id: await id } })
-const signed = (text: string) => createHmac('sha256', 'app-secret').update(text).digest('hex')
+const VERIFY_TOKEN = 'verify-token-of-the-account'
+const signed = (text: string, secret = 'app-secret') => createHmac('sha256', secret).update(text).digest('hex')
 
 /** What must be there before an example of a route is sent; `params` instead of those shown. By route, or route and example. */
 const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>> = {
@@ -185,6 +186,15 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
   },
   async webhooksReport({ body }) {
     return { headers: { 'X-Hub-Signature-256': `sha256=${signed(JSON.stringify(body))}` } }
+  },
+  async webhooksAccountHandshake({ query }) {
+    await ask('PUT', '/admin/webhook-secrets/webhook.verify_token', { secret: VERIFY_TOKEN })
+    return { params: { account: String(world.account) }, query: { ...query, 'hub.verify_token': VERIFY_TOKEN } }
+  },
+  async webhooksAccountReport({ body }) {
+    await ask('PUT', '/admin/webhook-secrets/webhook.app_secret', { secret: 'app-secret-of-the-account' })
+    const signature = signed(JSON.stringify(body), 'app-secret-of-the-account')
+    return { params: { account: String(world.account) }, headers: { 'X-Hub-Signature-256': `sha256=${signature}` } }
   },
   async keysRevoke() {
     const { id } = await createCredential(world.service.redis, world.account, ['messages:read'], Date.now())

@@ -257,7 +257,9 @@ function said(answer: Inspected, ids: object): unknown {
 
 test('every route with an id in its path is asked', () => {
   const withIds = DECLARED.filter(
-    ({ name, key, needs }) => name.includes(':') && key !== 'none' && needs !== 'operator',
+    ({ name, key, needs }) =>
+      // The name of a webhook secret is a word that every account has.
+      name.includes(':') && key !== 'none' && needs !== 'operator' && !name.endsWith('/webhook-secrets/:name'),
   ).map(({ name }) => name)
   expect(withIds.filter((name) => !(name in asking))).toEqual([])
   const declared = new Set(DECLARED.map(({ name }) => name))

@@ -114,7 +114,7 @@ test('the example and the README fit the types of the package, and what does not
     const { state } = await laneway.status('')
     `,
   )
-  const compiler = ['node_modules/typescript/bin/tsc', '-p', example.dir, '--typeRoots', 'node_modules/@types']
+  const compiler = ['node_modules/typescript-compiler/bin/tsc', '-p', example.dir, '--typeRoots', 'node_modules/@types']
   const check = startProcess(process.execPath, compiler, {})
   await check.ended
   const faults = check.stdout().matchAll(/([\w-]+\.(?:js|d\.ts))\((\d+),/g)

@@ -55,8 +55,7 @@ testInFolder(
     // The simulator has to take another port, and the demo senders follow.
     const other = await takePort()
     const portsFile = join(dataDir, 'ports.json')
-    const ports = JSON.parse(readFileSync(portsFile, 'utf8')) as { redis: number }
-    writeFileSync(portsFile, JSON.stringify({ ...ports, simulator: other.port }))
+    writeFileSync(portsFile, JSON.stringify({ simulator: other.port }))
     const third = await startLaneway(dataDir)
     await other.release()
     const { simulator_url, ...rest } = lasting(third.demo)

@@ -1,5 +1,5 @@
 // What `npm start` says when it cannot start: one sentence that tells what to do, exit code 1, nothing left behind.
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, vi } from 'vitest'
 import { freePort } from '../../testbed/free-port.ts'
@@ -144,7 +144,8 @@ testInFolder('in production there is neither a simulator nor demo data', async (
   })
   await eventually(async () => started.stdout().includes('Laneway is ready'), 'the banner', 150_000)
   expect(started.stdout()).toContain('LANEWAY_ENV is production')
-  expect(existsSync(join(dataDir, 'ports.json'))).toBe(true)
+  expect(statSync(join(dataDir, 'redis/redis.sock')).isSocket()).toBe(true)
+  expect(existsSync(join(dataDir, 'ports.json'))).toBe(false)
   expect(existsSync(join(dataDir, 'simulator.log'))).toBe(false)
   expect(existsSync(demoFile(dataDir))).toBe(false)
   started.kill('SIGTERM')

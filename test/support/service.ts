@@ -14,6 +14,7 @@ import { createCredential, type Permission } from '../../src/accounts/store/cred
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import type { Log } from '../../src/log.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
@@ -59,6 +60,8 @@ export async function startService(
     simulator?: Partial<SimulatorConfig>
     worker?: boolean
     templates?: readonly unknown[]
+    /** Of producer and worker; silent unless given. */
+    log?: Log
   } = {},
 ): Promise<Service> {
   const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
@@ -72,8 +75,9 @@ export async function startService(
     ...options.env,
   })
   const redis = connectWithRetry(server.url)
-  const traffic = createDemoTraffic(silentLog)
-  const producer = await startProducer(config, server.url, silentLog, undefined, traffic)
+  const log = options.log ?? silentLog
+  const traffic = createDemoTraffic(log)
+  const producer = await startProducer(config, server.url, log, undefined, traffic)
   const simulator = await startSimulator({
     port: 0,
     appSecret: 'app-secret',
@@ -85,7 +89,7 @@ export async function startService(
   })
   const queues = openLaneQueues(redis)
   const seal = createSeal(secretKeysOf(config))
-  let worker = options.worker === false ? undefined : await startWorker(config, server.url, silentLog)
+  let worker = options.worker === false ? undefined : await startWorker(config, server.url, log)
   let tenants = 0
 
   const service: Service = {
@@ -145,7 +149,7 @@ export async function startService(
       }
     },
     async startWorker() {
-      worker = await startWorker(config, server.url, silentLog)
+      worker = await startWorker(config, server.url, log)
       return worker
     },
     async stopWorker() {

@@ -47,3 +47,11 @@ test.each(['example.com', 'ftp://example.com', 'https://example.com/?a=b', 'http
 test('every wrong setting is named at once', () => {
   expect(() => loadConfig({ PORT: 'x', HOST: '', LANEWAY_MAX_TRIES: '0' })).toThrow(/PORT.*HOST.*LANEWAY_MAX_TRIES/)
 })
+
+test('received messages are kept for as long as others unless a setting says less, and never for longer', () => {
+  const day = 86_400_000
+  expect(loadConfig({}).receivedRetentionMs).toBe(30 * day)
+  expect(loadConfig({ LANEWAY_RETENTION_RECEIVED_DAYS: '2' }).receivedRetentionMs).toBe(2 * day)
+  expect(() => loadConfig({ LANEWAY_RETENTION_RECEIVED_DAYS: '31' })).toThrow('not be more than LANEWAY_RETENTION_DAYS')
+  expect(() => loadConfig({ LANEWAY_RETENTION_RECEIVED_DAYS: '0' })).toThrow('from 1 to 365')
+})

@@ -1,4 +1,5 @@
 // Pins: docs/privacy.md has a line for every key that Laneway keeps in Redis, so that nothing is kept unsaid.
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import * as keys from '../../src/redis/keys.ts'
 import { readPage, tableUnder } from '../support/pages.ts'
@@ -32,4 +33,13 @@ test('every key that has a line is one', () => {
   // BullMQ's own begin with a prefix that stands there; an index and a campaign have keys that their scripts append.
   const others = documented.filter(({ name }) => !name.endsWith('*') && name !== 'lw:{l12}:rest-reason')
   expect(others.filter(({ pattern }) => !all.some((key) => pattern.test(key))).map(({ name }) => name)).toEqual([])
+})
+
+test('every key that holds something of a person is one that erasing them is tested with', () => {
+  const tested = readFileSync('test/security/forgotten.test.ts', 'utf8')
+  const personal = tableUnder(readPage('docs/privacy.md'), 'Every key in Redis').filter(
+    ([, person]) => person === 'yes',
+  )
+  expect(personal.length).toBeGreaterThan(8)
+  for (const [names = ''] of personal) expect(tested).toContain(`'${/`([^`]+)`/.exec(names)?.[1]}'`)
 })

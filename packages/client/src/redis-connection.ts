@@ -41,6 +41,7 @@ async function ready(node: Redis): Promise<void> {
 }
 
 function addressOf(url: string): RedisAddress {
+  if (socketPath(url) !== undefined) return { kind: 'single', url }
   try {
     return parseRedisAddress(url)
   } catch (error) {
@@ -48,9 +49,18 @@ function addressOf(url: string): RedisAddress {
   }
 }
 
+/** Of an address such as `unix:///run/redis.sock`, whose special characters are encoded. */
+const socketPath = (url: string): string | undefined =>
+  url.startsWith('unix:///') && URL.canParse(url) ? decodeURIComponent(new URL(url).pathname) : undefined
+
 function open(address: RedisAddress): Redis | Cluster {
   if (address.kind === 'single') {
-    return new Redis(address.url, { ...EACH, enableOfflineQueue: false, retryStrategy, reconnectOnError })
+    return new Redis(socketPath(address.url) ?? address.url, {
+      ...EACH,
+      enableOfflineQueue: false,
+      retryStrategy,
+      reconnectOnError,
+    })
   }
   const { hosts, username, password, tls } = address
   const access = { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) }

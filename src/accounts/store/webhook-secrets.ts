@@ -3,8 +3,8 @@ import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey } from '../../redis/keys.ts'
 import { replaceField } from '../../redis/replace-field.ts'
-import type { Seal } from '../seal.ts'
-import { WEBHOOK_SECRETS_MAX, type WebhookSecretName } from '../webhook-secrets.ts'
+import { type Seal, SealError, type WebhookPlace } from '../seal.ts'
+import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, type WebhookSecretName } from '../webhook-secrets.ts'
 
 async function readSealed(redis: Redis, account: number, name: WebhookSecretName): Promise<readonly string[]> {
   return splitSealed(await redis.hget(accountKey(account), name))
@@ -14,15 +14,21 @@ const splitSealed = (stored: string | null): string[] => stored?.split(' ').filt
 
 const NAMES = { app_secret: 'webhook.app_secret', verify_token: 'webhook.verify_token' } as const
 
-/** Sealed secrets as they were within the last second, by name without `webhook.`. */
-const cachedSealed = cached(1_000, async (redis: Redis, account: number) => {
-  const [app_secret, verify_token] = await redis.hmget(accountKey(account), NAMES.app_secret, NAMES.verify_token)
-  return { app_secret: splitSealed(app_secret ?? null), verify_token: splitSealed(verify_token ?? null) }
+/** Sealed secrets as they were within the last second; undefined where there is none, which is looked for anew each time. */
+const cachedSealed = cached(1_000, async (redis: Redis, account: number, name: WebhookSecretName) => {
+  const sealed = await readSealed(redis, account, name)
+  return sealed.length === 0 ? undefined : sealed
 })
+
+/** How many secrets of each name an account has. */
+export async function countWebhookSecrets(redis: Redis, account: number): Promise<Record<WebhookSecretName, number>> {
+  const [secrets, tokens] = await Promise.all(WEBHOOK_SECRETS.map((name) => readSealed(redis, account, name)))
+  return { 'webhook.app_secret': secrets?.length ?? 0, 'webhook.verify_token': tokens?.length ?? 0 }
+}
 
 /**
  * The account's secrets of this name, in clear, the newest first; none for an account that does not exist. In force within
- * a second of being set. Throws a SealError.
+ * a second of being set. One that no key opens is left out; throws a SealError when there is no other.
  */
 export async function webhookSecrets(
   redis: Redis,
@@ -30,8 +36,21 @@ export async function webhookSecrets(
   account: number,
   name: keyof typeof NAMES,
 ): Promise<string[]> {
-  const sealed = await cachedSealed(redis, account)
-  return (sealed?.[name] ?? []).map((each) => seal.decrypt(each, { account, name: NAMES[name] }))
+  const all = (await cachedSealed(redis, account, NAMES[name])) ?? []
+  const opened = all.flatMap((each) => openedBy(seal, each, { account, name: NAMES[name] }) ?? [])
+  const [first] = all
+  // Says that the key is gone, rather than that whoever calls is wrong.
+  if (opened.length === 0 && first !== undefined) seal.decrypt(first, { account, name: NAMES[name] })
+  return opened
+}
+
+function openedBy(seal: Seal, sealed: string, place: WebhookPlace): string | undefined {
+  try {
+    return seal.decrypt(sealed, place)
+  } catch (error) {
+    if (error instanceof SealError) return undefined
+    throw error
+  }
 }
 
 /** Whether webhooks of the account can be verified by a secret of its own. */
@@ -52,7 +71,7 @@ export function addWebhookSecret(
   const place = { account, name }
   return change(redis, account, name, (sealed) => [
     seal.encrypt(secret)(place),
-    ...sealed.filter((each) => seal.decrypt(each, place) !== secret).slice(0, WEBHOOK_SECRETS_MAX - 1),
+    ...sealed.filter((each) => openedBy(seal, each, place) !== secret).slice(0, WEBHOOK_SECRETS_MAX - 1),
   ])
 }
 

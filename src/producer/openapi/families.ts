@@ -75,6 +75,10 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
     name: 'Templates',
     description: 'The approved templates that messages are held against.',
   },
+  webhookSecrets: {
+    name: 'Webhook secrets',
+    description: 'What webhooks of the chat product are verified by, for each account.',
+  },
   activity: {
     name: 'Activity',
     description: 'Who did what and when: keys and people at the command line.',

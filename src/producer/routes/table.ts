@@ -25,6 +25,7 @@ import { people } from './people.ts'
 import { senders } from './senders.ts'
 import { sending } from './sending.ts'
 import { templates } from './templates.ts'
+import { webhookSecrets } from './webhook-secrets.ts'
 import { webhooks } from './webhooks.ts'
 
 /** By name: with the name of a route in it, that is the name of an operation, which generators make functions of. */
@@ -53,6 +54,7 @@ export const FAMILIES = {
   consoleLive,
   consoleDemo,
   metrics,
+  webhookSecrets,
   webhooks,
 } satisfies Readonly<Record<string, Readonly<Record<string, RouteSpec>>>>
 

@@ -28,6 +28,7 @@ import {
 } from '../../jobs/intake.ts'
 import type { Log } from '../../log.ts'
 import { notOneOf } from '../../messages/fault.ts'
+import { withoutNumbers } from '../../messages/masked.ts'
 import { observerOf } from '../../observe.ts'
 import { INTAKE_PREFIX } from '../../redis/bullmq-layout.ts'
 import { isCluster } from '../../redis/connect.ts'
@@ -143,7 +144,7 @@ async function takeIn(deps: IntakeDeps, job: Job<unknown>): Promise<OwnEnd> {
     if ('answer' in end) return { kind: 'done', answer: end.answer }
     const limit = LIMIT_OF_CODE.get(end.refusal.code)
     if (limit !== undefined) observerOf(deps.redis).refusedBy(limit)
-    deps.log.info({ job: job.id, code: end.refusal.code }, 'intake.refused')
+    deps.log.info({ job: shownId(job), code: end.refusal.code }, 'intake.refused')
     return { kind: 'dead_letter', reason: JSON.stringify(end.refusal) }
   } catch (error) {
     if (!isRedisAway(error)) throw error
@@ -151,13 +152,19 @@ async function takeIn(deps: IntakeDeps, job: Job<unknown>): Promise<OwnEnd> {
   }
 }
 
+/** What a log line shows of an id. */
+const ID_SHOWN = 64
+
+/** Another service chose the id, and may have made it of a number or a key. */
+const shownId = ({ id = '' }: Job<unknown>): string => withoutNumbers(hideKeysInText(id.slice(0, ID_SHOWN)))
+
 /** Does what the job asks for. Rejects only while Redis is away. */
 async function endOf(deps: IntakeDeps, job: Job<unknown>): Promise<IntakeEnd> {
   try {
     return { answer: await answerTo(deps, job) }
   } catch (error) {
     if (isRedisAway(error)) throw error
-    if (!(error instanceof Refusal)) deps.log.error({ job: job.id, err: error }, 'intake.failed')
+    if (!(error instanceof Refusal)) deps.log.error({ job: shownId(job), err: error }, 'intake.failed')
     const { code, message, faults } = error instanceof Refusal ? error : ownFault
     const details = faults.map((fault) => ({
       path: hideKeysInText(fault.path),

@@ -1,0 +1,118 @@
+// Pins: of each kind of key that docs/privacy.md says holds something of a person, nothing is left once the person is
+// erased. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { Queue } from 'bullmq'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { importContacts } from '../../src/contacts/store/contacts.ts'
+import { createTag } from '../../src/contacts/store/tags.ts'
+import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { storeInbound } from '../../src/messages/store/inbound.ts'
+import { addOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
+import { INTAKE_PREFIX } from '../../src/redis/bullmq-layout.ts'
+import { recipientCooldownKey, replyWindowKey } from '../../src/redis/keys.ts'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { audioTo, reaches, sendTo } from '../support/messages.ts'
+import { readPage, tableUnder } from '../support/pages.ts'
+import { stored } from '../support/stored.ts'
+import { eventually } from '../support/wait.ts'
+
+const PHONE = '491520880011'
+const OTHER = '491520880022'
+
+let service: CampaignService
+let admin: string
+let queue: Queue
+beforeAll(async () => {
+  service = await startCampaigns()
+  admin = await service.tenant.key('admin')
+  queue = new Queue(INTAKE_QUEUE, { connection: { url: service.server.url }, prefix: INTAKE_PREFIX })
+  queue.on('error', () => {})
+})
+afterAll(async () => {
+  await queue?.close()
+  await service?.close()
+})
+
+async function refusedJob(phone: string, jobId: string, name = 'send'): Promise<void> {
+  const job = await queue.add(name, { v: 1, api_key: 'lw_wrong', message: audioTo(phone) }, { jobId })
+  await eventually(async () => (await job.isFailed()) || undefined, 'it is refused')
+}
+
+/** What puts the person there, by the first name of the row. */
+const PLANT: Readonly<Record<string, (phone: string) => Promise<unknown>>> = {
+  'lw:inbound:<account>:<hash>': (from) =>
+    storeInbound(
+      service.redis,
+      service.tenant.account,
+      { id: `wamid.${from}`, lane: service.lane, from, type: 'text', text: `I am ${from}`, received_at: Date.now() },
+      3_600_000,
+    ),
+  'lw:{l12}': async (phone) => {
+    const queues = openLaneQueues(service.redis)
+    await queues.pause(service.tenant.partnerLane)
+    await queues.close()
+    const body = { api_key: service.tenant.apiKey, ...audioTo(`+${phone}`), sender: service.tenant.partnerNumber }
+    expect((await service.post('/sendservicemessages/sendmessages', body)).status).toBe(200)
+  },
+  'lw:{l12}:m:<ULID>': async (phone) => {
+    await reaches(service, service.tenant, await sendTo(service, service.tenant, `+${phone}`), 'read')
+  },
+  // Written with the message.
+  'lw:{l12}:i': async () => undefined,
+  'lw:{l12}:rest:<digits>': (phone) => service.redis.set(recipientCooldownKey(service.lane, phone), '1', 'PX', 600_000),
+  'lw:{l12}:window:<person>': (phone) =>
+    service.redis.set(replyWindowKey(service.lane, phone), String(Date.now()), 'PX', 600_000),
+  'lw:{c7}:opt-outs': (phone) =>
+    addOptOuts(service.redis, service.tenant.account, [phone], { source: 'http', nowMs: Date.now() }),
+  'lw:requeue:<job>': async (to) => {
+    const asked = await service.request('POST', '/messages/requeue', { to })
+    const { job_id } = z.object({ data: z.object({ job_id: z.string() }) }).parse(asked.json()).data
+    const isDone = async () =>
+      (await service.request('GET', `/jobs/${job_id}`)).json().data.state === 'done' || undefined
+    await eventually(isDone, 'the requeue is done')
+  },
+  // Written by erasing.
+  'lw:erasure:<job>': async () => undefined,
+  'lw:{laneway-intake}:*': async (phone) => {
+    await refusedJob(`+${phone.slice(0, 2)} (${phone.slice(2, 6)}) ${phone.slice(6)}`, `plain-${phone === PHONE}`)
+    await refusedJob(phone, `order-${phone}`)
+    await refusedJob('nonsense', `named-${phone === PHONE}`, `to ${phone}`)
+  },
+  'lw:{c7}': async (phone) => {
+    const { id } = await createTag(service.redis, service.tenant.account, `tag of ${phone.slice(-2)}`)
+    await importContacts(service.redis, service.tenant.account, id, [{ phone, name: 'N', email: '' }])
+  },
+}
+
+const rows = tableUnder(readPage('docs/privacy.md'), 'Every key in Redis')
+  .filter(([, person]) => person === 'yes')
+  .map(([names = '']) => /`([^`]+)`/.exec(names)?.[1] ?? '')
+
+const spelled = (phone: string): RegExp => new RegExp([...phone].join('[\\s().-]{0,2}'))
+
+async function placesOf(phone: string): Promise<string[]> {
+  const all = Object.entries(await stored(service.redis))
+  return all.filter(([key, value]) => spelled(phone).test(key + value)).map(([key]) => key)
+}
+
+test('a person that stands in keys of every kind is left in none, and others are left in all', async () => {
+  expect(Object.keys(PLANT).sort()).toEqual([...rows].sort())
+  for (const plant of Object.values(PLANT)) {
+    for (const phone of [PHONE, OTHER]) await plant(phone)
+  }
+  const others = await placesOf(OTHER)
+  expect((await placesOf(PHONE)).length).toBe(others.length)
+  expect(others.length).toBeGreaterThan(7)
+
+  const answer = await service.request('DELETE', `/admin/people/${PHONE}`, undefined, admin)
+  expect(answer.status, answer.text).toBe(200)
+  expect(await placesOf(PHONE)).toEqual([])
+  const isStream = (key: string): boolean => key.endsWith(':events')
+  expect((await placesOf(OTHER)).filter((key) => !isStream(key))).toEqual(others.filter((key) => !isStream(key)))
+
+  // What became of the job is still there for the service that wrote it.
+  const left = await queue.getJob('plain-true')
+  expect(JSON.parse(left?.failedReason ?? '{}')).toMatchObject({ code: 'unauthorized' })
+  expect(left?.data).toEqual({ erased: true })
+})
