@@ -15,7 +15,10 @@ import { percentile, ratioOf, spreadOf } from '../statistics.ts'
 
 const LANES = 200
 const TABS = 5
-const BATCH = 1_000
+/** Small, since each of them goes to all lanes at once. */
+const BATCH = 100
+/** A worker opens 200 lanes first: the stretches begin once so many more were sent. */
+const RUNNING_AFTER = 2_000
 const PEOPLE = 20_000
 const CAMPAIGN_RATE = 80
 /** How often the page is opened. */
@@ -39,13 +42,15 @@ export async function consoleScenario(bench: Bench): Promise<Figure[]> {
   await laneway.hold()
   progress(`filling up to ${backlog}`)
   const traffic = laneway.batch(BATCH, LANES)
-  await send(rig, { port: laneway.port, connections: 4, traffic, requests: backlog / BATCH })
+  await send(rig, { port: laneway.port, connections: 1, traffic, requests: backlog / BATCH })
   await laneway.queues.resume(campaignLane)
   await start(laneway, campaign)
   await until('the campaign sends', 60_000, async () => takenOf(await show(laneway, campaign)) > CAMPAIGN_RATE)
 
   const figures = [...(await page(bench, laneway)), ...(await snapshots(bench, laneway))]
   await laneway.release()
+  progress('waiting until all lanes send')
+  await sinkHas(rig, (await sinkHas(rig, 0)).count + RUNNING_AFTER)
   figures.push(...(await dispatch(bench, laneway, backlog)))
 
   progress('sending what is left')
