@@ -179,7 +179,12 @@ describe('without a worker', () => {
     const server = await startRedis()
     const redis = connectFailFast(server.url)
     const moves = openBulkMoves(redis)
-    await eventually(async () => redis.status === 'ready', 'Redis is there')
+    // A cluster is ready before its servers are.
+    const answers = async () => {
+      const asked = [1, 2].map((account) => moves.stateOf(account, newMoveId(Date.now())))
+      return (await Promise.allSettled(asked)).every(({ status }) => status === 'fulfilled')
+    }
+    await eventually(answers, 'Redis is there')
     const move = (account: number, waitMs: number) =>
       moves.run({ v: 1, account, move: newMoveId(Date.now()), file_ids: [1], folder_id: 1 }, waitMs)
     const waiting = Array.from({ length: 50 }, () => move(1, 60_000))
