@@ -32,6 +32,8 @@ export interface Operation {
   method: string
   path: string
   permission: string | undefined
+  /** Those of which one is enough, `permission` among them; none when everybody may. */
+  permissions: readonly string[]
   /** Where its key travels. */
   key: 'bearer' | 'basic' | 'api_key' | 'none'
   parameters: z.infer<typeof parameterSchema>[]
@@ -70,6 +72,7 @@ function readOperation(
   resolve: (value: Json) => Json,
 ): Operation {
   const permission = operation['x-laneway-permission']
+  const others = operation.security.flatMap(({ bearer = [] }) => bearer)
   const scheme = Object.keys(operation.security[0] ?? {})[0]
   const answers = Object.entries(operation.responses).map(([status, response]) => {
     const { 'x-laneway-codes': codes, content } = answerSchema.parse(resolve(response))
@@ -84,6 +87,7 @@ function readOperation(
     method: method.toUpperCase(),
     path,
     permission,
+    permissions: permission === undefined ? [] : [...new Set([permission, ...others])],
     key: scheme === 'bearer' || scheme === 'basic' ? scheme : permission === undefined ? 'none' : 'api_key',
     parameters: operation.parameters.map((each) => parameterSchema.parse(resolve(each))),
     body: Object.fromEntries(body),

@@ -12,8 +12,8 @@ import { type Answer, createJudge } from './verdict.ts'
 
 export interface Target {
   url: string
-  /** A key of each kind; of `lacking` for a permission that it does not have. */
-  keyOf: (kind: CredentialKind, permission: string) => string | undefined
+  /** A key of each kind; of `lacking` one that has none of the permissions. */
+  keyOf: (kind: CredentialKind, permissions: readonly string[]) => string | undefined
   signatureOf: (body: string) => string
   /** A word that stands in everything of the main account, and one in everything of the other one. */
   canaries: { main: string; other: string }
@@ -105,7 +105,7 @@ export async function fuzz(target: Target, options: { requests: number; seed: nu
     const operation = description.operations[(place * 7) % description.operations.length]
     const kind = RAW_KINDS[place % RAW_KINDS.length]
     if (operation === undefined || kind === undefined) return
-    const key = place % 3 === 0 ? undefined : target.keyOf('right', operation.permission ?? 'admin')
+    const key = place % 3 === 0 ? undefined : target.keyOf('right', operation.permissions)
     const asked = { kind, operation, key, turn: place + options.seed }
     const answer = await sendRaw(target.url, asked)
     report.raw += 1
@@ -180,7 +180,7 @@ function wireOf(request: FuzzRequest, target: Target, known: Known, turn: number
     const value = params[name] ?? ''
     return value === 'KNOWN' ? known.param(operation, name, turn) : pathSegment(value)
   })
-  const key = target.keyOf(credential, operation.permission ?? 'admin')
+  const key = target.keyOf(credential, operation.permissions)
   // First, so that it is there also where headers are too many and the last of them are not read.
   const headers: Record<string, string> = { 'x-request-id': `fuzz-${turn}`, ...request.headers }
   headers['x-request-id'] = `fuzz-${turn}`

@@ -33,9 +33,17 @@ export async function openTarget({ apart = false } = {}): Promise<Target & { clo
   const nowMs = Date.now()
   const all = [...PERMISSIONS]
   const lacking = new Map<string, string>()
+  const only = new Map<string, string>()
   for (const permission of all) {
     const others = all.filter((each) => each !== permission)
     lacking.set(permission, (await createCredential(redis, account, others, nowMs)).secret)
+    only.set(permission, (await createCredential(redis, account, [permission], nowMs)).secret)
+  }
+  /** Of one permission a key that has all others; of several, a key with one that is none of them. */
+  function keyLacking(permissions: readonly string[]): string | undefined {
+    const [permission = 'admin', ...more] = permissions
+    if (more.length === 0) return lacking.get(permission)
+    return only.get(all.find((each) => !permissions.includes(each)) ?? '')
   }
   const expired = (await createCredential(redis, account, all, nowMs, nowMs - 1)).secret
   const other = (await createCredential(redis, otherAccount, all, nowMs)).secret
@@ -58,7 +66,7 @@ export async function openTarget({ apart = false } = {}): Promise<Target & { clo
     url: alone?.url ?? service.url,
     canaries: CANARIES,
     ...(alone && { look: alone.look }),
-    keyOf: (kind, permission) => (kind === 'lacking' ? lacking.get(permission) : keys[kind]),
+    keyOf: (kind, permissions) => (kind === 'lacking' ? keyLacking(permissions) : keys[kind]),
     signatureOf: (body) => `sha256=${createHmac('sha256', 'app-secret').update(body).digest('hex')}`,
     async close() {
       alone?.close()

@@ -23,7 +23,11 @@ export async function freePort(): Promise<number> {
 
 async function isFree(port: number): Promise<boolean> {
   const server = createServer()
-  const outcome = Promise.race([once(server, 'listening').then(() => true), once(server, 'error').then(() => false)])
+  // It rejects when an error comes first, as for a port that is taken.
+  const outcome = once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
   server.listen(port, '127.0.0.1')
   const free = await outcome
   if (free) {

@@ -1,6 +1,6 @@
 // The connections of one process to all providers: of each origin a stack of idle ones, the one that was used last on top.
 // undici opens them, with TLS and all that names bring; requests are written and answers read by http-connection.ts, for
-// half of what undici's own client takes (docs/adr/0060-requests-on-plain-sockets.md).
+// half of what undici's own client takes (docs/adr/0062-requests-on-plain-sockets.md).
 import { buildConnector } from 'undici'
 import { type Call, type Connection, causeOf, createConnection } from './http-connection.ts'
 

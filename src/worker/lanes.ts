@@ -8,29 +8,12 @@
 //     jobs whose worker died: BullMQ looks for those only while some Worker of the lane is open.
 //
 // A lane that other workers are to serve (lane-duty.ts) is not opened, whoever wakes it.
-import type { Job, Worker } from 'bullmq'
+import type { Worker } from 'bullmq'
 import type { Config } from '../config.ts'
-import { chunkSchema } from '../jobs/chunk.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
-import type { Log } from '../log.ts'
-import { laneChunkQueue, laneQueue } from '../redis/bullmq-layout.ts'
-import type { Redis } from '../redis/connect.ts'
-import { isRedisAway } from '../redis/errors.ts'
-import { lanePrefix } from '../redis/keys.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
-import { endJob, giveBack, type JobEnd, openWorker, unrecoverable } from './bullmq.ts'
 import { createLaneShares, type LaneShare } from './lane-share.ts'
-import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
+import { type LaneWork, openChunksWorker, openMessagesWorker } from './lane-workers.ts'
 
-/**
- * A worker that dies leaves its jobs locked for this long, and they are found at the next check after that. BullMQ
- * skips a check when the one before is not quite as long ago, so that two intervals may pass: with 3 s jobs were taken
- * up again 9.7 to 16.7 s after a kill -9, and it is to be 15 s at most.
- */
-const LOCK_MS = 10_000
-const STALLED_CHECK_MS = 2_000
-/** BullMQ must make no dead letters by itself: it cannot tell the one that kills its workers from its neighbours. */
-const NO_LIMIT = 1_000_000
 /**
  * A BullMQ Worker fetches one message after the other, about a thousand a second here, and begins with none of them
  * before it has fetched all that it may. Faster lanes get more than one: with one, messages at 1,700 a second lay there
@@ -40,21 +23,8 @@ const PER_WORKER_A_SECOND = 300
 const MOST_WORKERS = 6
 /** How long messages are counted before a lane is called fast. */
 const COUNTED_MS = 250
-/** While a lane waits, its pace may change or a person may end the wait: it is looked at this often. */
-const LOOK_AGAIN_MS = 1_000
-const NO_PACE = { max: 1_000_000_000, duration: 1 }
-/**
- * A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis.
- */
-const REDIS_AWAY_MS = 1_000
 /** Workers of a lane that was reopened get this long to end what they have in flight. */
 const LEAVING_MS = 90_000
-/** Most dead letters that one more of them takes away when they are older than message records live. */
-const DEAD_LETTERS_SWEPT = 500
-
-/** Chunks of a lane that one process has in hand: the next one is claimed from while the last of one is under way. */
-const CHUNKS_AT_ONCE = 2
-
 interface OpenLane {
   workers: Worker[]
   /** Takes up chunks; only once there are some. */
@@ -70,23 +40,16 @@ interface OpenLane {
 
 export type Lanes = ReturnType<typeof createLanes>
 
-/**
- * Starts with no lane open. `process` does the work of one job and says how it ended; when it rejects because Redis is
- * away or full, the job waits a second, and any other error makes a dead letter of it.
- */
-export function createLanes(deps: {
-  redis: Redis
-  config: Pick<Config, 'laneConcurrency' | 'laneIdleMs' | 'retentionMs'>
-  log: Log
-  queues: LaneQueues
-  process: (job: Job) => Promise<JobEnd>
-  /** The same for a chunk. */
-  processChunk: (run: ChunkRun) => Promise<ChunkEnd>
-  /** Whether this worker is to serve the lane now. */
-  isMine: (lane: number) => boolean
-  /** Called when a lane opens. Never rejects. */
-  opened: (lane: number) => void
-}) {
+/** Starts with no lane open. */
+export function createLanes(
+  deps: LaneWork & {
+    config: Pick<Config, 'laneConcurrency' | 'laneIdleMs'>
+    /** Whether this worker is to serve the lane now. */
+    isMine: (lane: number) => boolean
+    /** Called when a lane opens. Never rejects. */
+    opened: (lane: number) => void
+  },
+) {
   const open = new Map<number, OpenLane>()
   /** Workers that were replaced and end what they have in flight. */
   const leaving = new Set<Worker>()
@@ -123,78 +86,18 @@ export function createLanes(deps: {
     deps.opened(lane)
   }
 
-  function openChunks(lane: number, state: OpenLane): Worker {
-    const queue = deps.queues.chunkQueueOf(lane)
-    const worker = openWorker(
-      deps.redis,
-      { name: laneChunkQueue(lane), prefix: lanePrefix(lane) },
-      async (job, token) => {
+  const openChunks = (lane: number, state: OpenLane): Worker =>
+    openChunksWorker(deps, lane, {
+      ...{ share: state.share, stopping: stopping.signal },
+      works: () => {
         state.lastWorkAt = performance.now()
-        const chunk = chunkSchema.safeParse(job.data)
-        // Its recipients are found missing, and fed again.
-        if (!chunk.success) throw unrecoverable('not a chunk')
-        const run = { lane, chunk: chunk.data, crashes: job.stalledCounter, room: state.share.room }
-        try {
-          const end = await deps.processChunk({ ...run, stopping: stopping.signal })
-          await (end.kind === 'back' ? giveBack(job, token) : endJob(end, job, token, queue))
-        } catch (error) {
-          if (!isRedisAway(error)) throw error
-          deps.log.warn({ lane, chunk: job.id, err: error }, 'chunk.put_off')
-          await endJob({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token, queue)
-        } finally {
-          state.lastWorkAt = performance.now()
-        }
       },
-      {
-        concurrency: CHUNKS_AT_ONCE,
-        lockDuration: LOCK_MS,
-        stalledInterval: STALLED_CHECK_MS,
-        maxStalledCount: NO_LIMIT,
-        maximumRateLimitDelay: LOOK_AGAIN_MS,
-        // BullMQ lets a queue be held back only if it has a limit.
-        limiter: NO_PACE,
-        removeOnComplete: { count: 0 },
-        // A chunk holds nothing that its campaign does not know.
-        removeOnFail: { count: 0 },
-      },
-      (error) => deps.log.debug({ lane, err: error }, 'lane.error'),
-    )
-    worker.on('failed', (job, error) => deps.log.error({ lane, chunk: job?.id, err: error }, 'chunk.failed'))
-    return worker
-  }
-
-  function addWorker(lane: number, state: OpenLane): void {
-    const queue = deps.queues.queueOf(lane)
-    const worker = openWorker(
-      deps.redis,
-      { name: laneQueue(lane), prefix: lanePrefix(lane) },
-      async (job, token) => {
-        widenIfFast(lane, state)
-        try {
-          await endJob(await state.share.run(() => deps.process(job)), job, token, queue)
-        } catch (error) {
-          // A Redis that is full refuses claims: the message waits. Failing the job would make a dead letter of it.
-          if (!isRedisAway(error)) throw error
-          deps.log.warn({ lane, message: job.id, err: error }, 'message.put_off')
-          await endJob({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token, queue)
-        }
-      },
-      {
-        concurrency: 1,
-        lockDuration: LOCK_MS,
-        stalledInterval: STALLED_CHECK_MS,
-        maxStalledCount: NO_LIMIT,
-        maximumRateLimitDelay: LOOK_AGAIN_MS,
-        removeOnComplete: { count: 0 },
-        removeOnFail: { age: deps.config.retentionMs / 1_000, limit: DEAD_LETTERS_SWEPT },
-      },
-      (error) => deps.log.debug({ lane, err: error }, 'lane.error'),
-    )
-    worker.on('failed', (job, error) => {
-      deps.log.error({ lane, message: job?.id, reason: error.message }, 'message.dead_lettered')
     })
-    state.workers.push(worker)
-  }
+
+  const addWorker = (lane: number, state: OpenLane): void =>
+    void state.workers.push(
+      openMessagesWorker(deps, lane, { share: state.share, begins: () => widenIfFast(lane, state) }),
+    )
 
   /** Counts a message that begins, and gives its lane one more Worker when they come faster than it can fetch. */
   function widenIfFast(lane: number, state: OpenLane): void {

@@ -36,12 +36,12 @@ test('the list has the latest first, in pages, without those that are not kept a
   const ids: string[] = []
   for (let i = 0; i < 5; i += 1) ids.unshift(await service.create({ tags: [tag] }))
   expect(await listed()).toEqual(ids)
-  expect(await listed('?offset=1&limit=2')).toEqual(ids.slice(1, 3))
+  expect(await listed('?cursor=1&limit=2')).toEqual(ids.slice(1, 3))
   expect((await service.request('GET', '/campaigns?limit=0')).status).toBe(400)
   await service.redis.del(keyOf(ids[2] ?? ''))
   const left = ids.filter((_id, i) => i !== 2)
   expect(await listed()).toEqual(left)
-  expect(await listed('?offset=2&limit=1')).toEqual(left.slice(2, 3))
+  expect(await listed('?cursor=2&limit=1')).toEqual(left.slice(2, 3))
 })
 
 test('the list may be narrowed to states, page by page', async () => {
@@ -51,7 +51,7 @@ test('the list may be narrowed to states, page by page', async () => {
   const cancelled = ids.filter((_id, i) => i % 2 === 1)
   for (const id of cancelled) await service.move(id, 'cancel')
   expect(await listed('?state=cancelled')).toEqual(cancelled)
-  expect(await listed('?state=cancelled&offset=1&limit=1')).toEqual([cancelled[1]])
+  expect(await listed('?state=cancelled&cursor=1&limit=1')).toEqual([cancelled[1]])
   expect((await listed('?state=draft,cancelled')).slice(0, 6)).toEqual(ids)
   expect(await listed('?state=running')).toEqual([])
   const refused = await service.request('GET', '/campaigns?state=over')

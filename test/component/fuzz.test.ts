@@ -24,7 +24,7 @@ test('a producer whose description is wrong is found out', async () => {
   const target = await openTarget()
   try {
     // As if every key might do everything.
-    const careless = { ...target, keyOf: () => target.keyOf('right', 'admin') }
+    const careless = { ...target, keyOf: () => target.keyOf('right', ['admin']) }
     const { findings } = await fuzz(careless, { requests: 300, seed: 1 })
     expect(findings.map(({ fault }) => fault).join()).toContain('though its credential is')
     // As if what is the account's own were another one's.

@@ -81,6 +81,15 @@ test('a key of an account may name its own, and another one as little as one tha
   const theirs = await get('/admin/lanes', admin, as(two.account))
   const nobodys = await get('/admin/lanes', admin, as(999_999))
   expect([theirs.status, errorOf(theirs).message]).toEqual([404, errorOf(nobodys).message])
+  const { secret } = await createCredential(service.redis, one.account, ['messages:send', 'contacts:read'], Date.now())
+  const body = { ...audio, audio: { link: 'https://x.example/a.mp3' }, api_key: secret, tags: [1] }
+  for (const path of [
+    '/sendservicemessages/sendmessages',
+    '/chatappbusiness/send-templated-message',
+    '/api/betav3/tagmanage/tag/fetchContactsTagWise',
+  ]) {
+    expect((await service.post(path, body, as(two.account))).status, path).toBe(404)
+  }
 })
 
 test('an operator that is signed in sees the lanes of all accounts in the dashboard, or those of one', async () => {

@@ -105,7 +105,6 @@ describe('methods', () => {
 
 describe('an address', () => {
   test.each([
-    '/',
     '/nowhere',
     '/chatappbusiness',
     '/chatappbusiness/fetchmessageinfo/',

@@ -16,5 +16,5 @@ test('npm test passes its arguments on and ends with one line of totals', async 
 test('npm test fails when it finds nothing to test', async () => {
   const tests = run('test/unit/there-is-no-such.test.ts')
   expect(await tests.ended).toMatchObject({ code: 1 })
-  expect(tests.stdout().trimEnd().split('\n').at(-1)).toBe('0 passed, 0 failed')
+  expect(tests.stdout().trimEnd().split('\n').at(-1)).toBe('0 passed, 1 failed')
 })

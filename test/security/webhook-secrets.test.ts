@@ -49,9 +49,14 @@ async function ask(method: string, path: string, body?: object, key = admin) {
 const add = (name: string, secret: string, key = admin) => ask('PUT', `/${name}`, { secret }, key)
 const EMPTY = JSON.stringify({ object: 'whatsapp_business_account', entry: [] })
 
-async function report(secret: string, raw = EMPTY, account: number | string = tenant.account) {
+async function report(
+  secret: string,
+  raw = EMPTY,
+  account: number | string = tenant.account,
+  more: Record<string, string> = {},
+) {
   const signature = `sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`
-  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': signature }
+  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': signature, ...more }
   const answer = await fetch(`${service.url}/webhooks/cloud-api/${account}`, { method: 'POST', headers, body: raw })
   return { status: answer.status, text: await answer.text() }
 }
@@ -158,6 +163,14 @@ describe('at the address of an account', () => {
     expect(await service.redis.exists(inboundKey(tenant.account, 'wamid.own'))).toBe(1)
     expect(await service.redis.exists(inboundKey(other.account, 'wamid.theirs'))).toBe(0)
   })
+})
+
+test('a report to an account that is packed or larger than 4 MB is refused for it', async () => {
+  const secret = 'f'.repeat(32)
+  expect((await add('webhook.app_secret', secret)).status).toBeLessThan(300)
+  await takes(secret, 200)
+  expect((await report(secret, EMPTY, tenant.account, { 'content-encoding': 'gzip' })).status).toBe(415)
+  expect((await report(secret, `"${'x'.repeat(4 * 1024 * 1024)}"`)).status).toBe(413)
 })
 
 test('a secret that no key opens stands in the way of neither its neighbour nor a new one', async () => {

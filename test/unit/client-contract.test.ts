@@ -11,6 +11,7 @@ import type { definitionSchema } from '../../src/campaigns/definition.ts'
 import { CAMPAIGN_STATES } from '../../src/campaigns/states.ts'
 import {
   contractOf,
+  FORMER_INTAKE_QUEUE,
   INTAKE_QUEUE,
   INTAKE_VERSION,
   type IntakeContract,
@@ -48,6 +49,7 @@ const alike: [
 test('queue, version, names of jobs and states are the same', () => {
   expect(new Set(alike)).toEqual(new Set([true]))
   expect(client.INTAKE_QUEUE).toBe(INTAKE_QUEUE)
+  expect(client.FORMER_INTAKE_QUEUE).toBe(FORMER_INTAKE_QUEUE)
   expect(client.INTAKE_PREFIX).toBe(INTAKE_PREFIX)
   expect(client.INTAKE_VERSION).toBe(INTAKE_VERSION)
   expect(Object.keys(client.isAnswer).sort()).toEqual([...intakeJobSchema.options].sort())

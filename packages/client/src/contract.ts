@@ -5,6 +5,8 @@ import type { CampaignDefinition, CampaignDescription } from './campaign.ts'
 
 /** Its braces keep all its keys on one server of a cluster. */
 export const INTAKE_QUEUE = '{laneway-intake}'
+/** Its name before there were clusters. Services of this release read both, those before it only this one. */
+export const FORMER_INTAKE_QUEUE = 'laneway-intake'
 /** BullMQ's own default. */
 export const INTAKE_PREFIX = 'bull'
 export const INTAKE_VERSION = 1
