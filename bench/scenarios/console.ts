@@ -15,8 +15,7 @@ import { percentile, ratioOf, spreadOf } from '../statistics.ts'
 
 const LANES = 200
 const TABS = 5
-/** Small, since each of them goes to all lanes at once. */
-const BATCH = 100
+const BATCH = 1_000
 /** A worker opens 200 lanes first: the stretches begin once so many more were sent. */
 const RUNNING_AFTER = 2_000
 const PEOPLE = 20_000
@@ -40,9 +39,7 @@ export async function consoleScenario(bench: Bench): Promise<Figure[]> {
   const campaign = await readyCampaign(bench, laneway, campaignLane)
   await watchSink(rig)
   await laneway.hold()
-  progress(`filling up to ${backlog}`)
-  const traffic = laneway.batch(BATCH, LANES)
-  await send(rig, { port: laneway.port, connections: 1, traffic, requests: backlog / BATCH })
+  const filled = await fill(bench, laneway, backlog)
   await laneway.queues.resume(campaignLane)
   await start(laneway, campaign)
   await until('the campaign sends', 60_000, async () => takenOf(await show(laneway, campaign)) > CAMPAIGN_RATE)
@@ -51,14 +48,29 @@ export async function consoleScenario(bench: Bench): Promise<Figure[]> {
   await laneway.release()
   progress('waiting until all lanes send')
   await sinkHas(rig, (await sinkHas(rig, 0)).count + RUNNING_AFTER)
-  figures.push(...(await dispatch(bench, laneway, backlog)))
+  figures.push(...(await dispatch(bench, laneway, filled)))
 
   progress('sending what is left')
   await cancel(laneway, campaign)
   await until('the campaign is over', 60_000, async () => (await show(laneway, campaign)).progress.sending === 0)
   const { progress: end } = await show(laneway, campaign)
-  await sinkGets(rig, backlog + (end.total ?? 0) - (end.cancelled ?? 0))
+  await sinkGets(rig, filled + (end.total ?? 0) - (end.cancelled ?? 0))
   return figures
+}
+
+/** Lane by lane: a batch for all of them at once would be a write for each. Returns how many wait then. */
+async function fill({ rig, progress }: Bench, { port, batch }: Laneway, backlog: number): Promise<number> {
+  const each = Math.ceil(backlog / LANES)
+  const requests = Math.ceil(each / BATCH)
+  const traffic = batch(Math.ceil(each / requests), LANES)
+  const senders = 'senders' in traffic ? traffic.senders : []
+  let filled = 0
+  for (const sender of senders) {
+    progress(`filling up to ${backlog}, ${filled} so far`)
+    const load = { port, connections: 1, traffic: { ...traffic, senders: [sender] }, requests }
+    filled += (await send(rig, load)).messages
+  }
+  return filled
 }
 
 async function readyCampaign({ progress }: Bench, laneway: Laneway, lane: number): Promise<string> {
