@@ -42,6 +42,8 @@ export const noisyNeighbour: Scenario = {
       }
       const [before, after] = [of(1, seconds * QUIET), of(3, seconds * QUIET)]
       const got = of(2, seconds * ASKED).length
+      // Looking up what became of the messages is asking, too.
+      await setAccountSettings(rig.store, account, { 'limit.account_rate': 0 })
       const { judgement } = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
       const half = { alone: percentile(before, 50), beside: percentile(after, 50) }
       return {

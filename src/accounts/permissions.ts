@@ -34,11 +34,16 @@ export interface Permitted {
 export const isOperator = ({ permissions }: Permitted): boolean => permissions.includes(OPERATOR)
 
 /**
- * What a key may be given by one with these permissions, and what a session of the console that it opened may do: who has
- * `admin` runs the account, so all that a key of the account can have. Used as a key it does only what it names.
+ * What a session of the console that this key opened may do, and what the key may give to another one: with `admin`, all
+ * that a key of the account can have, unless it is for some senders only. Used as a key it does only what it names.
  */
-export const inCharge = (permissions: readonly Permission[]): Permission[] =>
-  permissions.includes('admin') ? [...new Set([...PERMISSIONS, ...permissions])] : [...permissions]
+export const inCharge = ({
+  permissions,
+  senders,
+}: Permitted & { readonly senders: readonly number[] }): Permission[] =>
+  permissions.includes('admin') && senders.length === 0
+    ? [...new Set([...PERMISSIONS, ...permissions])]
+    : [...permissions]
 
 /** Whether the key has the permission; an operator's has every one. */
 export const permits = (key: Permitted, permission: Permission): boolean =>

@@ -171,6 +171,17 @@ describe('a session', () => {
     expect((await get('/admin/accounts', cookie)).status).toBe(403)
   })
 
+  test('of a key that is for some senders only does no more than the key', async () => {
+    const { secret } = await createCredential(service.redis, tenant.account, ['admin'], Date.now(), 0, '', {
+      senders: [tenant.partnerLane],
+    })
+    const cookie = cookieOf(await signIn(secret))
+    expect((await get(`/admin/lanes/${tenant.partnerLane}`, cookie)).status).toBe(200)
+    for (const path of ['/messages', '/contacts', '/admin/keys']) {
+      expect((await get(path, cookie)).status, path).toBe(403)
+    }
+  })
+
   test('is good wherever its key is: in a header, in a body, and on the fast path', async () => {
     const cookie = await signedIn('admin', 'messages:read', 'messages:send')
     expect((await get('/admin/lanes', cookie)).status).toBe(200)

@@ -321,8 +321,10 @@ test('an address that came to be private after it was created is not called', as
   const endpoint = await create()
   const key = eventKeys(tenant.account).endpoint(endpoint.id)
   for (const url of ['http://10.255.255.1:9/x', 'https://[::1]:9/x']) {
+    // A worker that has just started knows no other address.
+    await service.stopWorker()
     await service.redis.hset(key, 'url', url)
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await service.startWorker()
     await happen(tenant)
     await eventually(
       async () =>

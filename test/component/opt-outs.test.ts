@@ -1,6 +1,7 @@
 // Pins: whoever wants no advertising gets none: from the word that they write, the chat product's own report, HTTP, to the
 // campaigns and templates that pass them over; what is no advertising reaches them unless the account says otherwise.
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
@@ -8,6 +9,7 @@ import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { addOptOuts, findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
@@ -58,7 +60,8 @@ test('an account lists, adds and removes its own opt-outs, the latest first, und
   for (const person of ['+49 (1520) 555-0001', '491520 5550002', 'US.13491208655302741918']) {
     const answer = await ask('POST', '/opt-outs', { person })
     expect([answer.status, answer.json().data.source], answer.text).toEqual([201, 'http'])
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    const addedMs = await redisNowMs(service.redis)
+    await eventually(async () => (await redisNowMs(service.redis)) > addedMs, 'a later millisecond')
   }
   const [, second, first] = ['491520' + '5550001', '491520' + '5550002', 'US.13491208655302741918']
   const one = page.parse((await ask('GET', '/opt-outs?limit=1')).json())

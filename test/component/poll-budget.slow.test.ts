@@ -1,6 +1,7 @@
 // Pins: the status polls of a lane keep to their budget, however many workers there are and however slow the upstream
 // is, and a lane that has more to ask than that keeps no other one waiting. Real: Redis, HTTP, the poll jobs of two
 // workers. Stood in for: the partner upstream.
+import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import { expect, test, vi } from 'vitest'
 import { POLL_JOB, POLL_QUEUE, pollJobId } from '../../src/jobs/poll-status.ts'
@@ -49,7 +50,8 @@ async function newRig() {
           worker.follow(LANE)
           worker.pickUp(LANE)
         }
-        await new Promise((resolve) => setTimeout(resolve, 50))
+        // How often is the load of the test, not a wait for something.
+        await pause(50)
       }
     },
     async close() {
@@ -119,7 +121,8 @@ testOnRig('a lane has one job, however often it is asked for and however late it
   for (let n = 0; n < 20; n += 1) {
     const { wait = 0, delayed = 0, active = 0 } = await rig.queue.getJobCounts('wait', 'delayed', 'active')
     counts.push(wait + delayed + active)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    // Looks at spread moments.
+    await pause(100)
   }
   await counting
   expect(Math.max(...counts)).toBe(1)

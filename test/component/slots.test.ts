@@ -1,5 +1,6 @@
 // Pins: claims give out slots a gap apart, to what leaves and to nothing else, and a request that missed its slot gets
 // another one. Real: Redis. The clock is Redis' own, so that times are compared with room for a busy machine.
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { MISSED_SLOT } from '../../src/messages/outcome.ts'
@@ -11,6 +12,7 @@ import { laneCooldownKey, laneSlotsKey, rootKeys } from '../../src/redis/keys.ts
 import { departure } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { eventually } from '../support/wait.ts'
 
 const HOUR = 3_600_000
 /** A lane so slow that the machine cannot blur it: a slot every half second, which may be claimed a minute ahead. */
@@ -116,7 +118,7 @@ describe('a request that missed its slot', () => {
   test('leaves at once when nobody has the next one, and all that follow move', async () => {
     const lane = newLane()
     const missed = await slotOn(lane)
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await eventually(async () => (await redisNowMs(redis)) > missed.atMs + 100, 'the slot is over')
     const again = await reserveSlot(redis, lane, missed, { pace: SLOW, mostAheadMs: 2_000 })
     expect((again?.atMs ?? HOUR) - (again?.nowMs ?? 0)).toBeLessThanOrEqual(0)
     expect((await slotOn(lane)).atMs - (again?.atMs ?? 0)).toBeCloseTo(500, 0)

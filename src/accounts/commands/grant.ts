@@ -22,7 +22,7 @@ export interface Grant {
  */
 export function boundedBy(giver: Credential | undefined, wanted: Grant): Grant {
   if (giver === undefined) return wanted
-  const has = { permissions: inCharge(giver.permissions) }
+  const has = { permissions: inCharge(giver) }
   const lacks = wanted.permissions.find((each) => (each === OPERATOR ? !isOperator(giver) : !permits(has, each)))
   if (lacks !== undefined) throw tooMuch('permissions', `your key lacks ${lacks}, so it cannot give it`)
   const bounded = {

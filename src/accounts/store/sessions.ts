@@ -51,7 +51,7 @@ export async function findSession(redis: Redis, id: string): Promise<Session | u
   const session = await readSession(redis, id)
   const credential = session && (await cachedCredentialOf(redis, session.key))
   if (session === undefined || credential === undefined) return undefined
-  const permissions = inCharge(credential.permissions)
+  const permissions = inCharge(credential)
   return { credential: { ...credential, permissions }, expiresAtMs: session.expires_at }
 }
 

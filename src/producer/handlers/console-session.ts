@@ -23,7 +23,7 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
   const attempts = createSignInAttempts()
 
   /** What the pages may know of whoever is signed in. */
-  async function described({ id, name, account, permissions, expires_at, session }: Caller) {
+  async function described({ id, name, account, permissions, senders, expires_at, session }: Caller) {
     const operator = isOperator({ permissions })
     const owner = operator ? undefined : await cachedAccount(redis, account)
     const endsAtMs = session?.expiresAtMs ?? expires_at
@@ -31,7 +31,7 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
       key_name: name || id,
       account: owner === undefined ? null : { id: owner.id, name: owner.name },
       operator,
-      permissions: inCharge(permissions),
+      permissions: inCharge({ permissions, senders }),
       expires_at: endsAtMs === 0 ? null : new Date(endsAtMs).toISOString(),
     }
   }
