@@ -29,7 +29,7 @@ export function Campaigns() {
     <Page
       title="Campaigns"
       actions={
-        may('send') && (
+        may('sendMany') && (
           <a class="button primary" href="/console/campaigns/new">
             New campaign
           </a>

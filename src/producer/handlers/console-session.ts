@@ -32,6 +32,7 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
       account: owner === undefined ? null : { id: owner.id, name: owner.name },
       operator,
       permissions: inCharge({ permissions, senders }),
+      senders: senders.length === 0 ? null : [...senders],
       expires_at: endsAtMs === 0 ? null : new Date(endsAtMs).toISOString(),
     }
   }

@@ -20,6 +20,8 @@ export type RateMeter = ReturnType<typeof createRateMeter>
 export function createRateMeter(spark: number) {
   /** Beginning of a period → what was counted in it when last looked. */
   const periods = new Map<number, Four>()
+  /** The same as it was stored: what has not changed, as most, need not be read again. */
+  const texts = new Map<number, string>()
   /** `fromMs`: when the look before it was, since which its counts rose. */
   let looks: { fromMs: number; atMs: number; risen: Four }[] = []
   let lastLookAtMs = 0
@@ -36,12 +38,18 @@ export function createRateMeter(spark: number) {
     look(nowMs: number, counts: readonly { atMs: number; counts: string }[]): void {
       const risen: Four = [0, 0, 0, 0]
       for (const { atMs, counts: stored } of counts) {
+        if (texts.get(atMs) === stored) continue
+        texts.set(atMs, stored)
         const before = periods.get(atMs)
         const now = stored === '' ? ZERO : fourOf(stored)
         periods.set(atMs, now)
         for (let i = 0; i < 4; i += 1) risen[i] = (risen[i] ?? 0) + Math.max(0, (now[i] ?? 0) - (before?.[i] ?? 0))
       }
-      for (const atMs of periods.keys()) if (atMs < nowMs - (spark + 1) * FINE.everyMs) periods.delete(atMs)
+      for (const atMs of periods.keys()) {
+        if (atMs >= nowMs - (spark + 1) * FINE.everyMs) continue
+        periods.delete(atMs)
+        texts.delete(atMs)
+      }
       // What stood there at the first look rose before it.
       if (firstLookAtMs === undefined) firstLookAtMs = nowMs
       else looks.push({ fromMs: lastLookAtMs, atMs: nowMs, risen })

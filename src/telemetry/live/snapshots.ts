@@ -12,6 +12,7 @@ import { readFailures } from './failures.ts'
 import { type LiveLane, placesUntil, readLiveLane } from './lane-facts.ts'
 import { createMachineryReader, type Machinery } from './machinery.ts'
 import { createRateMeter, type RateMeter, type Rates } from './rates.ts'
+import { isTold, keyOf, OF_ALL, type Whose } from './whose.ts'
 
 /** Lanes without work that are looked at each time: they can be paused, and have dead letters. */
 const IDLE_AT_ONCE = 200
@@ -44,7 +45,7 @@ export type Snapshots = ReturnType<typeof createSnapshots>
 /** Nothing seen yet. */
 export function createSnapshots(redis: Redis) {
   const lanes = new Map<number, Known>()
-  const scopes = new Map<number | 'all', Scope>()
+  const scopes = new Map<string, Scope>()
   const whole = createRateMeter(SPARK_POINTS)
   const readMachinery = createMachineryReader(redis)
   const campaigns = createCampaignReader(redis)
@@ -146,15 +147,18 @@ export function createSnapshots(redis: Redis) {
   }
 
   return {
-    /** One of this account; without an account, of the whole installation. Rejects when Redis is away. */
-    async take(account?: number): Promise<Snapshot> {
+    /** One of what they look at. Rejects when Redis is away. */
+    async take(whose: Whose = OF_ALL): Promise<Snapshot> {
       const nowMs = Date.now()
-      const scope = scopes.get(account ?? 'all') ?? newScope(nowMs)
-      scopes.set(account ?? 'all', scope)
+      const { account } = whose
+      const scope = scopes.get(keyOf(whose)) ?? newScope(nowMs)
+      scopes.set(keyOf(whose), scope)
       scope.lookedAtMs = nowMs
       const owners = Object.entries(await redis.hgetall(rootKeys.lanes))
       const own = new Set(
-        owners.flatMap(([lane, owner]) => (account === undefined || Number(owner) === account ? Number(lane) : [])),
+        owners.flatMap(([lane, owner]) =>
+          (account === undefined || Number(owner) === account) && isTold(whose, Number(lane)) ? Number(lane) : [],
+        ),
       )
       const [machinery, ofAll] = await Promise.all([
         readMachinery(),
@@ -187,7 +191,7 @@ export function createSnapshots(redis: Redis) {
         },
         lanes: shown.slice(0, LANES_SHOWN),
         lanes_total: shown.length,
-        campaigns: await campaigns.read(accounts, active, rates),
+        campaigns: await campaigns.read(accounts, active, rates, whose),
         failures: scope.failures,
         workers: machinery.workers,
         redis: machinery.redis,

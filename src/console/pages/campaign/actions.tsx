@@ -39,7 +39,7 @@ const ALLOWED: Readonly<Record<Campaign['state'], readonly Deed[]>> = {
 /** The buttons, and the dialog of the one that was pressed. */
 export function CampaignActions({ campaign, onChange }: { campaign: Campaign; onChange: (changed: Campaign) => void }) {
   const [asked, setAsked] = useState<Deed>()
-  if (!may('send')) return null
+  if (!may('sendMany')) return null
   const close = (): void => setAsked(undefined)
   const props = { campaign, onChange, onClose: close }
   const started = campaign.started_at !== null

@@ -5,6 +5,7 @@ import { laneSentence, laneWords, waitingOf } from '../../logic/lane-words.ts'
 import { counted, countText } from '../../logic/numbers.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Said, Until } from '../../parts/text.tsx'
+import { may } from '../../state/session.ts'
 
 /** More are on the page of lanes. */
 const MOST = 8
@@ -16,7 +17,7 @@ export function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; tota
       <section class="card" aria-labelledby="trouble">
         <h2 id="trouble">Lanes</h2>
         <p>
-          There is no sender yet, so nothing can be sent. <a href="/console/senders">Add a sender</a>
+          There is no sender yet, so nothing can be sent. {may('run') && <a href="/console/senders">Add a sender</a>}
         </p>
       </section>
     )
