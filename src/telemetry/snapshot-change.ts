@@ -31,8 +31,8 @@ export function changeOf(before: Snapshot, now: Snapshot): SnapshotChange {
   const campaigns = rowsChange(before.campaigns, now.campaigns, campaignId)
   const rest = REST.filter((name) => !isSame(before[name], now[name])).map((name) => [name, now[name]])
   return {
-    from: before.at,
     at: now.at,
+    from: before.at,
     ...Object.fromEntries(rest),
     ...(lanes && { lanes }),
     ...(campaigns && { campaigns }),

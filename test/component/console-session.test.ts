@@ -177,7 +177,9 @@ describe('a session', () => {
     })
     const cookie = cookieOf(await signIn(secret))
     const session = await get('/console/session', cookie)
-    expect(session.json).toMatchObject({ data: { permissions: ['admin'], senders: [tenant.partnerLane] } })
+    expect(session.json).toMatchObject({
+      data: { permissions: ['admin'], senders: [tenant.partnerLane], default_sender: true },
+    })
     for (const path of [
       `/admin/lanes/${tenant.partnerLane}`,
       '/console/snapshot',

@@ -97,6 +97,7 @@ const session = (permissions: string[], operator = false, senders: number[] | nu
   operator,
   permissions,
   senders,
+  default_sender: senders === null || senders.includes(1),
   expires_at: null,
 })
 
@@ -112,8 +113,25 @@ test('a key may do what it has the permission for, and an operator everything fo
 
 test('a key that is for some senders may do what is about one lane or one message, and nothing that is about all', () => {
   const all = ['messages:read', 'messages:send', 'admin', 'contacts:read', 'gallery', 'events']
-  const deeds = ['look', 'send', 'steer', 'see', 'sendMany', 'run', 'readContacts', 'gallery', 'events'] as const
-  expect(deeds.filter((deed) => may(session(all, false, [1]), deed, undefined))).toEqual(['look', 'send', 'steer'])
+  const deeds = [
+    'look',
+    'send',
+    'write',
+    'steer',
+    'see',
+    'sendMany',
+    'run',
+    'readContacts',
+    'gallery',
+    'events',
+  ] as const
+  expect(deeds.filter((deed) => may(session(all, false, [1]), deed, undefined))).toEqual([
+    'look',
+    'send',
+    'write',
+    'steer',
+  ])
+  expect(may(session(all, false, [2]), 'write', undefined)).toBe(false)
   expect(deeds.filter((deed) => may(session(['admin'], false, [1]), deed, undefined))).toEqual(['steer'])
 })
 

@@ -8,17 +8,20 @@ export interface Session {
   permissions: readonly string[]
   /** The only senders that the key is for; null: all. */
   senders: readonly number[] | null
+  /** Whether the account's default sender is among these. */
+  default_sender: boolean
   expires_at: string | null
 }
 
 /**
- * `look`, `send` and `steer` are about one message or one lane; a key that is for some senders only may do no more than
- * these. `see` goes through all messages and campaigns, `sendMany` is campaigns and requeues, `run` keys and senders.
+ * `look`, `send` and `steer` are about one message or one lane, and `write` is a new message from the default sender; a
+ * key that is for some senders only may do no more than these. `see` goes through all messages and campaigns, `sendMany` is campaigns and requeues, `run` keys and senders.
  */
 export type Deed =
   | 'look'
   | 'see'
   | 'send'
+  | 'write'
   | 'sendMany'
   | 'steer'
   | 'run'
@@ -34,6 +37,7 @@ const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, readonly string[]>> = {
   look: ['messages:read'],
   see: ['messages:read'],
   send: ['messages:send'],
+  write: ['messages:send'],
   sendMany: ['messages:send'],
   steer: ['admin'],
   run: ['admin'],
@@ -45,7 +49,7 @@ const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, readonly string[]>> = {
 }
 
 /** What a key for some senders may do of it. */
-const FOR_SENDERS: readonly Deed[] = ['look', 'send', 'steer']
+const FOR_SENDERS: readonly Deed[] = ['look', 'send', 'write', 'steer']
 
 /**
  * Whether the key may. An operator acts for the account that it has chosen (`account`); without one it runs lanes and
@@ -55,5 +59,6 @@ export function may(session: Session, deed: Deed, account: number | undefined): 
   if (deed === 'operate') return session.operator
   if (session.operator) return account !== undefined || deed === 'run' || deed === 'steer'
   if (session.senders !== null && !FOR_SENDERS.includes(deed)) return false
+  if (deed === 'write' && !session.default_sender) return false
   return NEEDED[deed].some((permission) => session.permissions.includes(permission))
 }

@@ -7,6 +7,7 @@ import { Gauge } from '../parts/spark.tsx'
 import { Table } from '../parts/table.tsx'
 import { dataOf } from '../state/http.ts'
 import { useLoad } from '../state/load.ts'
+import { may } from '../state/session.ts'
 import { ChangeLimit } from './limits/change-limit.tsx'
 import { limitWords } from './limits/words.ts'
 
@@ -51,7 +52,14 @@ export function Limits() {
                     : amountText(limit, most) + (limitWords(limit).unit === 'per second' ? '/s' : ''),
               },
               { title: 'Set for', wide: true, cell: ({ own }) => (own ? 'this account' : 'the installation') },
-              { title: 'Action', cell: (each) => <ChangeLimit of={each} onDone={loaded.reload} /> },
+              ...(may('operate')
+                ? [
+                    {
+                      title: 'Action',
+                      cell: (each: LimitInForce) => <ChangeLimit of={each} onDone={loaded.reload} />,
+                    },
+                  ]
+                : []),
             ]}
           />
         )}

@@ -5,8 +5,8 @@ import { may } from '../state/session.ts'
 
 /** The children, which lead to the messages that the filters match. */
 export const SearchLink = ({ filters, children }: { filters: Filters; children: ComponentChildren }) =>
-  may('see') ? <a href={searchAddress(filters)}>{children}</a> : <>{children}</>
+  may('see') ? <a href={searchAddress(filters)}>{children}</a> : <span>{children}</span>
 
 /** The name of a campaign, which leads to it. */
 export const CampaignLink = ({ id, children }: { id: string; children: ComponentChildren }) =>
-  may('see') ? <a href={`/console/campaigns/${id}`}>{children}</a> : <>{children}</>
+  may('see') ? <a href={`/console/campaigns/${id}`}>{children}</a> : <span>{children}</span>

@@ -16,7 +16,7 @@ const LINKS: readonly { path: string; name: string; deed?: Deed; group?: true }[
   { path: '/lanes', name: 'Lanes' },
   { path: '/messages', name: 'Messages', deed: 'look' },
   { path: '/campaigns', name: 'Campaigns', deed: 'see' },
-  { path: '/start', name: 'Send a message', deed: 'send' },
+  { path: '/start', name: 'Send a message', deed: 'write' },
   { path: '/contacts', name: 'Contacts', deed: 'readContacts', group: true },
   { path: '/opt-outs', name: 'Opt-outs', deed: 'readContacts' },
   { path: '/templates', name: 'Templates', deed: 'readTemplates' },

@@ -68,7 +68,10 @@ function openStream(account: number | undefined, failures: number): () => void {
   let silence = setTimeout(giveUp, SILENCE_MS)
   const came = (figures: Snapshot | undefined): void => {
     // Changes of figures that this page does not have: the stream is begun anew, with a whole snapshot.
-    if (figures === undefined) return giveUp()
+    if (figures === undefined) {
+      giveUp()
+      return
+    }
     clearTimeout(silence)
     silence = setTimeout(giveUp, SILENCE_MS)
     failed = 0

@@ -16,6 +16,7 @@ export const sessionSchema = z.strictObject({
   operator: z.boolean().describe('Whether it sees all accounts.'),
   permissions: z.array(z.string()),
   senders: z.array(z.int()).nullable().describe('The only senders that its key is for; null: all.'),
+  default_sender: z.boolean().describe('Whether the default sender of the account, if there is one, is among these.'),
   expires_at: z.iso.datetime().nullable(),
 })
 sessionSchema.register(z.globalRegistry, { id: 'ConsoleSession' })
@@ -26,6 +27,7 @@ const exampleSession = {
   operator: false,
   permissions: ['messages:read', 'admin'],
   senders: null,
+  default_sender: true,
   expires_at: '2026-11-22T21:00:00.000Z',
 } satisfies z.input<typeof sessionSchema>
 

@@ -9,7 +9,7 @@ import { byTrouble, drainSeconds, laneState } from '../lane-state.ts'
 import { LANES_SHOWN, type Snapshot, type SnapshotLane, SPARK_POINTS } from '../snapshot.ts'
 import { createCampaignReader } from './campaigns.ts'
 import { readFailures } from './failures.ts'
-import { type LiveLane, placesUntil, readLiveLane } from './lane-facts.ts'
+import { type LaneKeys, type LiveLane, laneKeysOf, placesUntil, readLiveLane } from './lane-facts.ts'
 import { createMachineryReader, type Machinery } from './machinery.ts'
 import { createRateMeter, type RateMeter, type Rates } from './rates.ts'
 import { isTold, keyOf, OF_ALL, type Whose } from './whose.ts'
@@ -29,6 +29,9 @@ interface Known {
   headSinceMs: number
   live: LiveLane | undefined
   lookedAtMs: number
+  keys: LaneKeys
+  /** Of `points`, as it is shown. */
+  spark: { points: readonly number[]; shown: number[] }
 }
 
 /** What is remembered of an account, or of all. */
@@ -50,12 +53,23 @@ export function createSnapshots(redis: Redis) {
   const readMachinery = createMachineryReader(redis)
   const campaigns = createCampaignReader(redis)
 
+  /** The same for most lanes of a look. */
+  let placesOf: { nowMs: number; byBack: Map<number, ReturnType<typeof placesUntil>> } = { nowMs: 0, byBack: new Map() }
+  function placesFor(nowMs: number, back: number): ReturnType<typeof placesUntil> {
+    if (placesOf.nowMs !== nowMs) placesOf = { nowMs, byBack: new Map() }
+    const known = placesOf.byBack.get(back)
+    if (known) return known
+    const places = placesUntil(nowMs, back)
+    placesOf.byBack.set(back, places)
+    return places
+  }
+
   async function look(lane: number, nowMs: number): Promise<void> {
-    const known = lanes.get(lane) ?? newlyKnown(nowMs)
+    const known = lanes.get(lane) ?? newlyKnown(lane, nowMs)
     lanes.set(lane, known)
     known.lookedAtMs = nowMs
-    const places = placesUntil(nowMs, known.meter.placesBack(nowMs))
-    const live = await readLiveLane(redis, lane, places)
+    const places = placesFor(nowMs, known.meter.placesBack(nowMs))
+    const live = await readLiveLane(redis, lane, known.keys, places)
     known.live = live
     if (live === undefined) return
     known.meter.look(
@@ -135,7 +149,7 @@ export function createSnapshots(redis: Redis) {
       oldest_s: oldestSeconds(live),
       rate_per_s: rate,
       sent_per_s: rounded(known.meter.rates(nowMs).sent),
-      spark: known.meter.spark(nowMs).map(rounded),
+      spark: sparkOf(known, nowMs),
       dead_letters: live.deadLetters,
       in_flight: live.inFlight,
     }
@@ -202,9 +216,16 @@ export function createSnapshots(redis: Redis) {
   }
 }
 
-const newlyKnown = (nowMs: number): Known => ({
+const newlyKnown = (lane: number, nowMs: number): Known => ({
   ...{ meter: createRateMeter(SPARK_POINTS), head: '', headSinceMs: nowMs, live: undefined, lookedAtMs: nowMs },
+  ...{ keys: laneKeysOf(lane), spark: { points: [], shown: [] } },
 })
+
+function sparkOf(known: Known, nowMs: number): number[] {
+  const points = known.meter.spark(nowMs)
+  if (known.spark.points !== points) known.spark = { points, shown: points.map(rounded) }
+  return known.spark.shown
+}
 const newScope = (nowMs: number): Scope => ({
   ...{ failures: [], failuresAtMs: Number.NEGATIVE_INFINITY, idleFrom: 0, lookedAtMs: nowMs },
 })

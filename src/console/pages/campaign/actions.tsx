@@ -92,7 +92,7 @@ function Simple({ deed, campaign, onChange, onClose }: Props & { deed: 'prefligh
         <strong>{counted(preflight?.recipients ?? 0, 'person', 'people')}</strong> will get this message, from now on.
       </>
     ),
-    resume: `${counted(progress.queued, 'message')} wait and will be sent.`,
+    resume: `${counted(progress.queued, 'message waits', 'messages wait')} and will be sent.`,
     cancel:
       campaign.started_at === null
         ? 'It is never sent. Nobody has got anything of it.'

@@ -35,7 +35,7 @@ export function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; tota
   }
   return (
     <section class="card trouble" aria-labelledby="trouble">
-      <h2 id="trouble">{counted(lanes.length, 'lane')} that do not send</h2>
+      <h2 id="trouble">{counted(lanes.length, 'lane that does not send', 'lanes that do not send')}</h2>
       <ul class="plain">
         {lanes.slice(0, MOST).map((lane) => {
           const { word, tone } = laneWords(lane.state)
@@ -52,7 +52,9 @@ export function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; tota
                   Ends <Until at={lane.until} />.
                 </>
               )}
-              {waitingOf(lane) > 0 && lane.drain_s === null && ` ${counted(waitingOf(lane), 'message')} wait.`}
+              {waitingOf(lane) > 0 &&
+                lane.drain_s === null &&
+                ` ${counted(waitingOf(lane), 'message waits', 'messages wait')}.`}
             </li>
           )
         })}
