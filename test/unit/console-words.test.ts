@@ -117,7 +117,7 @@ test('a key that is for some senders may do what is about one lane or one messag
     'look',
     'send',
     'write',
-    'steer',
+    'runLanes',
     'see',
     'sendMany',
     'run',
@@ -129,10 +129,10 @@ test('a key that is for some senders may do what is about one lane or one messag
     'look',
     'send',
     'write',
-    'steer',
+    'runLanes',
   ])
   expect(may(session(all, false, [2]), 'write', undefined)).toBe(false)
-  expect(deeds.filter((deed) => may(session(['admin'], false, [1]), deed, undefined))).toEqual(['steer'])
+  expect(deeds.filter((deed) => may(session(['admin'], false, [1]), deed, undefined))).toEqual(['runLanes'])
 })
 
 test('a lane says why it stands, who held it, and how long the rest takes', () => {

@@ -14,7 +14,7 @@ export interface Session {
 }
 
 /**
- * `look`, `send` and `steer` are about one message or one lane, and `write` is a new message from the default sender; a
+ * `look`, `send` and `runLanes` are about one message or one lane, and `write` is a new message from the default sender; a
  * key that is for some senders only may do no more than these. `see` goes through all messages and campaigns, `sendMany` is campaigns and requeues, `run` keys and senders.
  */
 export type Deed =
@@ -23,7 +23,7 @@ export type Deed =
   | 'send'
   | 'write'
   | 'sendMany'
-  | 'steer'
+  | 'runLanes'
   | 'run'
   | 'readContacts'
   | 'writeContacts'
@@ -39,7 +39,7 @@ const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, readonly string[]>> = {
   send: ['messages:send'],
   write: ['messages:send'],
   sendMany: ['messages:send'],
-  steer: ['admin'],
+  runLanes: ['admin'],
   run: ['admin'],
   readContacts: ['contacts:read'],
   writeContacts: ['contacts:write'],
@@ -49,7 +49,7 @@ const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, readonly string[]>> = {
 }
 
 /** What a key for some senders may do of it. */
-const FOR_SENDERS: readonly Deed[] = ['look', 'send', 'write', 'steer']
+const FOR_SENDERS: readonly Deed[] = ['look', 'send', 'write', 'runLanes']
 
 /**
  * Whether the key may. An operator acts for the account that it has chosen (`account`); without one it runs lanes and
@@ -57,7 +57,7 @@ const FOR_SENDERS: readonly Deed[] = ['look', 'send', 'write', 'steer']
  */
 export function may(session: Session, deed: Deed, account: number | undefined): boolean {
   if (deed === 'operate') return session.operator
-  if (session.operator) return account !== undefined || deed === 'run' || deed === 'steer'
+  if (session.operator) return account !== undefined || deed === 'run' || deed === 'runLanes'
   if (session.senders !== null && !FOR_SENDERS.includes(deed)) return false
   if (deed === 'write' && !session.default_sender) return false
   return NEEDED[deed].some((permission) => session.permissions.includes(permission))

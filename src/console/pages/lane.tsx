@@ -39,7 +39,7 @@ export function Lane({ id }: { id: number }) {
       above={above}
       badge={<Badge tone={tone}>{word}</Badge>}
       actions={
-        may('steer') && (
+        may('runLanes') && (
           <>
             <PauseButton lane={lane} />
             <RateButton lane={lane} />

@@ -46,7 +46,7 @@ export function Lanes() {
                 ` of ${countText(figures.lanes_total)}: the first ${figures.lanes.length} are shown, those in trouble first`}
             </p>
           </search>
-          <Table caption="Lanes" rows={lanes} keyOf={({ sender }) => sender} columns={columns(may('steer'))} />
+          <Table caption="Lanes" rows={lanes} keyOf={({ sender }) => sender} columns={columns(may('runLanes'))} />
         </>
       )}
     </Page>

@@ -87,7 +87,7 @@ export function Header() {
           <p>
             {known?.operator ? 'Operator' : 'Key'} <Said text={known?.key_name || 'without a name'} />
             {known?.senders && <span class="quiet"> (only for sender {known.senders.join(', ')})</span>}
-            {!known?.operator && !may('send') && !may('steer') && <span class="quiet"> (can only look)</span>}
+            {!known?.operator && !may('send') && !may('runLanes') && <span class="quiet"> (can only look)</span>}
           </p>
           <button type="button" onClick={() => void signOut()}>
             Sign out

@@ -6,7 +6,7 @@ import { listSenders } from '../../accounts/store/senders.ts'
 import { laneOf } from '../../lanes/control.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { createSeriesReader } from '../../telemetry/live/series.ts'
-import { isTold, keyOf, type Whose } from '../../telemetry/live/whose.ts'
+import { isShown, keyOf, type Whose } from '../../telemetry/live/whose.ts'
 import { accountOf } from '../acting-for.ts'
 import { bind, type Route } from '../bind.ts'
 import { ApiError, notFound } from '../errors.ts'
@@ -46,7 +46,7 @@ export function consoleLiveRoutes({ redis, streams }: { redis: Redis; streams: S
       const lanes = async () =>
         account === undefined
           ? ('all' as const)
-          : (await listSenders(redis, account)).map(({ id }) => id).filter((id) => isTold(whose, id))
+          : (await listSenders(redis, account)).map(({ id }) => id).filter((id) => isShown(whose, id))
       return { body: { status: true, data: await readSeries({ name: `of ${keyOf(whose)}`, lanes }, span) } }
     },
   })

@@ -8,7 +8,7 @@ import { countsOf } from '../../campaigns/store/counts.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import type { SnapshotCampaign } from '../snapshot.ts'
-import { isTold, type Whose } from './whose.ts'
+import { isShown, type Whose } from './whose.ts'
 
 /** Of each account so many of the newest are looked at, besides those that a worker looks after. */
 const NEWEST = 20
@@ -92,7 +92,7 @@ export function createCampaignReader(redis: Redis) {
     ): Promise<SnapshotCampaign[]> {
       const recent = await Promise.all(accounts.slice(0, ACCOUNTS_MAX).map(newestOf))
       const ids = [...new Set([...active.slice(0, MOST), ...recent.flat()])].filter((id) =>
-        isTold(whose, parseCampaignId(id)?.lane ?? 0),
+        isShown(whose, parseCampaignId(id)?.lane ?? 0),
       )
       const found = (await Promise.all(ids.map(readOne))).filter((campaign) => campaign !== undefined)
       const running = new Map<number, number>()

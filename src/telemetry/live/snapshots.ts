@@ -12,7 +12,7 @@ import { readFailures } from './failures.ts'
 import { type LaneKeys, type LiveLane, laneKeysOf, placesUntil, readLiveLane } from './lane-facts.ts'
 import { createMachineryReader, type Machinery } from './machinery.ts'
 import { createRateMeter, type RateMeter, type Rates } from './rates.ts'
-import { isTold, keyOf, OF_ALL, type Whose } from './whose.ts'
+import { isShown, keyOf, OF_ALL, type Whose } from './whose.ts'
 
 /** Lanes without work that are looked at each time: they can be paused, and have dead letters. */
 const IDLE_AT_ONCE = 200
@@ -171,7 +171,7 @@ export function createSnapshots(redis: Redis) {
       const owners = Object.entries(await redis.hgetall(rootKeys.lanes))
       const own = new Set(
         owners.flatMap(([lane, owner]) =>
-          (account === undefined || Number(owner) === account) && isTold(whose, Number(lane)) ? Number(lane) : [],
+          (account === undefined || Number(owner) === account) && isShown(whose, Number(lane)) ? Number(lane) : [],
         ),
       )
       const [machinery, ofAll] = await Promise.all([

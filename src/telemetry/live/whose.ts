@@ -14,4 +14,4 @@ export const keyOf = ({ account, senders }: Whose): string =>
   `${account ?? 'all'}${senders.length === 0 ? '' : ` ${[...senders].sort((one, other) => one - other).join()}`}`
 
 /** Whether they are told of this sender's lane, which is their account's. */
-export const isTold = ({ senders }: Whose, lane: number): boolean => senders.length === 0 || senders.includes(lane)
+export const isShown = ({ senders }: Whose, lane: number): boolean => senders.length === 0 || senders.includes(lane)

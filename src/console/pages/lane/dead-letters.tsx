@@ -16,7 +16,7 @@ const MOST = 20
 /** From the lane itself for whoever runs it, else as messages. */
 async function latest({ sender, account }: SnapshotLane, signal: AbortSignal): Promise<DeadLetter[]> {
   const query = { limit: MOST }
-  if (may('steer')) {
+  if (may('runLanes')) {
     const headers = actingHeadersFor(account)
     return (await call<Page<DeadLetter>>('GET', `/admin/lanes/${sender}/dead-letters`, { query, headers, signal })).data
   }
@@ -31,7 +31,7 @@ async function latest({ sender, account }: SnapshotLane, signal: AbortSignal): P
 
 /** The latest of them, with a way to all. */
 export function DeadLetters({ lane }: { lane: SnapshotLane }) {
-  const mayLook = may('steer') || may('see')
+  const mayLook = may('runLanes') || may('see')
   const loaded = useLoad(
     lane.dead_letters > 0 && mayLook ? `dead ${lane.sender} ${lane.dead_letters}` : undefined,
     (signal) => latest(lane, signal),
