@@ -86,8 +86,15 @@ async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promis
     // Done before, or so old that it is not kept any more.
     if (asked === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
     if (asked.state === 'waiting') await setRequeueState(deps.redis, id, 'running', Date.now())
-    while (!(await takePage(deps, id, asked, stopped))) {
-      if (stopped.aborted || (await doOthersWait(deps.redis))) return { kind: 'waits', ms: 1 }
+    let ahead: Ahead | undefined
+    for (;;) {
+      const [taken, othersWait] = await Promise.all([
+        takePage(deps, id, asked, { stopped, ahead }),
+        doOthersWait(deps.redis),
+      ])
+      if (taken.isOver) break
+      if (stopped.aborted || othersWait) return { kind: 'waits', ms: 1 }
+      ahead = taken.ahead
     }
     await endJob(deps, id, asked, 'done')
     deps.log.info({ job: id, ...(await totalOf(deps.redis, id, asked)) }, 'requeue.done')
@@ -120,22 +127,43 @@ async function endJob(
   if (job !== undefined) await closeRequeue(redis, job.account, id)
 }
 
-/** Works on one page; empty ones are passed over. True once all lanes are done. */
-async function takePage(deps: RequeueDeps, id: string, { order }: RequeueJob, stopped: AbortSignal): Promise<boolean> {
-  // Read each time: should two workers be at it, each goes on from where the other has come to.
+/** A page that is read while the one before it is worked on: a page takes many round trips, and these would be more. */
+interface Ahead {
+  lane: number
+  /** The cursor that it begins at. */
+  from: string
+  page: Promise<Page>
+}
+
+/**
+ * Works on one page; empty ones are passed over. `isOver` once all lanes are done. What is read ahead may be otherwise by
+ * the time it is worked on, which the step that queues a message again sees.
+ */
+async function takePage(
+  deps: RequeueDeps,
+  id: string,
+  { order }: RequeueJob,
+  { stopped, ahead }: { stopped: AbortSignal; ahead: Ahead | undefined },
+): Promise<{ isOver: boolean; ahead?: Ahead }> {
+  const read = (lane: number, from: string) =>
+    readPage(deps, lane, order, from === '' ? beginning(order) : readCursor(from))
+  // Asked for each time: should two workers be at it, each goes on from where the other has come to.
   const cursors = await Promise.all(order.lanes.map(async (lane) => (await progressOf(deps.redis, lane, id)).cursor))
   for (const [i, lane] of order.lanes.entries()) {
     for (let from = cursors[i] ?? ''; from !== END; ) {
-      if (stopped.aborted) return false
-      const page = await readPage(deps, lane, order, from === '' ? beginning(order) : readCursor(from))
-      const counts = await workOnPage(deps, lane, id, order.untilMs, page)
+      if (stopped.aborted) return { isOver: false }
+      const page = await (ahead?.lane === lane && ahead.from === from ? ahead.page : read(lane, from))
       const to = page.next ? writeCursor(page.next) : END
+      const next = page.next && { lane, from: to, page: read(lane, to) }
+      // Nobody waits for it yet, and nobody may ever; whoever does hears of an error.
+      next?.page.catch(() => {})
+      const counts = await workOnPage(deps, lane, id, order.untilMs, page)
       await advance(deps.redis, lane, id, { from, to, counts })
-      if (page.length > 0) return false
+      if (page.length > 0) return { isOver: false, ...(next && { ahead: next }) }
       from = to
     }
   }
-  return true
+  return { isOver: true }
 }
 
 async function workOnPage(deps: RequeueDeps, lane: number, id: string, untilMs: number, page: Page) {
