@@ -103,7 +103,7 @@ async function killWhile(rig: Rig, run: Run, id: string, count: number): Promise
   const random = run.random.fork('kills')
   for (let kill = 1; kill <= KILLS; kill += 1) {
     const isThere = async () => (await jobOf(rig, id)).requeued >= (kill * count) / (2 * KILLS)
-    await eventually(isThere, run.quiescenceLimitMs, 5)
+    await eventually(isThere, run.quiescenceLimitMs, run.full ? 100 : 5)
     const victim = random.pick(rig.workers.filter((worker) => worker.isReady()))
     await victim.kill9()
     killedAt.push(Date.now())
