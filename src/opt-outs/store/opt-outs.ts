@@ -48,7 +48,10 @@ async function assertKept(redis: Redis, key: string, people: readonly string[], 
   if (!needsReplicas(redis)) return
   const found = await sendReplicated(redis, 'zmscore', [key, ...people], key)
   // Another server answers by now, or somebody wishes otherwise at this moment.
-  const isSo = z.array(z.unknown()).parse(found).every((at) => (at === null) === (how === 'gone'))
+  const isSo = z
+    .array(z.unknown())
+    .parse(found)
+    .every((at) => (at === null) === (how === 'gone'))
   if (!isSo) throw new NotReplicatedError(found)
 }
 
