@@ -8,8 +8,7 @@ import { recipientsOf } from '../recipients.ts'
 import { CONCURRENCY, type Rig } from '../rig.ts'
 import { type Finding, onRig, type Run, type Scenario } from '../scenario.ts'
 import { eventually } from '../wait.ts'
-
-const IMPATIENT = { LANEWAY_SEND_TIMEOUT_SECONDS: '1' }
+import { impatient } from './worker-kill.ts'
 
 /** Whether it is time for the next kill. */
 type Nemesis = (seen: Record<'cursor' | 'taken' | 'killedAt' | 'cursorThen' | 'takenThen', number>) => boolean
@@ -47,7 +46,7 @@ function scenario(name: string, promise: string, nemesis: Nemesis, slow?: number
     run(run) {
       const rate = run.full ? undefined : slow
       const tenant = { wire: 'cloud-api', policy: 'at_most_once', campaign: true, ...(rate && { rate }) } as const
-      return onRig(run, { tenants: [tenant], env: IMPATIENT }, (rig) => play(rig, run, nemesis))
+      return onRig(run, { tenants: [tenant], env: impatient(run) }, (rig) => play(rig, run, nemesis))
     },
   }
 }

@@ -6,7 +6,7 @@ import { recipientsOf } from '../recipients.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario } from '../scenario.ts'
 import { pause } from '../wait.ts'
-import { bothPolicies, IMPATIENT } from './worker-kill.ts'
+import { bothPolicies, impatient } from './worker-kill.ts'
 
 /** Longer than locks, the sweep's patience and the wait for evidence together. */
 const FROZEN_MS = 18_000
@@ -15,7 +15,7 @@ export const frozenWorker: Scenario = {
   name: 'frozen-worker',
   promise: 'A worker that wakes up late sends nothing that others decided meanwhile, and overwrites nothing.',
   run: (run) =>
-    onRig(run, { workers: 2, tenants: bothPolicies('cloud-api'), env: IMPATIENT }, async (rig) => {
+    onRig(run, { workers: 2, tenants: bothPolicies('cloud-api'), env: impatient(run) }, async (rig) => {
       rig.providerLine.delayReplies(20, 200)
       const each = run.full ? 5_000 : 250
       const perSecond = run.full ? 40 : 60

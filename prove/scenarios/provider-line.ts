@@ -4,13 +4,13 @@ import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario } from '../scenario.ts'
-import { bothPolicies, IMPATIENT } from './worker-kill.ts'
+import { bothPolicies, impatient } from './worker-kill.ts'
 
 export const providerLine: Scenario = {
   name: 'provider-line',
   promise: 'Requests whose connection was cut or went dead are settled by evidence or flagged, never blindly repeated.',
   run: (run) =>
-    onRig(run, { workers: 2, tenants: bothPolicies('cloud-api'), env: IMPATIENT }, async (rig) => {
+    onRig(run, { workers: 2, tenants: bothPolicies('cloud-api'), env: impatient(run) }, async (rig) => {
       rig.providerLine.delayReplies(20, 120)
       rig.providerLine.swallowReplies(0.02)
       const random = run.random.fork('strikes')

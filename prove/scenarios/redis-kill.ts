@@ -8,13 +8,13 @@ import { recipientsOf } from '../recipients.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario, timeLimit } from '../scenario.ts'
 import { pause } from '../wait.ts'
-import { bothPolicies, IMPATIENT, policyFigures } from './worker-kill.ts'
+import { bothPolicies, impatient, policyFigures } from './worker-kill.ts'
 
 export const redisKill: Scenario = {
   name: 'redis-kill',
   promise: 'A Redis that is killed again and again loses nothing that was acknowledged, and work goes on by itself.',
   run: (run) =>
-    onRig(run, { workers: 3, tenants: bothPolicies('cloud-api'), env: IMPATIENT }, async (rig) => {
+    onRig(run, { workers: 3, tenants: bothPolicies('cloud-api'), env: impatient(run) }, async (rig) => {
       rig.providerLine.delayReplies(20, 120)
       const lists = rig.tenants.map((_tenant, n) => recipientsOf(n, run.full ? 5_000 : 250))
       const faults = await planFaults(rig.chatProduct, run.random.fork('faults'), lists.flat())

@@ -5,11 +5,14 @@ import { killEvery, mostKills } from '../nemesis.ts'
 import { type KnownMessage, type Testimony, testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
 import { CONCURRENCY } from '../rig.ts'
-import { type Figure, onRig, type Scenario } from '../scenario.ts'
+import { type Figure, onRig, type Run, type Scenario, timeLimit } from '../scenario.ts'
 import type { Policy, Wire } from '../tenant.ts'
 
-/** A hanging provider is given up soon, so that a run is not spent waiting for lost attempts. */
-export const IMPATIENT = { LANEWAY_SEND_TIMEOUT_SECONDS: '1' }
+/**
+ * A hanging provider is given up soon, so that a run is not spent waiting for lost attempts. A small run, which other work
+ * may slow down, waits longer: an answer that comes too late makes a flag that no fault has earned.
+ */
+export const impatient = (run: Run) => ({ LANEWAY_SEND_TIMEOUT_SECONDS: String(timeLimit(run, 1)) })
 
 const WENT_OUT = ['sent', 'delivered', 'read']
 
@@ -17,7 +20,7 @@ const workerKill = (wire: Wire): Scenario => ({
   name: `worker-kill-${wire}`,
   promise: 'Workers killed in mid-send, under a lying provider, lose no message and send none twice silently.',
   run: (run) =>
-    onRig(run, { workers: 3, tenants: bothPolicies(wire), env: IMPATIENT }, async (rig) => {
+    onRig(run, { workers: 3, tenants: bothPolicies(wire), env: impatient(run) }, async (rig) => {
       rig.providerLine.delayReplies(20, 120)
       const lists = rig.tenants.map((_tenant, n) => recipientsOf(n, run.full ? 5_000 : 250))
       const faults = await planFaults(rig.chatProduct, run.random.fork('faults'), lists.flat())

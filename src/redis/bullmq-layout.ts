@@ -112,5 +112,8 @@ export const intakeEventsKey = (queue: string): string => `${INTAKE_PREFIX}:${qu
 /** ZSET job id → time (ms) at which it was refused. */
 export const intakeRefusedKey = (queue: string): string => `${INTAKE_PREFIX}:${queue}:failed`
 
+/** SET of the ids of jobs of the intake queue that the next check takes from a worker that has not renewed their lock. */
+export const intakeStalledKey = (queue: string): string => `${INTAKE_PREFIX}:${queue}:stalled`
+
 /** LIST of the ids of jobs of the intake queue that a worker is processing, or was when it died. */
 export const intakeActiveKey = (queue: string): string => `${INTAKE_PREFIX}:${queue}:active`

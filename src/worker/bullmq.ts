@@ -41,6 +41,15 @@ export function openWorker(
   return worker
 }
 
+/** Runs `work` each time before BullMQ looks for jobs whose worker died; when it fails, that look is left out. */
+export function beforeStalledCheck({ backend }: LaneWorker, work: () => Promise<void>): void {
+  const check = backend.moveStalledJobsToWait.bind(backend)
+  backend.moveStalledJobsToWait = async () => {
+    await work()
+    return check()
+  }
+}
+
 /** Takes no more jobs and waits for those in flight, at most for `limitMs`; other workers take up what is left then. */
 export async function closeWorker(worker: Worker, limitMs: number): Promise<void> {
   await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])

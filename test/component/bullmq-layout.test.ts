@@ -5,6 +5,9 @@ import { Job, Worker } from 'bullmq'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   delayedUntil,
+  INTAKE_PREFIX,
+  intakeActiveKey,
+  intakeStalledKey,
   isHeldByHand,
   JOB,
   laneBacklogKeys,
@@ -74,6 +77,20 @@ test('jobs that wait stand in a list, the next one last, and prioritized ones af
     expect(await redis.lrange(active, 0, '-1')).toEqual(['p1', 'w2', 'w1'])
     expect(await redis.exists(laneJobLockKey(lane, 'w1'))).toBe(1)
   }))
+
+test('what the next check takes from a dead worker stands in a set of its own', async () => {
+  const name = '{stalled-layout}'
+  const queue = openQueue(redis, name, INTAKE_PREFIX)
+  const worker = new Worker(name, null, { connection: redis, prefix: INTAKE_PREFIX })
+  try {
+    await redis.lpush(intakeActiveKey(name), 'left')
+    await worker.backend.moveStalledJobsToWait()
+    expect(await redis.smembers(intakeStalledKey(name))).toEqual(['left'])
+  } finally {
+    await worker.close(true)
+    await queue.close()
+  }
+})
 
 test('a job that is taken off its list, and its hash with it, is as if it had never been added', () =>
   withLane(async (lane, queue, worker) => {

@@ -91,10 +91,9 @@ test.each(['{}', '[1]', '{"queueKey":7}'])('a good job of the parent %s is taken
 })
 
 test('a job that a dead worker has left is found while another one has a count of crashes that is none', async () => {
-  await put('raw left', { ...whole, data: good() })
-  await service.redis.lrem(`${QUEUE}:wait`, 1, 'raw left')
-  await put('raw counted', { ...whole, stc: 'often' })
-  await service.redis.lrem(`${QUEUE}:wait`, 1, 'raw counted')
+  // Straight among those under way: from the waiting ones the worker would fetch them.
+  await service.redis.hset(`${QUEUE}:raw left`, { ...whole, data: good() })
+  await service.redis.hset(`${QUEUE}:raw counted`, { ...whole, stc: 'often' })
   await service.redis.lpush(`${QUEUE}:active`, 'raw counted', 'raw left')
   const ended = async (id: string, how: string) => (await service.redis.zscore(`${QUEUE}:${how}`, id)) !== null
   await eventually(() => ended('raw left', 'completed'), 'the one left behind is taken in', 40_000)

@@ -33,8 +33,8 @@ import { observerOf } from '../../observe.ts'
 import { INTAKE_PREFIX } from '../../redis/bullmq-layout.ts'
 import { isCluster } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
-import { repairActive, repairJob } from './repair.ts'
+import { beforeStalledCheck, closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
+import { repairActive, repairJob, repairStalled } from './repair.ts'
 import type { VerbDeps } from './verb.ts'
 import { intakeVerbs } from './verbs.ts'
 
@@ -108,7 +108,7 @@ async function serveQueue(deps: IntakeDeps, name: string, settings: Parameters<t
       repairSoon()
     },
   )
-  worker.on('stalled', (id) => repair(() => repairJob(deps, name, id)))
+  beforeStalledCheck(worker, () => repairStalled(deps, name))
 
   function repair(work: () => Promise<void>): Promise<void> {
     return work().catch((error: unknown) => deps.log.warn({ err: error }, 'intake.repair_failed'))

@@ -1,9 +1,10 @@
 // Repairs what another program wrote into a job of the intake queue and BullMQ cannot read. Such a job cannot be fetched
-// and stalls for ever, without a word; a count of crashes that is no number even keeps BullMQ from finding any other job
-// whose worker died. What cannot be read is replaced, so that the next run takes the job in or refuses it.
+// and stalls for ever, without a word. With a count of crashes that is no number BullMQ's check for jobs of dead workers
+// even ends half-way, after it took the job out of its list: nobody finds it again. What cannot be read is replaced, so
+// that the next run takes the job in or refuses it.
 import { z } from 'zod'
 import type { Log } from '../../log.ts'
-import { intakeActiveKey, intakeJobKey } from '../../redis/bullmq-layout.ts'
+import { intakeActiveKey, intakeJobKey, intakeStalledKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /** Fields that BullMQ reads as JSON, and what takes the place of what is not. */
@@ -24,6 +25,11 @@ interface RepairDeps {
 /** Repairs the jobs of the queue that are active and cannot be read; logs each. */
 export async function repairActive(deps: RepairDeps, queue: string): Promise<void> {
   for (const id of await deps.redis.lrange(intakeActiveKey(queue), 0, MOST - 1)) await repairJob(deps, queue, id)
+}
+
+/** Repairs the jobs that the next check for dead workers is about to put back; there are none while all goes well. */
+export async function repairStalled(deps: RepairDeps, queue: string): Promise<void> {
+  for (const id of await deps.redis.smembers(intakeStalledKey(queue))) await repairJob(deps, queue, id)
 }
 
 /** Repairs one job if it needs it, and logs which fields. */

@@ -1,5 +1,5 @@
-// The scenarios of `npm run prove` that need real kills, in their small form: about 500 messages each, all zeros. All of
-// them take too long for `npm test`.
+// The scenarios of `npm run prove` that need real kills, in their small form: about 500 messages each, all zeros. They
+// start some hundred processes, which takes too long for `npm test`.
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { startProcess } from '../support/processes.ts'
@@ -40,8 +40,7 @@ async function play(...words: string[]): Promise<{ scenarios: Played; told: stri
   return { scenarios, told: prove.stderr() }
 }
 
-const brokenOf = (scenarios: Played): string[] =>
-  scenarios.filter(({ violations }) => violations.length > 0).map(({ scenario }) => scenario)
+const brokenOf = (scenarios: Played) => scenarios.filter(({ violations }) => violations.length > 0)
 
 /**
  * Kills of each part, lost answers, a requeue that outlives its workers. `redis-kill` kills workers on the Cloud API wire
@@ -54,7 +53,7 @@ test('the scenarios keep their promise: nothing lost silently, nothing sent twic
   if (broken.length === 0) return
   // Other tests run beside this one and slow its processes down past their own time-outs. What broke a limit of time,
   // or was flagged for it, has to keep every limit once the scenarios have less company.
-  const again = await play('--only', broken.join(','))
+  const again = await play('--only', broken.map(({ scenario }) => scenario).join(','))
   expect(brokenOf(again.scenarios), again.told).toEqual([])
 })
 
