@@ -11,7 +11,7 @@ const fileSchema = z.object({
 /** Reads what a message costs, and on which machine and commit that was measured. Throws when a figure is missing. */
 export function readFigures(path: string): { cost: MessageCost; machine: Record<string, string> } {
   const { figures, machine } = fileSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
-  const valueOf = (scenario: string, what: string): number => {
+  const figureOf = (scenario: string, what: string): number => {
     const found = figures.find((each) => each.scenario === scenario && each.what === what)
     if (found === undefined) throw new Error(`${path} has no figure "${what}" of ${scenario}`)
     return found.value
@@ -19,10 +19,10 @@ export function readFigures(path: string): { cost: MessageCost; machine: Record<
   return {
     machine,
     cost: {
-      acceptUs: valueOf('accept', 'Laneway, CPU per message'),
-      workerUs: valueOf('campaign', 'worker, CPU per message'),
-      redisUs: valueOf('campaign', 'Redis, CPU per message'),
-      recordBytes: valueOf('campaign', 'Redis per finished message'),
+      acceptUs: figureOf('accept', 'Laneway, CPU per message'),
+      workerUs: figureOf('campaign', 'worker, CPU per message'),
+      redisUs: figureOf('campaign', 'Redis, CPU per message'),
+      recordBytes: figureOf('campaign', 'Redis per finished message'),
     },
   }
 }
