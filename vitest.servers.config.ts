@@ -1,7 +1,7 @@
 // `npm run test:servers`, see scripts/test-servers.mjs.
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import everyTest from './vitest.config.ts'
 
 export default defineConfig({
-  test: { ...everyTest.test, include: ['test/servers/**/*.test.ts'], exclude: [] },
+  test: { ...everyTest.test, include: ['test/servers/**/*.test.ts'], exclude: configDefaults.exclude },
 })

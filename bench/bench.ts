@@ -18,6 +18,9 @@ export interface Bench {
   full: boolean
   /** How many people a campaign has, or a file of contacts; undefined: as `full` says. */
   people: number | undefined
+  /** Lanes and workers of an idle installation; undefined: a thousand and four. */
+  lanes: number | undefined
+  workers: number | undefined
   /** Folder for CPU profiles of Laneway's processes; none without. */
   profile: string | undefined
   /** Prints a line that stays. */

@@ -37,19 +37,19 @@ export interface Laneway extends Contender {
   key: string
 }
 
-/** Starts it with so many lanes, each for up to 100,000 messages a second: the pace is on but never the limit. */
+/** Starts it with so many lanes, each for up to 100,000 messages a second, or `rate`: the pace is on but never the limit. */
 export async function startLaneway(
   rig: Rig,
   dir: string,
   closing: Closing,
-  options: { lanes?: number; workers?: number; profile?: string | undefined } = {},
+  options: { lanes?: number; workers?: number; rate?: number; profile?: string | undefined } = {},
 ): Promise<Laneway> {
-  const { lanes = 1, workers = 1 } = options
+  const { lanes = 1, workers = 1, rate = MAX_RATE } = options
   mkdirSync(dir, { recursive: true })
   const redis = await startRedis(dir, closing)
   const queues = openLaneQueues(redis.client)
   closing.add(() => queues.close())
-  const { keys, senders, laneIds } = await seed(redis, queues, rig.sinkPort, lanes)
+  const { keys, senders, laneIds } = await seed(redis, queues, rig.sinkPort, { lanes, rate })
 
   const port = await freePort()
   const settings = {
@@ -97,7 +97,7 @@ async function seed(
   { client }: BenchRedis,
   queues: ReturnType<typeof openLaneQueues>,
   sinkPort: number,
-  lanes: number,
+  { lanes, rate }: { lanes: number; rate: number },
 ) {
   const account = await createAccount(client, 'bench')
   await importTemplate(client, account, templateSchema.parse(TEMPLATE))
@@ -105,7 +105,7 @@ async function seed(
   for (let i = 0; i < KEYS; i += 1) {
     keys.push((await createCredential(client, account, ['messages:send', 'messages:read'], Date.now())).secret)
   }
-  const seal = createSeal(SECRET_KEY)
+  const seal = createSeal([SECRET_KEY])
   const senders: string[] = []
   const laneIds: number[] = []
   for (let i = 0; i < lanes; i += 1) {
@@ -118,11 +118,11 @@ async function seed(
       baseUrl: `http://127.0.0.1:${sinkPort}`,
       sealedToken: seal.encrypt('token'),
       phoneNumberId: String(1_000 + i),
-      rate: MAX_RATE,
+      rate,
       honoursIdempotency: false,
       isDefault: i === 0,
     })
-    await queues.setPace(lane, MAX_RATE)
+    await queues.setPace(lane, rate)
     senders.push(number)
     laneIds.push(lane)
   }

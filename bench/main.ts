@@ -15,6 +15,7 @@ import { batch } from './scenarios/batch.ts'
 import { campaign } from './scenarios/campaign.ts'
 import { campaignLatency } from './scenarios/campaign-latency.ts'
 import { campaignSpeed } from './scenarios/campaign-speed.ts'
+import { consoleScenario } from './scenarios/console.ts'
 import { dispatch } from './scenarios/dispatch.ts'
 import { find } from './scenarios/find.ts'
 import { growth } from './scenarios/growth.ts'
@@ -44,6 +45,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   campaign,
   'campaign-speed': campaignSpeed,
   'campaign-latency': campaignLatency,
+  console: consoleScenario,
   import: importContacts,
   intake,
 }
@@ -57,6 +59,8 @@ Without a name all are run, which takes some twenty minutes, and an hour with --
   --full           the sizes of the goals where the default is smaller: a million waiting, ten minutes of memory
   --people <n>     recipients of the campaign, rows of the import (default 100000, with --full 1000000;
                    of campaign-speed 20000)
+  --lanes <n>      lanes of idle-lanes (default 1000)
+  --workers <n>    workers of idle-lanes (default 4)
   --json <file>    also write the figures, machine and versions as JSON; - for standard output
   --profile <dir>  write CPU profiles of Laneway's processes there
   --help`
@@ -68,6 +72,8 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '5' },
     full: { type: 'boolean', default: false },
     people: { type: 'string' },
+    lanes: { type: 'string' },
+    workers: { type: 'string' },
     json: { type: 'string' },
     profile: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -103,6 +109,8 @@ try {
         seconds: Number(values.seconds),
         full: values.full,
         people: values.people === undefined ? undefined : Number(values.people),
+        lanes: values.lanes === undefined ? undefined : Number(values.lanes),
+        workers: values.workers === undefined ? undefined : Number(values.workers),
         profile,
         say: progress.say,
         progress: (doing) => progress.show(`${name}: ${doing}`),

@@ -8,15 +8,18 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectWithRetry, type Redis } from '../src/redis/connect.ts'
 import { freePort } from '../testbed/free-port.ts'
-import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
+import type { RedisCluster } from '../testbed/redis-cluster.ts'
+import type { RedisWithSentinels } from '../testbed/redis-sentinel.ts'
+import type { RedisServer } from '../testbed/redis-server.ts'
 import { type ChatProduct, createChatProduct } from './chat-product.ts'
 import { type Client, createClient } from './client.ts'
 import { createPart, type Part } from './part.ts'
 import type { Random } from './random.ts'
+import { startTopology, type TopologyPlan } from './redis-topology.ts'
 import { startProxy, type TcpProxy } from './tcp-proxy.ts'
 import { createTenant, type Tenant, type TenantPlan } from './tenant.ts'
 
-export interface RigPlan {
+export interface RigPlan extends TopologyPlan {
   tenants: readonly TenantPlan[]
   workers?: number
   producers?: number
@@ -30,16 +33,16 @@ export interface RigPlan {
   simulator?: Record<string, string>
   /** Whether producers and workers reach Redis through a proxy. */
   redisProxy?: true
-  redisSettings?: Record<string, string>
-  /** A command to run Redis under. */
-  redisUnder?: readonly string[]
   /** Whether processes that end by themselves are started again, as a supervisor does; otherwise they are a finding. */
   supervised?: true
 }
 
 export interface Rig {
   folder: string
+  /** The only server, or the first. */
   redis: RedisServer
+  sentinels: RedisWithSentinels | undefined
+  cluster: RedisCluster | undefined
   /** The proof's own connection, past every proxy. */
   store: Redis
   chatProduct: ChatProduct
@@ -60,6 +63,8 @@ export interface Rig {
   deaths: string[]
   /** How often a supervised process ended by itself. */
   crashes(): number
+  /** One more producer, not yet started. */
+  addProducer(): Promise<Part>
   /** One more worker, not yet started. */
   addWorker(): Part
   stop(): Promise<void>
@@ -102,21 +107,23 @@ export async function startRig(where: { build: string; folder: string; random: R
   let crashes = 0
   let stopping = false
 
-  const redis = await startRedisServer(join(folder, 'redis'), {
-    settings: plan.redisSettings ?? {},
-    before: plan.redisUnder ?? [],
-  })
+  const topology = await startTopology(folder, plan)
+  const redis = topology.first
   const redisLine = await startProxy(() => redis.port, random.fork('redis line'))
-  const redisUrl = plan.redisProxy ? `redis://127.0.0.1:${redisLine.port}` : redis.url
-  const store = connectWithRetry(redis.url)
+  const redisUrl = plan.redisProxy ? `redis://127.0.0.1:${redisLine.port}` : topology.url
+  const store = connectWithRetry(topology.url)
   store.on('error', () => {})
 
   const env = { ...SETTINGS, LANEWAY_DATA_DIR: join(folder, 'data'), ...plan.env }
   const producers: Part[] = []
-  for (let n = 1; n <= (plan.producers ?? 1); n += 1) {
+  const addProducer = async (): Promise<Part> => {
     const own = { ...env, PORT: String(await freePort()), REDIS_URL: redisUrl, ...plan.producerEnv }
-    producers.push(createPart({ kind: 'producer', name: `producer ${n}`, build, logs, died, env: own }))
+    const name = `producer ${producers.length + 1}`
+    const producer = createPart({ kind: 'producer', name, build, logs, died, env: own })
+    producers.push(producer)
+    return producer
   }
+  for (let n = 1; n <= (plan.producers ?? 1); n += 1) await addProducer()
   const liveUrls = () => producers.filter((each) => each.isRunning() && each.url !== '').map(({ url }) => url)
   const front = await startProxy(() => portOf(liveUrls()[0]), random.fork('front'))
   const frontUrl = `http://127.0.0.1:${front.port}`
@@ -158,6 +165,8 @@ export async function startRig(where: { build: string; folder: string; random: R
   return {
     folder,
     redis,
+    sentinels: topology.sentinels,
+    cluster: topology.cluster,
     store,
     chatProduct,
     producers,
@@ -175,13 +184,14 @@ export async function startRig(where: { build: string; folder: string; random: R
     },
     deaths,
     crashes: () => crashes,
+    addProducer,
     addWorker,
     async stop() {
       stopping = true
       await Promise.all([...workers, ...producers, chatProduct].map((part) => part.kill9()))
       store.disconnect()
       await Promise.all([redisLine.close(), providerLine.close(), front.close()])
-      await redis.kill9()
+      await topology.kill9()
     },
   }
 }

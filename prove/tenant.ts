@@ -55,7 +55,7 @@ export async function createTenant(
     name: 'main',
     provider: wire,
     baseUrl: where.providerUrl,
-    sealedToken: createSeal(where.secretKey).encrypt('provider-token'),
+    sealedToken: createSeal([where.secretKey]).encrypt('provider-token'),
     phoneNumberId: wire === 'cloud-api' ? phoneNumberId : '',
     rate,
     honoursIdempotency: false,

@@ -14,7 +14,7 @@ export type Answer =
 /** The body that a send is acknowledged with. `input` is the recipient as it came, `wa_id` its digits. */
 export interface Acknowledgement {
   messaging_product: string
-  contacts: { input: string; wa_id: string }[]
+  contacts: ({ input: string; wa_id: string } | { input: string; user_id: string })[]
   messages: { id: string; message_status?: string }[]
 }
 

@@ -29,7 +29,10 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
   if ('refusal' in checked) return refusalAnswer(checked.refusal, errorEnvelope)
 
   const { message } = checked
-  const to = digitsOf(message.to)
+  const input = message.to ?? message.recipient
+  if (input === undefined) return refusalAnswer({ code: 100, details: 'The parameter to is required.' }, errorEnvelope)
+  const isNumber = message.to !== undefined
+  const to = isNumber ? digitsOf(input) : input
   const isTemplate = message.type === 'template'
   const verdict = product.take({
     wire: 'cloud',
@@ -42,7 +45,7 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
   if (verdict.kind === 'accepted' && verdict.early !== null) await product.webhooks.deliver([verdict.early])
   const acknowledge = (id: string) => ({
     messaging_product: 'whatsapp',
-    contacts: [{ input: message.to, wa_id: to }],
+    contacts: [isNumber ? { input, wa_id: to } : { input, user_id: to }],
     messages: [isTemplate ? { id, message_status: 'accepted' } : { id }],
   })
   return answerTo(verdict, acknowledge, errorEnvelope)

@@ -110,7 +110,12 @@ export type Component = NonNullable<Template['components']>[number]
 const cloudEnvelope = {
   messaging_product: z.literal('whatsapp'),
   recipient_type: z.literal('individual').default('individual'),
-  to: recipient,
+  to: recipient.optional(),
+  /** A business-scoped user id; where both are given, `to` wins. */
+  recipient: z
+    .string()
+    .regex(/^[A-Z]{2}\.(ENT\.)?[0-9A-Za-z]{1,128}$/)
+    .optional(),
   biz_opaque_callback_data: z.string().max(512).optional(),
 }
 

@@ -2,9 +2,15 @@
 // the environment. `.env.example` and the README's table are held against this schema by a test.
 import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
+import { parseNetwork } from './events/safe-targets.ts'
 import { parseBucketAddress } from './files/address.ts'
+import { productionFaults } from './production.ts'
+import { RedisAddressError } from './redis-address.ts'
+import { assertRedisAddress } from './redis-socket.ts'
 
 const SECONDS_A_DAY = 86_400
+const SECRET_KEY_MIN = 32
+const SECRET_KEY_EXPECTED = `expected keys of at least ${SECRET_KEY_MIN} characters`
 
 /** Seconds as text from the environment, as a whole number in milliseconds. */
 const seconds = (min: number, max: number) =>
@@ -30,7 +36,16 @@ export const settings = {
     .default(3000)
     .describe('Port of the producer; 0 takes any free one'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address the producer listens on'),
-  REDIS_URL: optionalText.describe('Redis to use, redis:// or rediss://; without it `npm start` runs a private one'),
+  REDIS_URL: optionalText.describe(
+    'Redis to use: redis://, redis+sentinel://, redis+cluster:// or unix:///; without it `npm start` runs a private one',
+  ),
+  LANEWAY_REDIS_MIN_REPLICAS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(9)
+    .default(0)
+    .describe('Replicas of Redis that must have a message before it is acknowledged or sent; without them 503'),
   LANEWAY_DATA_DIR: z.string().min(1).default('.laneway').describe('Folder for files, keys and the private Redis'),
   LANEWAY_ENV: z
     .enum(['development', 'production'])
@@ -73,12 +88,18 @@ export const settings = {
     .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
     .pipe(z.array(networkSchema))
     .describe('Networks of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8; default: none'),
+  LANEWAY_SECRET_KEYS: z
+    .string()
+    .optional()
+    .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
+    .refine((keys) => keys.every((key) => key.length >= SECRET_KEY_MIN), SECRET_KEY_EXPECTED)
+    .describe('Seal secrets and sign ids, separated by commas: the first for all that is new, the others open the old'),
   LANEWAY_SECRET_KEY: z
-    .union([z.literal(''), z.string().min(32)])
+    .union([z.literal(''), z.string().min(SECRET_KEY_MIN, SECRET_KEY_EXPECTED)])
     .optional()
     .transform((value) => value || undefined)
     .describe(
-      'Encrypts provider tokens, at least 32 characters; default outside production: generated once in the data folder',
+      'The same as one key, at least 32 characters; default outside production: generated once in the data folder',
     ),
   LANEWAY_RETENTION_DAYS: z.coerce
     .number()
@@ -118,13 +139,35 @@ export const settings = {
     .describe('How long an unconfirmed message waits for evidence by webhook before its policy decides'),
   LANEWAY_BULK_MOVE_WAIT_SECONDS: seconds(0.1, 60)
     .default(10_000)
-    .describe('How long a request waits for a bulk move before it is answered with 202'),
+    .describe('How long a request waits for a bulk move or an erasure before it is answered with 202'),
+  LANEWAY_STOP_DELAY_SECONDS: seconds(0, 8)
+    .default(0)
+    .describe('How long a producer that was asked to stop still serves everything, while /readyz says 503'),
   LANEWAY_UPLOAD_MAX_BYTES: z.coerce
     .number()
     .int()
     .min(1)
     .default(100 * 1024 * 1024)
     .describe('Largest gallery upload in bytes; the chat product takes documents of up to 100 MB'),
+  LANEWAY_EVENTS_RETENTION_HOURS: z.coerce
+    .number()
+    .min(1)
+    .max(24 * 60)
+    .default(168)
+    .transform((hours) => Math.round(hours * 3_600_000))
+    .describe('Hours that events are kept, to be pulled, replayed, or told to an endpoint that was away'),
+  LANEWAY_EVENTS_RETRY_SECONDS: z
+    .string()
+    .regex(/^\d{1,7}(,\d{1,7}){0,49}$/, 'expected seconds separated by commas, such as 5,300,1800')
+    .default('5,300,1800,7200,18000,36000,50400,72000,86400')
+    .transform((list) => list.split(',').map((each) => Number(each) * 1_000))
+    .describe('Waits before each retry of events that an endpoint did not take, each up to 20 % shorter or longer'),
+  LANEWAY_EVENTS_ALLOW_PRIVATE: z
+    .string()
+    .default('')
+    .transform((list) => list.split(',').flatMap((each) => each.trim() || []))
+    .refine((networks) => networks.every((each) => parseNetwork(each)), 'expected networks such as 10.0.0.0/8,fd00::/8')
+    .describe('Networks that endpoints may be in although they are private, also over http; default: none'),
   LANEWAY_CLOUD_API_VERSION: z
     .string()
     .regex(/^v\d{1,3}\.\d{1,3}$/, 'expected a version such as v25.0')
@@ -140,6 +183,7 @@ const schema = z.object(settings).transform((env) => ({
   port: env.PORT,
   host: env.HOST,
   redisUrl: env.REDIS_URL,
+  redisMinReplicas: env.LANEWAY_REDIS_MIN_REPLICAS,
   dataDir: env.LANEWAY_DATA_DIR,
   production: env.LANEWAY_ENV === 'production',
   logLevel: env.LANEWAY_LOG_LEVEL,
@@ -149,7 +193,7 @@ const schema = z.object(settings).transform((env) => ({
   metricsHost: env.LANEWAY_METRICS_HOST,
   publicUrl: env.LANEWAY_PUBLIC_URL,
   trustedProxies: env.LANEWAY_TRUSTED_PROXIES,
-  secretKey: env.LANEWAY_SECRET_KEY,
+  secretKeys: env.LANEWAY_SECRET_KEY === undefined ? env.LANEWAY_SECRET_KEYS : [env.LANEWAY_SECRET_KEY],
   retentionMs: env.LANEWAY_RETENTION_DAYS,
   validityMs: {
     transactional: env.LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS,
@@ -161,7 +205,13 @@ const schema = z.object(settings).transform((env) => ({
   sendTimeoutMs: env.LANEWAY_SEND_TIMEOUT_SECONDS,
   unconfirmedWaitMs: env.LANEWAY_UNCONFIRMED_WAIT_SECONDS,
   bulkMoveWaitMs: env.LANEWAY_BULK_MOVE_WAIT_SECONDS,
+  stopDelayMs: env.LANEWAY_STOP_DELAY_SECONDS,
   uploadMaxBytes: env.LANEWAY_UPLOAD_MAX_BYTES,
+  events: {
+    retentionMs: env.LANEWAY_EVENTS_RETENTION_HOURS,
+    retryMs: env.LANEWAY_EVENTS_RETRY_SECONDS,
+    allowPrivate: env.LANEWAY_EVENTS_ALLOW_PRIVATE,
+  },
   cloudApiVersion: env.LANEWAY_CLOUD_API_VERSION,
   cloudApi: { appSecret: env.LANEWAY_CLOUD_API_APP_SECRET, verifyToken: env.LANEWAY_CLOUD_API_VERIFY_TOKEN },
 }))
@@ -187,11 +237,12 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     throw new ConfigError(sentences.join(' '))
   }
   const config = parsed.data
-  if (config.redisUrl !== undefined && !(/^rediss?:\/\//.test(config.redisUrl) && URL.canParse(config.redisUrl))) {
-    throw new ConfigError('REDIS_URL must be an address that begins with redis:// or rediss://.')
-  }
-  if (config.production && config.secretKey === undefined) {
-    throw new ConfigError('LANEWAY_SECRET_KEY must be set when LANEWAY_ENV is production.')
+  if (config.redisUrl !== undefined) refuseOtherAddress(config.redisUrl)
+  const faults = config.production ? productionFaults(config) : []
+  if (faults.length > 0) throw new ConfigError(faults.join(' '))
+  if (env.LANEWAY_SECRET_KEYS?.trim() && env.LANEWAY_SECRET_KEY) {
+    // Which of them seals would be anybody's guess.
+    throw new ConfigError('Set LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY, not both.')
   }
   const longest = Math.max(config.validityMs.transactional, config.validityMs.campaign)
   if (longest > config.retentionMs) {
@@ -201,6 +252,14 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     )
   }
   return Object.freeze(config)
+}
+
+function refuseOtherAddress(url: string): void {
+  try {
+    assertRedisAddress(url)
+  } catch (error) {
+    throw error instanceof RedisAddressError ? new ConfigError(`REDIS_URL ${error.message}.`) : error
+  }
 }
 
 /** Variables that look like settings of Laneway and are none, such as a misspelt one; what was meant by them has no effect. */

@@ -26,6 +26,7 @@ import { createLifecycle, StopRequested } from './start/lifecycle.ts'
 import { startMetricsPort } from './start/metrics-port.ts'
 import { pingRedis } from './start/ping-redis.ts'
 import { assertCanListen } from './start/ports.ts'
+import { checkSenders } from './start/production-senders.ts'
 import { restartProcess } from './start/restart.ts'
 import { startSimulatorChild } from './start/simulator-child.ts'
 import { startupErrorMessage } from './start/startup-error.ts'
@@ -69,6 +70,7 @@ async function startAll(config: Config, parent: number, life: Lifecycle, log: Lo
   removeDemoFile(config.dataDir)
   await assertCanListen(config.host, config.port)
   const redisUrl = await openRedis(config, life, log)
+  await checkSenders(config, redisUrl)
   const facts = await (config.production ? startAlone : startWithSimulator)(config, redisUrl, life, log)
   process.stdout.write(banner(facts, process.stdout.isTTY && process.stdout.hasColors()))
 }
@@ -139,7 +141,7 @@ async function startService(
   await life.start(
     'metrics',
     () => startMetricsPort(config, redisUrl, telemetry, log),
-    (port) => ({ stop: port.close }),
+    (port) => ({ announce: port.announce, stop: port.close }),
   )
   const stopWorker = await life.start(
     'worker',

@@ -47,6 +47,10 @@ export interface Observer {
   tookIn(outcome: 'done' | 'refused'): void
   /** A campaign was paused, and not by a person. */
   campaignPaused(): void
+  /** An endpoint took an event, so long after it was written down. */
+  eventDelivered(ms: number): void
+  /** An endpoint did not take so many events. */
+  eventsNotTaken(count: number): void
 }
 
 const nobody: Observer = {
@@ -57,6 +61,8 @@ const nobody: Observer = {
   polled: () => undefined,
   tookIn: () => undefined,
   campaignPaused: () => undefined,
+  eventDelivered: () => undefined,
+  eventsNotTaken: () => undefined,
 }
 const observers = new WeakMap<Redis, Observer>()
 

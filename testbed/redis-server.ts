@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { REDIS_SETTINGS } from '../src/start/redis-settings.ts'
-import { endChild, startChild } from './children.ts'
+import { endChild, hasEnded, startChild } from './children.ts'
 import { freePort } from './free-port.ts'
 
 const READY = 'Ready to accept connections'
@@ -19,6 +19,7 @@ export interface RedisServer {
   dir: string
   /** Process id of what was started: of the server, or of the command that it runs under. */
   pid(): number
+  isRunning(): boolean
   /** Kills it as a crash would; the files stay. */
   kill9(): Promise<void>
   /** Ends it in order; the files stay. Stopping twice does no harm. */
@@ -52,6 +53,7 @@ export async function startRedisServer(
     url: `redis://127.0.0.1:${port}`,
     dir,
     pid: () => child.pid ?? 0,
+    isRunning: () => !hasEnded(child),
     kill9: () => endChild(child, 'SIGKILL'),
     stop: () => endChild(child, 'SIGTERM'),
     async restart() {

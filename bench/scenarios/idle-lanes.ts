@@ -1,5 +1,6 @@
-// What a large installation costs while nothing happens: a thousand lanes that have had messages and campaigns, four
-// workers; and how long it takes until work is found that no worker was woken for.
+// What a large installation costs while nothing happens: lanes that have had messages and campaigns, and workers; how many
+// connections it has once a part of the lanes have work; and how long it takes until work is found that no worker was
+// woken for.
 
 import { markLane } from '../../src/lanes/due-lanes.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
@@ -13,14 +14,19 @@ import { type Figure, withGoal } from '../report.ts'
 
 const LANES = 1_000
 const WORKERS = 4
+/** What the chat product lets a number send: its lanes need no more workers than two. */
+const RATE = 80
+/** Lanes that have work, at most. */
+const WITH_WORK = 500
 const SETTLE_MS = 20_000
 const WATCH_MS = 60_000
 const LOST_WAKES = 20
 
 export async function idleLanes(bench: Bench): Promise<Figure[]> {
   const scenario = 'idle-lanes'
+  const { lanes = LANES, workers = WORKERS } = bench
   bench.progress('starting')
-  const laneway = await startLaneway(bench.rig, bench.dir, bench.closing, { lanes: LANES, workers: WORKERS })
+  const laneway = await startLaneway(bench.rig, bench.dir, bench.closing, { lanes, workers, rate: RATE })
   const { client } = laneway.redis
   // As if each had just ended a campaign.
   await Promise.all(laneway.laneIds.map((lane) => markLane(client, lane)))
@@ -35,13 +41,24 @@ export async function idleLanes(bench: Bench): Promise<Figure[]> {
   const commands = ((await commandsOf(client)) - before.commands) / (WATCH_MS / 1_000)
   const shares = processes.map(({ pid }, i) => ((cpuMs([pid]) - (before.cpu[i] ?? 0)) / WATCH_MS) * 100)
 
+  bench.progress('giving lanes work')
+  const idle = await connectionsOf(client)
+  const working = laneway.laneIds.slice(0, WITH_WORK)
+  const open = await connectionsWithWork(laneway, working)
+
   bench.progress('losing wake-ups')
   const found: number[] = []
-  for (let i = 0; i < LOST_WAKES; i += 1) found.push(await lostWake(laneway, laneway.laneIds[i * 7] ?? 0))
+  for (let i = 0; i < LOST_WAKES; i += 1) found.push(await lostWake(laneway, laneway.laneIds.at(-1 - i * 7) ?? 0))
 
-  const what = `Redis commands of ${WORKERS} workers and a producer, ${LANES} idle lanes`
+  const what = `Redis commands of ${workers} workers and a producer, ${lanes} idle lanes`
+  const most = 4 * workers + 2 * working.length
   return [
-    withGoal({ scenario, what, value: commands, unit: '/s' }, '< 200'),
+    withGoal({ scenario, what, value: commands, unit: '/s' }, lanes > LANES ? '< 1000' : '< 200'),
+    { scenario, what: `connections, ${lanes} idle lanes`, value: idle, unit: '' },
+    withGoal(
+      { scenario, what: `connections, ${working.length} lanes with work`, value: open, unit: '' },
+      `< ${most + 1}`,
+    ),
     withGoal(
       { scenario, what: 'CPU of the busiest process, of one core', value: Math.max(...shares), unit: '%' },
       '< 2',
@@ -54,6 +71,30 @@ export async function idleLanes(bench: Bench): Promise<Figure[]> {
 async function commandsOf(client: Redis): Promise<number> {
   const stats = await client.info('commandstats')
   return [...stats.matchAll(/calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0)
+}
+
+/** Connections to Redis in all, but for the bench's own. */
+async function connectionsOf(client: Redis): Promise<number> {
+  const list = String(await client.client('LIST'))
+  const own = new Set([await client.client('ID')].map(String))
+  return list.split('\n').filter((line) => line !== '' && !own.has(/^id=(\d+)/.exec(line)?.[1] ?? '')).length
+}
+
+/** The same while these lanes have work: a message for later, which keeps its lane open. */
+async function connectionsWithWork({ queues, redis }: Laneway, lanes: readonly number[]): Promise<number> {
+  const id = (lane: number): string => `msg_${lane}_${newUlid(Date.now())}`
+  await Promise.all(
+    lanes.map(async (lane) => {
+      await queues.queueOf(lane).add('send', { v: 99 }, { jobId: id(lane), delay: 600_000 })
+      await markLane(redis.client, lane)
+    }),
+  )
+  // Workers open lanes when the sweep wakes them, and it looks every 2 s.
+  for (let seen: number[] = []; ; seen = seen.slice(-20)) {
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    seen.push(await connectionsOf(redis.client))
+    if (seen.length > 20 && new Set(seen).size === 1) return seen[0] ?? 0
+  }
 }
 
 /** Seconds until a job is taken up whose lane was marked, but for which nobody was woken. */

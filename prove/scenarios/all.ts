@@ -4,8 +4,11 @@ import { backlogResumes } from './backlog-resumes.ts'
 import { campaignKills } from './campaign-kill.ts'
 import { campaignsOutliveRecords } from './campaign-outlives-records.ts'
 import { clockSkew } from './clock-skew.ts'
+import { clusterReshard } from './cluster-reshard.ts'
 import { deadLetterInCampaign } from './dead-letter-in-campaign.ts'
+import { events } from './events.ts'
 import { expiredBacklog } from './expired-backlog.ts'
+import { clusterFailover, sentinelFailover, sentinelFailoverReplicated } from './failover.ts'
 import { frozenWorker } from './frozen-worker.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
 import { hostileClients } from './hostile-clients.ts'
@@ -13,6 +16,7 @@ import { idempotencyRace } from './idempotency-race.ts'
 import { lostReplies } from './lost-replies.ts'
 import { manyLanes } from './many-lanes.ts'
 import { pace } from './pace.ts'
+import { partition, partitionWithoutMinReplicas } from './partition.ts'
 import { poisonJobs } from './poison-jobs.ts'
 import { pollBudget } from './poll-budget.ts'
 import { powerLoss } from './power-loss.ts'
@@ -24,12 +28,21 @@ import { redisKill } from './redis-kill.ts'
 import { refusedRepeat } from './refused-repeat.ts'
 import { requeueStorm } from './requeue-storm.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
+import { rollingUpdate } from './rolling-update.ts'
+import { s3Outage } from './s3-outage.ts'
 import { stall } from './stall.ts'
 import { storm429 } from './storm-429.ts'
 import { webhooks } from './webhooks.ts'
 import { workerKills } from './worker-kill.ts'
 
 export const SCENARIOS: readonly Scenario[] = [
+  sentinelFailoverReplicated,
+  sentinelFailover,
+  clusterFailover,
+  partition,
+  partitionWithoutMinReplicas,
+  clusterReshard,
+  s3Outage,
   hostileClients,
   poisonJobs,
   powerLoss,
@@ -42,6 +55,7 @@ export const SCENARIOS: readonly Scenario[] = [
   halfOpenRedis,
   redisFull,
   lostReplies,
+  events,
   providerLine,
   providerOutage,
   backlogResumes,
@@ -52,6 +66,7 @@ export const SCENARIOS: readonly Scenario[] = [
   refusedRepeat,
   producerKill,
   rollingRestarts,
+  rollingUpdate,
   clockSkew,
   expiredBacklog,
   idempotencyRace,

@@ -2,6 +2,7 @@
 // without a pause but with jobs lost from its lane, so that the list is gone over again. The retention cannot be waited
 // for, so the records are deleted; nothing but the campaign itself knows of those messages then.
 import { laneBacklogKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
+import { primariesOf } from '../../src/redis/connect.ts'
 import { messageKey } from '../../src/redis/keys.ts'
 import { describeCampaign, judgeCampaign, postCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
@@ -81,10 +82,12 @@ async function play(
 async function dropRecords(rig: Rig): Promise<number> {
   const { store, tenant } = rig
   let gone = 0
-  for await (const keys of store.scanStream({ match: messageKey(tenant.lane, '*'), count: 1_000 })) {
-    for (const key of keys) {
-      if (!SETTLED.has((await store.hget(key, 's')) ?? '')) continue
-      gone += await store.del(key)
+  for (const node of primariesOf(store)) {
+    for await (const keys of node.scanStream({ match: messageKey(tenant.lane, '*'), count: 1_000 })) {
+      for (const key of keys) {
+        if (!SETTLED.has((await store.hget(key, 's')) ?? '')) continue
+        gone += await store.del(key)
+      }
     }
   }
   return gone

@@ -7,7 +7,7 @@
 import { unknownFault, wrongKind } from '../messages/fault.ts'
 import { derivedUlid, messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
 import { batchDigest } from '../messages/store/idempotency.ts'
-import { messageExists } from '../messages/store/records.ts'
+import { assertMessagesReplicated, messageExists } from '../messages/store/records.ts'
 import { unknownFields } from '../messages/unknown-fields.ts'
 import { observerOf } from '../observe.ts'
 import { isRedisAway } from '../redis/errors.ts'
@@ -64,6 +64,10 @@ async function acceptAll(deps: ItemDeps, request: BatchRequest): Promise<BatchRe
     make: (name, judged) => queueAll(deps, readPlan(name), judged),
     find: (name) => repeat(deps, account, items, readPlan(name)),
   })
+  await assertMessagesReplicated(
+    deps.redis,
+    results.flatMap((result) => ('id' in result ? [result.id] : [])),
+  )
   observerOf(deps.redis).acceptTook('batch', performance.now() - beganAt)
   return results
 }

@@ -8,8 +8,10 @@
 import type { LaneQueues } from '../lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
 import { bodyDigest } from '../messages/store/idempotency.ts'
-import { messageExists } from '../messages/store/records.ts'
+import { assertMessagesReplicated, messageExists } from '../messages/store/records.ts'
 import { observerOf } from '../observe.ts'
+import { inDoubtKey } from '../redis/keys.ts'
+import { assertReplicating } from '../redis/replication.ts'
 import { traceAccept } from '../tracing.ts'
 import type { Acknowledgement } from './acknowledgement.ts'
 import { assertForSender } from './check-key.ts'
@@ -74,6 +76,7 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
       return { name: messageId(lane, newUlid(nowMs)), work: { lane, payload } }
     },
     async make(name, { lane, payload }) {
+      await assertReplicating(deps.redis, inDoubtKey(lane))
       await deps.queues.add(name, payload)
       observerOf(deps.redis).accepted({ lane, class: payload.class, count: 1 })
       return name
@@ -83,6 +86,7 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
       return parsed && (await messageExists(deps.redis, parsed)) ? name : undefined
     },
   })
+  await assertMessagesReplicated(deps.redis, [id])
   observerOf(deps.redis).acceptTook('one', performance.now() - beganAt)
   const acknowledgement: Acknowledgement = {
     messaging_product: 'chatapp',

@@ -6,13 +6,14 @@ import { defaultSender, type Sender, senderNamed } from '../accounts/store/sende
 import { cachedTemplate, otherLanguages } from '../accounts/store/templates.ts'
 import type { Config } from '../config.ts'
 import type { SendPayload } from '../jobs/send.ts'
-import { cloudApiFaults } from '../messages/cloud-support.ts'
 import type { Content, TemplateMessageContent } from '../messages/content.ts'
+import type { Address } from '../messages/envelope.ts'
 import type { Fault } from '../messages/fault.ts'
 import { withoutIdleNames } from '../messages/idle-names.ts'
-import { validityFault } from '../messages/instant.ts'
+import { sendAtFault, validityFault } from '../messages/instant.ts'
 import { classOf } from '../messages/message-class.ts'
 import { parsePhone } from '../messages/phone.ts'
+import { cloudApiFaults, partnerApiFaults } from '../messages/provider-support.ts'
 import type { ServiceMessage } from '../messages/service-message.ts'
 import { matchTemplate } from '../messages/templates/match-template.ts'
 import type { Template } from '../messages/templates/template.ts'
@@ -70,11 +71,11 @@ async function prepareService(
   const { to } = message
   const sender = await recentDefaultSender(deps.redis, account)
   if (!sender) throw unknownSender('The account has no sender yet; add one with the command senders add.')
-  refuseUnsupported(sender, message.content)
+  refuseUnsupported(sender, message)
   const content = await withProviderIds(deps.redis, sender.id, message.content)
-  const { until, faults } = validUntil(deps.config, 'transactional', message.validUntilMs, nowMs)
+  const { until, faults } = times(deps.config, 'transactional', message, nowMs)
   if (faults.length > 0) throw invalidFields(faults)
-  return { lane: sender.id, payload: { v: 1, to, class: 'transactional', content, until } }
+  return { lane: sender.id, payload: { v: 1, to, class: 'transactional', content, until, ...sendAtOf(message) } }
 }
 
 async function prepareTemplate(
@@ -89,15 +90,21 @@ async function prepareTemplate(
     recentSenderOf(deps.redis, account, message.sender),
   ])
   const messageClass = classOf(content, template?.category)
-  const valid = validUntil(deps.config, messageClass, message.validUntilMs, nowMs)
+  const valid = times(deps.config, messageClass, message, nowMs)
   const all = [...faults, ...senderFaults(sender), ...valid.faults]
   if (sender === undefined && all.length === 1) throw unknownSender(NO_SUCH_SENDER)
   if (sender === undefined || all.length > 0) throw invalidFields(all)
+  refuseUnsupported(sender, message)
   const campaign = campaignId === undefined || campaignId === '' ? {} : { campaign: campaignId }
   const wording = template && wordingOf(template)
   return {
     lane: sender.id,
-    payload: { v: 1, to, class: messageClass, content, until: valid.until, ...campaign, ...(wording && { wording }) },
+    payload: {
+      ...{ v: 1, to, class: messageClass, content, until: valid.until },
+      ...sendAtOf(message),
+      ...campaign,
+      ...(wording && { wording }),
+    },
   }
 }
 
@@ -151,20 +158,31 @@ const recentSenderOf = cached(1_000, async (redis, account: number, named: strin
   return byNumber ?? senderNamed(redis, account, { name: named })
 })
 
-/** When the message stops being worth sending: what the request says, else the default of its class. */
-function validUntil(
+const sendAtOf = ({ sendAtMs }: Address) => (sendAtMs === undefined ? {} : { sendAt: sendAtMs })
+
+/**
+ * When the message stops being worth sending: what the request says, else the default of its class, which counts from
+ * when it may leave.
+ */
+function times(
   config: PrepareDeps['config'],
   messageClass: SendPayload['class'],
-  asked: number | undefined,
+  { validUntilMs, sendAtMs }: Address,
   nowMs: number,
 ): { until: number; faults: Fault[] } {
-  const until = asked ?? nowMs + config.validityMs[messageClass]
-  const message = asked === undefined ? undefined : validityFault(asked, nowMs, config.retentionMs)
-  return { until, faults: message === undefined ? [] : [{ path: 'valid_until', message }] }
+  const from = sendAtMs ?? nowMs
+  const faults: Fault[] = []
+  const ofSendAt = sendAtMs === undefined ? undefined : sendAtFault(sendAtMs, nowMs)
+  if (ofSendAt !== undefined) faults.push({ path: 'send_at', message: ofSendAt })
+  const ofValidity =
+    validUntilMs === undefined ? undefined : validityFault(validUntilMs, nowMs, config.retentionMs, from)
+  if (ofValidity !== undefined) faults.push({ path: 'valid_until', message: ofValidity })
+  return { until: validUntilMs ?? from + config.validityMs[messageClass], faults }
 }
 
-function refuseUnsupported(sender: Sender, content: Content): void {
-  const faults = sender.provider === 'cloud-api' ? cloudApiFaults(content) : []
+function refuseUnsupported(sender: Sender, { content, to }: Address & { content: Content }): void {
+  const isCloud = sender.provider === 'cloud-api'
+  const faults = isCloud ? cloudApiFaults(content) : partnerApiFaults(to)
   if (faults.length > 0) throw invalidFields(faults, 'not_supported_by_provider')
 }
 

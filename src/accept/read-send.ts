@@ -26,7 +26,7 @@ export interface UnreadableSend {
   sender?: string
 }
 
-const SERVICE_FIELDS = ['to', 'recipient_type', 'messaging_product', 'valid_until']
+const SERVICE_FIELDS = ['to', 'recipient_type', 'messaging_product', 'valid_until', 'send_at']
 const TEMPLATE_FIELDS = [...SERVICE_FIELDS, 'sender', 'campaign_id']
 /** Fields of a body beside its content. Only the older interface has the key in the body. */
 const BESIDE = {

@@ -9,6 +9,7 @@ export const PERMISSIONS = [
   'contacts:write',
   'gallery',
   'gallery:system',
+  'events',
   'admin',
 ] as const
 
@@ -31,6 +32,13 @@ export interface Permitted {
 
 /** Whether the key is one for the whole installation. */
 export const isOperator = ({ permissions }: Permitted): boolean => permissions.includes(OPERATOR)
+
+/**
+ * What a key may be given by one with these permissions, and what a session of the console that it opened may do: who has
+ * `admin` runs the account, so all that a key of the account can have. Used as a key it does only what it names.
+ */
+export const inCharge = (permissions: readonly Permission[]): Permission[] =>
+  permissions.includes('admin') ? [...new Set([...PERMISSIONS, ...permissions])] : [...permissions]
 
 /** Whether the key has the permission; an operator's has every one. */
 export const permits = (key: Permitted, permission: Permission): boolean =>

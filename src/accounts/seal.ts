@@ -1,42 +1,98 @@
-// Seals provider tokens: AES-256-GCM under a key derived from LANEWAY_SECRET_KEY, so that a copy of Redis gives away
-// no token.
+// Seals secrets that are kept in Redis: AES-256-GCM under a key derived from LANEWAY_SECRET_KEYS, so that a copy of
+// Redis gives none of them away. Each is bound to its place, a provider's token to its sender and the server that it is
+// sent to: whoever can write to Redis cannot have it opened for another.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
-/** Encrypts and decrypts short secrets; `decrypt` throws a SealError when the sealed text was made under another key. */
+/** Encrypts and decrypts short secrets; `decrypt` throws a SealError when it has no key for it, or at another place. */
 export type Seal = ReturnType<typeof createSeal>
 
-/** A sealed text that is damaged, or was sealed under another LANEWAY_SECRET_KEY. */
+/** Whose token it is. */
+export interface TokenPlace {
+  sender: number
+  /** Of the server that it is sent to, as it is stored. */
+  baseUrl: string
+}
+
+/** Whose webhook secret it is, and which of them. */
+export interface WebhookPlace {
+  account: number
+  name: string
+}
+
+/** Where a sealed text belongs, and can be opened. */
+export type SealPlace = TokenPlace | WebhookPlace
+
+/** A secret that is sealed once its place is known. */
+export type SealedFor<P extends SealPlace = SealPlace> = (place: P) => string
+
+/** A sealed text that is damaged, was moved, or was sealed under a key that LANEWAY_SECRET_KEYS does not have. */
 export class SealError extends Error {
   override name = 'SealError'
 }
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+const BOUND = /^v2\.([0-9a-f]{8})\.([\w-]+)$/
+
+interface Key {
+  id: string
+  bytes: Buffer
+}
 
 /**
- * A Seal under `secretKey` (LANEWAY_SECRET_KEY or what stands in for it; every process must share it). A sealed text is
- * base64url of nonce, tag and ciphertext: 28 bytes more than the secret.
+ * A Seal under `secretKeys` (LANEWAY_SECRET_KEYS or what stands in for it; every process must share them): the first
+ * seals, all open. A sealed text is `v2.<id of the key>.` and base64url of nonce, tag and ciphertext. One without the
+ * head is from a version that bound it to nothing; it is still opened.
  */
-export function createSeal(secretKey: string) {
-  const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'laneway provider token', 32))
+export function createSeal(secretKeys: readonly string[]) {
+  const keys = secretKeys.map(keyOf)
+  const [first] = keys
+  if (first === undefined) throw new Error('a seal without a key')
+
   return {
-    encrypt(plain: string): string {
-      const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', key, nonce)
-      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
-      return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')
-    },
-    decrypt(sealed: string): string {
-      const bytes = Buffer.from(sealed, 'base64url')
-      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
-      try {
-        decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-        return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
-      } catch (cause) {
-        throw new SealError('A provider token cannot be opened: it was sealed under another LANEWAY_SECRET_KEY.', {
-          cause,
-        })
+    /** Seals it under the first key, for whatever place it is given. */
+    encrypt(plain: string): SealedFor {
+      return (place) => {
+        const nonce = randomBytes(NONCE_BYTES)
+        const cipher = createCipheriv('aes-256-gcm', first.bytes, nonce).setAAD(textOf(place))
+        const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+        return `v2.${first.id}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`
       }
     },
+    decrypt(sealed: string, place: SealPlace): string {
+      const [, id, bound] = BOUND.exec(sealed) ?? []
+      const bytes = Buffer.from(bound ?? sealed, 'base64url')
+      for (const key of keys) {
+        if (id !== undefined && key.id !== id) continue
+        const plain = open(key, bytes, bound === undefined ? undefined : textOf(place))
+        if (plain !== undefined) return plain
+      }
+      throw new SealError(
+        'A secret cannot be opened: it was sealed under a key that LANEWAY_SECRET_KEYS does not have, or for another place.',
+      )
+    },
+    /** Whether it needs no sealing anew: it is bound to its place, under the first key. */
+    isFresh: (sealed: string): boolean => BOUND.exec(sealed)?.[1] === first.id,
+  }
+}
+
+function keyOf(secretKey: string): Key {
+  const derive = (purpose: string, bytes: number) => Buffer.from(hkdfSync('sha256', secretKey, '', purpose, bytes))
+  return { id: derive('laneway key id', 4).toString('hex'), bytes: derive('laneway provider token', 32) }
+}
+
+const textOf = (place: SealPlace): Buffer =>
+  Buffer.from(
+    JSON.stringify('sender' in place ? ['token', place.sender, place.baseUrl] : ['webhook', place.account, place.name]),
+  )
+
+function open(key: Key, bytes: Buffer, place: Buffer | undefined): string | undefined {
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, NONCE_BYTES))
+    if (place !== undefined) decipher.setAAD(place)
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+    return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+  } catch {
+    return undefined
   }
 }

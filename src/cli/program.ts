@@ -9,10 +9,13 @@ import { accounts } from './accounts.ts'
 import { activity } from './activity.ts'
 import { campaigns } from './campaigns/campaigns.ts'
 import { contacts } from './contacts.ts'
+import { events } from './events.ts'
 import { keys } from './keys.ts'
 import { lanes } from './lanes.ts'
 import { messages } from './messages.ts'
+import { people } from './people.ts'
 import { withRedis } from './redis-session.ts'
+import { secrets } from './secrets.ts'
 import { senders } from './senders.ts'
 import { stats } from './stats.ts'
 import { tellActs } from './tell-acts.ts'
@@ -24,11 +27,14 @@ const NOUNS: readonly Noun[] = [
   accounts,
   keys,
   senders,
+  secrets,
   templates,
   contacts,
   messages,
   lanes,
   campaigns,
+  events,
+  people,
   activity,
   stats,
   top,
@@ -57,7 +63,7 @@ export interface Terminal {
 export function createProgram(terminal: Terminal): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Manages Laneway: accounts, keys, senders, templates, contacts, messages, lanes and campaigns; shows what was sent.',
+      'Manages Laneway: accounts, keys, senders, templates, contacts, messages, lanes, campaigns and events; shows what was sent.',
     )
     .usage('<noun> <verb> [options]')
     .version(VERSION, '--version', 'print the version of Laneway')

@@ -1,30 +1,30 @@
 // One connection to Redis for one command: found, opened, and closed whatever happens.
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Config } from '../config.ts'
-import { connectFailFast, type Redis } from '../redis/connect.ts'
+import { openOrThrow, type Redis } from '../redis/connect.ts'
+import { isRedisAddress, shownRedis } from '../redis-socket.ts'
 import { CliFailure, reasonOf } from './failure.ts'
+
+/** A cluster, or Sentinel, has others to ask when the first server is gone. */
+const OPEN_LIMIT_MS = 10_000
 
 /** Runs `work` on a connection that answers, and closes it afterwards. */
 export async function withRedis<T>(config: Config, work: (redis: Redis) => Promise<T>): Promise<T> {
   const url = redisUrlOf(config)
-  const redis = connectFailFast(url)
-  // Trouble after the start is reported by the command that it hits; without a listener it would end the process.
-  redis.on('error', () => {})
+  // Trouble after that is reported by the command that it hits.
+  const redis = await openOrThrow(url, OPEN_LIMIT_MS).catch((error: unknown) => {
+    throw new CliFailure(`Redis at ${shownRedis(url)} cannot be used: ${reasonOf(error)}.`)
+  })
   try {
-    // The connection queues nothing, so the first command has to wait for it. `once` throws on an error event.
-    await once(redis, 'ready').catch((error: unknown) => {
-      throw new CliFailure(`Redis at ${addressOf(url)} cannot be used: ${reasonOf(error)}.`)
-    })
     return await work(redis)
   } finally {
     redis.disconnect()
   }
 }
 
-const demoFile = z.object({ redis_url: z.string().regex(/^rediss?:\/\//) })
+const demoFile = z.object({ redis_url: z.string().refine(isRedisAddress) })
 
 /** REDIS_URL, else the private Redis that a running `npm start` names in its data folder. */
 function redisUrlOf(config: Config): string {
@@ -42,6 +42,3 @@ function readJson(path: string): unknown {
     return undefined
   }
 }
-
-/** Host and port: a Redis address may hold a password. */
-const addressOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'REDIS_URL')

@@ -10,9 +10,10 @@ import { parseCampaignId } from '../campaigns/campaign-id.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { counted } from '../messages/fault.ts'
 import { parseMessageId } from '../messages/message-id.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
+import { openRequeuesKey } from '../redis/keys.ts'
 import { hasFilter, type RequeueRequest, requeueOrder } from '../requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../requeue/filter.ts'
 import { matchedOf, newRequeueJobId, type RequeueCounts, type RequeueOrder } from '../requeue/jobs.ts'
@@ -89,7 +90,7 @@ export const requeueVerb = verb({
         throw new CliFailure(`Name a message or at least one filter; --all requeues ${what}.`, 2)
       }
       await refuseUnknown(context.redis, account, campaign)
-      const nowMs = await redisNowMs(context.redis)
+      const nowMs = await redisNowMs(context.redis, openRequeuesKey(account ?? 0))
       const order = await orderOf(context, account, request, nowMs)
       if (dryRun) return dryAnswer(await countMatching({ redis: context.redis, queues }, order))
       if (account === undefined && !yes) await confirm(context, request)

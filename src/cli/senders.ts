@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { isSenderName, senderFaults, TOKEN } from '../accounts/commands/sender-rules.ts'
 import { changeSender, dropSender, makeSender, type SenderDeps, showSenders } from '../accounts/commands/senders.ts'
 import { createSeal } from '../accounts/seal.ts'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import type { SenderDocument } from '../accounts/sender-document.ts'
 import { providerNameSchema } from '../accounts/sender-settings.ts'
 import { SenderTakenError } from '../accounts/store/add-sender.ts'
@@ -170,7 +170,8 @@ async function withSenders<T>({ redis, config }: CommandContext, work: (deps: Se
   const { openLaneQueues } = await import('../lanes/queues.ts')
   const queues = openLaneQueues(redis)
   try {
-    return await work({ redis, queues, seal: createSeal(secretKeyOf(config)) })
+    const seal = createSeal(secretKeysOf(config))
+    return await work({ redis, queues, seal, production: config.production })
   } finally {
     await queues.close()
   }

@@ -1,4 +1,4 @@
-// The jobs of the queue `laneway-intake`, through which other services ask for work without HTTP. Any BullMQ client in
+// The jobs of the queue `{laneway-intake}`, through which other services ask for work without HTTP. Any BullMQ client in
 // any language writes them, so this is a contract like that of the HTTP interface: docs/jobs.md is its reference.
 //
 //   send                  { v: 1, api_key, message, idempotency_key?, traceparent? }   message: body of a send endpoint, no api_key
@@ -15,7 +15,10 @@ import { type Fault, notOneOf, wrongKind } from '../messages/fault.ts'
 import { instantSchema } from '../messages/instant.ts'
 import { STATES } from '../messages/lifecycle.ts'
 
-export const INTAKE_QUEUE = 'laneway-intake'
+/** Its braces keep all its keys on one server of a cluster. */
+export const INTAKE_QUEUE = '{laneway-intake}'
+/** Its name in earlier releases: what waits there is taken in as well, and who writes there is served, unless on a cluster. */
+export const FORMER_INTAKE_QUEUE = 'laneway-intake'
 export const INTAKE_VERSION = 1
 
 export const intakeJobSchema = z.enum([

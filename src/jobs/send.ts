@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { textUpTo } from '../messages/bounded-text.ts'
 import { contentSchema } from '../messages/content.ts'
 import { LIMITS } from '../messages/limits.ts'
+import { isUserId } from '../messages/recipient.ts'
 import { wordedText } from '../messages/text.ts'
 
 export const SEND_JOB = 'send'
@@ -12,8 +13,8 @@ export const messageClassSchema = z.enum(['transactional', 'campaign'])
 
 export const sendPayloadSchema = z.object({
   v: z.literal(1),
-  /** Recipient: digits with country code. */
-  to: z.string().regex(/^\d{5,15}$/),
+  /** Recipient: digits with country code, or a user id. */
+  to: z.union([z.string().regex(/^\d{5,15}$/), z.string().refine(isUserId)]),
   class: messageClassSchema,
   content: contentSchema,
   /**
@@ -22,6 +23,8 @@ export const sendPayloadSchema = z.object({
   wording: z.object({ body: z.string(), named: z.literal(true).optional() }).optional(),
   /** Epoch ms: never sent later. */
   until: z.number().int().positive(),
+  /** Epoch ms: never sent sooner. */
+  sendAt: z.number().int().positive().optional(),
   /** Grouping id of the request. */
   campaign: textUpTo(LIMITS.campaignId).optional(),
   /** Number of the campaign of ours that it belongs to; see src/campaigns/campaign-id.ts. */

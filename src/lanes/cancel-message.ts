@@ -10,7 +10,7 @@ import { observerOf } from '../observe.ts'
 import { JOB } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
-import { campaignPrefix, inDoubtKey, messageKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
+import { campaignPrefix, inDoubtKey, messageKey, outboxKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
 import type { LaneQueues } from './queues.ts'
 
 const cancelScript = defineMessageScript(import.meta.url, 'message-cancel')
@@ -51,6 +51,7 @@ export async function cancelStep(redis: Redis, id: MessageId, retentionMs: numbe
     await cancelScript(
       redis,
       {
+        outbox: outboxKey(lane),
         record: messageKey(lane, ulid),
         inDoubt: inDoubtKey(lane),
         requeueable: requeueableKey(lane),

@@ -9,7 +9,14 @@ import { observerOf } from '../observe.ts'
 import { JOB, laneBacklogKeys, laneJobKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
-import { campaignPrefix, laneClearedByKey, messageKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
+import {
+  campaignPrefix,
+  laneClearedByKey,
+  messageKey,
+  outboxKey,
+  queuedAgainKey,
+  requeueableKey,
+} from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
 /** Jobs that are read at a time, and of those how many are judged in one step: Redis serves nobody else for some 2 ms. */
@@ -103,6 +110,7 @@ export async function clearPage(
       clearScript(
         redis,
         {
+          outbox: outboxKey(lane),
           waiting: key,
           requeueable: requeueableKey(lane),
           clearedBy: laneClearedByKey(lane, of),

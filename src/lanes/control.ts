@@ -1,31 +1,31 @@
 // Steering lanes by hand: list, pause, resume, change the pace. What the command line and the admin endpoints share.
 
 import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from '../accounts/store/senders.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
+import { laneCooldownKey } from '../redis/keys.ts'
 import { oldestWaitingAt } from './age.ts'
 import { endLaneCooldown, laneCooldown } from './cooldown.ts'
 import type { LaneStatus } from './lane-status.ts'
 import type { LaneQueues } from './queues.ts'
+import { tellRecovered } from './sender-events.ts'
 import { timesReopened } from './wake.ts'
 
-/** How every lane of the account stands; without an account, all lanes. With `only`, this lane of them. */
-export async function listLanes(
-  redis: Redis,
-  queues: LaneQueues,
-  account?: number,
-  only?: number,
-): Promise<LaneStatus[]> {
-  const [all, now] = await Promise.all([listSenders(redis, account), redisNowMs(redis)])
-  const senders = only === undefined ? all : all.filter(({ id }) => id === only)
-  return Promise.all(senders.map((sender) => laneStatus(redis, queues, sender, now)))
+/** How every lane of the account stands; without an account, all lanes. */
+export async function listLanes(redis: Redis, queues: LaneQueues, account?: number): Promise<LaneStatus[]> {
+  return lanesOf(redis, queues, await listSenders(redis, account))
 }
 
-async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender, nowMs: number): Promise<LaneStatus> {
+/** How the lanes of these senders stand, in their order. */
+export async function lanesOf(redis: Redis, queues: LaneQueues, senders: readonly Sender[]): Promise<LaneStatus[]> {
+  return Promise.all(senders.map((sender) => laneStatus(redis, queues, sender)))
+}
+
+async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender): Promise<LaneStatus> {
   const [paused, counts, cooldown, reopened, oldestAt] = await Promise.all([
     queues.isPaused(sender.id),
     queues.counts(sender.id),
-    laneCooldown(redis, sender.id, nowMs),
+    redisNowMs(redis, laneCooldownKey(sender.id)).then((nowMs) => laneCooldown(redis, sender.id, nowMs)),
     timesReopened(redis, sender.id),
     oldestWaitingAt(redis, sender.id),
   ])
@@ -77,6 +77,7 @@ export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number)
   await endLaneCooldown(redis, lane)
   await queues.resume(lane)
   await setPausedFor(redis, lane, '', '')
+  await tellRecovered(redis, lane)
 }
 
 /** Changes the pace; it holds from the next window of about 100 ms, for every worker. */

@@ -7,7 +7,7 @@ import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
 import { type IndexedMessage, indexMessages } from '../messages/store/message-index.ts'
 import { laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../redis/bullmq-layout.ts'
-import type { Redis } from '../redis/connect.ts'
+import { onServerLost, type Redis } from '../redis/connect.ts'
 import { lanePrefix, rootKeys } from '../redis/keys.ts'
 import { inTime, openQueue } from '../redis/open-queue.ts'
 import { markLane } from './due-lanes.ts'
@@ -47,7 +47,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   const openChunks = new Map<number, Queue>()
   /** Of which messages Redis is known to have the script that indexes them. */
   const known = new Set<'single' | 'campaign'>()
-  redis.on('close', () => known.clear())
+  onServerLost(redis, () => known.clear())
   /** What waits for the end of this turn of the event loop, by lane: one broken lane must not harm the others. */
   const gathered = new Map<number, { messages: LaneMessage[]; added: Promise<void> }>()
 
@@ -235,6 +235,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 /** The BullMQ job of a message. */
 function jobOf({ id, payload, delayMs = 0 }: LaneMessage) {
   const isCampaign = payload.class === 'campaign'
+  const waitMs = Math.max(delayMs, (payload.sendAt ?? 0) - Date.now())
   const timestamp = acceptedAtMs(laneOf(id).ulid)
   return {
     name: SEND_JOB,
@@ -243,7 +244,7 @@ function jobOf({ id, payload, delayMs = 0 }: LaneMessage) {
       jobId: id,
       timestamp,
       ...(isCampaign ? { priority: CAMPAIGN_PRIORITY } : {}),
-      ...(delayMs > 0 ? { delay: Date.now() - timestamp + Math.ceil(delayMs) } : {}),
+      ...(waitMs > 0 ? { delay: Date.now() - timestamp + Math.ceil(waitMs) } : {}),
     },
   }
 }

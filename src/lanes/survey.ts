@@ -47,6 +47,8 @@ export interface LaneSurvey {
   nextReviewAt: number | undefined
   /** When the next status poll is due (epoch ms); undefined when none is. */
   nextPollAt: number | undefined
+  /** When the lane was looked at, by the clock that these times are of (epoch ms). */
+  nowMs: number
 }
 
 const lookScript = defineScript(import.meta.url, 'lane-look')
@@ -66,6 +68,7 @@ const lookReply = z.tuple([
   z.number(),
   z.number(),
   z.string(),
+  z.number(),
 ])
 
 /** Looks at lanes in one round trip, one command each. */
@@ -88,7 +91,7 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
   })
   const [waiting, delayed, active, activeCampaigns, held, head, openAt, queuedAt, nextPollAt, ...ofChunks] =
     lookReply.parse(reply)
-  const [chunks, activeChunks, chunkHead] = ofChunks
+  const [chunks, activeChunks, chunkHead, nowMs] = ofChunks
   return {
     lane,
     waiting,
@@ -102,6 +105,7 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
     head: head === '' ? undefined : head,
     nextReviewAt: earliest(openAt, queuedAt),
     nextPollAt,
+    nowMs,
   }
 }
 
@@ -115,6 +119,9 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
 export async function allLanes(redis: Redis): Promise<number[]> {
   return (await redis.hkeys(rootKeys.lanes)).map(Number)
 }
+
+/** How many there are. */
+export const countLanes = (redis: Redis): Promise<number> => redis.hlen(rootKeys.lanes)
 
 /** Which list of the sweep: attempts in doubt, or messages queued again whose job may be gone. */
 export type SweepList = 'in_doubt' | 'queued_again'

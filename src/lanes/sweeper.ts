@@ -11,12 +11,12 @@ export const SWEEPER_HOLDS_MS = 3_000
 const electScript = defineScript(import.meta.url, 'sweeper-elect')
 const resignScript = defineScript(import.meta.url, 'sweeper-resign')
 
-/** Whether this worker sweeps now. Asked every second it keeps doing so. */
-export async function isSweeper(redis: Redis, worker: string): Promise<boolean> {
-  return (await electScript(redis, { sweeper: rootKeys.sweeper }, { worker, holdMs: SWEEPER_HOLDS_MS })) === 1
+/** Whether this worker sweeps now. Asked every second it keeps doing so. `office` is what it is elected for. */
+export async function isSweeper(redis: Redis, worker: string, office = rootKeys.sweeper): Promise<boolean> {
+  return (await electScript(redis, { sweeper: office }, { worker, holdMs: SWEEPER_HOLDS_MS })) === 1
 }
 
 /** Lets another worker sweep at once. */
-export async function resignAsSweeper(redis: Redis, worker: string): Promise<void> {
-  await resignScript(redis, { sweeper: rootKeys.sweeper }, { worker })
+export async function resignAsSweeper(redis: Redis, worker: string, office = rootKeys.sweeper): Promise<void> {
+  await resignScript(redis, { sweeper: office }, { worker })
 }

@@ -17,6 +17,25 @@ export async function wakeChunkLanes(redis: Redis, lanes: readonly number[]): Pr
 /** The lanes of such a message. */
 export const lanesToWake = (message: string): number[] => message.split(' ').map(Number)
 
+/** A lane that needs so many workers. */
+export interface LaneNeed {
+  lane: number
+  servers: number
+}
+
+/** These lanes need more workers than serve a lane: those that come next in their lines help. */
+export async function askForServers(redis: Redis, needs: readonly LaneNeed[]): Promise<void> {
+  if (needs.length === 0) return
+  await redis.publish(rootKeys.wideLanes, needs.map(({ lane, servers }) => `${lane}:${servers}`).join(' '))
+}
+
+/** The lanes of such a message. */
+export const serversAsked = (message: string): LaneNeed[] =>
+  message.split(' ').map((each) => {
+    const [lane = 0, servers = 0] = each.split(':').map(Number)
+    return { lane, servers }
+  })
+
 /** Nothing leaves this lane although it could: workers that have it open open it again. */
 export async function askToReopen(redis: Redis, lane: number): Promise<void> {
   await redis.publish(rootKeys.reopen, String(lane))

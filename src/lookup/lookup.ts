@@ -32,6 +32,8 @@ export interface FoundMessage {
   /** When the provider took it; undefined before. */
   sentAtMs: number | undefined
   validUntil: number
+  /** Not sent before; undefined when it was not put off. */
+  sendAt: number | undefined
   problem: { code: string; sentence: string } | undefined
   /** Only once it was claimed. */
   record: MessageRecord | undefined
@@ -75,6 +77,7 @@ async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowM
     acceptedAtMs: accepted,
     sentAtMs: history.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
     validUntil: record.validUntil,
+    sendAt: record.sendAt,
     problem: record.problem,
     record,
   }
@@ -109,6 +112,7 @@ async function ofPayload(
     acceptedAtMs: acceptedAtMs(id.ulid),
     sentAtMs: undefined,
     validUntil: payload.until,
+    sendAt: payload.sendAt,
     problem: isDead
       ? { code: 'dead_letter', sentence: 'It could not be processed and is kept as a dead letter.' }
       : undefined,

@@ -41,7 +41,7 @@ export function listedSent(message: FoundMessage, sender: Sender | undefined): E
     campaign: message.campaign ?? null,
     provider_id: message.record?.providerId ?? null,
     accepted_at: iso(message.acceptedAtMs),
-    send_at: null,
+    send_at: message.sendAt === undefined ? null : iso(message.sendAt),
     valid_until: iso(message.validUntil),
     problem: message.problem ? { code: message.problem.code, sentence: message.problem.sentence } : null,
   }
@@ -85,6 +85,7 @@ export const listedReceived = (
   sender: sender?.number ?? null,
   from: message.from,
   text: message.text,
+  ...message.parts,
   campaign_id: null,
   campaign: null,
   provider_id: message.id,

@@ -4,9 +4,10 @@ import { z } from 'zod'
 import { messageClassSchema } from '../jobs/send.ts'
 import { CONTENT_TYPES } from '../messages/content.ts'
 import { STATES } from '../messages/lifecycle.ts'
+import { receivedPartsSchema } from '../messages/received.ts'
 
 /** Why a message that is queued may wait; waits.ts finds out. */
-export const WAIT_REASONS = ['lane_paused', 'lane_cooldown', 'recipient_cooldown', 'pace'] as const
+export const WAIT_REASONS = ['lane_paused', 'lane_cooldown', 'recipient_cooldown', 'send_at', 'pace'] as const
 
 const time = z.iso.datetime()
 
@@ -26,8 +27,6 @@ const shared = {
   text: z.string(),
   provider_id: z.string().nullable(),
   accepted_at: time,
-  /** Every message may leave at once. */
-  send_at: z.null(),
   history: z.array(historyEventSchema),
 }
 
@@ -41,6 +40,7 @@ export const sentMessageSchema = z.strictObject({
   to: z.string(),
   campaign_id: z.string().nullable().describe('The grouping text of its request.'),
   campaign: z.string().nullable().describe('Id of the campaign that it belongs to.'),
+  send_at: time.nullable().describe('Not sent before; null when it was not put off.'),
   valid_until: time,
   problem: z.strictObject({ code: z.string(), sentence: z.string() }).nullable(),
   waits: z.strictObject({ why: z.enum(WAIT_REASONS), until: time.nullable(), sentence: z.string() }).nullable(),
@@ -55,10 +55,12 @@ export const receivedMessageSchema = z.strictObject({
   state: z.literal('delivered'),
   possible_duplicate: z.literal(false),
   class: z.null(),
-  kind: z.string().describe('The chat product’s own word.'),
-  from: z.string(),
+  kind: z.string().describe('The chat product’s own word; `unsupported` for one that is not known.'),
+  from: z.string().describe('Digits of the person who wrote, or the user id where there is no number.'),
+  ...receivedPartsSchema.shape,
   campaign_id: z.null(),
   campaign: z.null(),
+  send_at: z.null(),
   valid_until: z.null(),
   problem: z.null(),
   waits: z.null(),

@@ -6,9 +6,9 @@ import { waitingInChunks } from '../lanes/waiting.ts'
 import { masked } from '../messages/masked.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { laneBacklogKeys, laneMetaKey } from '../redis/bullmq-layout.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
-import { recipientCooldownKey } from '../redis/keys.ts'
+import { laneCooldownKey, recipientCooldownKey } from '../redis/keys.ts'
 import type { WAIT_REASONS } from './message-schema.ts'
 
 /** Why a queued message does not leave yet. */
@@ -27,9 +27,14 @@ const DELAYED_SCALE = 0x1000
  * Why a message that is `queued` does not leave, the strongest reason first; null when nothing holds it back but the
  * moment that a worker needs, or a wait of its own between two tries. Ask it of queued messages only.
  */
-export async function waitsOf(redis: Redis, message: { id: MessageId; to: string }): Promise<Waits | null> {
+export async function waitsOf(
+  redis: Redis,
+  message: { id: MessageId; to: string; sendAt?: number | undefined },
+): Promise<Waits | null> {
   const { lane } = message.id
-  const now = await redisNowMs(redis)
+  const now = await redisNowMs(redis, laneCooldownKey(lane))
+  const { sendAt = 0 } = message
+  if (sendAt > now) return { why: 'send_at', until: sendAt, sentence: `It is to be sent at ${timeOf(sendAt)}.` }
   const [sender, isPaused, cooldown] = await Promise.all([
     cachedSender(redis, lane),
     redis.hexists(laneMetaKey(lane), 'paused'),

@@ -2,30 +2,34 @@
 import { z } from 'zod'
 import { type Fault, faultsOf } from './fault.ts'
 import { instantSchema } from './instant.ts'
-import { PHONE_LENGTH_MAX, parsePhone } from './phone.ts'
+import { parseRecipient, RECIPIENT_LENGTH_MAX } from './recipient.ts'
 
 /** Where a message goes, and until when. */
 export type Address = {
-  /** Digits with country code, no plus. */
+  /** Digits with country code, no plus; or a user id. */
   to: string
   /** The recipient exactly as given: the acknowledgement echoes it. */
   input: string
   /** Epoch milliseconds after which the message must not be sent. Whether that is past is for the caller, who has the clock. */
   validUntilMs?: number
+  /** Epoch milliseconds before which it must not be sent. */
+  sendAtMs?: number
 }
 
 const recipientSchema = z
   .unknown()
   .transform((input, context) => {
-    const phone = parsePhone(input)
+    const phone = parseRecipient(input)
     if (phone.ok) return { digits: phone.digits, input: String(input) }
     context.issues.push({ code: 'custom', message: phone.message, input })
     return z.NEVER
   })
   .meta({
     type: 'string',
-    maxLength: PHONE_LENGTH_MAX,
-    description: 'The number with its country code; a plus, spaces, dashes, dots and brackets do not matter.',
+    maxLength: RECIPIENT_LENGTH_MAX,
+    description:
+      'The number with its country code; a plus, spaces, dashes, dots and brackets do not matter. Or a user id such as ' +
+      '`US.13491208655302741918`, where the sender’s provider is cloud-api.',
   })
 
 /** The envelope of a body; everything else in the body is left to the schema of its content. */
@@ -36,11 +40,19 @@ export const envelopeSchema = z.object({
   valid_until: instantSchema
     .meta({ description: 'The message is never sent later than this; in the future, at most 30 days ahead.' })
     .optional(),
+  send_at: instantSchema
+    .meta({ description: 'The message is not sent before this; in the future, at most 30 days ahead.' })
+    .optional(),
 })
 
 /** The address in a parsed envelope. */
-export function addressOf({ to, valid_until }: z.infer<typeof envelopeSchema>): Address {
-  return { to: to.digits, input: to.input, ...(valid_until !== undefined && { validUntilMs: valid_until }) }
+export function addressOf({ to, valid_until, send_at }: z.infer<typeof envelopeSchema>): Address {
+  return {
+    to: to.digits,
+    input: to.input,
+    ...(valid_until !== undefined && { validUntilMs: valid_until }),
+    ...(send_at !== undefined && { sendAtMs: send_at }),
+  }
 }
 
 /**

@@ -18,12 +18,25 @@ const DAY_MS = 86_400_000
 /** Furthest a message may be valid, and a send put off. */
 export const VALIDITY_MAX_MS = 30 * DAY_MS
 
+/** Why a message cannot be put off until then; undefined when it can. */
+export function sendAtFault(sendAtMs: number, nowMs: number): string | undefined {
+  if (sendAtMs <= nowMs) return 'must be in the future'
+  return sendAtMs > nowMs + VALIDITY_MAX_MS ? `at most ${VALIDITY_MAX_MS / DAY_MS} days ahead` : undefined
+}
+
 /**
  * Why a message cannot be valid until then; undefined when it can. A record lives for the retention from the first claim
- * on: what is valid for longer could be claimed again by somebody who does not know that it may have gone out.
+ * on: what is valid for longer could be claimed again by somebody who does not know that it may have gone out. Nobody claims it
+ * before `sendAtMs`, which is now for a message that is not put off.
  */
-export function validityFault(untilMs: number, nowMs: number, retentionMs: number): string | undefined {
+export function validityFault(
+  untilMs: number,
+  nowMs: number,
+  retentionMs: number,
+  sendAtMs = nowMs,
+): string | undefined {
   if (untilMs <= nowMs) return 'must be in the future'
+  if (untilMs <= sendAtMs) return 'must be after send_at'
   const most = Math.min(VALIDITY_MAX_MS, retentionMs)
-  return untilMs > nowMs + most ? `at most ${Math.floor(most / DAY_MS)} days ahead` : undefined
+  return untilMs > sendAtMs + most ? `at most ${Math.floor(most / DAY_MS)} days ahead` : undefined
 }

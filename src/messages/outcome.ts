@@ -46,6 +46,12 @@ export const recordLost: Problem = {
   sentence: 'Its record was gone before the outcome was known; the message may have been sent.',
 }
 
+/** Nobody had claimed it when its recipient was erased. */
+export const personErased: Problem = {
+  code: 'person_erased',
+  sentence: 'Its recipient was erased before it was sent.',
+}
+
 /** Its job was dead-lettered: no attempt was ever made. */
 export const deadLetter: Problem = {
   code: 'dead_letter',

@@ -55,7 +55,7 @@ export async function authorise(
   }
 
   async function ofSession(id: string): Promise<Caller> {
-    if (!isSameOrigin(request)) {
+    if (!isSameOrigin(request, gate.publicUrl)) {
       throw new Refusal('forbidden', 'forbidden', 'A session is good for the pages of the console only: send a key.')
     }
     const session = await findSession(redis, id)

@@ -6,7 +6,6 @@ import { FAULTS_MAX } from '../accept/refusal.ts'
 import type { Act } from '../activity/entry.ts'
 import { type Fault, faultsOf } from '../messages/fault.ts'
 import { ACCOUNT_QUERY } from './acting-for.ts'
-import { addressOf } from './connections.ts'
 import { invalid } from './errors.ts'
 import { ignoredIn } from './ignored.ts'
 import type { Answer, Caller, CallOf, Handler, Handlers, Noted, RouteSpec } from './route.ts'
@@ -22,8 +21,10 @@ export interface Arrived {
   params: Readonly<Record<string, unknown>>
   query: Readonly<Record<string, unknown>>
   origin: () => string
-  /** Tells what was done, once it is. */
-  acted: (act: Pick<Act, 'account' | 'action' | 'target' | 'detail'>) => Promise<void>
+  /** The address of the client. */
+  peer: () => string
+  /** Tells what was done, once it is; by the caller, unless it names somebody else. */
+  acted: (act: Pick<Act, 'account' | 'action' | 'target' | 'detail'> & { actor?: Act['actor'] }) => Promise<void>
 }
 
 /** A route that can be served. */
@@ -97,7 +98,7 @@ function readerOf<R extends RouteSpec>(spec: R): (arrived: Arrived) => CallOf<R>
   const bodySchema = rule.as === 'json' && rule.readBy === undefined ? rule.schema : undefined
 
   return (arrived) => {
-    const { sent, raw, caller, mayStill, requestId, request, origin } = arrived
+    const { sent, raw, caller, mayStill, requestId, request, origin, peer } = arrived
     if (rule.as === 'json') rule.refuse?.(sent)
     const faults: Fault[] = []
     const parsed = <S extends z.ZodType>(schema: S | undefined, fields: unknown, otherwise: unknown): unknown => {
@@ -116,7 +117,6 @@ function readerOf<R extends RouteSpec>(spec: R): (arrived: Arrived) => CallOf<R>
     if (faults.length > 0) throw invalid(faults.slice(0, FAULTS_MAX))
     const incoming = rule.as === 'stream' ? request : undefined
     const isGone = (): boolean => request.socket.destroyed
-    const peer = (): string => addressOf(request.socket)
     // Field by field: this is on the way of every message, and putting objects together by spreading costs 15 µs here.
     const call = {
       caller,

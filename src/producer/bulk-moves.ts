@@ -5,7 +5,7 @@
 import { openMoveQueue } from '../gallery/store/move-queue.ts'
 import { findMoveOutcome, type MoveOutcome } from '../gallery/store/moves.ts'
 import type { MovePayload } from '../jobs/bulk-move.ts'
-import type { Redis } from '../redis/connect.ts'
+import { openSubscriber, type Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { ApiError } from './errors.ts'
 
@@ -14,6 +14,8 @@ const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 30_000
 /** How often a waiting request reads the outcome while it can hear no announcement. */
 const LOOK_AGAIN_MS = 250
+/** The same while it should hear: a cluster moves subscriptions to another server without a word. */
+const LOOK_ANYWAY_MS = 1_000
 
 /**
  * Moves of one account that are waited for at the same time in a process. Workers do all moves in the order in which they
@@ -48,7 +50,7 @@ export function openBulkMoves(redis: Redis) {
   const wakeAll = () => {
     for (const wake of waiting.values()) wake()
   }
-  const subscriber = redis.duplicate({ autoResubscribe: false })
+  const subscriber = openSubscriber(redis)
   let isSubscribed = false
   let refusals = 0
   let timer: NodeJS.Timeout | undefined
@@ -85,7 +87,7 @@ export function openBulkMoves(redis: Redis) {
     const heard = new Promise<void>((resolve) => {
       wake = resolve
     })
-    const soon = isSubscribed ? limitMs : Math.min(limitMs, LOOK_AGAIN_MS)
+    const soon = Math.min(limitMs, isSubscribed ? LOOK_ANYWAY_MS : LOOK_AGAIN_MS)
     const limit = setTimeout(wake, Math.max(0, soon))
     waiting.set(move, wake)
     return { heard, stop: () => clearTimeout(limit) }
@@ -145,7 +147,7 @@ export function openBulkMoves(redis: Redis) {
       closed = true
       clearTimeout(timer)
       wakeAll()
-      subscriber.disconnect()
+      if (subscriber !== redis) subscriber.disconnect()
       await queue.close()
     },
   }

@@ -77,8 +77,10 @@ export function createRoom(max: number, isBusy: (socket: Socket) => boolean) {
   }
 }
 
-/** Where a connection comes from. Of an IPv6 address the first half: one client has all of the other. */
-export function addressOf({ remoteAddress = '' }: Socket): string {
-  const v4 = /^(?:::ffff:)?([\d.]+)$/.exec(remoteAddress)?.[1]
-  return v4 ?? remoteAddress.split(':', 4).join(':')
+const addressOf = ({ remoteAddress = '' }: Socket): string => clientOf(remoteAddress)
+
+/** One text for all addresses that one client has: of an IPv6 address the first half. */
+export function clientOf(address: string): string {
+  const v4 = /^(?:::ffff:)?([\d.]+)$/.exec(address)?.[1]
+  return v4 ?? address.split(':', 4).join(':')
 }

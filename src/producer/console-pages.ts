@@ -45,12 +45,13 @@ export function consolePages(folder = BUILT): RequestHandler {
   return (request, response, next) => {
     const { path } = request
     if (request.method !== 'GET' && request.method !== 'HEAD') return next()
-    if (path === '/' && asksForPage(request.headers.accept)) return response.redirect(302, CONSOLE_PATH)
+    if (path === '/') return response.redirect(302, CONSOLE_PATH)
     if (path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return next()
     response.set(HEADERS)
     const inside = path.slice(CONSOLE_PATH.length)
     const isAsset = inside.startsWith('/assets/')
-    if (!isAsset && !/\.\w+$/.test(inside)) return sendPage(folder, response, next)
+    // Ids of the chat product have dots in them, so that only what lies at the top can be a file.
+    if (!isAsset && !/^\/[\w-]+\.\w+$/.test(inside)) return sendPage(folder, response, next)
     request.url = isAsset ? inside.slice('/assets'.length) : inside
     const files = isAsset ? assets : others
     files(request, response, next)
@@ -71,6 +72,3 @@ function sendPage(folder: string, response: Response, next: (error?: unknown) =>
     if (error && !response.headersSent) next(error)
   })
 }
-
-/** A browser names HTML; clients of the interface get the answer for an address that is none. */
-const asksForPage = (accept = ''): boolean => accept.includes('text/html')

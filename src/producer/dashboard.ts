@@ -1,14 +1,14 @@
-// The queue dashboard under /dashboard: bull-board over all queues of the account whose admin key is given as password
-// of HTTP basic authentication. Read-only: a job emptied or retried by hand behind the records' back would break the
-// promise that every message is accounted for; pause, resume and requeue are commands of their own. Phone numbers and
-// message text are masked. Of the queues that all accounts share it shows counts.
+// The queue dashboard under /dashboard: bull-board over all queues, for operators who are signed in to the console; one who
+// names an account sees the lanes of that account. Read-only: a job emptied or retried by hand behind the records' back
+// would break the promise that every message is accounted for; pause, resume and requeue are commands of their own. Phone
+// numbers and message text are masked. Of the queues that all accounts share it shows counts.
 import { createBullBoard } from '@bull-board/api'
 import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { ExpressAdapter } from '@bull-board/express'
 import type { Queue } from 'bullmq'
 import type { RequestHandler } from 'express'
 import express from 'express'
-import { NO_ACCOUNT } from '../accounts/permissions.ts'
+import { NO_ACCOUNT, OPERATOR } from '../accounts/permissions.ts'
 import { listSenders, type Sender } from '../accounts/store/senders.ts'
 import { MOVE_QUEUE } from '../jobs/bulk-move.ts'
 import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../jobs/campaigns.ts'
@@ -25,9 +25,13 @@ import { CountsBoard, LaneBoard } from './boards.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'
+import { sessionIdOf } from './session-cookie.ts'
 
 /** A tab asks this often; the pages of a large installation are not free. */
 const POLL_SECONDS = 5
+
+const ACCESS = { in: 'bearer', permission: OPERATOR, withoutAccount: true } as const
+const SIGN_IN = 'Sign in to /console with a key that has the permission operator, then open this page again.'
 
 /** What is shown of it: its pages, and what they ask for. A route that a later version adds is not, until it is here. */
 const SHOWN = new RegExp(
@@ -43,7 +47,7 @@ const SHOWN = new RegExp(
 )
 
 /**
- * The handler to mount at DASHBOARD_PATH. It signs people in itself (401, 403) and refuses all but GET and HEAD (405).
+ * The handler to mount at DASHBOARD_PATH. It lets operators with a session pass (else 401, 403) and refuses all but GET and HEAD (405).
  */
 export function createDashboard({ gate, queues }: { gate: Gate; queues: LaneQueues }): RequestHandler {
   const { redis } = gate
@@ -96,23 +100,12 @@ export function createDashboard({ gate, queues }: { gate: Gate; queues: LaneQueu
     next()
   })
   router.use(async (request, response, next) => {
-    try {
-      const basic = /^Basic +(\S+)$/i.exec(request.get('authorization') ?? '')?.[1]
-      if (basic) request.headers.authorization = `Bearer ${passwordOf(basic)}`
-      const access = { in: 'bearer', permission: 'admin', withoutAccount: true } as const
-      const caller = await authorise(gate, access, request, {}, String(response.locals.requestId))
-      // The visibility guard reads it: an operator that names no account sees all lanes.
-      request.headers[ACCOUNT_HEADER] = String(caller.account)
-      delete request.headers.authorization
-    } catch (error) {
-      if (!(error instanceof ApiError && error.status === 401)) throw error
-      // A browser asks for name and password only when it is told this scheme.
-      const headers = { 'WWW-Authenticate': 'Basic realm="Laneway: any name, an admin key as password"' }
-      const sentence = request.headers.authorization
-        ? error.message
-        : 'Sign in with any name and, as password, a key with the permission admin.'
-      throw new ApiError(401, error.code, sentence, { headers })
-    }
+    // Keys of any kind are for programs; this is for people who are signed in to the console.
+    delete request.headers.authorization
+    if (sessionIdOf(request.headers) === undefined) throw new ApiError(401, 'unauthorized', SIGN_IN)
+    const caller = await authorise(gate, ACCESS, request, {}, String(response.locals.requestId))
+    // The visibility guard reads it: an operator that names no account sees all lanes.
+    request.headers[ACCOUNT_HEADER] = String(caller.account)
     await showAllLanes()
     next()
   })
@@ -153,9 +146,4 @@ const OPEN = new Set(['v', 'class', 'until', 'campaign', 'run', 'from', 'count']
 function masked(data: unknown): object {
   if (typeof data !== 'object' || data === null) return {}
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, OPEN.has(key) ? value : '•••']))
-}
-
-const passwordOf = (basic: string): string => {
-  const text = Buffer.from(basic, 'base64').toString('utf8')
-  return text.slice(text.indexOf(':') + 1)
 }

@@ -20,11 +20,11 @@ const ERROR_CODES = {
   415: ['unsupported_media_type'],
   416: ['range_not_satisfiable'],
   417: ['expectation_failed'],
-  422: ['idempotency_key_reused', 'wrong_state', 'nobody_in_class', 'invalid_tags'],
+  422: ['idempotency_key_reused', 'wrong_state', 'nobody_in_class', 'invalid_tags', 'too_many_endpoints'],
   429: ['too_many_requeues', 'too_many_moves', 'too_many_sign_ins'],
   431: ['too_many_headers', 'headers_too_large'],
   500: ['internal'],
-  503: ['unavailable', 'overloaded', 'no_worker'],
+  503: ['unavailable', 'overloaded', 'no_worker', 'stopping'],
 } as const
 
 type ErrorStatus = keyof typeof ERROR_CODES

@@ -35,7 +35,7 @@ export const createEdge = (gate: Gate): Edge => ({
 })
 
 /** What of a call the request brings by itself. */
-export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted' | 'mayStill'>
+export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted' | 'mayStill' | 'peer'>
 
 /**
  * Takes the request in and gives what `handle` answers; throws what is to be refused. Undefined, or never settled, when
@@ -60,7 +60,8 @@ export async function exchange<A>(
     const acted: Taken['acted'] = (act) => gate.security.acted({ actor: actorOf(caller), requestId, ...act })
     try {
       if (caller.senders.length > 0 && !forSenders) throw notForSenders()
-      return await handle({ sent, raw: rule.as === 'raw' ? bytes : NOTHING, caller, acted, mayStill: check })
+      const raw = rule.as === 'raw' ? bytes : NOTHING
+      return await handle({ sent, raw, caller, acted, mayStill: check, peer: () => gate.addressOf(request) })
     } catch (error) {
       if (error instanceof KeyRefusal) tellRefusal(gate, error, request, requestId)
       else if (error instanceof ApiError && error.status === 403) {

@@ -50,8 +50,14 @@ async function answer(
   requestId: string,
 ): Promise<void> {
   const origin = (): string => `http://${request.headers.host ?? ''}`
-  const given = await exchange(edge, route, request, response, requestId, ({ sent, raw, caller, acted, mayStill }) =>
-    route.handle({ sent, raw, caller, acted, mayStill, requestId, request, params: NONE, query: NONE, origin }),
+  const given = await exchange(
+    edge,
+    route,
+    request,
+    response,
+    requestId,
+    ({ sent, raw, caller, acted, mayStill, peer }) =>
+      route.handle({ sent, raw, caller, acted, mayStill, peer, requestId, request, params: NONE, query: NONE, origin }),
   )
   if (given === undefined) return
   if (!('body' in given))

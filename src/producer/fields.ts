@@ -36,10 +36,10 @@ export const pageFields = {
     .default(PAGE_DEFAULT),
 }
 
-/** `?offset=<n>&limit=<n>` of a list that has the latest first. */
+/** `?cursor=<n>&limit=<n>` of a list that has the latest first: the cursor is how many of them have been seen. */
 export const offsetPageFields = {
-  offset: digitsField(0, OFFSET_MAX, `how many to leave out, at most ${OFFSET_MAX}`)
-    .meta({ description: 'How many of the latest to leave out, none unless given.' })
+  cursor: digitsField(0, OFFSET_MAX, `the next of the page before, at most ${OFFSET_MAX}`)
+    .meta({ description: '`next` of the page before; the latest unless given.' })
     .default(0),
   limit: pageFields.limit,
 }

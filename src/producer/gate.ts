@@ -14,16 +14,22 @@ export interface Gate {
   wrongKeys: WrongKeys
   /** Where a request comes from. */
   addressOf: (request: IncomingMessage) => string
+  /** Where browsers reach the service, when that is set. */
+  publicUrl: string | undefined
 }
 
 /** One for each process. */
 export const createGate = (
   redis: Redis,
   log: Log,
-  { trustedProxies }: Pick<Config, 'trustedProxies'> = { trustedProxies: [] },
+  { trustedProxies, publicUrl }: Pick<Config, 'trustedProxies' | 'publicUrl'> = {
+    trustedProxies: [],
+    publicUrl: undefined,
+  },
 ): Gate => ({
   redis,
   security: createSecurityLog(redis, log),
   wrongKeys: createWrongKeys(),
   addressOf: createClientAddress(trustedProxies),
+  publicUrl,
 })

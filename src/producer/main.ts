@@ -2,14 +2,17 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createSeal } from '../accounts/seal.ts'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
+import { openErasureQueue } from '../people/erasures.ts'
+import { createTombstones } from '../people/tombstones.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
+import { requireReplicas } from '../redis/replication.ts'
 import { openRequeueQueue } from '../requeue/queue.ts'
 import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
@@ -30,12 +33,14 @@ import { consoleSessionRoutes } from './handlers/console-session.ts'
 import { contactBookRoutes } from './handlers/contact-book.ts'
 import { contactRoutes } from './handlers/contacts.ts'
 import { descriptionRoutes } from './handlers/description.ts'
+import { eventRoutes } from './handlers/events.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
 import { healthRoutes } from './handlers/health.ts'
 import { keyRoutes } from './handlers/keys.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
 import { messageRoutes } from './handlers/messages.ts'
 import { metricsRoutes } from './handlers/metrics.ts'
+import { peopleRoutes } from './handlers/people.ts'
 import { senderRoutes } from './handlers/senders.ts'
 import { sendingRoutes } from './handlers/sending.ts'
 import { templateRoutes } from './handlers/templates.ts'
@@ -70,17 +75,21 @@ export async function startProducer(
   const config = { ...settings, files }
   const redis = connectFailFast(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
+  requireReplicas(redis, config.redisMinReplicas)
   const counting = telemetry.start(redis, log)
   const queues = openLaneQueues(redis, config.retentionMs)
   const moves = openBulkMoves(redis)
   const campaigns = openCampaignQueue(redis)
   const requeues = openRequeueQueue(redis)
-  const opaqueIds = createOpaqueIds(secretKeyOf(config))
+  const erasures = openErasureQueue(redis)
+  const secretKeys = secretKeysOf(config)
+  const [opaqueIds, seal] = [createOpaqueIds(secretKeys), createSeal(secretKeys)]
   const snapshots = createSnapshots(redis)
   const streams = createSnapshotStreams({ take: (account) => snapshots.take(account), log })
+  let stopping = false
   // In the order of routes/table.ts.
   const routes: Route[] = [
-    ...healthRoutes({ redis }),
+    ...healthRoutes({ redis, isStopping: () => stopping }),
     ...descriptionRoutes(),
     ...sendingRoutes({ redis, config, queues, log }),
     ...lookupRoutes({ redis, config }),
@@ -89,12 +98,14 @@ export async function startProducer(
     ...contactRoutes({ redis }),
     ...contactBookRoutes({ redis }),
     ...campaignRoutes({ redis, config, campaigns }),
+    ...eventRoutes({ redis, config, seal }),
     ...adminRoutes({ redis, queues }),
     ...accountRoutes({ redis }),
     ...keyRoutes({ redis }),
-    ...senderRoutes({ redis, queues, seal: createSeal(secretKeyOf(config)), config }),
+    ...senderRoutes({ redis, queues, seal, production: config.production, config }),
     ...templateRoutes({ redis }),
     ...activityRoutes({ redis }),
+    ...peopleRoutes({ redis, config, erasures, tombstones: createTombstones(redis, secretKeys) }),
     ...consoleSessionRoutes({ redis }),
     ...consoleLiveRoutes({ redis, streams }),
     ...consoleDemoRoutes({ demo }),
@@ -116,8 +127,17 @@ export async function startProducer(
 
   return {
     url,
-    /** Accepts no more connections, lets requests in flight finish, closes everything. */
+    /**
+     * Says that it is not ready, for as long as whoever shares requests out needs to see it; accepts no more connections,
+     * lets requests in flight finish, closes everything.
+     */
     async close() {
+      stopping = true
+      // Connections that are kept end with their next request, in order.
+      server.prependListener('request', (_request, response) => {
+        response.shouldKeepAlive = false
+      })
+      await new Promise((resolve) => setTimeout(resolve, config.stopDelayMs))
       // They would keep their connections open for ever.
       streams.close()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
@@ -129,6 +149,7 @@ export async function startProducer(
       await moves.close()
       await campaigns.close()
       await requeues.close()
+      await erasures.close()
       await queues.close()
       // Fails at once while Redis is away.
       await counting.stop().catch(() => undefined)

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { Permission } from '../accounts/permissions.ts'
 import type { Credential } from '../accounts/store/credentials.ts'
+import type { Actor } from '../activity/entry.ts'
 import type { FileStore } from '../files/store.ts'
 import type { ErrorsByStatus } from './error-codes.ts'
 
@@ -164,7 +165,7 @@ export interface Call<Params, Query, Headers, Body, Incoming> {
   incoming: Incoming
   /** The address that the client reached the service at, without a slash at its end. */
   origin: () => string
-  /** The network address of the client, or of the proxy before it; one text for all addresses that one client has. */
+  /** The network address of the client, as far as proxies that are trusted tell it. */
   peer: () => string
   /** Whether nobody waits for the answer any more. */
   isGone: () => boolean
@@ -178,6 +179,10 @@ export interface Noted {
   detail?: string | undefined
   /** Whose it is, where that is not the caller's. */
   account?: number
+  /** The name of the act, where the route has several. */
+  action?: string
+  /** Who did it, on a route that anybody may call. */
+  actor?: Actor
 }
 
 export type CallOf<R extends RouteSpec> = Call<

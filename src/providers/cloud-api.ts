@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Content } from '../messages/content.ts'
 import { jsonWithHoles } from '../messages/holes.ts'
 import type { CallEnd } from '../messages/outcome.ts'
+import { isUserId } from '../messages/recipient.ts'
 import { acceptedBy } from './acknowledgement.ts'
 import type { HttpAgent } from './http-agent.ts'
 import { postJson, traceHeader } from './http-call.ts'
@@ -57,7 +58,8 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
   /** The fields that every message has, around those of its content. */
   function bodyOf({ to, id, attempt }: ProviderMessage, content: string): string {
     // Without the plus the business number's own country code is put in front.
-    const head = `{"messaging_product":"whatsapp","recipient_type":"individual","to":${JSON.stringify(`+${to}`)},`
+    const person = isUserId(to) ? `"recipient":${JSON.stringify(to)}` : `"to":${JSON.stringify(`+${to}`)}`
+    const head = `{"messaging_product":"whatsapp","recipient_type":"individual",${person},`
     return `${head}${content.slice(1, -1)},"biz_opaque_callback_data":${JSON.stringify(opaqueIds.sign(id, attempt))}}`
   }
 }

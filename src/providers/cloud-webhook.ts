@@ -6,6 +6,8 @@ import { z } from 'zod'
 import type { Evidence } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
+import type { ReceivedParts } from '../messages/received.ts'
+import { contentOf, type MessageItem, messageItem, personItem } from './cloud-received.ts'
 
 /** What a webhook says about a message that we sent. */
 export interface StatusUpdate {
@@ -23,12 +25,14 @@ export interface StatusUpdate {
 export interface ReceivedMessage {
   phoneNumberId: string
   providerId: string
-  /** Digits; empty when the chat product does not give the number. */
+  /** Digits, or the person's user id where the chat product does not give the number. */
   from: string
+  /** The chat product's own word; `unsupported` for one that is not known. */
   type: string
   text: string
-  /** Epoch ms. */
-  atMs: number
+  parts: ReceivedParts
+  /** Epoch ms; undefined where the chat product says nothing that is a time. */
+  atMs: number | undefined
 }
 
 /** What one webhook request holds, in the order of its items. */
@@ -64,9 +68,12 @@ const change = z.object({ field: z.literal('messages'), value: z.unknown() })
 /** Each list stands for itself: what is wrong with one must not drop the other. */
 const statusList = z.object({ statuses: z.array(z.unknown()).default([]) })
 const messageList = z.object({
-  metadata: z.object({ phone_number_id: z.string() }),
+  metadata: z.object({ phone_number_id: z.union([z.string(), z.number().transform(String)]) }),
   messages: z.array(z.unknown()),
+  contacts: z.array(z.unknown()).catch([]),
 })
+/** People of one change that are looked at: there is one per message at most. */
+const PEOPLE_MAX = 1_000
 
 /** A part that an item can do without: an odd one must not make the whole item unreadable. */
 const spare = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefined)
@@ -84,21 +91,6 @@ const statusItem = z.object({
   biz_opaque_callback_data: spare(z.string().max(512)),
   // Only the first is looked at: there is never another, and a list of 100,000 odd ones takes seconds to refuse.
   errors: spare(z.array(z.unknown()).transform(([first]) => reportedError.safeParse(first).data)),
-})
-
-const titled = z.object({ title: z.string() })
-const captioned = spare(z.object({ caption: z.string().optional() }))
-const messageItem = z.object({
-  id: z.string().min(1).max(512),
-  from: z.string().catch(''),
-  timestamp,
-  type: z.string(),
-  text: spare(z.object({ body: z.string() })),
-  button: spare(z.object({ text: z.string() })),
-  interactive: spare(z.object({ button_reply: titled.optional(), list_reply: titled.optional() })),
-  image: captioned,
-  video: captioned,
-  document: captioned,
 })
 
 /** Items that are read in one turn of the event loop: 100 that cannot be read take 1 ms. */
@@ -152,11 +144,12 @@ function* readersOfChange(value: unknown, content: WebhookContent): Generator<()
     content.unreadable += 1
     return
   }
-  const { metadata, messages } = received.data
+  const { metadata, messages, contacts } = received.data
+  const people = contacts.slice(0, PEOPLE_MAX).flatMap((each) => personItem.safeParse(each).data ?? [])
   for (const rawMessage of messages) {
     yield () => {
       const item = messageItem.safeParse(rawMessage)
-      if (item.success) content.received.push(toReceived(metadata.phone_number_id, item.data))
+      if (item.success) content.received.push(toReceived(metadata.phone_number_id, item.data, people))
       else content.unreadable += 1
     }
   }
@@ -180,20 +173,11 @@ function problemOf(error: z.infer<typeof reportedError> | undefined): Problem {
   return { code: String(error.code), sentence: details ? `${sentence}: ${details.slice(0, 200)}` : sentence }
 }
 
-function toReceived(phoneNumberId: string, item: z.infer<typeof messageItem>): ReceivedMessage {
-  const { text, button, interactive, image, video, document } = item
-  return {
-    phoneNumberId,
-    providerId: item.id,
-    from: item.from.replace(/\D/g, ''),
-    type: item.type,
-    text:
-      text?.body ??
-      button?.text ??
-      interactive?.button_reply?.title ??
-      interactive?.list_reply?.title ??
-      (image ?? video ?? document)?.caption ??
-      '',
-    atMs: item.timestamp,
-  }
+function toReceived(
+  phoneNumberId: string,
+  item: MessageItem,
+  people: Parameters<typeof contentOf>[1],
+): ReceivedMessage {
+  const { id: providerId } = item
+  return { phoneNumberId, providerId, ...contentOf(item, people), atMs: timestamp.safeParse(item.timestamp).data }
 }

@@ -2,7 +2,7 @@
 // hashes. Scripts are given these keys by name; of the fields they know `data` and `failedReason` of a job and `paused`
 // of a queue. What stands here is no promise of BullMQ's: test/component/bullmq-layout.test.ts holds every line of it
 // against the BullMQ that is installed, and what else Laneway relies on.
-import { lanePrefix, sharedQueuePrefix } from './keys.ts'
+import { endpointQueuePrefix, lanePrefix, sharedQueuePrefix } from './keys.ts'
 
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */
 export const laneQueue = (lane: number): string => `lane-${lane}`
@@ -81,12 +81,19 @@ export const JOB = {
 /** ZSET job id → when it is due, see `delayedUntil`, of a queue that belongs to no lane. */
 export const sharedDelayedKey = (queue: string): string => `${sharedQueuePrefix(queue)}:${queue}:delayed`
 
+/** The BullMQ queue of an endpoint of events; its keys have a hash tag of their own. */
+export const endpointQueue = (endpoint: string): string => `events-${endpoint}`
+
+/** The same as `sharedDelayedKey`, of the queue of an endpoint. */
+export const endpointDelayedKey = (endpoint: string): string =>
+  `${endpointQueuePrefix(endpoint)}:${endpointQueue(endpoint)}:delayed`
+
 /** The time (epoch ms) in a score of the delayed jobs; the rest of the score keeps jobs of one time in their order. */
 export const delayedUntil = (score: string): number => Number(score) / 4_096
 
 /**
  * Prefix of the keys of the intake queue: BullMQ's own default, so that a client in any language writes there without
- * being told. It has no hash tag: in a cluster the keys of this queue would not share a node.
+ * being told. The name of the queue is the hash tag.
  */
 export const INTAKE_PREFIX = 'bull'
 

@@ -2,6 +2,7 @@
 // seldom change: reading them for each message cost three round trips and 250 of 430 µs of CPU time.
 import { LRUCache } from 'lru-cache'
 import type { Redis } from './connect.ts'
+import { isRedisAway } from './errors.ts'
 
 /** Those not asked for the longest go first when there are more; a credential's entry is about half a KB. */
 const MOST = 10_000
@@ -11,7 +12,7 @@ type Key = string | number | boolean
 /**
  * A read whose answers are kept for `keptMs`, in this process and per connection: a change takes effect within that
  * time. What is not there is not kept, so that something new is found at once, and neither is a failure. Reads of the
- * same at the same time are one read. Answers are shared: they must not be changed.
+ * same at the same time are one read. While Redis is away the last answer holds. Answers are shared: they must not be changed.
  */
 export function cached<A extends readonly Key[], V extends NonNullable<unknown>>(
   keptMs: number,
@@ -27,7 +28,12 @@ export function cached<A extends readonly Key[], V extends NonNullable<unknown>>
         // The clock is read at each look: within one turn of the event loop seconds may pass.
         ttlResolution: 0,
         perf: performance,
-        fetchMethod: (_key, _stale, { context }) => read(redis, ...context.args),
+        // Of a cluster one server may be away: what it knew holds, for nobody can change it there meanwhile.
+        fetchMethod: (_key, known, { context }) =>
+          read(redis, ...context.args).catch((error: unknown) => {
+            if (known === undefined || !isRedisAway(error)) throw error
+            return known
+          }),
       })
     connections.set(redis, kept)
     return kept.fetch(JSON.stringify(args), { context: { args } })

@@ -1,31 +1,32 @@
-// The two ways to connect to Redis. The producer's connection fails fast, so that a request is answered 503 instead of
-// hanging; the worker's waits for Redis to come back, because its work can wait and must not be lost.
-import { Redis } from 'ioredis'
+// The ways to connect to Redis, whatever form its address has. The producer's connection fails fast, so that a request is
+// answered 503 instead of hanging; the worker's waits for Redis to come back, because its work can wait and must not be
+// lost.
+import { Cluster, Command, type RedisOptions, type Redis as Single } from 'ioredis'
+import type { RedisAddress } from '../redis-address.ts'
+import { readRedisAddress } from '../redis-socket.ts'
+import { GatheringCluster } from './cluster.ts'
+import { GatheringRedis } from './gathering.ts'
 
-/** A connection to Redis. */
-export type { ChainableCommander as Transaction, Redis } from 'ioredis'
+/** A connection to Redis: to a server or to a cluster. */
+export type Redis = Single | Cluster
+export type { ChainableCommander as Transaction } from 'ioredis'
+
+/** A connection to one server. */
+export type RedisNode = Single
 
 const KEEP_ALIVE_MS = 5_000
 /** How often a Redis that loads its files is asked whether it is done; ioredis itself waits up to 10 s. */
 const LOADING_CHECK_MS = 200
 
-/**
- * Writes all commands of one turn of the event loop to the socket together. A busy worker then makes 1.1 system calls
- * per message that write instead of 4, and takes 120 µs of CPU time instead of 165; Redis, which syncs its file once per
- * turn of its own loop, syncs for many. The commands and their order stay as they are, unlike with ioredis's
- * autopipelining, which halves BullMQ's workers. A connection that is closed in the meantime writes them first. BullMQ's
- * blocking connections are made by `duplicate()`, which makes plain ones.
- */
-class GatheringRedis extends Redis {
-  override sendCommand(...args: Parameters<Redis['sendCommand']>): unknown {
-    const { stream } = this
-    // Every cork has its one uncork, on the very stream: a reconnect brings another.
-    if (stream?.writableCorked === 0) {
-      stream.cork()
-      setImmediate(() => stream.uncork())
-    }
-    return super.sendCommand(...args)
-  }
+/** What a way to connect means for a server, and for a cluster as a whole. */
+interface Way {
+  options: Omit<RedisOptions, 'replyMapping' | 'retryStrategy'> & { retryStrategy: (tries: number) => number }
+  enableOfflineQueue: boolean
+  /** How often a command goes to another server of a cluster, and how long (ms) it waits for one to take over; 0: not at all. */
+  maxRedirections: number
+  waitForServerMs: number
+  /** What becomes of a command that a server refused because it is the primary no more; see ioredis's reconnectOnError. */
+  refusedByReplica: 1 | 2
 }
 
 /**
@@ -33,18 +34,23 @@ class GatheringRedis extends Redis {
  * `maxRetriesPerRequest: 0` also keeps ioredis from sending an unanswered command again after a reconnect, which
  * measured as one INCR counted twice.
  */
-export function connectFailFast(url: string): Redis {
-  return new GatheringRedis(url, {
+const FAIL_FAST: Way = {
+  options: {
     protocol: 2,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: 2_000,
     connectTimeout: 2_000,
+    sentinelCommandTimeout: 2_000,
     socketTimeout: 5_000,
     keepAlive: KEEP_ALIVE_MS,
     maxLoadingRetryTime: LOADING_CHECK_MS,
     retryStrategy: (tries) => Math.min(50 * tries, 500),
-  })
+  },
+  enableOfflineQueue: false,
+  maxRedirections: 16,
+  waitForServerMs: 0,
+  refusedByReplica: 1,
 }
 
 /**
@@ -52,26 +58,146 @@ export function connectFailFast(url: string): Redis {
  * idempotent. `socketTimeout` must stay above BullMQ's longest block of 10 s: at 8 s an idle worker saw false errors,
  * and without it a half-open socket was not noticed in 75 s.
  */
-export function connectWithRetry(url: string): Redis {
-  return new GatheringRedis(url, {
+const WITH_RETRY: Way = {
+  options: {
     protocol: 2,
     maxRetriesPerRequest: null,
     connectTimeout: 5_000,
+    sentinelCommandTimeout: 5_000,
     socketTimeout: 12_000,
     keepAlive: KEEP_ALIVE_MS,
     maxLoadingRetryTime: LOADING_CHECK_MS,
     retryStrategy: (tries) => Math.min(50 * tries, 1_000),
+  },
+  enableOfflineQueue: true,
+  maxRedirections: Number.POSITIVE_INFINITY,
+  waitForServerMs: 100,
+  refusedByReplica: 2,
+}
+
+/** For processes that answer requests. Throws a RedisAddressError. */
+export const connectFailFast = (url: string): Redis => connect(readRedisAddress(url), FAIL_FAST)
+
+/** For workers. Throws a RedisAddressError. */
+export const connectWithRetry = (url: string): Redis => connect(readRedisAddress(url), WITH_RETRY)
+
+function connect(address: RedisAddress, way: Way): Redis {
+  const { options, refusedByReplica } = way
+  // A server that lost a failover and answers still, as a name that leads to another one by now may hide.
+  const reconnectOnError = (error: Error) => (error.message.startsWith('READONLY') ? refusedByReplica : false)
+  if (address.kind === 'single') return new GatheringRedis({ ...options, reconnectOnError }, address.url)
+  const { hosts, tls } = address
+  const { retryStrategy, enableOfflineQueue: _ofServer, ...each } = options
+  const access = { ...named('username', address.username), ...named('password', address.password) }
+  if (address.kind === 'sentinel') {
+    const { sentinels, primary, db } = address
+    return new GatheringRedis({
+      ...{ ...options, ...access, reconnectOnError, sentinels: hosts, name: primary, role: 'master', db },
+      ...named('sentinelUsername', sentinels.username),
+      ...named('sentinelPassword', sentinels.password),
+      ...(tls ? { tls: {}, enableTLSForSentinelMode: true } : {}),
+      ...(sentinels.tls ? { sentinelTLS: {} } : {}),
+      sentinelRetryStrategy: retryStrategy,
+    })
+  }
+  return new GatheringCluster(hosts, {
+    redisOptions: { ...each, ...access, ...(tls ? { tls: {} } : {}) },
+    clusterRetryStrategy: retryStrategy,
+    enableOfflineQueue: way.enableOfflineQueue,
+    maxRedirections: way.maxRedirections,
+    retryDelayOnFailover: way.waitForServerMs,
+    retryDelayOnClusterDown: way.waitForServerMs,
+    retryDelayOnTryAgain: MOVING_AGAIN_MS,
   })
 }
 
-/** Resolves once the connection takes commands, or after `limitMs` all the same. */
-export function readyOrLate(redis: Redis, limitMs: number): Promise<void> {
-  if (redis.status === 'ready') return Promise.resolve()
-  return new Promise((resolve) => {
-    const limit = setTimeout(resolve, limitMs)
-    redis.once('ready', () => {
-      clearTimeout(limit)
-      resolve()
+/** Keys of a slot that is moving may be on two servers for a moment. */
+const MOVING_AGAIN_MS = 20
+
+/** An option that is left out when there is nothing to say. */
+export const named = <K extends string>(name: K, value: string | undefined): { [name in K]?: string } =>
+  value === undefined ? {} : ({ [name]: value } as { [name in K]: string })
+
+/** A connection that hears what is published, and does not subscribe again by itself after it was lost. */
+export function openSubscriber(redis: Redis): Redis {
+  // A cluster's has a connection for that anyway; a copy of it would hear nothing.
+  return redis instanceof Cluster ? redis : redis.duplicate({ autoResubscribe: false })
+}
+
+/** Whether its keys lie on many servers. */
+export const isCluster = (redis: Redis): redis is Cluster => redis instanceof Cluster
+
+/** Connections to every server that takes writes. */
+export const primariesOf = (redis: Redis): RedisNode[] => (redis instanceof Cluster ? redis.nodes('master') : [redis])
+
+/** What stands for the server that has a key, as far as it is known: the same for all keys unless there is a cluster. */
+export function serverOf(redis: Redis, key: string): string {
+  if (!isCluster(redis)) return ''
+  return redis.slots[new Command('exists', [key]).getSlot()]?.[0] ?? ''
+}
+
+/** Called whenever a server was lost, or another one took its place. */
+export function onServerLost(redis: Redis, lost: () => void): void {
+  redis.on('close', lost)
+  if (redis instanceof Cluster) redis.on('-node', lost)
+}
+
+/**
+ * A connection that fails fast and answers. Rejects with the reason when it does not within `limitMs`, or says before that
+ * it cannot.
+ */
+export async function openOrThrow(url: string, limitMs: number): Promise<Redis> {
+  const redis = connectFailFast(url)
+  const trouble = new Promise<never>((_resolve, reject) => {
+    redis.on('error', (error) => reject(reasonIn(error)))
+    // Its own words say only what it was asked.
+    redis.on('sentinelError', (error: Error) => {
+      if (error.message.endsWith('invalid reply: null')) reject(new Error('Sentinel knows no primary of this name'))
     })
   })
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${limitMs} ms`)), limitMs)
+  })
+  const answered = readyOrLate(redis, limitMs).then(() => redis.ping())
+  try {
+    await Promise.race([answered, trouble, limit])
+    return redis
+  } catch (error) {
+    redis.disconnect()
+    throw error
+  } finally {
+    clearTimeout(timer)
+    answered.catch(() => {})
+    trouble.catch(() => {})
+  }
+}
+
+/** A cluster says only that nobody answered; what the last one said is with it. */
+function reasonIn(error: Error): Error {
+  const last: unknown = Reflect.get(error, 'lastNodeError')
+  return last instanceof Error ? last : error
+}
+
+/** Resolves once the connection takes commands, or after `limitMs` all the same. */
+export async function readyOrLate(redis: Redis, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<void>((resolve) => {
+    // Node takes longer ones for 1 ms.
+    if (limitMs < 2 ** 31) timer = setTimeout(resolve, limitMs)
+  })
+  const ready = async (one: Redis, orGone = false) => {
+    if (one.status === 'ready') return
+    await new Promise<void>((resolve) => {
+      one.once('ready', () => resolve())
+      // Of a cluster one server may be away.
+      if (orGone) one.once('end', () => resolve())
+    })
+  }
+  const all = async () => {
+    await ready(redis)
+    if (redis instanceof Cluster) await Promise.all(redis.nodes('master').map((node) => ready(node, true)))
+  }
+  await Promise.race([all(), limit])
+  clearTimeout(timer)
 }

@@ -9,6 +9,8 @@ export class RedisUnavailableError extends Error {
 /** Codes, the first word of an error reply, of a server that is there but cannot serve now. */
 const SERVER_TROUBLE = new Set([
   ...['LOADING', 'READONLY', 'OOM', 'MASTERDOWN', 'CLUSTERDOWN', 'NOREPLICAS', 'MISCONF', 'BUSY', 'TRYAGAIN'],
+  // Of a cluster that is settling.
+  ...['MOVED', 'ASK'],
 ])
 
 /** Codes of Node's errors about a socket. */
@@ -25,6 +27,15 @@ const IOREDIS_TROUBLE: readonly string[] = [
   'Command timed out',
   "Stream isn't writeable and enableOfflineQueue options is false",
 ]
+/** The same of a cluster, and of Sentinel, by how they begin. */
+const IOREDIS_TROUBLE_BEGINS: readonly string[] = [
+  "Cluster isn't ready and enableOfflineQueue options is false",
+  'Cluster is ended.',
+  'Failed to refresh slots cache.',
+  'None of startup nodes is available',
+  'Too many Cluster redirections.',
+  'All sentinels are unreachable',
+]
 const SOCKET_TIMEOUT = "Socket timeout. Expecting data, but didn't receive any in "
 
 /** Whether the error means that Redis is away or refuses for now, so that the caller may try again later. */
@@ -39,7 +50,9 @@ export function isRedisAway(error: unknown): boolean {
 }
 
 const isOfIoredis = ({ message }: Error): boolean =>
-  IOREDIS_TROUBLE.includes(message) || message.startsWith(SOCKET_TIMEOUT)
+  IOREDIS_TROUBLE.includes(message) ||
+  message.startsWith(SOCKET_TIMEOUT) ||
+  IOREDIS_TROUBLE_BEGINS.some((begin) => message.startsWith(begin))
 
 /** A transaction that was not run, because one of its commands was refused when it was queued. */
 const refusedBefore = (error: Error): boolean =>

@@ -1,6 +1,7 @@
 // Which workers are alive: each says so every few seconds. Times are Redis's own, so that the clocks of the machines
 // do not matter.
 import { z } from 'zod'
+import { redisNowMs } from './clock.ts'
 import type { Redis } from './connect.ts'
 import { rootKeys, workerKey } from './keys.ts'
 import { execOrThrow } from './transaction.ts'
@@ -19,7 +20,7 @@ const factsSchema = z.object({ host: z.string(), version: z.string(), lanes: z.n
  * Redis is away or full.
  */
 export async function sendHeartbeat(redis: Redis, worker: string, facts?: WorkerFacts): Promise<void> {
-  const now = await redisNowMs(redis)
+  const now = await redisNowMs(redis, rootKeys.workers)
   if (facts) await redis.set(workerKey(worker), JSON.stringify(facts), 'PX', ALIVE_FOR_MS)
   await execOrThrow(
     redis
@@ -46,7 +47,7 @@ const SHOWN_MAX = 500
 
 /** The workers that are alive; of an older version's no more is known than its name. */
 export async function liveWorkers(redis: Redis): Promise<LiveWorker[]> {
-  const now = await redisNowMs(redis)
+  const now = await redisNowMs(redis, rootKeys.workers)
   const alive = await redis.zrangebyscore(
     ...([rootKeys.workers, now - ALIVE_FOR_MS, '+inf', 'WITHSCORES', 'LIMIT', 0, SHOWN_MAX] as const),
   )
@@ -60,13 +61,12 @@ export async function liveWorkers(redis: Redis): Promise<LiveWorker[]> {
   )
 }
 
-/** How many workers have said within the last 10 s that they are alive. */
-export async function workersAlive(redis: Redis): Promise<number> {
-  return redis.zcount(rootKeys.workers, (await redisNowMs(redis)) - ALIVE_FOR_MS, '+inf')
+/** Names of the workers that have said within the last 10 s that they are alive. */
+export async function namesOfLiveWorkers(redis: Redis): Promise<string[]> {
+  return redis.zrangebyscore(rootKeys.workers, (await redisNowMs(redis, rootKeys.workers)) - ALIVE_FOR_MS, '+inf')
 }
 
-/** The clock of Redis, epoch ms. */
-export async function redisNowMs(redis: Redis): Promise<number> {
-  const [seconds = 0, micros = 0] = await redis.time()
-  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+/** How many workers have said within the last 10 s that they are alive. */
+export async function workersAlive(redis: Redis): Promise<number> {
+  return redis.zcount(rootKeys.workers, (await redisNowMs(redis, rootKeys.workers)) - ALIVE_FOR_MS, '+inf')
 }

@@ -31,12 +31,22 @@ export const rootKeys = {
   activity: 'lw:activity',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
+  /** SET of accounts that want to know what happens, see events/store/listening.ts. */
+  eventAccounts: 'lw:event-accounts',
+  /** ZSET `<account> <endpoint>` → when its queue must be looked at (ms). */
+  dueEndpoints: 'lw:event-queues-due',
+  /** HASH: how telling of events stands, as the relay wrote it lately; it expires. */
+  eventStatus: 'lw:event-status',
+  /** STRING: name of the worker that tells of events; ends when that one says nothing for seconds. */
+  relay: 'lw:event-relay',
   /** Pub/sub channel: lane ids that got work. */
   wake: 'lw:wake',
   /** Pub/sub channel: ids of lanes that the sweep found to have work, separated by spaces. */
   wakeLanes: 'lw:wake-lanes',
   /** Pub/sub channel: lane ids, separated by spaces, that have chunks of campaigns. */
   wakeChunks: 'lw:wake-chunks',
+  /** Pub/sub channel: `<lane>:<workers>`, separated by spaces: lanes that need more workers than serve a lane. */
+  wideLanes: 'lw:wide-lanes',
   /** Pub/sub channel: id of a lane that nothing leaves although it could. */
   reopen: 'lw:reopen',
   /** Pub/sub channel: ids of bulk moves that ended. */
@@ -86,6 +96,10 @@ export const inboundDigest = (providerMessageId: string): string => digest(provi
 
 /** Prefix of everything of one lane, BullMQ's keys included. */
 export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
+/** STREAM of what happened on the lane; not there while nobody wants to know, see message-events.lua. */
+export const outboxKey = (lane: number): string => `${lanePrefix(lane)}:outbox`
+/** STRING why: there while the chat product refuses everything of the sender, see sender-notice.lua. */
+export const senderBlockedKey = (lane: number): string => `${lanePrefix(lane)}:blocked`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
 /**
@@ -135,6 +149,8 @@ export const requeueProgressKey = (lane: number, job: string): string => `${lane
 export const requeueJobKey = (job: string): string => `lw:requeue:${job}`
 /** ZSET job → time (ms) at which it was asked for: jobs of the account that send messages again and are not done. */
 export const openRequeuesKey = (account: number): string => `lw:account:${account}:requeues`
+/** HASH of one erasure of a person: whose, how far it is, and what it found. It expires. */
+export const erasureKey = (job: string): string => `lw:erasure:${job}`
 /** What the keys of all campaigns of a lane begin with; message-lifecycle.lua appends the campaign's number. */
 export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:campaign:`
 /** HASH of one campaign. */
@@ -158,6 +174,29 @@ export const historyKey = (lane: number | undefined, resolution: string, chunk: 
   `${lane === undefined ? 'lw:{all}' : lanePrefix(lane)}:history:${resolution}:${chunk}`
 /** STRING: how often the provider has thrown a message of the lane back for being too fast. */
 export const throttledKey = (lane: number): string => `${lanePrefix(lane)}:throttled`
+
+/** Keys of what one account is told of. */
+export const eventKeys = (account: number) => {
+  const prefix = `lw:{e${account}}`
+  return {
+    /** STREAM of what happened to the account and to none of its lanes, as an outbox. */
+    outbox: `${prefix}:outbox`,
+    /** HASH: when events were last pulled, and since when nobody has wanted any (ms). */
+    listening: `${prefix}:listening`,
+    /** ZSET endpoint id → when it was created (ms). */
+    endpoints: `${prefix}:endpoints`,
+    /** HASH of one endpoint. */
+    endpoint: (id: string) => `${prefix}:endpoint:${id}`,
+    /** HASH outbox (lane; 0: the account's) → entry up to which the endpoint was told, or a retry stands for it. */
+    cursors: (id: string) => `${prefix}:endpoint:${id}:cursors`,
+    /** STREAM of what the endpoint answered lately; failures have one of their own, so that successes do not drive them out. */
+    attempts: (id: string, of: 'succeeded' | 'failed') => `${prefix}:endpoint:${id}:${of}`,
+    /** HASH of one replay. */
+    replay: (id: string) => `${prefix}:replay:${id}`,
+  }
+}
+/** Prefix of BullMQ's keys of an endpoint's queue. */
+export const endpointQueuePrefix = (endpoint: string): string => `lw:{${endpoint}}`
 
 /** Prefix of BullMQ's keys of the queues that belong to no lane. */
 export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
@@ -199,5 +238,7 @@ export const contactKeys = (account: number) => {
     contact: (id: number) => `${prefix}:contact:${id}`,
     /** HASH phone digits → contact id. */
     phones: `${prefix}:phones`,
+    /** ZSET HMAC of a person who was erased → when (ms), see people/tombstones.ts. It expires. */
+    tombstones: `${prefix}:erased`,
   }
 }

@@ -26,6 +26,7 @@ import { readFileSync } from 'node:fs'
 import { Packr } from 'msgpackr'
 import type { Redis } from './connect.ts'
 import { isUnknownScript } from './errors.ts'
+import { needsReplicas, sendReplicated } from './replication.ts'
 
 /** What a script can be given: it arrives as the Lua value of the same kind; bytes, which may not lie deeper, as a string. */
 export type Argument = Value | Uint8Array
@@ -35,7 +36,7 @@ type Keys = Readonly<Record<string, string>>
 type Arguments = Readonly<Record<string, Argument | undefined>>
 
 /** Runs a script. What it returns is whatever the Lua code returns: check it with zod before use. */
-export type Script = (redis: Redis, keys: Keys, args?: Arguments) => Promise<unknown>
+export type Script = (redis: Redis, keys: Keys, args?: Arguments, how?: How) => Promise<unknown>
 
 /** The same, of a script that takes a step of many things at once. */
 export type ScriptOfMany = (
@@ -43,7 +44,13 @@ export type ScriptOfMany = (
   keys: Keys,
   args: Arguments,
   each: readonly { keys: Keys; args: Arguments }[],
+  how?: How,
 ) => Promise<unknown>
+
+/** `replicated`: it waits for replicas where they are required, and rejects with a NotReplicatedError, see replication.ts. */
+interface How {
+  replicated?: boolean
+}
 
 /** Lua knows no undefined: what is not given is nil. */
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
@@ -74,7 +81,7 @@ function packed(list: readonly (Argument | undefined)[]): Buffer {
 export function defineScript(module: string, name: string, constants?: string): Script {
   const run = loadScript(module, name, constants)
   if (run.isOfMany) throw new Error(`script ${name} takes a step of many`)
-  return (redis, keys, args = {}) => run.with(redis, keys, args, [])
+  return (redis, keys, args = {}, how = {}) => run.with(redis, keys, args, [], how)
 }
 
 /** The same for a script that takes a step of many things at once. The caller gives it at least one. */
@@ -91,14 +98,18 @@ function loadScript(module: string, name: string, constants: string | undefined)
   const sha = createHash('sha1').update(source).digest('hex')
   const head = headOf(name, source)
   const isOfMany = head.each.keys.names.length > 0
-  const run: ScriptOfMany = async (redis, keys, args, each) => {
+  const run: ScriptOfMany = async (redis, keys, args, each, how = {}) => {
     const given = [...keysFor(head, keys), ...each.flatMap((one) => keysFor(head.each, one.keys))]
     const argv = head.args.names.length > 0 || isOfMany ? [packed(argumentsFor(head, args))] : []
     if (isOfMany) argv.push(packr.pack(each.map((one) => argumentsFor(head.each, one.args))))
+    const rest = [given.length, ...given, ...argv]
+    const isReplicated = how.replicated === true && needsReplicas(redis)
     try {
+      if (isReplicated) return await sendReplicated(redis, 'evalsha', [sha, ...rest], given[0] ?? '')
       return await redis.evalsha(sha, given.length, ...given, ...argv)
     } catch (error) {
       if (!isUnknownScript(error)) throw error
+      if (isReplicated) return sendReplicated(redis, 'eval', [source, ...rest], given[0] ?? '')
       return redis.eval(source, given.length, ...given, ...argv)
     }
   }

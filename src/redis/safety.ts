@@ -2,8 +2,9 @@
 // when the power goes.
 import { z } from 'zod'
 import type { Log } from '../log.ts'
-import { connectWithRetry, type Redis } from './connect.ts'
-import { isHiddenCommand } from './errors.ts'
+import { connectWithRetry, primariesOf, type Redis, type RedisNode, readyOrLate } from './connect.ts'
+import { isHiddenCommand, isRedisAway } from './errors.ts'
+import { everyNode } from './every-node.ts'
 
 /** Scripts with flags, and SET with NX and GET together, came with 7.0. */
 const OLDEST_MAJOR = 7
@@ -28,30 +29,48 @@ const WANTED: readonly { name: string; expected: string; loses: string }[] = [
 ]
 
 /**
- * How the settings stand that can lose messages. What a managed Redis does not let be asked is taken as wrong, since
- * nobody can know it is right.
+ * How the settings stand that can lose messages, of every primary. What a managed Redis does not let be asked is taken as
+ * wrong, since nobody can know it is right.
  */
-export async function redisSettings(redis: Redis): Promise<RedisSetting[]> {
+export const redisSettings = (redis: Redis): Promise<RedisSetting[]> => settingsOf(primariesOf(redis))
+
+async function settingsOf(nodes: readonly RedisNode[]): Promise<RedisSetting[]> {
+  const found = await Promise.all(
+    nodes.map(async (node) => {
+      if (nodes.length === 1) return nodeSettings(node, 'Redis')
+      return nodeSettings(node, `Redis at ${node.options.host}:${node.options.port}`).catch((error: unknown) => {
+        // One of many that is away says nothing, and the others go on.
+        if (!isRedisAway(error)) throw error
+        return []
+      })
+    }),
+  )
+  return found.flat()
+}
+
+async function nodeSettings(redis: RedisNode, of: string): Promise<RedisSetting[]> {
   const [info, config] = await Promise.all([redis.info(), readConfig(redis)])
   const major = Number(/^redis_version:(\d+)/m.exec(info)?.[1] ?? 0)
   const isNew = major >= OLDEST_MAJOR
   const version = isNew
-    ? `Redis is version ${major}.`
-    : `Redis is version ${major}; Laneway needs 7.0 or newer, or Valkey.`
+    ? `${of} is version ${major}.`
+    : `${of} is version ${major}; Laneway needs 7.0 or newer, or Valkey.`
   return [
     { name: 'version', ok: isNew, sentence: version },
     ...WANTED.map(({ name, expected, loses }) => {
       const got = config.get(name)
       return got === expected
-        ? { name, ok: true, sentence: `Redis has ${name} ${expected}.` }
-        : { name, ok: false, sentence: `Redis has ${name} ${got ?? 'hidden'}, not ${expected}: ${loses}.` }
+        ? { name, ok: true, sentence: `${of} has ${name} ${expected}.` }
+        : { name, ok: false, sentence: `${of} has ${name} ${got ?? 'hidden'}, not ${expected}: ${loses}.` }
     }),
   ]
 }
 
 /** Sentences about settings that can lose messages, each with what mends it; none when all is well. */
-export const redisProblems = async (redis: Redis): Promise<string[]> =>
-  (await redisSettings(redis)).flatMap(({ ok, sentence }) => (ok ? [] : [sentence]))
+export const redisProblems = async (redis: Redis): Promise<string[]> => wrongOf(await redisSettings(redis))
+
+const wrongOf = (settings: readonly RedisSetting[]): string[] =>
+  settings.flatMap(({ ok, sentence }) => (ok ? [] : [sentence]))
 
 /** Whether Redis refuses writes for want of memory. What it does not count itself is not counted here either. */
 export function isFull(info: string): boolean {
@@ -60,22 +79,30 @@ export function isFull(info: string): boolean {
 }
 
 /** A number of bytes out of the answer to INFO; 0 when it is not there. */
-export const bytesOf = (info: string, name: string): number =>
-  Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
+const bytesOf = (info: string, name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
+
+/** Bytes used and their limit, of all primaries together, and whether one of them is full. */
+export async function memoryOf(redis: Redis): Promise<{ usedBytes: number; limitBytes: number; isFull: boolean }> {
+  const infos = await Promise.all(primariesOf(redis).map((node) => node.info('memory')))
+  const sum = (name: string) => infos.reduce((bytes, info) => bytes + bytesOf(info, name), 0)
+  return { usedBytes: sum('used_memory'), limitBytes: sum('maxmemory'), isFull: infos.some(isFull) }
+}
 
 /**
- * Waits until the Redis answers, however long that takes, and checks it: an unsafe one is refused in production, and
- * otherwise each problem is logged. A full one is no reason to stay away: what is there can still be looked up, and
- * work goes on once there is memory.
+ * Waits until the Redis answers, however long that takes, and checks every server of it, replicas too, for each may be
+ * the primary tomorrow: an unsafe one is refused in production, and otherwise each problem is logged. A full one
+ * is no reason to stay away: what is there can still be looked up, and work goes on once there is memory.
  */
 export async function checkRedis(redisUrl: string, production: boolean, log: Log): Promise<void> {
   const redis = connectWithRetry(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   try {
-    const problems = await redisProblems(redis)
+    await readyOrLate(redis, Number.POSITIVE_INFINITY)
+    const nodes = await everyNode(redis)
+    const problems = wrongOf(await settingsOf(nodes.all).finally(nodes.close))
     if (production && problems.length > 0) throw new UnsafeRedisError(problems.join(' '))
     for (const problem of problems) log.warn({ problem }, 'redis.unsafe')
-    if (isFull(await redis.info('memory'))) log.error('redis.full')
+    if ((await memoryOf(redis)).isFull) log.error('redis.full')
   } finally {
     redis.disconnect()
   }
@@ -83,7 +110,7 @@ export async function checkRedis(redisUrl: string, production: boolean, log: Log
 
 const configReply = z.array(z.string())
 
-async function readConfig(redis: Redis): Promise<ReadonlyMap<string, string>> {
+async function readConfig(redis: RedisNode): Promise<ReadonlyMap<string, string>> {
   try {
     const reply = configReply.parse(await redis.call('CONFIG', 'GET', 'maxmemory-policy', 'appendonly', 'appendfsync'))
     return new Map(reply.flatMap((name, at) => (at % 2 === 0 ? [[name, reply[at + 1] ?? ''] as const] : [])))

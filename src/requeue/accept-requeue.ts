@@ -5,6 +5,7 @@ import { invalidFields, Refusal } from '../accept/refusal.ts'
 import { listSenders, type Sender } from '../accounts/store/senders.ts'
 import { parseCampaignId } from '../campaigns/campaign-id.ts'
 import { parsePhone } from '../messages/phone.ts'
+import { parseRecipient } from '../messages/recipient.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { RequeueState } from './filter.ts'
 import type { RequeueOrder } from './jobs.ts'
@@ -76,9 +77,9 @@ export function named(senders: readonly Sender[], name: string): Sender[] {
   ])
 }
 
-/** The digits of a number in any spelling; throws a Refusal that names the field. */
+/** The digits of a number in any spelling, or a user id; throws a Refusal that names the field. */
 export function digitsOf(path: string, text: string): string {
-  const phone = parsePhone(text)
+  const phone = parseRecipient(text)
   if (phone.ok) return phone.digits
   throw invalidFields([{ path, message: 'expected a full international number such as +14155550123' }])
 }

@@ -17,9 +17,9 @@ import { keepIndexed } from '../messages/store/message-index.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
 import { type MessageRecord, stateSchema } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CorruptRecordError, jsonText } from '../redis/corrupt-record.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
 import { campaignPrefix, messageKey, queuedAgainKey, requeueableKey, requeueProgressKey } from '../redis/keys.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
@@ -80,11 +80,14 @@ export async function putBack(
   job?: { id: string; untilMs: number },
 ): Promise<RequeueVerdict[]> {
   const { redis, queues, config } = deps
-  const nowMs = await redisNowMs(redis)
+  const nowMs = await redisNowMs(redis, requeueableKey(lane))
   const ulids = found.map(({ ulid }) => ulid)
   const [contents, jobs] = await Promise.all([contentsOf(redis, lane, found), jobStates(redis, lane, ulids)])
+  // One that was put off to a later time is valid from then on, as it was when it was accepted.
+  const untilOf = ({ class: klass, sendAt = 0 }: MessageRecord): number =>
+    Math.max(nowMs, sendAt) + config.validityMs[klass]
   // Whatever is queued again lives longer than was known when it was accepted.
-  const keptMs = nowMs + Math.max(...Object.values(config.validityMs)) + config.retentionMs
+  const keptMs = Math.max(nowMs, ...found.map(({ record }) => untilOf(record))) + config.retentionMs
   await keepIndexed(redis, lane, ulids, keptMs)
   // Before the steps as well: whoever dies between a step and its job leaves the lane to the next look of the sweep.
   await markLane(redis, lane)
@@ -92,7 +95,7 @@ export async function putBack(
     found.map(async ({ ulid, record }, i): Promise<[RequeueVerdict, State | undefined]> => {
       const content = contents[i]
       if (typeof content === 'string' && isRequeueable(record.state)) return [content, record.state]
-      const until = nowMs + config.validityMs[record.class]
+      const until = untilOf(record)
       const made = typeof content === 'object' && record.payload === undefined ? JSON.stringify(content) : undefined
       return requeueStep(redis, { lane, ulid }, { until, retentionMs: config.retentionMs, content: made, job })
     }),
@@ -102,8 +105,7 @@ export async function putBack(
   for (const [i, { ulid, record }] of found.entries()) {
     const content = contents[i]
     if (steps[i]?.[0] !== 'done' || typeof content !== 'object') continue
-    const until = nowMs + config.validityMs[record.class]
-    added.push({ id: messageId(lane, ulid), payload: { ...content, until } })
+    added.push({ id: messageId(lane, ulid), payload: { ...content, until: untilOf(record) } })
     if (jobs[i] === 'waits') late.push(ulid)
   }
   // Only of those that are queued again: it still holds the id. Dying before this leaves them to the sweep, which finds

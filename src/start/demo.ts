@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { NO_ACCOUNT, OPERATOR } from '../accounts/permissions.ts'
 import type { Seal } from '../accounts/seal.ts'
 import { createSeal } from '../accounts/seal.ts'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { listAccounts } from '../accounts/store/accounts.ts'
 import { createCredential, findCredential } from '../accounts/store/credentials.ts'
 import { setSenderAccess } from '../accounts/store/senders.ts'
@@ -35,7 +35,7 @@ export async function openDemo(
   const { dataDir } = config
   const redis = connectWithRetry(redisUrl)
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
-  const seal = createSeal(secretKeyOf(config))
+  const seal = createSeal(secretKeysOf(config))
   const files = await openFiles(config)
   try {
     const known = readDemoRecord(dataDir, config.redisUrl)

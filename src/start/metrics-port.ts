@@ -19,13 +19,14 @@ export async function startMetricsPort(
   redisUrl: string,
   telemetry: Telemetry,
   log: Log,
-): Promise<{ url: string | undefined; close: () => void }> {
+): Promise<{ url: string | undefined; announce: () => void; close: () => void }> {
   const { metricsPort: port, metricsHost: host } = config
-  if (port === undefined) return { url: undefined, close: () => undefined }
+  if (port === undefined) return { url: undefined, announce: () => undefined, close: () => undefined }
   const redis = connectFailFast(redisUrl)
   // The part has said so already.
   redis.on('error', () => undefined)
 
+  let stopping = false
   const answers: Readonly<Record<string, (response: ServerResponse) => Promise<void>>> = {
     '/metrics': async (response) => {
       const text = await telemetry.text(redis)
@@ -33,6 +34,7 @@ export async function startMetricsPort(
     },
     '/healthz': async (response) => answer(response, 200, { status: true, message: 'alive' }),
     '/readyz': async (response) => {
+      if (stopping) return answer(response, 503, { status: false, message: 'This process stops.' })
       const workers = await workersAlive(redis).catch(() => undefined)
       if (workers === undefined) return answer(response, 503, { status: false, message: 'Redis is away.' })
       if (workers === 0) return answer(response, 503, { status: false, message: 'No worker is alive.' })
@@ -68,6 +70,10 @@ export async function startMetricsPort(
   log.info({ url }, 'metrics.started')
   return {
     url,
+    /** From now on it says that the part is not ready. */
+    announce() {
+      stopping = true
+    },
     close() {
       server.close()
       server.closeAllConnections()

@@ -6,6 +6,7 @@ import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
 import { startMetricsPort } from './metrics-port.ts'
+import { checkSenders } from './production-senders.ts'
 import { startupErrorMessage } from './startup-error.ts'
 import { warnOfUnknownSettings } from './unknown-settings.ts'
 
@@ -36,10 +37,11 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     await life.start(
       'metrics',
       () => startMetricsPort(config, redisUrl, telemetry, log),
-      (port) => ({ stop: port.close }),
+      (port) => ({ announce: port.announce, stop: port.close }),
     )
     const begin = async () => {
       await checkRedis(redisUrl, config.production, log)
+      await checkSenders(config, redisUrl)
       return startPart(settings, redisUrl, log, telemetry)
     }
     await life.start(

@@ -4,6 +4,7 @@ import { PROVIDER_CODES } from '../messages/provider-codes.ts'
 /** Words of ours, and those that the HTTP client gives for a call without an answer. */
 const OWN_CODES = [
   ...['worker_lost', 'record_lost', 'dead_letter', 'content_lost', 'sender_unreadable', 'woken_late', 'missed_slot'],
+  ...['not_replicated', 'person_erased'],
   ...['timeout', 'reset', 'refused', 'name_not_found', 'connect_timeout', 'answer_too_large', 'failed'],
 ]
 const KNOWN: ReadonlySet<string> = new Set([...OWN_CODES, ...[...PROVIDER_CODES.keys()].map(String)])

@@ -26,6 +26,31 @@ const OF_ALL: readonly { name: string; help: string; value: (all: Installation) 
     value: ({ intake }) => intake.oldestSeconds,
   },
   {
+    name: 'laneway_events_endpoints',
+    help: 'Endpoints that are told of events.',
+    value: ({ events }) => events.enabled,
+  },
+  {
+    name: 'laneway_events_endpoints_failing',
+    help: 'Of these, those that took nothing at their last try.',
+    value: ({ events }) => events.failing,
+  },
+  {
+    name: 'laneway_events_endpoints_disabled',
+    help: 'Endpoints that are told nothing.',
+    value: ({ events }) => events.disabled,
+  },
+  {
+    name: 'laneway_events_retrying',
+    help: 'Deliveries that wait to be tried again.',
+    value: ({ events }) => events.retrying,
+  },
+  {
+    name: 'laneway_events_oldest_seconds',
+    help: 'Age of the oldest event that an enabled endpoint was not told of at all; 0: none.',
+    value: ({ events }) => events.oldestSeconds,
+  },
+  {
     name: 'laneway_redis_safe',
     help: '0 when a setting of Redis can lose messages.',
     value: ({ redis }) => Number(redis.problems === 0),

@@ -74,6 +74,8 @@ export function createHistoryBuffer(now: () => number = Date.now) {
     polled: () => undefined,
     tookIn: () => undefined,
     campaignPaused: () => undefined,
+    eventDelivered: () => undefined,
+    eventsNotTaken: () => undefined,
   }
 
   return {

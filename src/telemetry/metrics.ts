@@ -72,6 +72,19 @@ export function createMetrics(labelOf: LaneLabels): { registry: Registry; observ
     registers,
   })
 
+  const eventsOut = new Counter({
+    name: 'laneway_events_total',
+    help: 'Events that endpoints took, and that they did not take at a try; of this worker.',
+    labelNames: ['outcome'] as const,
+    registers,
+  })
+  const deliveredAfter = new Histogram({
+    name: 'laneway_events_delivery_seconds',
+    help: 'From the change to the answer of the endpoint that took its event.',
+    buckets: LONG_BUCKETS,
+    registers,
+  })
+
   const observer: Observer = {
     accepted({ lane, class: of, count }) {
       if (count > 0) messages.inc({ lane: labelOf(lane), class: of, state: 'accepted' }, count)
@@ -91,6 +104,11 @@ export function createMetrics(labelOf: LaneLabels): { registry: Registry; observ
     polled: (outcome) => polls.inc({ outcome }),
     tookIn: (outcome) => intake.inc({ outcome }),
     campaignPaused: () => autoPaused.inc(),
+    eventDelivered(ms) {
+      eventsOut.inc({ outcome: 'taken' })
+      deliveredAfter.observe(Math.max(0, ms) / 1_000)
+    },
+    eventsNotTaken: (count) => eventsOut.inc({ outcome: 'not_taken' }, count),
   }
   return { registry, observer }
 }

@@ -116,4 +116,6 @@ const both = (one: Observer, other: Observer): Observer => ({
   polled: one.polled,
   tookIn: one.tookIn,
   campaignPaused: one.campaignPaused,
+  eventDelivered: one.eventDelivered,
+  eventsNotTaken: one.eventsNotTaken,
 })

@@ -103,7 +103,7 @@ export async function claimMessage(
     : await deps.gates.claim(id.lane, message.class, pace, ask)
   if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
   const { slot } = result
-  if (slot) deps.clock.heard(askedAt, slot.nowMs, performance.now())
+  if (slot) deps.clock.heard(id.lane, askedAt, slot.nowMs, performance.now())
   return { claimed: { attempt, slot, pace, until: askedAt + CLAIM_GOOD_FOR_MS } }
 }
 

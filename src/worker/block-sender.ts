@@ -4,14 +4,16 @@
 
 import { findSender, setBlocked } from '../accounts/store/senders.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
+import { tellBlocked } from '../lanes/sender-events.ts'
 import type { Log } from '../log.ts'
 import { readHistory } from '../messages/history.ts'
 import { masked } from '../messages/masked.ts'
 import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { readMessage } from '../messages/store/records.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
+import { senderKey } from '../redis/keys.ts'
 
 /** The letter in a history of an attempt that was proven unsent, with the code as its detail. */
 const UNSENT = 'u'
@@ -29,8 +31,8 @@ export async function isOneMessageAlone(redis: Redis, id: MessageId, code: strin
 }
 
 /**
- * Stops the lane until a person resumes it. Dying between the two writes leaves it paused without a reason; the next
- * message that is refused after a resume brings both.
+ * Stops the lane until a person resumes it. Dying between the writes leaves it paused without a reason, or not told of;
+ * the next message that is refused after a resume brings all of it.
  */
 export async function blockSender(
   deps: { redis: Redis; lanes: LaneQueues; log: Log },
@@ -39,6 +41,7 @@ export async function blockSender(
 ): Promise<void> {
   await deps.lanes.pause(lane)
   const shown = masked(sentence)
-  await setBlocked(deps.redis, lane, shown, await redisNowMs(deps.redis))
+  await setBlocked(deps.redis, lane, shown, await redisNowMs(deps.redis, senderKey(lane)))
+  await tellBlocked(deps.redis, lane, shown)
   deps.log.error({ lane, code, sentence: shown }, 'sender.blocked')
 }

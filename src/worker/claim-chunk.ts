@@ -5,6 +5,7 @@ import type { Pace } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
 import { claimFresh, type FreshResult } from '../messages/store/claim-fresh.ts'
 import { isRedisAway } from '../redis/errors.ts'
+import { needsReplicas } from '../redis/replication.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, claimMessage, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
 import type { ChunkRoom } from './lane-share.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
@@ -36,7 +37,11 @@ export async function claimChunk<M extends Placed>(
     return { ulid: id.ulid, place, attempt: newAttemptId(), message: { ...message.message, filled: values } }
   })
   const times = { lostAfterMs: lostAfterMs(deps.config), retentionMs: deps.config.retentionMs }
-  const answer = await claimFresh(deps.redis, { lane, run }, fresh, times, pace).catch((error: unknown) => {
+  const claiming: ReturnType<typeof claimFresh> = needsReplicas(deps.redis)
+    ? // One that replicas did not get in time is taken back by itself.
+      Promise.resolve(messages.map((): FreshResult => 'other'))
+    : claimFresh(deps.redis, { lane, run }, fresh, times, pace)
+  const answer = await claiming.catch((error: unknown) => {
     if (isRedisAway(error)) throw error
     // Something of the campaign or the lane is broken: each message ends by itself, with a reason.
     deps.log.error({ lane, campaign: `cmp_${lane}_${run}`, err: error }, 'chunk.failed')
@@ -62,7 +67,7 @@ export async function claimChunk<M extends Placed>(
     else if (result.verdict === 'too_early') {
       others.push(Promise.resolve({ message, refused: { ...result, state: 'queued' } }))
     } else {
-      if (!isHeard) deps.clock.heard(askedAt, result.slot.nowMs, answeredAt)
+      if (!isHeard) deps.clock.heard(lane, askedAt, result.slot.nowMs, answeredAt)
       isHeard = true
       claimed(message, { attempt, slot: result.slot, pace, until })
     }

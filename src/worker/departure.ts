@@ -28,7 +28,7 @@ export async function departure(
   for (let missed = 0; slot !== undefined; missed += 1) {
     // A machine that is always late would reserve slots for ever: after a few it may be later each time.
     const lateMs = claimed.pace.lateMs * 2 ** Math.max(0, missed - STRICT_TRIES)
-    const leavesAt = clock.ours(slot.atMs)
+    const leavesAt = clock.ours(lane, slot.atMs)
     // Timers count whole milliseconds and may fire a fraction early.
     for (let now = performance.now(); now < leavesAt; now = performance.now()) await pause(Math.ceil(leavesAt - now))
     if (performance.now() >= claimed.until) return undefined
@@ -41,7 +41,7 @@ export async function departure(
     slot = await reserveSlot(redis, lane, slot, { pace: claimed.pace, mostAheadMs: MOST_AHEAD_MS }).catch(
       () => undefined,
     )
-    if (slot !== undefined) clock.heard(askedAt, slot.nowMs, performance.now())
+    if (slot !== undefined) clock.heard(lane, askedAt, slot.nowMs, performance.now())
   }
   return undefined
 }

@@ -6,6 +6,8 @@
 //   - after closing the lane is counted once more,
 //   - the sweep counts every lane every few seconds, for wakes that were lost, delayed jobs that fell due, and active
 //     jobs whose worker died: BullMQ looks for those only while some Worker of the lane is open.
+//
+// A lane that other workers are to serve (lane-duty.ts) is not opened, whoever wakes it.
 import type { Job, Worker } from 'bullmq'
 import type { Config } from '../config.ts'
 import { chunkSchema } from '../jobs/chunk.ts'
@@ -80,6 +82,8 @@ export function createLanes(deps: {
   process: (job: Job) => Promise<JobEnd>
   /** The same for a chunk. */
   processChunk: (run: ChunkRun) => Promise<ChunkEnd>
+  /** Whether this worker is to serve the lane now. */
+  isMine: (lane: number) => boolean
   /** Called when a lane opens. Never rejects. */
   opened: (lane: number) => void
 }) {
@@ -95,7 +99,7 @@ export function createLanes(deps: {
   }
 
   function openLane(lane: number, has: 'jobs' | 'chunks' = 'jobs'): void {
-    if (stopping.signal.aborted) return
+    if (stopping.signal.aborted || !deps.isMine(lane)) return
     const known = open.get(lane)
     if (known) {
       known.lastWorkAt = performance.now()
@@ -240,6 +244,19 @@ export function createLanes(deps: {
 
     /** How many are open. */
     count: (): number => open.size,
+
+    /** Those that are open, with the messages that each has in flight here. */
+    load: (): { lane: number; inFlight: number }[] =>
+      [...open].map(([lane, { share }]) => ({ lane, inFlight: share.running() })),
+
+    /** Closes lanes that others serve now. What they have in flight here ends here. */
+    handOver(lanes: readonly number[]): void {
+      for (const lane of lanes) {
+        const state = open.get(lane)
+        if (!state || state.closing) continue
+        closeLane(lane, state).catch((error: unknown) => deps.log.debug({ lane, err: error }, 'lane.error'))
+      }
+    },
 
     /**
      * Replaces the Workers of a lane from which nothing leaves although it could; false when it is not open here. What

@@ -3,21 +3,24 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createSeal } from '../accounts/seal.ts'
-import { secretKeyOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
+import { countLanes } from '../lanes/survey.ts'
 import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
-import { countReopened, lanesToWake } from '../lanes/wake.ts'
+import { askForServers, countReopened, lanesToWake, serversAsked } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
+import { createTombstones } from '../people/tombstones.ts'
 import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { partnerApi } from '../providers/partner-api.ts'
-import { connectWithRetry } from '../redis/connect.ts'
-import { HEARTBEAT_MS, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
-import { rootKeys } from '../redis/keys.ts'
+import { connectWithRetry, serverOf } from '../redis/connect.ts'
+import { HEARTBEAT_MS, namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
+import { lanePrefix, rootKeys } from '../redis/keys.ts'
+import { requireReplicas } from '../redis/replication.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { trimRequeueable } from '../requeue/requeueable.ts'
@@ -27,8 +30,11 @@ import { startCampaignJobs } from './campaign-jobs.ts'
 import { createClaimGates } from './claim-gate.ts'
 import { createClearing } from './clear-lanes.ts'
 import { createCrashQuarantine } from './crash-quarantine.ts'
+import { startErasures } from './erasures.ts'
+import { startRelay } from './events/relay.ts'
 import { startIntake } from './intake/intake.ts'
 import { createLaneBackoff } from './lane-backoff.ts'
+import { createLaneDuty } from './lane-duty.ts'
 import { createLanes } from './lanes.ts'
 import { startMoves } from './move-files.ts'
 import { createRedisClock } from './redis-clock.ts'
@@ -41,6 +47,10 @@ import { createSweep, SWEEP_MS } from './sweep.ts'
 
 /** How often lanes that have been empty for long are looked for. */
 const CLOSE_IDLE_MS = 2_000
+/** How often a worker looks who else is alive: a dead one is off the list 10 s after its last heartbeat. */
+const LOOK_AROUND_MS = 2_000
+/** A lane that nothing leaves is offered to so many; to all of them it would be 80,000 connections after a bad minute. */
+const SERVERS_AFTER_SILENCE = 4
 /** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
 const DRAIN_MS = 16_000
 /** The same when Redis does not answer and no message is in flight: other workers take all other work up again. */
@@ -63,39 +73,47 @@ export async function startWorker(
   const name = `${host}-${process.pid}-${randomUUID().slice(0, 8)}`
   const redis = connectWithRetry(redisUrl)
   const listener = connectWithRetry(redisUrl)
+  requireReplicas(redis, config.redisMinReplicas)
   for (const connection of [redis, listener]) {
     connection.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   }
 
   let sweeps = false
   const counting = telemetry.start(redis, log, () => sweeps)
-  const secretKey = secretKeyOf(config)
+  const secretKeys = secretKeysOf(config)
   const agent = createHttpAgent()
   const providers = {
     'partner-api': partnerApi(agent),
-    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey), config.cloudApiVersion),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKeys), config.cloudApiVersion),
   }
   const queues = openLaneQueues(redis, config.retentionMs)
-  const directory = createSenderDirectory({ redis, seal: createSeal(secretKey), providers })
+  const directory = createSenderDirectory({ redis, seal: createSeal(secretKeys), providers })
   const polls = startStatusPolls({ redis, config, log, directory })
   const followByPolling = (lane: number): void => polls.follow(lane)
   const clearing = createClearing({ redis, config, log })
   const sendDeps = {
     ...{ redis, config, log, lanes: queues, directory, followByPolling },
     backoff: createLaneBackoff(log),
-    clock: createRedisClock(),
+    clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),
     gates: createClaimGates(),
     clearLane: clearing.begin,
   }
+  const duty = createLaneDuty({ self: name, laneConcurrency: config.laneConcurrency })
   const opened = (lane: number): void => {
-    const ensured = directory.of(lane).then((entry) => entry && queues.ensurePace(lane, entry.sender.rate))
+    const ensured = directory.of(lane).then(async (entry) => {
+      if (!entry) return
+      const servers = duty.opened(lane, entry.sender.rate)
+      if (servers !== undefined) await askForServers(redis, [{ lane, servers }])
+      await queues.ensurePace(lane, entry.sender.rate)
+    })
     ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
   }
   const quarantine = createCrashQuarantine(redis)
   const files = await openFiles(config)
   const campaigns = startCampaignJobs({ redis, files, config, log, queues })
   const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
-  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken }
+  const tombstones = createTombstones(redis, secretKeys)
+  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken, tombstones }
   const lanes = createLanes({
     redis,
     config,
@@ -107,23 +125,35 @@ export async function startWorker(
       return end
     },
     processChunk: (run) => sendChunk(chunkDeps, run),
+    isMine: duty.isMine,
     opened,
   })
   const moves = await startMoves({ redis, log })
   const intake = await startIntake({ redis, config: { ...config, files }, log, queues })
   const requeues = startRequeues({ redis, config, log, queues })
+  const relay = startRelay({ redis, config, log, seal: createSeal(secretKeys), worker: name })
+  const erasures = await startErasures({ redis, files, config, log, queues })
 
   const reopen = (lane: number): void => {
+    // Whatever it is that keeps those who serve it from doing so, others are woken by the next look at the lane.
+    duty.widen(lane, SERVERS_AFTER_SILENCE)
     if (!lanes.reopen(lane)) return
     log.warn({ lane }, 'lane.reopened')
     countReopened(redis, lane).catch((error: unknown) => log.debug({ lane, err: error }, 'reopened.not_counted'))
   }
   listener.on('message', (channel, text) => {
     if (channel === rootKeys.reopen) return reopen(Number(text))
+    if (channel === rootKeys.wideLanes) {
+      for (const { lane, servers } of serversAsked(text)) duty.widen(lane, servers)
+      return
+    }
     const wake = channel === rootKeys.wakeChunks ? lanes.wakeChunks : lanes.wake
     for (const lane of lanesToWake(text)) wake(lane)
   })
-  await listener.subscribe(rootKeys.wake, rootKeys.wakeLanes, rootKeys.wakeChunks, rootKeys.reopen)
+  const { wake, wakeLanes, wakeChunks, wideLanes } = rootKeys
+  // First who else is there: all lanes that wake meanwhile would be opened here otherwise.
+  duty.know([...(await namesOfLiveWorkers(redis)), name], await countLanes(redis))
+  await listener.subscribe(wake, wakeLanes, wakeChunks, wideLanes, rootKeys.reopen)
   // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
   const sayAlive = () => sendHeartbeat(redis, name, { host, version: VERSION, lanes: lanes.count() })
   await sayAlive().catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
@@ -134,6 +164,16 @@ export async function startWorker(
     async () => {
       sweeps = await isSweeper(redis, name)
       return sweeps ? sweep.sweep() : sweep.pass()
+    },
+    log,
+  )
+  const lookingAround = repeatedly(
+    LOOK_AROUND_MS,
+    async () => {
+      duty.know(await namesOfLiveWorkers(redis), await countLanes(redis))
+      const load = lanes.load()
+      lanes.handOver(duty.handedOver(load.map(({ lane }) => lane)))
+      await askForServers(redis, duty.inNeed(load))
     },
     log,
   )
@@ -153,12 +193,15 @@ export async function startWorker(
       clearing.stop()
       closingIdle.stop()
       trimming.stop()
+      lookingAround.stop()
       const limit = withTimeout(ANSWER_MS, redis.ping()).then(
         () => DRAIN_MS,
         () => (lanes.inFlight() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS),
       )
-      // At once: what comes in from now on is for others.
+      // At once: what comes in from now on is for others, who see that this one is gone.
+      heartbeats.stop()
       const lanesStopped = lanes.stop(limit)
+      await withTimeout(LAST_WORDS_MS, removeHeartbeat(redis, name)).catch(() => {})
       const limitMs = await limit
       await Promise.all([
         lanesStopped,
@@ -166,9 +209,10 @@ export async function startWorker(
         moves.stop(limitMs),
         campaigns.stop(limitMs),
         requeues.stop(limitMs),
+        relay.stop(limitMs),
+        erasures.stop(limitMs),
         intake.stop(limitMs),
       ])
-      heartbeats.stop()
       if (lanes.inFlight() > 0) log.warn({ messages: lanes.inFlight() }, 'stop.left_in_flight')
       await withTimeout(
         LAST_WORDS_MS,

@@ -11,9 +11,10 @@ import { endPoll } from '../messages/store/status-polls.ts'
 import { recordStatus } from '../messages/store/steps.ts'
 import { observerOf } from '../observe.ts'
 import type { PollEnd } from '../providers/provider.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
+import { pollKey } from '../redis/keys.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 
 /** What polling needs, the same for all lanes. */
@@ -37,7 +38,7 @@ export async function pollOrPutOff(deps: PollDeps, entry: DirectoryEntry, id: Me
   } catch (error) {
     if (isRedisAway(error)) throw error
     deps.log.error({ message: messageId(id.lane, id.ulid), err: error }, 'poll.failed')
-    await endPoll(deps.redis, id.lane, id.ulid, (await redisNowMs(deps.redis)) + PUT_OFF_MS)
+    await endPoll(deps.redis, id.lane, id.ulid, (await redisNowMs(deps.redis, pollKey(id.lane))) + PUT_OFF_MS)
     return undefined
   }
 }
@@ -61,7 +62,7 @@ async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId)
       return end
     }
   }
-  const now = await redisNowMs(redis)
+  const now = await redisNowMs(redis, pollKey(id.lane))
   const ageMs = now - (lastAt(record, id, 's') ?? acceptedAtMs(id.ulid))
   if (ageMs > POLL_FOR_MS) {
     await over()

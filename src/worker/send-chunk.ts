@@ -12,7 +12,7 @@ import { moveCampaign } from '../campaigns/store/campaigns.ts'
 import { lookAtChunk } from '../campaigns/store/chunk-look.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../campaigns/store/open-campaigns.ts'
 import { type MessageSpec, payloadOf, ulidOf } from '../campaigns/store/recipient-message.ts'
-import type { Recipient } from '../campaigns/store/snapshot.ts'
+import { isErased, type Recipient } from '../campaigns/store/snapshot.ts'
 import { isFilesAway } from '../files/store.ts'
 import type { Chunk } from '../jobs/chunk.ts'
 import type { SendPayload } from '../jobs/send.ts'
@@ -22,6 +22,7 @@ import type { ClaimResult } from '../messages/store/claim.ts'
 import { MOST_FRESH } from '../messages/store/claim-fresh.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { indexMessages } from '../messages/store/message-index.ts'
+import type { Tombstones } from '../people/tombstones.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
@@ -44,6 +45,7 @@ const MOST_CRASHES = 2
 /** What a chunk needs besides what each of its attempts does; one for the whole process. */
 export interface ChunkDeps extends SendDeps {
   campaigns: OpenCampaigns
+  tombstones: Tombstones
   /** Messages of the campaign were taken up. */
   noteMoved: (lane: number, run: number) => void
 }
@@ -90,7 +92,8 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
   }
 }
 
-async function sendTo(deps: ChunkDeps, run: ChunkRun, { spec, total, snapshot }: OpenCampaign): Promise<ChunkEnd> {
+async function sendTo(deps: ChunkDeps, run: ChunkRun, campaign: OpenCampaign): Promise<ChunkEnd> {
+  const { spec, total, snapshot } = campaign
   const { redis, config } = deps
   const { lane, chunk, crashes } = run
   const found = await senderOrWait(deps, lane)
@@ -106,13 +109,30 @@ async function sendTo(deps: ChunkDeps, run: ChunkRun, { spec, total, snapshot }:
   for (const [i, { id, payload }] of messages.entries()) {
     if (states[i] === 'dead') await conclude(redis, id, 'dead', payload(), config.retentionMs)
   }
-  const waiting = messages.filter((_message, i) => states[i] === 'waits')
+  const erased = await erasedAmong(deps.tombstones, campaign, recipients)
+  for (const [i, { id, payload }] of messages.entries()) {
+    if (erased.has(i) && states[i] === 'waits') await conclude(redis, id, 'erased', payload(), config.retentionMs)
+  }
+  const waiting = messages.filter((_message, i) => states[i] === 'waits' && !erased.has(i))
   // Without a sender their jobs become dead letters, with that reason.
   if (found.entry === undefined || crashes >= MOST_CRASHES) {
     await deps.lanes.addMany(waiting.map(({ name, payload }) => ({ id: name, payload: payload() })))
     return DONE
   }
   return createChunk(deps, run).send(waiting)
+}
+
+/** Places, among these, of people who were erased since the campaign was made. */
+async function erasedAmong(
+  tombstones: Tombstones,
+  { account, createdAtMs }: OpenCampaign,
+  recipients: readonly Recipient[],
+): Promise<Set<number>> {
+  const people = recipients.map(({ to }) => to)
+  const found = (await tombstones.isAny(account, createdAtMs))
+    ? await tombstones.erasedOf(account, people, createdAtMs)
+    : new Set<string>()
+  return new Set(recipients.flatMap((each, i) => (isErased(each) || found.has(each.to) ? [i] : [])))
 }
 
 /** A message of the chunk. What a job of its own would hold is made for the few that need one. */
@@ -222,7 +242,7 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun)
   }
 
   function launch(entry: DirectoryEntry, outgoing: ChunkMessage, claimed: Claimed): void {
-    if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(claimed.slot.atMs))
+    if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(lane, claimed.slot.atMs))
     sendClaimed(deps, entry, outgoing, claimed)
       .then((became) => goOn(outgoing, became))
       .catch((error: unknown) => {

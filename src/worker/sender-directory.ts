@@ -4,7 +4,7 @@
 import type { Seal } from '../accounts/seal.ts'
 import type { ProviderName } from '../accounts/sender-settings.ts'
 import { findAccount, type Policy } from '../accounts/store/accounts.ts'
-import { findSender, type Sender } from '../accounts/store/senders.ts'
+import { findSender, type Sender, tokenPlaceOf } from '../accounts/store/senders.ts'
 import type { Repeat } from '../messages/lifecycle.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import type { Provider, ProviderSender } from '../providers/provider.ts'
@@ -55,7 +55,7 @@ export function createSenderDirectory(deps: {
       providerSender: {
         number: sender.number,
         baseUrl: sender.base_url,
-        token: deps.seal.decrypt(sender.token),
+        token: deps.seal.decrypt(sender.token, tokenPlaceOf(sender)),
         phoneNumberId: sender.phone_number_id,
       },
       repeat: {

@@ -23,11 +23,11 @@ import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { giveUp, keepRecord, markUnconfirmed, resolveUnconfirmed } from '../messages/store/steps.ts'
 import { JOB, laneJobKey, laneJobLockKey } from '../redis/bullmq-layout.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { redisNowMs } from '../redis/heartbeats.ts'
-import { campaignKey } from '../redis/keys.ts'
+import { campaignKey, inDoubtKey } from '../redis/keys.ts'
 import { inParallel } from './in-parallel.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 
@@ -70,7 +70,7 @@ export async function sweepLane(deps: SweepLaneDeps, { lane, backlog }: LaneSurv
   for (const list of ['in_doubt', 'queued_again'] as const) {
     const untilMs = performance.now() + TURN_MS
     for (;;) {
-      const [nowMs, entry] = await Promise.all([redisNowMs(deps.redis), senderOf(deps, lane)])
+      const [nowMs, entry] = await Promise.all([redisNowMs(deps.redis, inDoubtKey(lane)), senderOf(deps, lane)])
       const page = await overdueMessages(deps.redis, list, lane, nowMs, PAGE)
       const rate = entry === 'unreadable' ? undefined : entry?.sender.rate
       const look: Look = { nowMs, list, backlogMs: rate === undefined ? 0 : (backlog / rate) * 1_000 }

@@ -47,7 +47,7 @@ export function createSweep(deps: SweepDeps) {
 
   async function lookAtDue(): Promise<void> {
     for (let taken = LANES_AT_ONCE; taken === LANES_AT_ONCE; ) {
-      const { nowMs, till, lanes } = await takeDueLanes(redis, RELOOK_MS, LANES_AT_ONCE)
+      const { till, lanes } = await takeDueLanes(redis, RELOOK_MS, LANES_AT_ONCE)
       taken = lanes.length
       const surveys = await surveyLanes(redis, lanes)
       await wakeLanes(
@@ -59,7 +59,7 @@ export function createSweep(deps: SweepDeps) {
         surveys.filter(({ chunks }) => chunks > 0).map(({ lane }) => lane),
       )
       for (const survey of surveys) {
-        const { lane, nextReviewAt, nextPollAt } = survey
+        const { lane, nextReviewAt, nextPollAt, nowMs } = survey
         if (nextPollAt !== undefined && nextPollAt < nowMs - POLL_LATE_MS) deps.followByPolling(lane)
         if (nextReviewAt !== undefined && nextReviewAt <= nowMs) unswept.set(lane, survey)
         await watchdog.see(survey).catch((error: unknown) => log.warn({ lane, err: error }, 'watchdog.failed'))
@@ -67,7 +67,7 @@ export function createSweep(deps: SweepDeps) {
       await settleDueLanes(
         redis,
         till,
-        surveys.map((survey) => ({ lane: survey.lane, atMs: nextLookMs(survey, till) })),
+        surveys.map((survey) => ({ lane: survey.lane, atMs: nextLookMs(survey, till, till - RELOOK_MS) })),
       )
       sweepOn()
     }
@@ -98,7 +98,7 @@ export function createSweep(deps: SweepDeps) {
       nextRoundAt = now + ROUND_MS
     }
     for (const survey of await surveyLanes(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {
-      if (nextLookMs(survey, 0) !== undefined) await markUnmarkedLane(redis, survey.lane)
+      if (nextLookMs(survey, 0, 0) !== undefined) await markUnmarkedLane(redis, survey.lane)
       if (survey.activeCampaigns > 0) await addCampaignLane(redis, survey.lane)
     }
     if (round.length === 0) isFirstRound = false
@@ -122,10 +122,13 @@ export function createSweep(deps: SweepDeps) {
   }
 }
 
-/** When a lane is looked at next (epoch ms), at `soonMs` unless it is idle; undefined when nothing is left in it. */
-export function nextLookMs(survey: LaneSurvey, soonMs: number): number | undefined {
+/**
+ * When a lane is looked at next, at `soonMs` unless it is idle; undefined when nothing is left in it. By the clock on which
+ * the look was at `nowMs`: in a cluster that of the lane is another one (epoch ms).
+ */
+export function nextLookMs(survey: LaneSurvey, soonMs: number, nowMs: number): number | undefined {
   if (survey.backlog + survey.chunks > 0) return soonMs
   const pollAt = survey.nextPollAt === undefined ? undefined : survey.nextPollAt + POLL_LATE_MS
   const next = earliest(survey.nextReviewAt, pollAt)
-  return next === undefined ? undefined : Math.max(next, soonMs)
+  return next === undefined ? undefined : Math.max(next - survey.nowMs + nowMs, soonMs)
 }

@@ -59,7 +59,7 @@ describe('accounts', () => {
 })
 
 describe('keys', () => {
-  test('are made with no more than the key that makes them has, and shown once', async () => {
+  test('are made by whoever runs the account, with all that a key of it may have, and shown once', async () => {
     const wanted = { name: 'order service', permissions: ['messages:send'] }
     const answer = await ask('POST', '/admin/keys', admin, wanted)
     expect(answer.status).toBe(201)
@@ -72,10 +72,10 @@ describe('keys', () => {
     expect(listed.text).toContain(String(id))
     expect(listed.text).not.toContain(String(key))
     expect(JSON.stringify(await stored(service.redis))).not.toContain(String(key))
-    for (const permission of ['gallery', 'operator']) {
-      const more = await ask('POST', '/admin/keys', admin, { permissions: [permission] })
-      expect([403, 400], permission).toContain(more.status)
-    }
+    expect((await ask('POST', '/admin/keys', admin, { permissions: ['gallery', 'events'] })).status).toBe(201)
+    expect((await ask('POST', '/admin/keys', admin, { permissions: ['operator'] })).status).toBe(400)
+    // Running the account is one thing, sending and reading in its name another: a key does only what it names.
+    expect((await ask('GET', '/event-endpoints', admin)).status).toBe(403)
   })
 
   test('of a bounded key are bounded, too', async () => {
@@ -132,7 +132,7 @@ describe('keys', () => {
     expect(again).toMatchObject({ id: first.id, key: null })
   })
 
-  test('are rotated with an overlap, by a key that has as much', async () => {
+  test('are rotated with an overlap, by whoever runs the account', async () => {
     const old = await createCredential(service.redis, one.account, ['messages:read'], Date.now(), 0, 'reader')
     const answer = await ask('POST', `/admin/keys/${old.id}/rotate`, admin, { overlap_seconds: 3600 })
     expect(answer.status).toBe(201)
@@ -143,7 +143,6 @@ describe('keys', () => {
     expect(now.json).toMatchObject({ data: { replaces: { state: 'expired' } } })
     expect((await ask('POST', `/admin/keys/${old.id}/rotate`, admin, {})).status).toBe(409)
     const gallery = await createCredential(service.redis, one.account, ['gallery'], Date.now())
-    expect((await ask('POST', `/admin/keys/${gallery.id}/rotate`, admin, {})).status).toBe(403)
     const run = await cli('keys', 'rotate', gallery.id, '--overlap', '24h', '--json')
     expect(JSON.parse(run.stdout)).toMatchObject({ permissions: ['gallery'], replaces: { id: gallery.id } })
   })

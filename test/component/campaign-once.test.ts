@@ -193,14 +193,14 @@ describe('the list of campaigns', () => {
     const one = await page('limit=1')
     expect(one.ids).toEqual(all.ids.slice(0, 1))
     expect(one.tookMs).toBeLessThan(all.tookMs / 4)
-    expect((await page('limit=7&offset=5')).ids).toEqual(all.ids.slice(5, 12))
-    expect((await page('limit=3&offset=2&state=draft')).ids).toHaveLength(3)
+    expect((await page('limit=7&cursor=5')).ids).toEqual(all.ids.slice(5, 12))
+    expect((await page('limit=3&cursor=2&state=draft')).ids).toHaveLength(3)
     expect((await page('limit=1000&state=scheduled')).ids).toEqual([])
   })
 
   test('goes back ten thousand and no further', async () => {
-    const answer = await service.request('GET', '/campaigns?offset=9007199254740991')
-    expect([answer.status, answer.json().error.details[0].path]).toEqual([400, 'offset'])
+    const answer = await service.request('GET', '/campaigns?cursor=9007199254740991')
+    expect([answer.status, answer.json().error.details[0].path]).toEqual([400, 'cursor'])
   })
 })
 

@@ -29,7 +29,7 @@ beforeAll(async () => {
     name: 'desk',
     provider: 'cloud-api',
     baseUrl: 'https://graph.example',
-    sealedToken: 'sealed',
+    sealedToken: () => 'sealed',
     phoneNumberId: '106555',
     rate: 80,
     honoursIdempotency: false,

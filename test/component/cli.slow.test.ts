@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkKey } from '../../src/accept/check-key.ts'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { findCredential } from '../../src/accounts/store/credentials.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
@@ -53,13 +53,17 @@ describe('help', () => {
       'accounts',
       'keys',
       'senders',
+      'secrets',
       'templates',
       'contacts',
       'messages',
       'lanes',
       'campaigns',
+      'events',
+      'people',
       'activity',
       'stats',
+      'top',
     ])
     for (const noun of nouns) {
       const help = await cli(noun, '--help')
@@ -336,8 +340,10 @@ describe('senders', () => {
       default: true,
     })
     const stored = await findSender(redis, sender.id)
-    const key = secretKeyOf({ secretKey: undefined, dataDir })
-    expect(createSeal(key).decrypt(stored?.token ?? '')).toBe('hush-hush')
+    const key = secretKeysOf({ secretKeys: [], dataDir })
+    expect(createSeal(key).decrypt(stored?.token ?? '', { sender: sender.id, baseUrl: 'http://127.0.0.1:9' })).toBe(
+      'hush-hush',
+    )
     const lanes = openLaneQueues(redis)
     expect(await lanes.queueOf(sender.id).getGlobalRateLimit()).toEqual({ max: 1, duration: 25 })
     await lanes.close()
@@ -352,7 +358,10 @@ describe('senders', () => {
     const run = await spawnCli([...args, '--json'], env(), 'from-a-pipe\n')
     expect(run).toMatchObject({ code: 0, stderr: '' })
     const stored = await findSender(redis, JSON.parse(run.stdout).id)
-    expect(createSeal(secretKeyOf({ secretKey: undefined, dataDir })).decrypt(stored?.token ?? '')).toBe('from-a-pipe')
+    const place = { sender: JSON.parse(run.stdout).id, baseUrl: 'http://127.0.0.1:9' }
+    expect(createSeal(secretKeysOf({ secretKeys: [], dataDir })).decrypt(stored?.token ?? '', place)).toBe(
+      'from-a-pipe',
+    )
 
     const empty = await runCli(partner(account, '14155550125').with(-1, '-'), env(), '')
     expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('--token') })
@@ -400,7 +409,7 @@ describe('senders', () => {
     const { id: account } = await json('accounts', 'create', 'Other key')
     await json(...partner(account, '14155550132'))
     const run = await runCli(partner(account, '14155550133'), { ...env(), LANEWAY_SECRET_KEY: 'x'.repeat(32) })
-    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining('sealed under another LANEWAY_SECRET_KEY') })
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining('that LANEWAY_SECRET_KEYS does not have') })
     expect(await json('senders', 'list', '--account', String(account))).toHaveLength(1)
   })
 

@@ -14,7 +14,7 @@ let queue: Queue
 beforeAll(async () => {
   service = await startCampaigns({ rate: 50 })
   laneway = await connectLaneway({ redisUrl: service.server.url, apiKey: service.tenant.apiKey })
-  queue = new Queue('laneway-intake', { connection: { url: service.server.url } })
+  queue = new Queue('{laneway-intake}', { connection: { url: service.server.url } })
 })
 afterAll(async () => {
   await laneway?.close()

@@ -319,7 +319,7 @@ describe('when Redis goes away', () => {
     const id = await laneway.send(image('+15550100401'))
     await service.stopWorker()
     const waits = [failureOf(laneway.send(image('+491700000012'))), failureOf(laneway.waitForOutcome(id))]
-    await eventually(async () => (await service.redis.llen('bull:laneway-intake:wait')) > 0, 'it waits')
+    await eventually(async () => (await service.redis.llen('bull:{laneway-intake}:wait')) > 0, 'it waits')
     await laneway.close()
     for (const wait of waits) expect(await wait).toBeInstanceOf(LanewayUnavailable)
     expect(await failureOf(laneway.status(id))).toBeInstanceOf(LanewayUnavailable)
@@ -331,10 +331,10 @@ test('what Redis has forgotten before its end was read is asked for again', asyn
   const laneway = await connect('through the intake queue')
   await service.stopWorker()
   const sending = laneway.send(image('+491700000013'))
-  await eventually(async () => (await service.redis.llen('bull:laneway-intake:wait')) > 0, 'it waits')
+  await eventually(async () => (await service.redis.llen('bull:{laneway-intake}:wait')) > 0, 'it waits')
   // As if so many others had ended since that this one was forgotten.
-  const [id = ''] = await service.redis.lrange('bull:laneway-intake:wait', 0, 0)
-  await service.redis.multi().lrem('bull:laneway-intake:wait', 0, id).del(`bull:laneway-intake:${id}`).exec()
+  const [id = ''] = await service.redis.lrange('bull:{laneway-intake}:wait', 0, 0)
+  await service.redis.multi().lrem('bull:{laneway-intake}:wait', 0, id).del(`bull:{laneway-intake}:${id}`).exec()
   await service.startWorker()
   expect(await sending).toMatch(/^msg_/)
 })

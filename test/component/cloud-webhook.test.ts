@@ -3,7 +3,7 @@
 // chat product, so that it can lie.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import type { MessageRecord } from '../../src/messages/store/record-format.ts'
@@ -28,7 +28,7 @@ beforeAll(async () => {
   service = await startService({ worker: false })
   tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
   other = await service.addTenant({ defaultProvider: 'cloud-api' })
-  opaqueIds = createOpaqueIds(secretKeyOf(service.config))
+  opaqueIds = createOpaqueIds(secretKeysOf(service.config))
 })
 afterAll(() => service?.close())
 
@@ -266,7 +266,7 @@ describe('a report', () => {
 
   test('with an opaque field that is forged, foreign, cut or missing moves nothing', async () => {
     const sent = await claimed()
-    const foreign = createOpaqueIds('the secret key of another installation').sign(sent.name, 'AAAAAA')
+    const foreign = createOpaqueIds(['the secret key of another installation']).sign(sent.name, 'AAAAAA')
     const unsigned = sent.opaque.split('.').slice(0, 3).join('.')
     const swapped = opaqueIds.sign(messageId(other.cloudLane, sent.id.ulid), 'AAAAAA')
     const wrong = [foreign, unsigned, `${sent.opaque}x`, sent.opaque.slice(0, -1), sent.name, swapped, 'order-77', '']

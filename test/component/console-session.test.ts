@@ -63,16 +63,45 @@ describe('signing in', () => {
     )
     expect(answer.text).not.toContain(secret)
     expect(answer.json).toMatchObject({
-      data: { key_name: 'Ada', account: { id: tenant.account, name: 'tenant 1' }, permissions: ['admin'] },
+      data: { key_name: 'Ada', account: { id: tenant.account, name: 'tenant 1' } },
     })
     const left = Date.parse(answered.parse(answer.json).data.expires_at) - Date.now()
     expect(left).toBeGreaterThan(SESSION_MS - 60_000)
     expect(left).toBeLessThanOrEqual(SESSION_MS)
   })
 
-  test('gives a cookie that is never sent unencrypted when it came over TLS', async () => {
-    const answer = await signIn((await makeKey(['admin'])).secret, { ...SAME, 'x-forwarded-proto': 'https' })
+  test.each([
+    ['the proxy before us', { 'x-forwarded-proto': 'https' }],
+    ['the first of several proxies', { 'x-forwarded-proto': 'https, http' }],
+    ['the address of the page', { origin: 'https://console.example' }],
+  ])('gives a cookie that is never sent unencrypted when it came over TLS by the word of %s', async (_who, headers) => {
+    const answer = await signIn((await makeKey(['admin'])).secret, { ...SAME, ...headers })
     expect(answer.headers.get('set-cookie')).toMatch(/; Secure$/)
+  })
+
+  test('works for a key that may be used from this address only, and for no other', async () => {
+    const keyFor = async (address: string) =>
+      (await createCredential(service.redis, tenant.account, ['admin'], Date.now(), 0, 'Ada', { addresses: [address] }))
+        .secret
+    expect((await signIn(await keyFor('127.0.0.0/8'))).status).toBe(200)
+    expect((await signIn(await keyFor('192.0.2.0/24'))).status).toBe(403)
+  })
+
+  test('is told in the activity with the key, and so is signing out', async () => {
+    const { id, secret } = await makeKey(['admin'])
+    const cookie = cookieOf(await signIn(secret))
+    await inspect(`${service.url}/console/session`, { method: 'DELETE', headers: { cookie, ...SAME } })
+    const { json } = await get('/admin/activity?limit=3', await signedIn('admin'))
+    const by = { actor: { key_id: id, key_name: 'Ada' }, account: tenant.account }
+    expect(json).toMatchObject({
+      data: [{}, { ...by, action: 'console.sign_out' }, { ...by, action: 'console.sign_in' }],
+    })
+  })
+
+  test('that fails is no act', async () => {
+    const cookie = await signedIn('admin')
+    expect((await signIn('lw_nobody')).status).toBe(401)
+    expect((await get('/admin/activity?limit=1', cookie)).json).toMatchObject({ data: [{ action: 'console.sign_in' }] })
   })
 
   test('stores neither the key nor the id of the session', async () => {
@@ -126,6 +155,22 @@ describe('signing in', () => {
 })
 
 describe('a session', () => {
+  test('of a key that may run the account sees and does all in it; the key itself does only what it names', async () => {
+    const { secret } = await makeKey(['admin'])
+    const cookie = cookieOf(await signIn(secret))
+    for (const path of [
+      '/messages',
+      '/campaigns',
+      '/contacts',
+      '/event-endpoints',
+      '/partners/wp-gallery/manage/folders',
+    ]) {
+      expect((await get(path, cookie)).status, path).toBe(200)
+      expect((await get(path, '', { authorization: `Bearer ${secret}` })).status, path).toBe(403)
+    }
+    expect((await get('/admin/accounts', cookie)).status).toBe(403)
+  })
+
   test('is good wherever its key is: in a header, in a body, and on the fast path', async () => {
     const cookie = await signedIn('admin', 'messages:read', 'messages:send')
     expect((await get('/admin/lanes', cookie)).status).toBe(200)
@@ -231,7 +276,7 @@ describe('the pages of the console', () => {
   })
 
   test('are one page, whatever the address, that may load nothing from elsewhere', async () => {
-    for (const path of ['/console', '/console/', '/console/lanes', '/console/messages/lw_1_X']) {
+    for (const path of ['/console', '/console/', '/console/lanes', '/console/messages/wamid.HBgM.X']) {
       const page = await fetch(pages.url + path)
       expect([page.status, await page.text()], path).toEqual([200, expect.stringContaining('<title>console')])
       const policy = page.headers.get('content-security-policy') ?? ''
@@ -251,10 +296,10 @@ describe('the pages of the console', () => {
     }
   })
 
-  test('are where a browser is led that opens the service, and nobody else is', async () => {
+  test('are where whoever opens the service is led', async () => {
     const led = await fetch(`${pages.url}/`, { headers: { accept: 'text/html,*/*' }, redirect: 'manual' })
     expect([led.status, led.headers.get('location')]).toEqual([302, '/console'])
-    expect((await fetch(`${pages.url}/`)).status).toBe(404)
+    expect((await fetch(`${pages.url}/`, { redirect: 'manual' })).status).toBe(302)
   })
 
   test('say so when they were not built', async () => {

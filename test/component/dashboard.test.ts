@@ -1,13 +1,16 @@
-// Pins what the queue dashboard gives away and what it refuses: it is for looking only, an admin key sees its own
-// account's lanes, and no number, no text and no id of another account is in anything it answers.
+// Pins what the queue dashboard gives away and what it refuses: it is for looking only, for
+// operators with a session, and no number, no text and no id of another account is in anything it answers.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { openMoveQueue } from '../../src/gallery/store/move-queue.ts'
 import { MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
 import { SEND_JOB } from '../../src/jobs/send.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -22,16 +25,17 @@ const board = z.object({
 let service: Service
 let tenant: Tenant
 let other: Tenant
+let session: { cookie: string }
 let ours: string
 let theirs: string
 let waiting: string
 const poison = messageId(1, newUlid(Date.now()))
 
-const basic = (key: string) => ({ authorization: `Basic ${Buffer.from(`anybody:${key}`).toString('base64')}` })
-const look = (path: string, key: string, method = 'GET') =>
-  fetch(`${service.url}/dashboard${path}`, { method, headers: basic(key) })
-const jobsOf = async (queue: string, key: string, status = 'latest') => {
-  const answer = await look(`/api/queues?activeQueue=${queue}&status=${status}&page=1&jobsPerPage=100`, key)
+/** As an operator sees it who acts for this account. */
+const look = (path: string, account: string, method = 'GET') =>
+  fetch(`${service.url}/dashboard${path}`, { method, headers: { ...session, 'x-laneway-account': account } })
+const jobsOf = async (queue: string, account: string, status = 'latest') => {
+  const answer = await look(`/api/queues?activeQueue=${queue}&status=${status}&page=1&jobsPerPage=100`, account)
   const text = await answer.text()
   return { text, jobs: board.parse(JSON.parse(text)).queues.find(({ name }) => name === queue)?.jobs }
 }
@@ -40,8 +44,9 @@ beforeAll(async () => {
   service = await startService()
   tenant = await service.addTenant()
   other = await service.addTenant()
-  ours = await tenant.key('admin')
-  theirs = await other.key('admin')
+  session = await sessionHeader(service.redis)
+  ours = String(tenant.account)
+  theirs = String(other.account)
   const lanes = openLaneQueues(service.redis)
   await lanes.queueOf(tenant.partnerLane).add(
     SEND_JOB,
@@ -81,20 +86,36 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-test('a browser without a key is asked for name and password', async () => {
-  const answer = await fetch(`${service.url}/dashboard`)
-  expect(answer.status).toBe(401)
-  expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm=/)
-  expect(await answer.json()).toMatchObject({
-    message: expect.stringContaining('as password, a key with the permission admin'),
-  })
+test('who has no session is told where to sign in, whatever key is shown', async () => {
+  const operator = (await createCredential(service.redis, NO_ACCOUNT, [OPERATOR], Date.now())).secret
+  const basic = (key: string) => `Basic ${Buffer.from(`anybody:${key}`).toString('base64')}`
+  const admin = await tenant.key('admin')
+  for (const authorization of [undefined, basic(operator), `Bearer ${operator}`, basic(admin), `Bearer ${admin}`]) {
+    const headers = authorization === undefined ? undefined : { authorization }
+    for (const path of ['', '/api/queues']) {
+      const answer = await fetch(`${service.url}/dashboard${path}`, headers && { headers })
+      expect(answer.status).toBe(401)
+      expect(answer.headers.get('www-authenticate') ?? '').not.toMatch(/Basic/)
+      expect(await answer.json()).toMatchObject({ message: expect.stringContaining('Sign in to /console') })
+    }
+  }
 })
 
-test('a key without the permission is refused', async () => {
-  expect((await look('/api/queues', tenant.apiKey)).status).toBe(403)
+test('a session of an account is refused, one of an operator is not, and one that is over is none', async () => {
+  const statusWith = async (headers: { cookie: string }) =>
+    (await fetch(`${service.url}/dashboard/api/queues`, { headers })).status
+  expect(await statusWith(await sessionHeader(service.redis, await tenant.key('admin')))).toBe(403)
+  expect(await statusWith(await sessionHeader(service.redis, tenant.apiKey))).toBe(403)
+  expect(await statusWith(session)).toBe(200)
+  expect(await statusWith({ cookie: `laneway_session=${'A'.repeat(43)}` })).toBe(401)
 })
 
-test("an admin key sees the lanes of its own account, and another account's not even by their names", async () => {
+test('a page of another site gets nothing with the cookie', async () => {
+  const headers = { ...session, 'sec-fetch-site': 'cross-site' }
+  expect((await fetch(`${service.url}/dashboard/api/queues`, { headers })).status).toBe(403)
+})
+
+test("an operator who names an account sees its lanes, and another account's not even by their names", async () => {
   const queue = laneQueue(tenant.partnerLane)
   expect((await jobsOf(queue, ours)).jobs?.map(({ id }) => id)).toContain(waiting)
   expect((await jobsOf(queue, theirs)).jobs).toBeUndefined()
@@ -140,7 +161,7 @@ test.each([
   ['PUT', '/api/queues/lane-1/obliterate'],
   ['PATCH', '/api/queues/lane-1/x/update-data'],
   ['DELETE', '/api/queues/lane-1'],
-])('%s %s is refused, with an admin key too', async (method, path) => {
+])('%s %s is refused, to an operator too', async (method, path) => {
   const answer = await look(path, ours, method)
   expect(answer.status).toBe(405)
   expect(answer.headers.get('allow')).toBe('GET')

@@ -1,4 +1,4 @@
-// Pins: whatever another program puts into laneway-intake behind BullMQ's back ends as a refused job with a line in the
+// Pins: whatever another program puts into {laneway-intake} behind BullMQ's back ends as a refused job with a line in the
 // log, and the jobs behind it are taken in. Real: Redis, BullMQ, producer, worker.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
-const QUEUE = 'bull:laneway-intake'
+const QUEUE = 'bull:{laneway-intake}'
 
 let service: Service
 let tenant: Tenant

@@ -1,4 +1,4 @@
-// Pins: whatever a plain BullMQ client writes into laneway-intake is taken in once or refused with a reason, and no key
+// Pins: whatever a plain BullMQ client writes into {laneway-intake} is taken in once or refused with a reason, and no key
 // stays in a job that has ended. Real: Redis, BullMQ with its defaults, producer, worker. Stood in for: the chat product.
 import { type Job, type JobsOptions, Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
 import { orderUpdate } from '../support/example-templates.ts'
+import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -26,7 +27,7 @@ let queue: Queue
 beforeAll(async () => {
   service = await startService({ templates: [orderUpdate] })
   tenant = await service.addTenant()
-  queue = new Queue('laneway-intake', { connection: { url: service.server.url } })
+  queue = new Queue('{laneway-intake}', { connection: { url: service.server.url } })
 })
 afterAll(async () => {
   await queue?.close()
@@ -39,7 +40,7 @@ const ended = finishedSchema.extend({ returnvalue: z.string().optional(), failed
 /** Waits for the end of a job and returns everything that Redis holds of it. */
 async function endOf(job: Job) {
   return eventually(async () => {
-    const found = ended.safeParse(await service.redis.hgetall(`bull:laneway-intake:${job.id}`))
+    const found = ended.safeParse(await service.redis.hgetall(`bull:{laneway-intake}:${job.id}`))
     return found.success ? found.data : undefined
   }, `the end of job ${job.id}`)
 }
@@ -348,14 +349,14 @@ test('a job claiming that it has ended, with a key, is refused for the field tha
 })
 
 test('the dashboard counts these jobs and shows none: they are of all accounts', async () => {
-  const admin = await tenant.key('admin')
+  const headers = await sessionHeader(service.redis)
   await queue.add('send', { v: 1, api_key: tenant.apiKey, message: image('+491700000018') }, { delay: 3_600_000 })
   await refused('send', { v: 1, api_key: tenant.apiKey, message: image('12', { image: { link: 'own words' } }) })
   for (const status of ['delayed', 'failed', 'completed']) {
-    const url = `${service.url}/dashboard/api/queues?activeQueue=laneway-intake&status=${status}&jobsPerPage=100`
-    const headers = { authorization: `Basic ${Buffer.from(`any:${admin}`).toString('base64')}` }
+    const name = encodeURIComponent('{laneway-intake}')
+    const url = `${service.url}/dashboard/api/queues?activeQueue=${name}&status=${status}&jobsPerPage=100`
     const { queues } = boardAnswer.parse(await (await fetch(url, { headers })).json())
-    const intake = queues.find(({ name }) => name === 'laneway-intake')
+    const intake = queues.find(({ name }) => name === '{laneway-intake}')
     expect(intake?.jobs).toEqual([])
     expect(intake?.counts.delayed).toBeGreaterThan(0)
     expect(intake?.counts.failed).toBeGreaterThan(0)

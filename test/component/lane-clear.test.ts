@@ -14,8 +14,8 @@ import { newMessageOf } from '../../src/messages/store/record-format.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent } from '../../src/messages/store/steps.ts'
 import { laneBacklogKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
-import { redisNowMs } from '../../src/redis/heartbeats.ts'
-import { inDoubtKey, laneClearedByKey, lanePrefix, messageKey, requeueableKey } from '../../src/redis/keys.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
+import { inDoubtKey, laneClearedByKey, lanePrefix, messageKey, requeueableKey, rootKeys } from '../../src/redis/keys.ts'
 import { createClearing } from '../../src/worker/clear-lanes.ts'
 import { silentLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -48,7 +48,7 @@ type Options = Partial<Pick<SendPayload, 'class' | 'run' | 'until'>> & { from?: 
 /** Puts messages on a lane without a worker being told; returns their ULIDs, the next one first. */
 async function queued(lane: number, count: number, options: Options = {}) {
   const { from = 0, ...more } = options
-  const now = await redisNowMs(service.redis)
+  const now = await redisNowMs(service.redis, rootKeys.workers)
   const messages = Array.from({ length: count }, (_, n) => {
     const ulid = newUlid(Date.now())
     const to = String(491_700_000_000 + from + n)
@@ -70,7 +70,7 @@ async function recordOf(lane: number, ulid: string) {
   return record && { ...record, story: readHistory(record.history, acceptedAtMs(ulid)).map(({ code }) => code) }
 }
 
-const pastMs = async (): Promise<number> => (await redisNowMs(service.redis)) - 1
+const pastMs = async (): Promise<number> => (await redisNowMs(service.redis, rootKeys.workers)) - 1
 
 /** A lane of 80 a second that is paused, so that a backlog can be laid on it. */
 async function pausedLane(): Promise<Tenant> {

@@ -37,6 +37,7 @@ test.each([
       return { kind: 'done' }
     },
     processChunk: async () => ({ kind: 'done' }),
+    isMine: () => true,
     opened: () => {},
   })
   await queues.setPace(lane, RATE)

@@ -55,6 +55,7 @@ async function startManager(done: (id: string) => void): Promise<Manager> {
       return { kind: 'done' }
     },
     processChunk: async () => ({ kind: 'done' }),
+    isMine: () => true,
     opened: (lane) => void opened.push(lane),
   })
   listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
@@ -137,6 +138,7 @@ test('a lane that is idle is closed, and one that has work is not', async () => 
       return { kind: 'done' }
     },
     processChunk: async () => ({ kind: 'done' }),
+    isMine: () => true,
     opened: () => {},
   })
   await queues.add(messageId(21, newUlid(Date.now())), payload)

@@ -42,6 +42,7 @@ test('full lanes share what a worker has in flight', async () => {
       return { kind: 'done' }
     },
     processChunk: async () => ({ kind: 'done' }),
+    isMine: () => true,
     opened: () => {},
   })
   const end = (lane: number): void => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import { timesReopened } from '../../src/lanes/wake.ts'
 import { laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { rootKeys } from '../../src/redis/keys.ts'
 import { createWatchdog } from '../../src/worker/watchdog.ts'
 import { silentLog } from '../support/app.ts'
@@ -34,7 +35,7 @@ const workersOf = (lane: number) => started.filter(({ name }) => name === laneQu
 
 function newWatchdog() {
   const asked: number[] = []
-  const listener = service.redis.duplicate()
+  const listener = connectWithRetry(service.server.url)
   listener.on('message', (_channel, lane) => asked.push(Number(lane)))
   const watchdog = createWatchdog(
     { redis: service.redis, config: { sendTimeoutMs: 0, laneConcurrency: 100 }, log: silentLog },

@@ -3,7 +3,7 @@
 // producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { findSender, setSenderAccess } from '../../src/accounts/store/senders.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type HistoryEvent, readHistory } from '../../src/messages/history.ts'
@@ -181,7 +181,7 @@ test('a slow lane does not hold up another one', async () => {
 
 async function throttledTenant(url: string): Promise<Tenant> {
   const tenant = await service.addTenant({ rate: 50 })
-  const sealedToken = createSeal(secretKeyOf(service.config)).encrypt('token')
+  const sealedToken = createSeal(secretKeysOf(service.config)).encrypt('token')
   await setSenderAccess(service.redis, tenant.partnerLane, { baseUrl: url, sealedToken })
   return tenant
 }

@@ -33,7 +33,7 @@ const server = createServer(async (request, response) => {
 })
 
 const agent = createHttpAgent()
-const opaqueIds = createOpaqueIds('a secret key of at least 32 characters')
+const opaqueIds = createOpaqueIds(['a secret key of at least 32 characters'])
 const sender: ProviderSender = { number: '4917000001', baseUrl: '', token: 'tok/en', phoneNumberId: '10654/../x' }
 beforeAll(async () => {
   server.listen(0, '127.0.0.1')
@@ -303,6 +303,6 @@ describe('the opaque id', () => {
   )
 
   test('of another installation is refused', () => {
-    expect(createOpaqueIds('another secret key of 32 characters').verify(written)).toBeUndefined()
+    expect(createOpaqueIds(['another secret key of 32 characters']).verify(written)).toBeUndefined()
   })
 })

@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { Queue } from 'bullmq'
+import { Redis as Single } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectFailFast, connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { hasJobMovedOn, isHiddenCommand, isRedisAway, isUnknownScript } from '../../src/redis/errors.ts'
@@ -61,7 +62,7 @@ describe('Redis is away', () => {
   test('when it takes the connection and answers no command', async () => {
     const silent = await silentServer()
     const options = { lazyConnect: true, commandTimeout: 50, enableReadyCheck: false, socketTimeout: 100 }
-    const connection = redis.duplicate({ host: '127.0.0.1', port: Number(new URL(silent.url).port), ...options })
+    const connection = new Single(silent.url, options)
     const [ofCommand, ofSocket] = (await withConnection(connection, async (slow) => [
       await failureOf(slow.ping()),
       (await once(slow, 'error'))[0],
@@ -111,7 +112,7 @@ test('a script that the server does not know, and a command that it hides, are k
   expect(isUnknownScript(await failureOf(redis.evalsha('0'.repeat(40), 0)))).toBe(true)
   expect(isHiddenCommand(await failureOf(redis.call('NO-SUCH-COMMAND')))).toBe(true)
   await redis.call('ACL', 'SETUSER', 'guest', 'on', 'nopass', '~*', '+@all', '-config')
-  const guest = redis.duplicate({ username: 'guest', password: 'any' })
+  const guest = new Single(server.url, { username: 'guest', password: 'any' })
   expect(isHiddenCommand(await failureOf(guest.config('GET', 'appendonly')))).toBe(true)
   guest.disconnect()
   expect(isHiddenCommand(await failureOf(redis.lpush('text', 'y')))).toBe(false)

@@ -3,7 +3,8 @@
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PERMISSIONS, type Permission } from '../../src/accounts/store/credentials.ts'
+import { OPERATOR, PERMISSIONS, type Permission } from '../../src/accounts/permissions.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { errorOf } from '../support/api-error.ts'
 import {
@@ -26,6 +27,7 @@ beforeAll(async () => {
   service = await startService({ worker: false })
   tenant = await service.addTenant()
   for (const permission of PERMISSIONS) keys.set(permission, await tenant.key(permission))
+  keys.set(OPERATOR, (await createCredential(service.redis, 0, [OPERATOR], Date.now())).secret)
   served = await routesOf(service.url)
 })
 afterAll(() => service?.close())

@@ -3,7 +3,9 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { findSender, setSenderAccess } from '../../src/accounts/store/senders.ts'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { setSenderAccess } from '../../src/accounts/store/senders.ts'
 import { loadConfig } from '../../src/config.ts'
 import { SEND_JOB } from '../../src/jobs/send.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
@@ -76,8 +78,7 @@ test('messages of a sender whose token was sealed under another key wait, and go
 
 test('a provider that cannot be reached is logged, and so is its return', async () => {
   tenant = await service.addTenant()
-  const sender = await findSender(service.redis, tenant.partnerLane)
-  const sealedToken = sender?.token ?? ''
+  const sealedToken = createSeal(secretKeysOf(service.config)).encrypt('token')
   await setSenderAccess(service.redis, tenant.partnerLane, { baseUrl: 'http://127.0.0.1:1', sealedToken })
   const id = await send()
   await startLoggedWorker()

@@ -2,7 +2,7 @@
 // nothing to do can be removed, which frees its number and forgets no message. Real: Redis, producer, worker, simulator.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender, type NewSender, SenderTakenError } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
@@ -12,6 +12,7 @@ import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { rootKeys, senderKey, senderNumberKey } from '../../src/redis/keys.ts'
 import { runCli } from '../support/cli.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
+import { interceptCommands } from '../support/redis.ts'
 import { type Service, startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -36,7 +37,7 @@ async function newSender(account: number, more: Partial<NewSender> = {}): Promis
     name: '',
     provider: 'partner-api',
     baseUrl: service.simulator.url,
-    sealedToken: createSeal(secretKeyOf(service.config)).encrypt('token'),
+    sealedToken: createSeal(secretKeysOf(service.config)).encrypt('token'),
     phoneNumberId: '',
     rate: 1_000,
     honoursIdempotency: false,
@@ -84,12 +85,11 @@ test('of many who add one number at the same time one gets it', async () => {
 async function dyingAfter(commands: number): Promise<Redis> {
   const own = connectWithRetry(service.server.url)
   await own.ping()
-  const send = own.sendCommand.bind(own)
   let left = commands
-  own.sendCommand = (...args) => {
+  interceptCommands(own, (send) => {
     left -= 1
-    return left < 0 ? Promise.reject(new Error('Connection is closed.')) : send(...args)
-  }
+    return left < 0 ? Promise.reject(new Error('Connection is closed.')) : send()
+  })
   return own
 }
 

@@ -49,6 +49,12 @@ const quiet = () => expect.poll(async () => (await webhookCounts()).waiting).toB
 const webhookCounts = async () => (await readHealth(simulator.url)).webhooks
 
 describe('a send', () => {
+  test('to nobody is refused', async () => {
+    const answer = await postCloud(simulator.url, cloudText(TO, { to: undefined }))
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 100 } } })
+    expect(JSON.stringify(answer.body)).toContain('The parameter to is required.')
+  })
+
   test('is acknowledged, and stands in the ledger with the sender and the opaque data', async () => {
     const answer = await postCloud(simulator.url, cloudText(TO, { biz_opaque_callback_data: 'our-id' }))
     const id = idOf(answer)

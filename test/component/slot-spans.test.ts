@@ -35,7 +35,7 @@ for i = 7, #ARGV do
   for _, name in ipairs(again) do
     if tonumber(name) + lateUs < nowUs then
       redis.call('LREM', KEYS[1], 1, name)
-      local slots = openSlots(KEYS[1], nowUs, pace)
+      local slots = openSlots(KEYS[1], nowUs, pace, 1)
       used[#used + 1] = slots.reserve(slots.next())
       slots.write()
     else
@@ -43,11 +43,11 @@ for i = 7, #ARGV do
     end
   end
   -- Some claims go alone, others many in one step.
-  local slots = openSlots(KEYS[1], nowUs, pace)
+  local slots = openSlots(KEYS[1], nowUs, pace, 3)
   while take(slots, nowUs) do
     if count % 3 == 0 then
       slots.write()
-      slots = openSlots(KEYS[1], nowUs, pace)
+      slots = openSlots(KEYS[1], nowUs, pace, 3)
     end
   end
   slots.write()

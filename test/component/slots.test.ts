@@ -5,9 +5,9 @@ import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/claim.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { redisNowMs } from '../../src/redis/heartbeats.ts'
-import { laneCooldownKey, laneSlotsKey } from '../../src/redis/keys.ts'
+import { laneCooldownKey, laneSlotsKey, rootKeys } from '../../src/redis/keys.ts'
 import { departure } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
@@ -36,7 +36,7 @@ async function claimOn(
   more: { pace?: Pace; id?: MessageId; validMs?: number; class?: 'transactional' | 'campaign' } = {},
 ): Promise<ClaimResult> {
   const { pace = SLOW, id = newId(lane), validMs = HOUR, class: of = 'transactional' } = more
-  const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis)) + validMs }
+  const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis, rootKeys.workers)) + validMs }
   return claim(redis, id, newAttemptId(), message, LONG_TIMES, pace)
 }
 
@@ -84,14 +84,14 @@ describe('a claim', () => {
     const waiting = newId(lane)
     await putOff(redis, waiting, HOUR)
     expect(await claimOn(lane, { id: waiting })).toMatchObject({ verdict: 'message_waits', state: 'queued' })
-    await redis.set(laneCooldownKey(lane), (await redisNowMs(redis)) + HOUR)
+    await redis.set(laneCooldownKey(lane), (await redisNowMs(redis, rootKeys.workers)) + HOUR)
     expect(await claimOn(lane)).toMatchObject({ verdict: 'lane_cooldown' })
     expect(await latest(lane)).toEqual(last)
   })
 
   test('goes on at once when the clock of Redis was set back', async () => {
     const lane = newLane()
-    await redis.lpush(laneSlotsKey(lane), String(((await redisNowMs(redis)) + HOUR) * 1_000))
+    await redis.lpush(laneSlotsKey(lane), String(((await redisNowMs(redis, rootKeys.workers)) + HOUR) * 1_000))
     const slot = await slotOn(lane)
     expect(slot.atMs).toBeLessThanOrEqual(slot.nowMs)
   })
@@ -156,7 +156,7 @@ describe('a worker', () => {
       const claimed = await claimOn(lane, { pace: { ...soon, aheadUs: SLOW.aheadUs } })
       const slot = 'slot' in claimed ? claimed.slot : undefined
       if (slot === undefined) throw new Error('no slot')
-      clock.heard(askedAt, slot.nowMs, performance.now())
+      clock.heard(lane, askedAt, slot.nowMs, performance.now())
       claims.push({ slot, askedAt })
     }
     return { clock, claims }
@@ -168,7 +168,7 @@ describe('a worker', () => {
     const until = performance.now() + 10_000
     await Promise.all(
       claims.map(async ({ slot }) => {
-        const leavesAt = clock.ours(slot.atMs)
+        const leavesAt = clock.ours(lane, slot.atMs)
         const pace = { ...soon, lateMs: 5_000 }
         const ended = await departure({ redis, clock }, lane, { slot, pace, until }, async (leaveBy) => {
           expect(performance.now()).toBeGreaterThanOrEqual(leavesAt)

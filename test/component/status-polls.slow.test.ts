@@ -4,7 +4,7 @@
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'
 import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
 import { pollKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 async function newTenant(): Promise<Tenant> {
   const tenant = await service.addTenant()
-  const sealedToken = createSeal(secretKeyOf(service.config)).encrypt('token')
+  const sealedToken = createSeal(secretKeysOf(service.config)).encrypt('token')
   await setSenderAccess(service.redis, tenant.partnerLane, { baseUrl: partner.url, sealedToken })
   return tenant
 }

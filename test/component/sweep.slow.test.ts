@@ -52,7 +52,7 @@ afterEach(async () => {
   await redis.del(rootKeys.dueLanes)
 })
 
-const newLane = (rate?: number): Promise<number> => lanes.addSender(rate, createSeal(KEY).encrypt('t'))
+const newLane = (rate?: number): Promise<number> => lanes.addSender(rate, createSeal([KEY]).encrypt('t'))
 
 /** A worker's sweep with nothing around it, and the lanes that it woke. */
 async function newSweep() {
@@ -61,7 +61,7 @@ async function newSweep() {
   listener.on('message', (_channel, text) => woken.push(...lanesToWake(text)))
   await listener.subscribe(rootKeys.wakeLanes)
   const providers = { 'partner-api': partnerApi(agent), 'cloud-api': partnerApi(agent) }
-  const directory = createSenderDirectory({ redis, seal: createSeal(KEY), providers })
+  const directory = createSenderDirectory({ redis, seal: createSeal([KEY]), providers })
   const deps = { redis, config: loadConfig({}), log: silentLog, queues, directory, followByPolling: () => {} }
   return { ...createSweep(deps), woken, stop: () => listener.disconnect() }
 }

@@ -13,7 +13,7 @@ import { Queue } from 'bullmq'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseTraceparent } from '../../src/messages/traceparent.ts'
@@ -63,7 +63,7 @@ afterAll(async () => {
 const sendTo = (baseUrl: string): Promise<void> =>
   setSenderAccess(service.redis, service.lane, {
     baseUrl,
-    sealedToken: createSeal(secretKeyOf(service.config)).encrypt('token'),
+    sealedToken: createSeal(secretKeysOf(service.config)).encrypt('token'),
   })
 
 const newNumber = (): string => {

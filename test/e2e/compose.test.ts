@@ -46,13 +46,13 @@ function service(name: Service) {
 
 let dir: string
 /** The port of each service inside its container, and the one it has here. */
-let ports: Record<'6379' | '3000' | '4010', number>
+let ports: Record<'3000' | '4010', number>
 /** Inside its container each part has the port 9464 to itself. */
 let metricsPorts: Record<string, number>
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'laneway-compose-'))
-  ports = { 6379: await freePort(), 3000: await freePort(), 4010: await freePort() }
+  ports = { 3000: await freePort(), 4010: await freePort() }
   metricsPorts = { producer: await freePort(), worker: await freePort() }
 })
 afterEach(async () => {
@@ -66,11 +66,12 @@ function here(value: string): string {
   return value
     .replace(/\$\{\w+:-([^}]*)\}/g, '$1')
     .replace(
-      /\b(redis|producer|simulator):(6379|3000|4010)\b/g,
+      /\b(producer|simulator):(3000|4010)\b/g,
       (_all, _name, port: keyof typeof ports) => `127.0.0.1:${ports[port]}`,
     )
     .replace(/^0\.0\.0\.0$/, '127.0.0.1')
     .replace(/^\/data$/, dir)
+    .replace('/run/redis/', `${dir}/`)
     .replace(/^(3000|4010)$/, (port) => String(ports[port as keyof typeof ports]))
 }
 
@@ -86,7 +87,7 @@ const environmentOf = (name: Service): Record<string, string> => ({
 function run(name: Service, extraArgs: readonly string[] = [], env = environmentOf(name)) {
   const [command = '', ...args] = service(name).command
   // TEST_FOLDER marks the process as ours, for a service that has no folder of its own.
-  return startProcess(command, [...args, ...extraArgs], { ...env, TEST_FOLDER: dir })
+  return startProcess(command, [...args.map(here), ...extraArgs], { ...env, TEST_FOLDER: dir })
 }
 
 /** The service's own health check, as Docker would run it. */
@@ -94,19 +95,18 @@ async function healthy(name: Service): Promise<void> {
   const [kind, command = '', ...args] = service(name).healthcheck?.test ?? []
   expect(kind).toBe('CMD')
   const mapped = args.map((arg) =>
-    arg
+    here(arg)
       .replace('127.0.0.1:9464', `127.0.0.1:${metricsPorts[name]}`)
       .replace(/127\.0\.0\.1:(3000|4010)\b/, (_all, port: keyof typeof ports) => `127.0.0.1:${ports[port]}`),
   )
-  const onPort = command === 'redis-cli' ? ['-p', String(ports[6379])] : []
   await eventually(
-    async () => (await startProcess(command, [...onPort, ...mapped], { TEST_FOLDER: dir }).ended).code === 0,
+    async () => (await startProcess(command, mapped, { TEST_FOLDER: dir }).ended).code === 0,
     `${name} is healthy`,
   )
 }
 
 test('the services of both compose files pass one message through, and stop in order', async () => {
-  const redis = run('redis', ['--port', String(ports[6379]), '--bind', '127.0.0.1', '--dir', dir])
+  const redis = run('redis', ['--dir', dir])
   await healthy('redis')
   const parts = [run('simulator'), run('worker'), run('producer')]
   await healthy('simulator')
@@ -151,7 +151,7 @@ test('the services of both compose files pass one message through, and stop in o
 })
 
 test('without secrets the production parts name what is missing and do not start', async () => {
-  const redis = run('redis', ['--port', String(ports[6379]), '--bind', '127.0.0.1', '--dir', dir])
+  const redis = run('redis', ['--dir', dir])
   await healthy('redis')
   for (const name of ['producer', 'worker'] as const) {
     const { command = [], environment = {} } = production[name] ?? {}
@@ -160,7 +160,7 @@ test('without secrets the production parts name what is missing and do not start
     const settings = { ...Object.fromEntries(mapped), LANEWAY_METRICS_PORT: '0', TEST_FOLDER: dir }
     const part = startProcess(node, args, settings)
     expect(await part.ended).toEqual({ code: 1, signal: null })
-    expect(part.stderr()).toContain('LANEWAY_SECRET_KEY')
+    for (const setting of ['LANEWAY_SECRET_KEYS', 'LANEWAY_PUBLIC_URL']) expect(part.stderr()).toContain(setting)
   }
   redis.kill('SIGTERM')
   await redis.ended
@@ -178,4 +178,9 @@ test('every container of docker-compose.yml is read-only and has no capability',
     expect({ name, read_only, cap_drop }).toEqual({ name, read_only: true, cap_drop: ['ALL'] })
   }
   expect(Object.keys(production).sort()).toEqual(['producer', 'redis', 'worker'])
+})
+
+test('the Redis of docker-compose.yml has a socket for its group and no port', () => {
+  const { command = [] } = production.redis ?? {}
+  expect(command.join(' ')).toMatch(/--port 0 --unixsocket \/run\/redis\/redis\.sock --unixsocketperm 770$/)
 })

@@ -153,6 +153,7 @@ testInFolder('in production there is neither a simulator nor demo data', async (
   const started = launchLaneway(dataDir, {
     LANEWAY_ENV: 'production',
     LANEWAY_SECRET_KEY: 'a key of at least thirty-two characters',
+    LANEWAY_PUBLIC_URL: 'https://laneway.example',
   })
   await eventually(async () => started.stdout().includes('Laneway is ready'), 'the banner', 60_000)
   expect(started.stdout()).toContain('LANEWAY_ENV is production')

@@ -1,7 +1,7 @@
 // Pins: a worker whose log nobody reads any more goes on sending. Real: Redis, producer, simulator; the worker is a
 // process of its own, whose output goes into a pipe that is full after some hundred lines.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { readStats } from '../../src/telemetry/store/history.ts'
 import { startChild } from '../../testbed/children.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -23,7 +23,7 @@ test('a worker sends all messages although the reader of its log has stopped rea
       PATH: process.env.PATH,
       REDIS_URL: service.server.url,
       LANEWAY_DATA_DIR: service.config.dataDir,
-      LANEWAY_SECRET_KEY: secretKeyOf(service.config),
+      LANEWAY_SECRET_KEY: secretKeysOf(service.config)[0] ?? '',
       LANEWAY_LOG_LEVEL: 'debug',
     },
     stdio: ['ignore', 'pipe', 'ignore'],

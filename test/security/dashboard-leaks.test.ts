@@ -1,4 +1,4 @@
-// Pins: whatever the dashboard can be asked, another account's keys, numbers and texts are in no answer. Generated from
+// Pins: whatever the dashboard can be asked for one account, another account's keys, numbers and texts are in no answer. Generated from
 // bull-board's own table of routes, so a route that a new version adds is asked too.
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -12,6 +12,7 @@ import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
 import { INTAKE_PREFIX, laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
+import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 
 const CANARY = 'canary-of-account-one'
@@ -22,7 +23,9 @@ let one: Tenant
 let connection: Redis
 let queues: { queue: Queue; isShared: boolean }[]
 let keyOfOne: string
-let adminOfTwo: string
+let session: { cookie: string }
+let accountOne: string
+let accountTwo: string
 
 const require = createRequire(import.meta.url)
 const routes = z
@@ -31,17 +34,18 @@ const routes = z
   .appRoutes.api.filter(({ method }) => method === 'get')
   .map(({ route }) => route)
 
-const look = (path: string, key: string) =>
-  fetch(`${service.url}/dashboard${path}`, {
-    headers: { authorization: `Basic ${Buffer.from(`any:${key}`).toString('base64')}` },
-  })
+/** As an operator sees it who acts for this account. */
+const look = (path: string, account: string) =>
+  fetch(`${service.url}/dashboard${path}`, { headers: { ...session, 'x-laneway-account': account } })
 
 beforeAll(async () => {
   service = await startService({ worker: false })
   one = await service.addTenant()
   const two = await service.addTenant()
   keyOfOne = await one.key('messages:send')
-  adminOfTwo = await two.key('admin')
+  session = await sessionHeader(service.redis)
+  accountOne = String(one.account)
+  accountTwo = String(two.account)
   connection = connectWithRetry(service.server.url)
   const open = (name: string, prefix: string, isShared = true) => ({
     queue: new Queue(name, { connection, prefix, skipMetasUpdate: true }),
@@ -90,7 +94,7 @@ describe.each(routes)('GET %s', (route) => {
     for (const address of addressesOf(route)) {
       const queries = ['', ...queues.map(({ queue }) => `?activeQueue=${queue.name}&queueName=${queue.name}`)]
       for (const query of queries.flatMap((text) => [text, text && `${text}&status=delayed&jobsPerPage=1000`])) {
-        const answer = await look(address + query, adminOfTwo)
+        const answer = await look(address + query, accountTwo)
         // What the address itself says is no news.
         const text = (await answer.text()).replaceAll(address, '').replaceAll(encodeURIComponent(address), '')
         expect(secretsIn(text), `${address}${query}: ${answer.status}`).toEqual([])
@@ -99,10 +103,9 @@ describe.each(routes)('GET %s', (route) => {
   })
 
   test('shows account one no key of a shared queue, and no scheduler', async () => {
-    const adminOfOne = await one.key('admin')
     for (const address of addressesOf(route)) {
       for (const { queue, isShared } of queues) {
-        const answer = await look(`${address}?activeQueue=${queue.name}&queueName=${queue.name}`, adminOfOne)
+        const answer = await look(`${address}?activeQueue=${queue.name}&queueName=${queue.name}`, accountOne)
         const text = await answer.text()
         if (isShared && !address.includes(laneQueue(one.partnerLane))) {
           const said = text.replaceAll(address, '').replaceAll(encodeURIComponent(address), '')
@@ -118,7 +121,7 @@ describe.each(routes)('GET %s', (route) => {
 test('shared queues are shown by their counts', async () => {
   const shown = z
     .object({ queues: z.array(z.object({ name: z.string(), counts: z.record(z.string(), z.number()) })) })
-    .parse(await (await look('/api/queues', adminOfTwo)).json()).queues
+    .parse(await (await look('/api/queues', accountTwo)).json()).queues
   for (const { queue } of queues.filter(({ isShared }) => isShared)) {
     expect(shown.find(({ name }) => name === queue.name)?.counts.delayed, queue.name).toBeGreaterThan(0)
   }
@@ -127,13 +130,13 @@ test('shared queues are shown by their counts', async () => {
 test.each(['/api/redis/stats', '/api/metrics/history', '/api/queues/lane-1/workers', '/api/something/new'])(
   'what is not on the list of what is shown is 404: %s',
   async (path) => {
-    expect((await look(path, adminOfTwo)).status).toBe(404)
+    expect((await look(path, accountTwo)).status).toBe(404)
   },
 )
 
 test('its pages ask no other host for anything, and may not', async () => {
   for (const path of ['', '/queue/lane-1', '/job-schedulers']) {
-    const page = await look(path, adminOfTwo)
+    const page = await look(path, accountTwo)
     const policy = page.headers.get('content-security-policy') ?? ''
     expect(policy, path).toContain("default-src 'none'; script-src 'self'")
     expect(policy).not.toMatch(/https?:|\*/)
@@ -145,7 +148,7 @@ test('its pages ask no other host for anything, and may not', async () => {
 
 test('the pages of the dashboard are there', async () => {
   for (const path of ['', '/', '/queue/lane-1', '/queue/lane-1/some-job', '/job-schedulers']) {
-    expect((await look(path, adminOfTwo)).status, path).toBe(200)
+    expect((await look(path, accountTwo)).status, path).toBe(200)
   }
 })
 
@@ -156,6 +159,6 @@ test('a page has at most 100 jobs, however many are asked for', async () => {
   const path = `/api/queues?activeQueue=${lane.name}&status=delayed&jobsPerPage=100000`
   const shown = z
     .object({ queues: z.array(z.object({ name: z.string(), jobs: z.array(z.unknown()) })) })
-    .parse(await (await look(path, await one.key('admin'))).json()).queues
+    .parse(await (await look(path, accountOne)).json()).queues
   expect(shown.find(({ name }) => name === lane.name)?.jobs).toHaveLength(100)
 })

@@ -4,14 +4,17 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { hangUp, STAGES, type WholeRequest, wholeRequest } from '../../prove/hostile/hang-ups.ts'
 import { watchProcess } from '../../prove/hostile/watch.ts'
 import { GALLERY, type HostileGround, startHostileGround } from '../support/hostile-producer.ts'
+import { sessionHeader } from '../support/operator-session.ts'
 import { DECLARED } from '../support/route-table.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 })
 
 let ground: HostileGround
+let session: { cookie: string }
 beforeAll(async () => {
   ground = await startHostileGround()
+  session = await sessionHeader(ground.redis)
 })
 afterAll(() => ground?.stop())
 
@@ -20,7 +23,7 @@ const JSON_TYPE = 'content-type: application/json'
 /** Every declared route, and what of them has a long body or a long answer. */
 function requests(): WholeRequest[] {
   const bearer = `authorization: Bearer ${ground.key}`
-  const basic = `authorization: Basic ${Buffer.from(`x:${ground.key}`).toString('base64')}`
+  const signedIn = `cookie: ${session.cookie}`
   const declared = DECLARED.map(({ name, method, path, key, body }) =>
     wholeRequest(name, {
       method,
@@ -49,8 +52,8 @@ function requests(): WholeRequest[] {
     wholeRequest('a whole file', { method: 'GET', path: ground.mediaPath }),
     wholeRequest('a part of a file', { method: 'GET', path: ground.mediaPath, headers: ['range: bytes=1000000-'] }),
     wholeRequest('no part of a file', { method: 'GET', path: ground.mediaPath, headers: ['range: bytes=9000000-'] }),
-    wholeRequest('the dashboard', { method: 'GET', path: '/dashboard/', headers: [basic] }),
-    wholeRequest('its queues', { method: 'GET', path: '/dashboard/api/queues', headers: [basic] }),
+    wholeRequest('the dashboard', { method: 'GET', path: '/dashboard/', headers: [signedIn] }),
+    wholeRequest('its queues', { method: 'GET', path: '/dashboard/api/queues', headers: [signedIn] }),
     wholeRequest('nothing', { method: 'GET', path: '/nowhere' }),
   ]
 }

@@ -7,11 +7,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
+import { UPDATE_SECONDS } from '../../prove/scenarios/rolling-update.ts'
 import { settings } from '../../src/config.ts'
 
 const FOLDER = 'deploy/kubernetes'
-/** Two parts of a stop: `preStop` and what a part takes at most to end in order (docs/operations.md). */
-const STOP_SECONDS = { preStop: 5, part: 20 }
+/** What a part takes at most to end in order (docs/operations.md). */
+const STOP_SECONDS = 20
 
 const installed = join(process.cwd(), 'test/servers/kubernetes-schemas/node_modules')
 const load = createRequire(join(installed, 'here.js'))
@@ -115,12 +116,32 @@ test('nothing is killed before it has had the time to end in order', () => {
   })
   for (const deployment of ofKind('Deployment')) {
     const seconds = grace.parse(deployment).spec.template.spec.terminationGracePeriodSeconds
-    expect(seconds).toBeGreaterThan(STOP_SECONDS.preStop + STOP_SECONDS.part)
+    expect(seconds).toBeGreaterThan(STOP_SECONDS)
   }
   for (const file of readdirSync('deploy/systemd')) {
     const seconds = /TimeoutStopSec=(\d+)/.exec(readFileSync(join('deploy/systemd', file), 'utf8'))?.[1]
-    expect(Number(seconds)).toBeGreaterThan(STOP_SECONDS.part)
+    expect(Number(seconds)).toBeGreaterThan(STOP_SECONDS)
   }
+})
+
+test('a rolling update is done with the times and the strategy that the proof plays', () => {
+  const deployment = z.object({
+    metadata: z.object({ name: z.string() }),
+    spec: z.object({
+      strategy: z.object({ rollingUpdate: z.object({ maxUnavailable: z.number(), maxSurge: z.number() }) }),
+      template: z.object({ spec: z.object({ terminationGracePeriodSeconds: z.number() }) }),
+    }),
+  })
+  const found = ofKind('Deployment').map((each) => {
+    const { metadata, spec } = deployment.parse(each)
+    return [metadata.name, spec.strategy.rollingUpdate, spec.template.spec.terminationGracePeriodSeconds]
+  })
+  expect(found).toEqual([
+    ['laneway-producer', { maxUnavailable: 0, maxSurge: 1 }, UPDATE_SECONDS.grace],
+    ['laneway-worker', { maxUnavailable: 1, maxSurge: 1 }, UPDATE_SECONDS.grace],
+  ])
+  const map = z.object({ data: z.record(z.string(), z.string()) }).parse(ofKind('ConfigMap')[0])
+  expect(map.data.LANEWAY_STOP_DELAY_SECONDS).toBe(String(UPDATE_SECONDS.stopDelay))
 })
 
 test('systemd takes the units', (context) => {

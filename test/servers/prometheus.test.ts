@@ -99,7 +99,7 @@ async function newSender(place: number): Promise<Sender> {
   const account = await createAccount(redis, `account ${place}`)
   const lane = await addSender(redis, {
     ...{ account, number: `4917000${10_000 + place}`, name: '', provider: 'partner-api', phoneNumberId: '' },
-    ...{ baseUrl: 'http://127.0.0.1:9', sealedToken: createSeal(SECRET_KEY).encrypt('token'), rate: 80 },
+    ...{ baseUrl: 'http://127.0.0.1:9', sealedToken: createSeal([SECRET_KEY]).encrypt('token'), rate: 80 },
     ...{ honoursIdempotency: false, isDefault: true },
   })
   await queues.setPace(lane, 80)

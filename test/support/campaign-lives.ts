@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender, type NewSender } from '../../src/accounts/store/add-sender.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
@@ -57,7 +57,7 @@ import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
-import { startRedis } from './redis.ts'
+import { interceptCommands, startRedis } from './redis.ts'
 import { eventually } from './wait.ts'
 
 export const RETENTION_MS = 9 * 86_400_000
@@ -96,12 +96,12 @@ export async function startLives() {
     retentionMs: RETENTION_MS,
     validityMs: { campaign: VALIDITY_MS, transactional: VALIDITY_MS },
   }
-  const secretKey = secretKeyOf(config)
-  const seal = createSeal(secretKey)
+  const secretKeys = secretKeysOf(config)
+  const seal = createSeal(secretKeys)
   const agent = createHttpAgent()
   const providers = {
     'partner-api': partnerApi(agent),
-    'cloud-api': cloudApi(agent, createOpaqueIds(secretKey), config.cloudApiVersion),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKeys), config.cloudApiVersion),
   }
   const directory = createSenderDirectory({ redis, seal, providers })
   let senders = 0
@@ -364,13 +364,12 @@ async function createLife(world: World, lane: number, total: number) {
       const connection = connectWithRetry(world.url)
       connection.on('error', () => {})
       await new Promise((resolve) => connection.once('ready', resolve))
-      const send = connection.sendCommand.bind(connection)
       let left = commands
-      connection.sendCommand = (...args: Parameters<Redis['sendCommand']>) => {
+      interceptCommands(connection, (send) => {
         left -= 1
         if (left === -1) connection.disconnect()
-        return send(...args)
-      }
+        return send()
+      })
       await feedOn(connection, AbortSignal.timeout(500)).catch(() => {})
       connection.disconnect()
     },

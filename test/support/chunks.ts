@@ -6,6 +6,7 @@ import type { Chunk } from '../../src/jobs/chunk.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import type { CallEnd } from '../../src/messages/outcome.ts'
+import { createTombstones } from '../../src/people/tombstones.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { createClaimGates } from '../../src/worker/claim-gate.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
@@ -14,6 +15,7 @@ import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import { type ChunkEnd, sendChunk } from '../../src/worker/send-chunk.ts'
 import { silentLog } from './app.ts'
 import type { Life, Lives } from './campaign-lives.ts'
+import { interceptCommands } from './redis.ts'
 
 /** Answers to the `nth` request, from 1, to this number. */
 export type ChatProduct = (to: string, nth: number) => CallEnd | Promise<CallEnd>
@@ -74,7 +76,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
     try {
       const end = await sendChunk(
         {
-          ...{ redis, config, log: silentLog, lanes, campaigns },
+          ...{ redis, config, log: silentLog, lanes, campaigns, tombstones: createTombstones(redis, ['secret']) },
           directory: { of: async () => entry },
           backoff: createLaneBackoff(silentLog),
           clock: createRedisClock(),
@@ -109,13 +111,12 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
       const redis = connectWithRetry(lives.url)
       redis.on('error', () => {})
       await new Promise((resolve) => redis.once('ready', resolve))
-      const send = redis.sendCommand.bind(redis)
       let left = commands
-      redis.sendCommand = (...args: Parameters<Redis['sendCommand']>) => {
+      interceptCommands(redis, (send) => {
         left -= 1
         if (left === -1) redis.disconnect()
-        return send(...args)
-      }
+        return send()
+      })
       await run({ redis }).catch(() => {})
       redis.disconnect()
     },

@@ -2,7 +2,7 @@
 // folders, files and lists have the ids that the examples name.
 
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { seedDemo } from '../../src/start/demo-seed.ts'
@@ -20,7 +20,7 @@ export interface DemoWorld {
 export async function startDemoWorld(env: Record<string, string> = {}): Promise<DemoWorld> {
   const service = await startService({ worker: false, env })
   const { redis, config, simulator } = service
-  const seal = createSeal(secretKeyOf(config))
+  const seal = createSeal(secretKeysOf(config))
   const nowMs = Date.now()
   const { main, other } = await seedDemo({
     redis,

@@ -13,7 +13,7 @@ import { createFolder, type Folder } from '../../src/gallery/store/folders.ts'
 import { openBulkMoves } from '../../src/producer/bulk-moves.ts'
 import { galleryRoutes } from '../../src/producer/handlers/gallery.ts'
 import { GALLERY } from '../../src/producer/routes/gallery-folders.ts'
-import { connectFailFast, connectWithRetry } from '../../src/redis/connect.ts'
+import { connectFailFast, connectWithRetry, readyOrLate } from '../../src/redis/connect.ts'
 import { startMoves } from '../../src/worker/move-files.ts'
 import { silentLog, startApp } from './app.ts'
 import { startRedis } from './redis.ts'
@@ -36,7 +36,7 @@ export async function startGallery({ bulkMoveWaitMs = 120_000, log = silentLog }
   const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
   const redis = connectFailFast(server.url)
   redis.on('error', () => {})
-  await new Promise((resolve) => redis.once('ready', resolve))
+  await readyOrLate(redis, 30_000)
   const patient = connectWithRetry(server.url)
   patient.on('error', () => {})
   const moves = openBulkMoves(redis)

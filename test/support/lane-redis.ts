@@ -1,5 +1,6 @@
 // A Redis of its own for the tests of one file, with the queues of lanes on it, and the smallest message there is.
 
+import type { SealedFor } from '../../src/accounts/seal.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
@@ -15,7 +16,7 @@ export interface LaneRedis {
   /** The number of a lane that nothing has used yet; no sender has it. */
   newLane(): number
   /** A sender of its own on the partner wire that sends so many messages a second, to where nobody listens; its lane. */
-  addSender(rate?: number, sealedToken?: string): Promise<number>
+  addSender(rate?: number, sealedToken?: SealedFor): Promise<number>
   close(): Promise<void>
 }
 
@@ -33,7 +34,7 @@ export async function startLaneRedis(): Promise<LaneRedis> {
     redis,
     queues,
     newLane: () => (lanes += 1),
-    async addSender(rate = 80, sealedToken = 'x') {
+    async addSender(rate = 80, sealedToken: SealedFor = () => 'x') {
       account ??= await createAccount(redis, 'one')
       senders += 1
       const sender = { account, number: `4917000${senders + 10_000}`, name: '', provider: 'partner-api' } as const

@@ -2,15 +2,23 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Redis } from '../../src/redis/connect.ts'
+import { startRedisCluster } from '../../testbed/redis-cluster.ts'
 import { type RedisServer, startRedisServer } from '../../testbed/redis-server.ts'
 
 /** A Redis server of one's own. `stop` removes its files as well; stopping twice does no harm. */
 export type TestRedis = RedisServer
 
+/**
+ * With LANEWAY_TEST_REDIS=cluster the tests run on a cluster of three primaries: every step must keep to one slot.
+ * Killing, freezing and restarting it then means all of them.
+ */
+const ON_CLUSTER = process.env.LANEWAY_TEST_REDIS === 'cluster'
+
 /** Starts a Redis and waits until it takes connections. */
 export async function startRedis(): Promise<TestRedis> {
   const dir = mkdtempSync(join(tmpdir(), 'laneway-redis-'))
-  const server = await startRedisServer(dir)
+  const server = ON_CLUSTER ? await startAsOne(dir) : await startRedisServer(dir)
   return {
     ...server,
     async stop() {
@@ -18,4 +26,34 @@ export async function startRedis(): Promise<TestRedis> {
       rmSync(dir, { recursive: true, force: true })
     },
   }
+}
+
+async function startAsOne(dir: string): Promise<RedisServer> {
+  const { url, servers, settled } = await startRedisCluster(dir)
+  const all = (work: (server: RedisServer) => Promise<void>) => Promise.all(servers.map(work)).then(() => undefined)
+  return {
+    url,
+    dir,
+    port: servers[0]?.port ?? 0,
+    pid: () => servers[0]?.pid() ?? 0,
+    isRunning: () => servers.every((server) => server.isRunning()),
+    kill9: () => all((server) => server.kill9()),
+    stop: () => all((server) => server.stop()),
+    async restart() {
+      await all((server) => server.restart())
+      await settled()
+    },
+    freeze() {
+      for (const server of servers) server.freeze()
+    },
+    wake() {
+      for (const server of servers) server.wake()
+    },
+  }
+}
+
+/** Has `intercept` decide about every command of a connection: it sends it, or not. */
+export function interceptCommands(redis: Redis, intercept: (send: () => unknown) => unknown): void {
+  const send = redis.sendCommand
+  Reflect.set(redis, 'sendCommand', (...args: unknown[]) => intercept(() => Reflect.apply(send, redis, args)))
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { SimulatorConfig } from '../../simulator/config.ts'
 import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeyOf } from '../../src/accounts/secret-key.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender, type NewSender } from '../../src/accounts/store/add-sender.ts'
 import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
@@ -84,7 +84,7 @@ export async function startService(
     ...options.simulator,
   })
   const queues = openLaneQueues(redis)
-  const seal = createSeal(secretKeyOf(config))
+  const seal = createSeal(secretKeysOf(config))
   let worker = options.worker === false ? undefined : await startWorker(config, server.url, silentLog)
   let tenants = 0
 

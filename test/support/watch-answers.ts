@@ -24,7 +24,12 @@ globalThis.fetch = async (input, init) => {
     note(faultOfAnswer(asked, read))
     return read
   }
-  Object.defineProperties(answer, { text: { value: text }, json: { value: async () => JSON.parse(await text()) } })
+  // A file that could not be loaded has left its watch on, and the answer comes through both.
+  const configurable = true
+  Object.defineProperties(answer, {
+    text: { value: text, configurable },
+    json: { value: async () => JSON.parse(await text()), configurable },
+  })
   return answer
 }
 

@@ -1,9 +1,10 @@
-import { Redis } from 'ioredis'
+import { Redis as Single } from 'ioredis'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { cached } from '../../src/redis/cached.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 
 // Connections that never connect: what is kept belongs to one of them.
-const [here, there] = [new Redis({ lazyConnect: true }), new Redis({ lazyConnect: true })]
+const [here, there] = [new Single({ lazyConnect: true }), new Single({ lazyConnect: true })]
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] })

@@ -14,13 +14,16 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * keeps in Redis. A new room is declared here.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  config: ['accounts', 'files'],
+  'redis-address': [],
+  'redis-socket': ['redis-address'],
+  config: ['accounts', 'events', 'files', 'production', 'redis-address', 'redis-socket'],
+  production: ['redis-socket'],
   version: [],
   'log-output': [],
   'log-pretty': [],
   log: ['config', 'log-output', 'log-pretty', 'tracing'],
   repeatedly: ['log'],
-  redis: ['log'],
+  redis: ['log', 'redis-address', 'redis-socket'],
   files: [],
   activity: ['redis'],
 
@@ -31,6 +34,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   gallery: [],
   jobs: ['messages', 'campaigns'],
 
+  events: ['messages', 'campaigns', 'jobs'],
   'messages/store': ['redis', 'observe', 'messages', 'jobs'],
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
@@ -51,9 +55,17 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'accounts/commands': [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'lanes', 'accept', 'campaigns', 'campaigns/store'],
+    ...['production', 'events/store'],
   ],
   'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
   'campaigns/store': ['redis', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
+  'events/store': [
+    ...['redis', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'campaigns', 'campaigns/store'],
+    'events',
+  ],
+  'events/commands': [
+    ...['redis', 'messages', 'jobs', 'accounts', 'accounts/store', 'accept', 'requeue', 'events', 'events/store'],
+  ],
   'campaigns/commands': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
@@ -88,6 +100,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
   ],
+  people: [
+    ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts/store', 'contacts/store', 'lanes', 'log'],
+    ...['campaigns', 'campaigns/store', 'lookup'],
+  ],
   providers: ['messages'],
   telemetry: ['redis', 'messages', 'campaigns', 'jobs', 'observe', 'log', 'repeatedly'],
   'telemetry/live': ['redis', 'messages', 'campaigns', 'campaigns/store', 'telemetry'],
@@ -96,7 +112,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
     ...['accounts/commands', 'contacts/commands'],
     ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
+    ...['events', 'events/store', 'events/commands'],
+    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
   ],
   worker: [
     ...[
@@ -114,7 +131,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['lookup', 'requeue', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
+    ...['events', 'events/store'],
+    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
   ],
   cli: [
     ...[
@@ -128,9 +146,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'lanes',
       'accept',
     ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'telemetry', 'activity'],
-    ...['accounts/commands', 'contacts/commands'],
-    ...['config', 'log', 'telemetry/live', 'version'],
+    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'people', 'telemetry', 'activity'],
+    ...['accounts/commands', 'contacts/commands', 'events', 'events/store', 'events/commands'],
+    ...['config', 'log', 'telemetry/live', 'version', 'redis-socket'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
   console: [
@@ -143,10 +161,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'producer',
     'activity',
     'accounts',
+    'events',
   ],
   start: [
     ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
-    ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly'],
+    ...['producer', 'worker', 'telemetry', 'config', 'log', 'repeatedly', 'production', 'redis-socket'],
   ],
   main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],
 }
@@ -279,8 +298,16 @@ test.each<[string, RegExp, readonly string[]]>([
   [
     'how to connect to Redis',
     /from 'ioredis'/,
-    // The first one is for all that run on it; the others ask a Redis whether it is there at all.
-    ['redis/connect.ts', 'start/embedded-redis.ts', 'start/ping-redis.ts'],
+    // The last one asks a Redis that it has just started whether it is there at all.
+    [
+      'redis/cluster.ts',
+      'redis/connect.ts',
+      'redis/every-node.ts',
+      'redis/gathering.ts',
+      'redis/replication.ts',
+      'redis/sentinel-watch.ts',
+      'start/embedded-redis.ts',
+    ],
   ],
   [
     "BullMQ's errors",

@@ -207,7 +207,6 @@ describe('the wires differ', () => {
 describe('the cloud wire refuses', () => {
   test.each<[string, Body, number, string]>([
     ['no messaging product', { messaging_product: undefined }, 100, 'The parameter messaging_product is required.'],
-    ['no recipient', { to: undefined }, 100, 'The parameter to is required.'],
     ['a recipient that is no number', { to: 'nobody' }, 100, 'to: must be a phone number with country code'],
     [
       'a kind that it does not know',

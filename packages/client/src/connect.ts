@@ -20,7 +20,7 @@ interface Key {
   apiKey: string
 }
 
-/** Either the address of the service, `https://…`, or that of the Redis that it runs on, `redis://…` or `rediss://…`. */
+/** Either the address of the service, `https://…`, or that of the Redis that it runs on: `redis://…`, `redis+sentinel://…`, `redis+cluster://…`. */
 export type ConnectOptions = Key & ({ url: string; redisUrl?: never } | { redisUrl: string; url?: never })
 
 /** How one message is sent. The wait is 30 s unless `timeoutMs` says otherwise. */

@@ -3,7 +3,8 @@
 // ships the other; test/unit/client-contract.test.ts, and the compiler with it, holds the two equal.
 import type { CampaignDefinition, CampaignDescription } from './campaign.ts'
 
-export const INTAKE_QUEUE = 'laneway-intake'
+/** Its braces keep all its keys on one server of a cluster. */
+export const INTAKE_QUEUE = '{laneway-intake}'
 /** BullMQ's own default. */
 export const INTAKE_PREFIX = 'bull'
 export const INTAKE_VERSION = 1

@@ -6,6 +6,14 @@ export type { ConnectOptions, Laneway, SendItem, SendOptions, SendResult } from 
 export { connectLaneway } from './connect.ts'
 export type { CampaignState, MessageState } from './contract.ts'
 export { LanewayError, LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'
+export type {
+  CampaignEventData,
+  EventHeaders,
+  LanewayEvent,
+  MessageEventData,
+  ReceivedEventData,
+} from './events.ts'
+export { EventsRefused, isNews, verifyEvents } from './events.ts'
 export type { WaitOptions } from './lifetime.ts'
 export type {
   Message,

@@ -3,10 +3,12 @@
 import type { Answering, Linked, PlainContent, ReactionContent } from './kinds.ts'
 
 interface Envelope {
-  /** Recipient: a full international number, `+14155550123`. */
+  /** Recipient: a full international number, `+14155550123`, or a user id, `US.13491208655302741918`. */
   to: string
   /** ISO 8601 with its zone: never sent later. */
   valid_until?: string | undefined
+  /** ISO 8601 with its zone, at most 30 days ahead: not sent sooner. */
+  send_at?: string | undefined
 }
 
 type Header =

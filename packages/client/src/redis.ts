@@ -1,9 +1,8 @@
 // The intake queue in Redis: adding jobs, and reading how they ended. All that the client knows of BullMQ and of Redis.
-import { once } from 'node:events'
 import { Queue } from 'bullmq'
-import { Redis, ReplyError } from 'ioredis'
+import { ReplyError } from 'ioredis'
 import { INTAKE_PREFIX, INTAKE_QUEUE, type IntakeJob, type Refusal, readRefusal } from './contract.ts'
-import { LanewayUnavailable } from './errors.ts'
+import { connect } from './redis-connection.ts'
 
 /** How long an add may take before the caller learns that Redis is away: BullMQ itself would wait for ever. */
 const ADD_LIMIT_MS = 2_500
@@ -73,30 +72,6 @@ export async function openIntakeQueue(redisUrl: string): Promise<IntakeQueue> {
       redis.disconnect()
       await queue.close()
     },
-  }
-}
-
-/** A connection that fails fast: nothing is queued while Redis is away, no command outlives 2 s or is sent twice. */
-async function connect(redisUrl: string): Promise<Redis> {
-  const redis = new Redis(redisUrl, {
-    protocol: 2,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: 2_000,
-    connectTimeout: 2_000,
-    socketTimeout: 5_000,
-    keepAlive: 5_000,
-    maxLoadingRetryTime: 200,
-    retryStrategy: (tries) => Math.min(50 * tries, 500),
-  })
-  // Trouble is reported by the call that it hits; without a listener it would end the process.
-  redis.on('error', () => {})
-  try {
-    await once(redis, 'ready')
-    return redis
-  } catch (cause) {
-    redis.disconnect()
-    throw new LanewayUnavailable('Redis cannot be reached; check its address.', { cause })
   }
 }
 

@@ -1,11 +1,12 @@
 // Adding, changing and removing senders: the same over HTTP and on the command line.
-import { doesNotExist, Refusal } from '../../accept/refusal.ts'
+import { doesNotExist, invalidFields, Refusal } from '../../accept/refusal.ts'
 import { CAMPAIGN_STATES, hasEnded } from '../../campaigns/states.ts'
 import { idOf } from '../../campaigns/store/campaigns.ts'
 import { listCampaigns } from '../../campaigns/store/list.ts'
 import { laneOf, setLaneRate } from '../../lanes/control.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { awaitingReview } from '../../lanes/survey.ts'
+import { isPlainAddress, PLAIN_PROVIDER } from '../../production.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { Seal } from '../seal.ts'
 import type { SenderDocument } from '../sender-document.ts'
@@ -17,13 +18,16 @@ import {
   type Sender,
   setDefaultSender,
   setSenderAccess,
+  tokenPlaceOf,
 } from '../store/senders.ts'
 
-/** What managing senders needs; `seal` is the one of LANEWAY_SECRET_KEY. */
+/** What managing senders needs; `seal` is the one of LANEWAY_SECRET_KEYS. */
 export interface SenderDeps {
   redis: Redis
   queues: LaneQueues
   seal: Seal
+  /** Whether plain http to a provider is refused. */
+  production: boolean
 }
 
 /** A sender to add, with its token in clear. */
@@ -43,13 +47,17 @@ export interface SenderChanges {
  * Adds a sender with its lane and shows it. Throws a SenderTakenError for what only one sender may have, and a SealError
  * when its token would be sealed under another key than its neighbours'.
  */
-export async function makeSender({ redis, queues, seal }: SenderDeps, wanted: SenderToAdd): Promise<SenderDocument> {
+export async function makeSender(
+  { redis, queues, seal, production }: SenderDeps,
+  wanted: SenderToAdd,
+): Promise<SenderDocument> {
+  if (production) refusePlain(wanted.baseUrl)
   // Senders that were added before numbers were filed for all accounts are found only by looking at all of them.
   const all = await listSenders(redis)
   const holder = all.find((sender) => sender.number === wanted.number)
   if (holder) throw new SenderTakenError('number', holder)
   // The workers could not open a token that is sealed under another key.
-  if (all[0] !== undefined) seal.decrypt(all[0].token)
+  if (all[0] !== undefined) seal.decrypt(all[0].token, tokenPlaceOf(all[0]))
   const { token, ...rest } = wanted
   const id = await addSender(redis, { ...rest, sealedToken: seal.encrypt(token) })
   await queues.setPace(id, wanted.rate)
@@ -58,15 +66,17 @@ export async function makeSender({ redis, queues, seal }: SenderDeps, wanted: Se
 
 /** Changes a sender of the account (without one, of any), and shows it. Throws a Refusal, or a SenderTakenError. */
 export async function changeSender(
-  { redis, queues, seal }: SenderDeps,
+  { redis, queues, seal, production }: SenderDeps,
   id: number,
   { name, rate, token, baseUrl, isDefault }: SenderChanges,
 ): Promise<SenderDocument> {
   const sender = await existingSender(redis, id)
+  if (production && baseUrl !== undefined) refusePlain(baseUrl)
   if (name !== undefined && name !== sender.name) await changeSenderName(redis, sender, name)
   if (rate !== undefined) await setLaneRate(redis, queues, id, rate)
   if (token !== undefined || baseUrl !== undefined) {
-    const sealedToken = token === undefined ? sender.token : seal.encrypt(token)
+    // A token opens at its own address only.
+    const sealedToken = seal.encrypt(token ?? seal.decrypt(sender.token, tokenPlaceOf(sender)))
     await setSenderAccess(redis, id, { baseUrl: baseUrl ?? sender.base_url, sealedToken })
   }
   if (isDefault) await setDefaultSender(redis, sender.account, id)
@@ -109,6 +119,10 @@ export async function showSender(redis: Redis, id: number): Promise<SenderDocume
 /** The senders of an account, or of all, by id. */
 export const showSenders = async (redis: Redis, account?: number): Promise<SenderDocument[]> =>
   documentsOf(redis, await listSenders(redis, account))
+
+function refusePlain(baseUrl: string): void {
+  if (isPlainAddress(baseUrl)) throw invalidFields([{ path: 'base_url', message: PLAIN_PROVIDER }])
+}
 
 /** What a sender still has to do, as a sentence; undefined when it has nothing. */
 async function whyBusy(redis: Redis, lanes: LaneQueues, { id, account }: Sender): Promise<string | undefined> {

@@ -6,6 +6,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import {
   accountKey,
+  outboxKey,
   phoneNumberIdKey,
   rootKeys,
   senderKey,
@@ -13,12 +14,21 @@ import {
   sendersOfAccountKey,
 } from '../../redis/keys.ts'
 import { withLock } from '../../redis/lock.ts'
+import type { SealedFor, TokenPlace } from '../seal.ts'
 import type { ProviderName } from '../sender-settings.ts'
-import { defaultSender, findSender, newSenderId, type Sender, senderNamed, senderOfPhoneNumberId } from './senders.ts'
+import {
+  accessFields,
+  defaultSender,
+  findSender,
+  newSenderId,
+  type Sender,
+  senderNamed,
+  senderOfPhoneNumberId,
+} from './senders.ts'
 
 /**
  * A sender as `addSender` takes it, checked before: `number` in digits with country code, `rate` in messages per
- * second, `sealedToken` from `Seal.encrypt`. An empty `name` or `phoneNumberId` means that it has none.
+ * second, `sealedToken` from `Seal.encrypt`, sealed to the sender's id and address. An empty `name` or `phoneNumberId` means that it has none.
  */
 export interface NewSender {
   /** Where it was given one before (newSenderId). */
@@ -28,7 +38,7 @@ export interface NewSender {
   name: string
   provider: ProviderName
   baseUrl: string
-  sealedToken: string
+  sealedToken: SealedFor<TokenPlace>
   phoneNumberId: string
   rate: number
   honoursIdempotency: boolean
@@ -62,6 +72,8 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
     await redis.hset(sendersOfAccountKey(account), { [number]: id, ...(name === '' ? {} : { [`name:${name}`]: id }) })
     await redis.set(senderNumberKey(number), id)
     if (phoneNumberId !== '') await redis.set(phoneNumberIdKey(phoneNumberId), id)
+    // Before it can send anything: whoever listens to the account misses nothing of it. The entry itself tells nothing.
+    if (await redis.sismember(rootKeys.eventAccounts, account)) await redis.xadd(outboxKey(id), '*', 'e', '')
     const hasDefault = (await defaultSender(redis, account)) !== undefined
     if (!hasDefault) await redis.hset(accountKey(account), 'default_sender', id)
     await assertHeld()
@@ -71,8 +83,7 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
       number,
       name,
       provider: sender.provider,
-      base_url: sender.baseUrl.replace(/\/+$/, ''),
-      token: sender.sealedToken,
+      ...accessFields(id, sender),
       phone_number_id: phoneNumberId,
       rate: sender.rate,
       honours_idempotency: sender.honoursIdempotency ? '1' : '0',

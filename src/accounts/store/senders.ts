@@ -4,7 +4,9 @@ import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
+import { replaceField } from '../../redis/replace-field.ts'
 import { nextId } from '../../redis/sequence.ts'
+import type { SealedFor, TokenPlace } from '../seal.ts'
 import { providerNameSchema } from '../sender-settings.ts'
 
 /** Messages per second of a new sender: the chat product's default for one number. */
@@ -121,11 +123,31 @@ export async function setDefaultSender(redis: Redis, account: number, id: number
   await redis.hset(accountKey(account), 'default_sender', id)
 }
 
-/** Points a sender at another address of its provider, with another token. */
-export async function setSenderAccess(
-  redis: Redis,
-  id: number,
-  access: { baseUrl: string; sealedToken: string },
-): Promise<void> {
-  await redis.hset(senderKey(id), { base_url: access.baseUrl.replace(/\/+$/, ''), token: access.sealedToken })
+/** A provider's address, and the token, sealed once it is known for which sender and address. */
+export interface SenderAccess {
+  baseUrl: string
+  sealedToken: SealedFor<TokenPlace>
+}
+
+/** Both as they are stored. */
+export function accessFields(id: number, { baseUrl, sealedToken }: SenderAccess): { base_url: string; token: string } {
+  const base_url = baseUrl.replace(/\/+$/, '')
+  return { base_url, token: sealedToken({ sender: id, baseUrl: base_url }) }
+}
+
+/** Points a sender at another address of its provider, with another token, in one step: neither opens without the other. */
+export async function setSenderAccess(redis: Redis, id: number, access: SenderAccess): Promise<void> {
+  await redis.hset(senderKey(id), accessFields(id, access))
+}
+
+/** Where the token of a sender can be opened. */
+export const tokenPlaceOf = ({ id, base_url }: Sender): TokenPlace => ({ sender: id, baseUrl: base_url })
+
+/** Seals the token anew, unless it was changed since the sender was read; says whether it was done. */
+export function resealToken(redis: Redis, sender: Sender, sealedToken: SealedFor<TokenPlace>): Promise<boolean> {
+  // A change of the address alone changes the token with it.
+  return replaceField(redis, senderKey(sender.id), 'token', {
+    before: sender.token,
+    after: sealedToken(tokenPlaceOf(sender)),
+  })
 }

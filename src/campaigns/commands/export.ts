@@ -12,7 +12,7 @@ import { campaignMessageUlid } from '../message-ids.ts'
 import { hasEnded } from '../states.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
 import { type Mark, readMarks } from '../store/marks.ts'
-import { openSnapshot } from '../store/snapshot.ts'
+import { isErased, openSnapshot, type Recipient } from '../store/snapshot.ts'
 
 /** Read at a time: some 3 ms of Redis. */
 const AT_ONCE = 500
@@ -35,7 +35,7 @@ export async function* exportCampaign(
     )
     const records = campaign.started_at === undefined ? [] : await readMessages(deps.redis, campaign.lane, ulids)
     const marks = await readMarks(deps.redis, campaign, first, people.length)
-    const lines = people.map(({ to }, i) => lineOf(campaign, to, ulids[i] ?? '', records[i], marks[i]))
+    const lines = people.map((person, i) => lineOfPerson(campaign, person, ulids[i] ?? '', records[i], marks[i]))
     yield lines
       .map((line) =>
         format === 'csv' ? csvLine(Object.values(line).map((cell) => cell ?? '')) : `${JSON.stringify(line)}\n`,
@@ -58,6 +58,16 @@ const COLUMNS = [
   'error_code',
   'error',
 ]
+
+/** Whose message was whose cannot be told any more of somebody who was erased. */
+function lineOfPerson(
+  campaign: Campaign,
+  person: Recipient,
+  ...known: Parameters<typeof lineOf> extends [unknown, unknown, ...infer K] ? K : never
+) {
+  const line = lineOf(campaign, person.to, ...known)
+  return isErased(person) ? { ...line, recipient: '', message_id: null } : line
+}
 
 /**
  * In the order of COLUMNS. Of a recipient whose record is older than the retention the campaign still knows the state;

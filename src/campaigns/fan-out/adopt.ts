@@ -1,8 +1,9 @@
 // Adopting a campaign that was begun by a version of Laneway that did not keep the states of its recipients: they are
 // taken from the records, once, before anybody is fed. Dying in the middle, it is begun again and changes nothing twice.
 
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
+import { campaignKey } from '../../redis/keys.ts'
 import { WIDEST_WINDOW } from '../pace.ts'
 import type { Campaign } from '../store/campaigns.ts'
 import { adoptMarks, endAdopting } from '../store/marks.ts'
@@ -22,7 +23,8 @@ export async function adopt(
 ): Promise<void> {
   if (campaign.keeps_marks) return
   const { redis, config } = deps
-  const isOld = (await redisNowMs(redis)) - spec.startedAtMs >= config.retentionMs
+  const isOld =
+    (await redisNowMs(redis, campaignKey(campaign.lane, campaign.number))) - spec.startedAtMs >= config.retentionMs
   const until = Math.min(campaign.total, campaign.next + REWOUND)
   for (let place = 0; place < until; ) {
     const recipients = await snapshot.read(place, Math.min(AT_ONCE, until - place))

@@ -2,8 +2,9 @@
 // and again: one whose record cannot be read, or whose preflight fails however often it is begun.
 
 import type { Fault } from '../../messages/fault.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
+import { campaignKey } from '../../redis/keys.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import type { CampaignMove } from '../states.ts'
 import { moveCampaign } from '../store/campaigns.ts'
@@ -19,7 +20,7 @@ export async function blockChecked(
   problems: Fault[],
 ): Promise<void> {
   const fields = {
-    preflight: JSON.stringify(await nothingFound(deps.redis, problems)),
+    preflight: JSON.stringify(await nothingFound(deps.redis, id, problems)),
     snapshot: '',
     total: 0,
     next: 0,
@@ -31,18 +32,18 @@ export async function blockChecked(
 export async function blockBroken(deps: { redis: Redis; retentionMs: number }, id: CampaignId): Promise<void> {
   const problems = [{ path: '', message: UNREADABLE }]
   const moves: [CampaignMove, Record<string, string>][] = [
-    ['block', { preflight: JSON.stringify(await nothingFound(deps.redis, problems)) }],
+    ['block', { preflight: JSON.stringify(await nothingFound(deps.redis, id, problems)) }],
     ['pause', { reason: UNREADABLE }],
   ]
   for (const [move, fields] of moves) await moveCampaign(deps.redis, id, move, deps.retentionMs, { fields })
 }
 
-async function nothingFound(redis: Redis, problems: Fault[]): Promise<Preflight> {
+async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Promise<Preflight> {
   return {
     recipients: 0,
     refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0 },
     excluded: 0,
-    checked_at: await redisNowMs(redis),
+    checked_at: await redisNowMs(redis, campaignKey(id.lane, id.number)),
     problems,
     rate: 1,
     seconds: 0,

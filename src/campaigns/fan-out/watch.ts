@@ -4,8 +4,11 @@
 import { Refusal } from '../../accept/refusal.ts'
 import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import { isCluster, type Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/corrupt-record.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
+import { campaignKey } from '../../redis/keys.ts'
+import type { CampaignId } from '../campaign-id.ts'
 import { type LifecycleDeps, startCampaign } from '../commands/lifecycle.ts'
 import {
   type ActiveCampaign,
@@ -45,7 +48,7 @@ export function createWatch(deps: WatchDeps): () => Promise<void> {
   return async () => {
     const active = await activeCampaigns(deps.redis)
     if (active.length === 0) return void memories.clear()
-    const nowMs = await redisNowMs(deps.redis)
+    const nowOf = clocks(deps.redis)
     const remembered = memories
     // Of campaigns that sleep by now, or move on to another piece of work, nothing is remembered.
     memories = new Map()
@@ -55,13 +58,24 @@ export function createWatch(deps: WatchDeps): () => Promise<void> {
       memories.set(name, memory)
       if (performance.now() < memory.notBefore) continue
       try {
-        await lookAfter(deps, campaign, memory, nowMs)
+        await lookAfter(deps, campaign, memory, await nowOf(campaign.id))
       } catch (error) {
         backOff(memory)
         deps.log.error({ campaign: idOf(campaign.id), err: error }, 'campaign.watch_failed')
         if (error instanceof CorruptRecordError) await blockBroken(deps, campaign.id).catch(() => {})
       }
     }
+  }
+}
+
+/** The clock of the server that has a campaign, asked for once in this look: once in all unless there is a cluster. */
+function clocks(redis: Redis): (id: CampaignId) => Promise<number> {
+  const known = new Map<number, Promise<number>>()
+  return ({ lane, number }) => {
+    const of = isCluster(redis) ? lane : 0
+    const now = known.get(of) ?? redisNowMs(redis, campaignKey(lane, number))
+    known.set(of, now)
+    return now
   }
 }
 

@@ -12,9 +12,10 @@ import type { Log } from '../../log.ts'
 import type { Fault } from '../../messages/fault.ts'
 import { matchTemplate } from '../../messages/templates/match-template.ts'
 import { shapeOf, type Template, type TemplateShape } from '../../messages/templates/template.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
+import { campaignKey } from '../../redis/keys.ts'
 import { withTimeout } from '../../redis/with-timeout.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { templateProblem } from '../commands/lifecycle.ts'
@@ -204,7 +205,10 @@ async function report(
   frozen: { name: string; template: Template | undefined } | undefined,
 ): Promise<boolean> {
   const { redis, config, log } = deps
-  const [sender, checked_at] = await Promise.all([findSender(redis, campaign.lane), redisNowMs(redis)])
+  const [sender, checked_at] = await Promise.all([
+    findSender(redis, campaign.lane),
+    redisNowMs(redis, campaignKey(campaign.lane, campaign.number)),
+  ])
   const rate = sender?.rate ?? 1
   if (tally.recipients === 0 && !problems.some(({ path }) => path.startsWith('recipients'))) {
     problems.push({ path: 'recipients', message: 'no valid recipients' })

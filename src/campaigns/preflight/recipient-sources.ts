@@ -16,7 +16,7 @@ import type { ValueSource } from '../parameters.ts'
 import { type Campaign, findCampaign, idOf, isKept } from '../store/campaigns.ts'
 import { readMarks } from '../store/marks.ts'
 import { type Row, RowsError, readRows } from '../store/rows.ts'
-import { openSnapshot } from '../store/snapshot.ts'
+import { isErased, openSnapshot } from '../store/snapshot.ts'
 
 /** Somebody who may become a recipient. `where` says to a person where in the source they stand. */
 export type Candidate =
@@ -164,7 +164,9 @@ async function* earlier(
     const marks = await readMarks(redis, before, index, people.length)
     // Its states go with it. Read after that, they would say that nobody was sent anything.
     if (stateOfTheRest !== undefined && !(await isKept(redis, before))) throw notKept
-    for (const [i, { to, values }] of people.entries()) {
+    for (const [i, person] of people.entries()) {
+      if (isErased(person)) continue
+      const { to, values } = person
       const state = states[i] ?? marks[i] ?? stateOfTheRest
       if (state !== undefined && state !== 'not_kept' && wanted.includes(state)) {
         yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }

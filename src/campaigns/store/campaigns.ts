@@ -11,6 +11,7 @@ import {
   campaignKey,
   campaignMarksKey,
   campaignsOfAccountKey,
+  outboxKey,
   parkedCampaignsKey,
   rootKeys,
 } from '../../redis/keys.ts'
@@ -168,6 +169,7 @@ export async function moveCampaign(
     await moveScript(
       redis,
       {
+        outbox: outboxKey(lane),
         campaign: campaignKey(lane, number),
         active: activeCampaignsKey(lane),
         counts: campaignCountsKey(lane, number),

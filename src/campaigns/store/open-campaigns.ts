@@ -15,6 +15,8 @@ const MOST_IDLE = 16
 export interface OpenCampaign {
   spec: MessageSpec
   total: number
+  account: number
+  createdAtMs: number
   snapshot: Snapshot
   release: () => void
 }
@@ -45,7 +47,7 @@ export function createOpenCampaigns(deps: { redis: Redis; files: FileStore; vali
       if (isFilesAway(cause)) throw cause
       throw new UnreadableListError(`the list of ${idOf(id)} cannot be read`, { cause })
     })
-    return { spec, total: campaign.total, snapshot }
+    return { spec, total: campaign.total, account: campaign.account, createdAtMs: campaign.created_at, snapshot }
   }
 
   function forget(name: string, entry: Entry): void {

@@ -2,7 +2,7 @@
 //   recipients.ndjson   a line per recipient, in order: ["4917012345678","Ann","Berlin"], number and values filled in
 //   places.bin          where every 500th line begins, 8 bytes each, so that any recipient is found without reading on
 //   refused.csv         who was left out, and why
-// Written once, never changed.
+// Written once, never changed, but for a person who is erased: see person-in-files.ts.
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,8 +16,8 @@ import type { CampaignId } from '../campaign-id.ts'
 import { campaignFolder } from './files.ts'
 
 /** Lines between two known places: what is read at once. */
-const STRIDE = 500
-const PLACE_BYTES = 8
+export const STRIDE = 500
+export const PLACE_BYTES = 8
 /** Two chunks of one campaign may be in hand, each of which may begin in one stride and end in the next. */
 const STRIDES_KEPT = 3
 /** Lines are written in pieces of about this many characters. */
@@ -31,6 +31,9 @@ export interface Recipient {
   values: string[]
 }
 
+/** Whether somebody stood here who was erased since. Nothing is sent to them, and they are in no other list any more. */
+export const isErased = ({ to }: Recipient): boolean => /^0+$/.test(to)
+
 const linesSchema = jsonText.pipe(
   z.array(
     z.tuple([z.string().regex(/^\d{5,15}$/)], z.string()).transform(([to, ...values]): Recipient => ({ to, values })),
@@ -43,7 +46,8 @@ const MOST_REFUSED = 10_000
 const PHONE_SHOWN = 64
 
 /** The files of a snapshot; the last one is what makes the others worth reading. */
-const FILES = { recipients: 'recipients.ndjson', refused: 'refused.csv', places: 'places.bin' }
+/** Names of the files of a list. */
+export const FILES = { recipients: 'recipients.ndjson', refused: 'refused.csv', places: 'places.bin' }
 
 /** Begins a snapshot: a draft until it is closed. */
 export async function writeSnapshot(files: FileStore, id: CampaignId) {

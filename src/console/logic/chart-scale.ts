@@ -4,7 +4,8 @@ const STEPS = [1, 2, 5]
 
 /** Marks from 0 on in round steps, the last one at or above `most`; two to six of them. */
 export function valueMarks(most: number): number[] {
-  const rough = Math.max(most, 1e-3) / 4
+  if (most <= 0) return [0, 1]
+  const rough = most / 4
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = (STEPS.find((each) => each * power >= rough) ?? 10) * power
   const count = Math.max(1, Math.ceil(most / step - 1e-9))

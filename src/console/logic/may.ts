@@ -9,15 +9,27 @@ export interface Session {
   expires_at: string | null
 }
 
-export type Deed = 'see' | 'send' | 'run' | 'readContacts' | 'writeContacts' | 'gallery' | 'operate'
+export type Deed =
+  | 'see'
+  | 'send'
+  | 'run'
+  | 'readContacts'
+  | 'writeContacts'
+  | 'readTemplates'
+  | 'gallery'
+  | 'events'
+  | 'operate'
 
-const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, string>> = {
-  see: 'messages:read',
-  send: 'messages:send',
-  run: 'admin',
-  readContacts: 'contacts:read',
-  writeContacts: 'contacts:write',
-  gallery: 'gallery',
+/** One of these will do. */
+const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, readonly string[]>> = {
+  see: ['messages:read'],
+  send: ['messages:send'],
+  run: ['admin'],
+  readContacts: ['contacts:read'],
+  writeContacts: ['contacts:write'],
+  readTemplates: ['admin', 'messages:read', 'messages:send'],
+  gallery: ['gallery'],
+  events: ['events'],
 }
 
 /**
@@ -27,5 +39,5 @@ const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, string>> = {
 export function may(session: Session, deed: Deed, account: number | undefined): boolean {
   if (deed === 'operate') return session.operator
   if (session.operator) return account !== undefined || deed === 'run'
-  return session.permissions.includes(NEEDED[deed])
+  return NEEDED[deed].some((permission) => session.permissions.includes(permission))
 }

@@ -5,16 +5,23 @@ import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'
 import { Table } from '../parts/table.tsx'
 import { Said, When } from '../parts/text.tsx'
-import { call, type Page } from '../state/http.ts'
+import { actingFor, call, isOperator, type Page } from '../state/http.ts'
 import { useLoad } from '../state/load.ts'
 
 const LIMIT = 100
+const ACCOUNT = {
+  title: 'Account',
+  number: true,
+  wide: true,
+  cell: ({ account }: ActivityEntry) => account ?? '–',
+}
 
 /** The list, the latest first. */
 export function Activity() {
   const list = (cursor?: string, signal?: AbortSignal): Promise<Page<ActivityEntry>> =>
     call('GET', '/admin/activity', { query: { limit: LIMIT, cursor }, ...(signal ? { signal } : {}) })
   const loaded = useLoad('activity', (signal) => list(undefined, signal))
+  const ofAll = isOperator.value && actingFor.value === undefined
   const { rows, more } = useRows(loaded, (cursor) => list(cursor))
   return (
     <Frame title="Activity">
@@ -37,7 +44,7 @@ export function Activity() {
                   cell: ({ actor }) =>
                     'cli' in actor ? (
                       <>
-                        <Said text={actor.cli} /> <span class="quiet">on the command line</span>
+                        <Said text={actor.cli} /> <span class="reason">on the command line</span>
                       </>
                     ) : (
                       <Said text={actor.key_name || (actor.key_id ?? 'a key that nobody was given')} />
@@ -45,8 +52,12 @@ export function Activity() {
                 },
                 { title: 'What', cell: ({ action }) => <Said text={action} /> },
                 { title: 'Target', cell: ({ target }) => <Said text={target ?? '–'} /> },
-                { title: 'Detail', wide: true, cell: ({ detail }) => <Said text={detail ?? '–'} /> },
-                { title: 'Account', number: true, wide: true, cell: ({ account }) => account ?? '–' },
+                {
+                  title: 'Detail',
+                  wide: true,
+                  cell: ({ detail }) => <Said class="anywhere" text={detail?.replaceAll(',', ', ') ?? '–'} />,
+                },
+                ...(ofAll ? [ACCOUNT] : []),
               ]}
             />
           )

@@ -8,6 +8,8 @@ import { NewCampaign } from './campaign-new.tsx'
 import { Campaigns } from './campaigns.tsx'
 import { ChooseAccount } from './choose-account.tsx'
 import { Contacts } from './contacts.tsx'
+import { EndpointPage } from './endpoint.tsx'
+import { Endpoints } from './endpoints.tsx'
 import { Gallery } from './gallery.tsx'
 import { Keys } from './keys.tsx'
 import { Lane } from './lane.tsx'
@@ -34,6 +36,8 @@ const PAGES: readonly (readonly [RegExp, (...parts: string[]) => ComponentChild]
   [/^\/senders$/, () => <Senders />],
   [/^\/keys$/, () => <Keys />],
   [/^\/gallery$/, () => <Gallery />],
+  [/^\/endpoints$/, () => <Endpoints />],
+  [/^\/endpoints\/([^/]{1,60})$/, (id) => <EndpointPage key={id} id={id} />],
   [/^\/activity$/, () => <Activity />],
   [/^\/start$/, () => <Start />],
 ]

@@ -14,6 +14,7 @@ import { dataOf } from '../state/http.ts'
 import { loadTags, loadTemplate, loadTemplates, senderChoices } from '../state/library.ts'
 import { useLoad } from '../state/load.ts'
 import { place } from '../state/router.ts'
+import { may } from '../state/session.ts'
 import { CreateButton } from './campaign-new/create.tsx'
 import { type Draft, EMPTY, recipientsFrom, sourcesOf } from './campaign-new/draft.ts'
 import { FillingsForm } from './campaign-new/fillings.tsx'
@@ -27,7 +28,7 @@ export function NewCampaign() {
   const [draft, setDraft] = useState<Draft>(EMPTY)
   const change = (part: Partial<Draft>): void => setDraft((old) => ({ ...old, ...part }))
   const templates = useLoad('templates', loadTemplates)
-  const tags = useLoad('tags', loadTags)
+  const tags = useLoad(may('readContacts') ? 'tags' : undefined, loadTags)
   const copied = useLoad(from, async (signal) => {
     const earlier = await dataOf<CampaignDescription>('GET', `/campaigns/${from}`, { signal })
     return { earlier, template: await loadTemplate(earlier.template, signal).catch(() => undefined) }
@@ -75,7 +76,12 @@ export function NewCampaign() {
               {(all) =>
                 all.length === 0 ? (
                   <p>
-                    No template yet. <a href="/console/templates">Import the approved ones</a>
+                    No template yet.{' '}
+                    {may('run') ? (
+                      <a href="/console/templates">Import the approved ones</a>
+                    ) : (
+                      'Ask whoever runs the account to import the approved ones.'
+                    )}
                   </p>
                 ) : (
                   <Choice

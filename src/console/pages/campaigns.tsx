@@ -74,6 +74,7 @@ const CampaignTable = ({ campaigns }: { campaigns: readonly CampaignDescription[
       {
         title: 'Campaign',
         head: true,
+        sort: ({ id, name }) => name || id,
         cell: ({ id, name }) => (
           <a href={`/console/campaigns/${id}`}>
             <Said text={name || id} />
@@ -93,15 +94,36 @@ const CampaignTable = ({ campaigns }: { campaigns: readonly CampaignDescription[
           </>
         ),
       },
-      { title: 'Template', wide: true, cell: ({ template }) => <Said text={template.name} /> },
-      { title: 'Created', wide: true, cell: ({ created_at }) => <When at={created_at} /> },
-      { title: 'Recipients', number: true, cell: ({ progress }) => countText(progress.total) },
+      {
+        title: 'Template',
+        wide: true,
+        sort: ({ template }) => template.name,
+        cell: ({ template }) => <Said text={template.name} />,
+      },
+      {
+        title: 'Created',
+        wide: true,
+        sort: ({ created_at }) => Date.parse(created_at),
+        cell: ({ created_at }) => <When at={created_at} />,
+      },
+      {
+        title: 'Recipients',
+        number: true,
+        sort: ({ progress }) => progress.total,
+        cell: ({ progress }) => countText(progress.total),
+      },
       {
         title: 'Done',
         number: true,
         cell: ({ progress }) => shareText(ledgerOf(progress).settled, progress.total),
       },
-      { title: 'Failed', number: true, wide: true, cell: ({ progress }) => countText(progress.failed) },
+      {
+        title: 'Failed',
+        number: true,
+        wide: true,
+        sort: ({ progress }) => progress.failed,
+        cell: ({ progress }) => countText(progress.failed),
+      },
       {
         title: 'Time left',
         number: true,

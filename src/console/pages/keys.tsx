@@ -54,7 +54,17 @@ export function Keys() {
                   ),
                 },
                 { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
-                { title: 'Permissions', wide: true, cell: ({ permissions }) => permissions.join(', ') },
+                {
+                  title: 'Permissions',
+                  wide: true,
+                  cell: ({ permissions, senders, addresses }) => (
+                    <>
+                      {permissions.join(', ')}
+                      {senders !== null && <span class="reason">only for senders {senders.join(', ')}</span>}
+                      {addresses !== null && <span class="reason">only from {addresses.join(', ')}</span>}
+                    </>
+                  ),
+                },
                 { title: 'Last used', cell: ({ last_used_at }) => <Ago at={last_used_at} /> },
                 { title: 'Created', wide: true, cell: ({ created_at }) => <When at={created_at} /> },
                 {

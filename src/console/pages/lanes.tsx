@@ -59,6 +59,7 @@ const columns = (mayRun: boolean) => [
   {
     title: 'Lane',
     head: true,
+    sort: ({ name, sender }: SnapshotLane) => name || String(sender),
     cell: ({ sender, name }: SnapshotLane) => (
       <a href={`/console/lanes/${sender}`}>
         {sender} <Said text={name} />
@@ -67,6 +68,7 @@ const columns = (mayRun: boolean) => [
   },
   {
     title: 'State',
+    sort: ({ state }: SnapshotLane) => laneWords(state).word,
     cell: (lane: SnapshotLane) => (
       <>
         <Badge tone={laneWords(lane.state).tone}>{laneWords(lane.state).word}</Badge>
@@ -83,24 +85,37 @@ const columns = (mayRun: boolean) => [
       </>
     ),
   },
-  { title: 'Waiting', number: true, cell: (lane: SnapshotLane) => countText(waitingOf(lane)) },
+  { title: 'Waiting', number: true, sort: waitingOf, cell: (lane: SnapshotLane) => countText(waitingOf(lane)) },
   {
     title: 'Transactional',
     number: true,
+    sort: ({ waiting }: SnapshotLane) => waiting.transactional,
     wide: true,
     cell: ({ waiting }: SnapshotLane) => countText(waiting.transactional),
   },
-  { title: 'Campaign', number: true, wide: true, cell: ({ waiting }: SnapshotLane) => countText(waiting.campaign) },
+  {
+    title: 'Campaign',
+    number: true,
+    wide: true,
+    sort: ({ waiting }: SnapshotLane) => waiting.campaign,
+    cell: ({ waiting }: SnapshotLane) => countText(waiting.campaign),
+  },
   {
     title: 'Oldest',
     number: true,
+    sort: ({ oldest_s }: SnapshotLane) => oldest_s ?? -1,
     wide: true,
     cell: ({ oldest_s }: SnapshotLane) => (oldest_s === null ? '–' : spanText(oldest_s)),
   },
-  { title: 'Pace', cell: (lane: SnapshotLane) => <Pace lane={lane} /> },
+  {
+    title: 'Pace',
+    sort: ({ sent_per_s }: SnapshotLane) => sent_per_s,
+    cell: (lane: SnapshotLane) => <Pace lane={lane} />,
+  },
   {
     title: 'Dead letters',
     number: true,
+    sort: ({ dead_letters }: SnapshotLane) => dead_letters,
     wide: true,
     cell: ({ sender, dead_letters }: SnapshotLane) =>
       dead_letters === 0 ? '0' : <a href={`/console/lanes/${sender}#dead-letters`}>{countText(dead_letters)}</a>,

@@ -8,7 +8,7 @@ import { dataOf } from '../state/http.ts'
 import { useLoad } from '../state/load.ts'
 import { may } from '../state/session.ts'
 import { MessageActions } from './message/actions.tsx'
-import { Facts } from './message/facts.tsx'
+import { MessageFacts } from './message/facts.tsx'
 import { Timeline } from './message/timeline.tsx'
 
 type Message = SentMessage | ReceivedMessage
@@ -67,7 +67,7 @@ export function MessagePage({ id }: { id: string }) {
             )}
             <div class="halves">
               <Timeline history={found.history} />
-              <Facts message={found} />
+              <MessageFacts message={found} />
             </div>
           </>
         )}

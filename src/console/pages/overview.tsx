@@ -8,7 +8,7 @@ import { CampaignsNow } from './overview/campaigns-now.tsx'
 import { Failures } from './overview/failures.tsx'
 import { Figures } from './overview/figures.tsx'
 import { History } from './overview/history.tsx'
-import { Machines } from './overview/machines.tsx'
+import { RedisState, Workers } from './overview/machines.tsx'
 import { Trouble } from './overview/trouble.tsx'
 import { Welcome } from './overview/welcome.tsx'
 
@@ -29,9 +29,14 @@ const Everything = ({ figures }: { figures: Snapshot }) => (
     <Trouble lanes={figures.lanes.filter(isInTrouble)} total={figures.lanes_total} />
     <History />
     <div class="halves">
-      <CampaignsNow campaigns={figures.campaigns} />
-      <Failures failures={figures.failures} />
+      <div class="stack">
+        <CampaignsNow campaigns={figures.campaigns} />
+        <Workers workers={figures.workers} />
+      </div>
+      <div class="stack">
+        <Failures failures={figures.failures} />
+        <RedisState redis={figures.redis} />
+      </div>
     </div>
-    <Machines workers={figures.workers} redis={figures.redis} />
   </>
 )

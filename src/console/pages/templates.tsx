@@ -10,6 +10,7 @@ import { Said } from '../parts/text.tsx'
 import { type ListedTemplate, loadTemplate, loadTemplates } from '../state/library.ts'
 import { useLoad } from '../state/load.ts'
 import { place } from '../state/router.ts'
+import { may } from '../state/session.ts'
 import { ImportTemplates } from './templates/import-templates.tsx'
 import { RemoveTemplate } from './templates/remove-template.tsx'
 
@@ -23,9 +24,11 @@ export function Templates() {
     <Page
       title="Templates"
       actions={
-        <button type="button" class="primary" onClick={() => setImports(true)}>
-          Import
-        </button>
+        may('run') && (
+          <button type="button" class="primary" onClick={() => setImports(true)}>
+            Import
+          </button>
+        )
       }
     >
       <Age loaded={loaded} />
@@ -68,14 +71,20 @@ const TemplateTable = ({ rows }: { rows: readonly ListedTemplate[] }) => (
         {
           title: 'Name',
           head: true,
+          sort: ({ name }) => name,
           cell: (template) => (
             <a href={`/console/templates?show=${encodeURIComponent(template.id)}`}>
               <Said text={template.name} />
             </a>
           ),
         },
-        { title: 'Language', cell: ({ language }) => <Said text={language} /> },
-        { title: 'Category', wide: true, cell: ({ category }) => category.toLowerCase() },
+        { title: 'Language', sort: ({ language }) => language, cell: ({ language }) => <Said text={language} /> },
+        {
+          title: 'Category',
+          wide: true,
+          sort: ({ category }) => category,
+          cell: ({ category }) => category.toLowerCase(),
+        },
         {
           title: 'Status',
           cell: ({ status }) => (
@@ -100,11 +109,13 @@ function One({ template, onRemoved }: { template: ListedTemplate; onRemoved: () 
           definition ? <Preview seen={seenOf(definition, new Map())} /> : <p>It has been removed meanwhile.</p>
         }
       </Shown>
-      <div class="actions">
-        <button type="button" onClick={() => setRemoves(true)}>
-          Remove
-        </button>
-      </div>
+      {may('run') && (
+        <div class="actions">
+          <button type="button" onClick={() => setRemoves(true)}>
+            Remove
+          </button>
+        </div>
+      )}
       {removes && <RemoveTemplate template={template} onDone={onRemoved} onClose={() => setRemoves(false)} />}
     </section>
   )

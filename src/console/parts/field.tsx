@@ -107,3 +107,19 @@ export function Choice({
     </div>
   )
 }
+
+/** Something that is so or not. */
+export const Check = ({
+  checked,
+  onFlip,
+  children,
+}: {
+  checked: boolean
+  onFlip: () => void
+  children: ComponentChildren
+}) => (
+  <label class="check">
+    <input type="checkbox" checked={checked} onChange={onFlip} />
+    <span>{children}</span>
+  </label>
+)

@@ -8,17 +8,20 @@ import { AccountSwitcher } from './account-switcher.tsx'
 import { LiveState } from './live-state.tsx'
 import { chooseTheme, THEMES, theme } from './theme.ts'
 
-/** Each page that has a link of its own. `deed`: whoever may not do this is not led there. */
-const LINKS: readonly { path: string; name: string; deed?: Deed }[] = [
+/**
+ * Each page that has a link of its own. `deed`: whoever may not do this is not led there. `group`: a new group begins.
+ */
+const LINKS: readonly { path: string; name: string; deed?: Deed; group?: true }[] = [
   { path: '', name: 'Overview' },
   { path: '/lanes', name: 'Lanes' },
   { path: '/messages', name: 'Messages', deed: 'see' },
   { path: '/campaigns', name: 'Campaigns', deed: 'see' },
   { path: '/start', name: 'Send a message', deed: 'send' },
-  { path: '/contacts', name: 'Contacts', deed: 'readContacts' },
-  { path: '/templates', name: 'Templates', deed: 'run' },
+  { path: '/contacts', name: 'Contacts', deed: 'readContacts', group: true },
+  { path: '/templates', name: 'Templates', deed: 'readTemplates' },
   { path: '/gallery', name: 'Gallery', deed: 'gallery' },
-  { path: '/senders', name: 'Senders', deed: 'run' },
+  { path: '/senders', name: 'Senders', deed: 'run', group: true },
+  { path: '/endpoints', name: 'Event endpoints', deed: 'events' },
   { path: '/keys', name: 'Keys', deed: 'run' },
   { path: '/activity', name: 'Activity', deed: 'run' },
 ]
@@ -47,13 +50,15 @@ export function Header() {
         <AccountSwitcher />
         <nav aria-label="Pages">
           <ul>
-            {LINKS.filter(({ deed }) => deed === undefined || known?.operator || may(deed)).map(({ path, name }) => (
-              <li key={path}>
-                <a href={`/console${path}`} aria-current={isHere(path, here) ? 'page' : undefined}>
-                  {name}
-                </a>
-              </li>
-            ))}
+            {LINKS.filter(({ deed }) => deed === undefined || known?.operator || may(deed)).map(
+              ({ path, name, group }) => (
+                <li key={path} class={group && 'group'}>
+                  <a href={`/console${path}`} aria-current={isHere(path, here) ? 'page' : undefined}>
+                    {name}
+                  </a>
+                </li>
+              ),
+            )}
             {known?.operator && (
               <li>
                 <a href="/dashboard">Raw queues</a>

@@ -58,4 +58,6 @@ export const firstContact = async (tag: number, signal: AbortSignal): Promise<Co
 
 /** The senders as they can be chosen: those whose lanes the figures show. */
 export const senderChoices = (): readonly (readonly [string, string])[] =>
-  (snapshot.value?.lanes ?? []).map(({ sender, name }) => [name === '' ? String(sender) : name, `${sender} ${name}`])
+  [...(snapshot.value?.lanes ?? [])]
+    .sort((one, other) => one.sender - other.sender)
+    .map(({ sender, name }) => [name === '' ? String(sender) : name, `${sender} ${name}`])

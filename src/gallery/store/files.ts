@@ -58,7 +58,7 @@ export async function createFile(redis: Redis, account: number, file: NewFile): 
   const keys = galleryKeys(account)
   const id = await nextId(redis, 'file')
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
-  const now = await nowMicros(redis)
+  const now = await nowMicros(redis, account)
   // The token lives on another node of a cluster, so it cannot be part of the same step. It comes first: a crash here
   // leaves a token that leads nowhere, the other order would leave a file without a working URL.
   await redis.set(fileTokenKey(token), `${account} ${id}`)

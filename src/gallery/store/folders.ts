@@ -37,7 +37,7 @@ export async function createFolder(
 ): Promise<Folder> {
   const keys = galleryKeys(account)
   const id = folder.id ?? (await newFolderId(redis))
-  const now = await nowMicros(redis)
+  const now = await nowMicros(redis, account)
   await createHash(redis, keys.folder(id), {
     id,
     account,
@@ -77,7 +77,7 @@ export async function listFolders(redis: Redis, account: number, after: number, 
 
 /** Gives an existing folder another name; nothing else of it changes but `updated_at`. */
 export async function renameFolder(redis: Redis, account: number, id: number, name: string): Promise<Folder> {
-  await redis.hset(galleryKeys(account).folder(id), { name, updated_at: await nowMicros(redis) })
+  await redis.hset(galleryKeys(account).folder(id), { name, updated_at: await nowMicros(redis, account) })
   return existing(await findFolder(redis, account, id), id)
 }
 

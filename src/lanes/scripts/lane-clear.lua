@@ -4,6 +4,7 @@
 -- running it twice, or beside claims, or dying after any page is harmless. Refused when Redis is full, like a claim.
 --
 -- Keys:
+--   outbox       STREAM  events of the lane, if anybody wants them
 --   waiting      LIST, the next one last, or ZSET: waiting or prioritized jobs, BullMQ's
 --   requeueable  ZSET    messages of the lane that can be requeued
 --   clearedBy    STRING  who clears this list: two at once would only look for what the other has taken off
@@ -17,8 +18,9 @@
 --   messages     of each {jobId, ulid, acceptedAt: ms, validUntil: ms, run?, newFields: {field, value, ...} of a new record}
 -- Output: {expired, stopped}; {-1, 0} when somebody else clears this list
 -- include ../../messages/store/scripts/message-lifecycle
+-- include ../../messages/store/scripts/message-events
 -- include ../../messages/store/scripts/message-unsendable
-local waiting, requeueable, clearedBy, queuedAgain = unpack(KEYS)
+local outbox, waiting, requeueable, clearedBy, queuedAgain = unpack(KEYS)
 local by, retentionMs, campaigns, records, jobs, messages = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 local SOLE_MS = 1000
 local sole = redis.call('GET', clearedBy)
@@ -51,5 +53,6 @@ for _, m in ipairs(messages) do
     if taken == 1 then redis.call('DEL', m.job) end
   end
 end
+writeEvents()
 for run, changes in pairs(gathered) do writeChanges(campaigns, run, changes) end
 return { expired, stopped }

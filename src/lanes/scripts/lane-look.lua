@@ -19,7 +19,8 @@
 --   chunkLimiter    STRING  there while nobody takes up chunks: BullMQ's
 -- Output: {waiting, delayed, active, active campaigns, '1' when the lane is held, job that goes next ('' = none),
 -- earliest time (ms) of inDoubt, queuedAgain and polls, each '' when there is none,
--- chunks that wait, are delayed or worked on, those that are worked on, chunk that goes next and may ('' = none)}
+-- chunks that wait, are delayed or worked on, those that are worked on, chunk that goes next and may ('' = none),
+-- the time of this look (ms)}
 local waiting, prioritized, delayed, active, meta, limiter, cooldown, inDoubt, queuedAgain, polls, activeCampaigns, chunksWaiting, chunksDelayed, chunksActive, chunkLimiter = unpack(KEYS)
 local function earliest(key)
   return redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or ''
@@ -58,4 +59,5 @@ return {
   redis.call('LLEN', chunksWaiting) + redis.call('ZCARD', chunksDelayed) + redis.call('LLEN', chunksActive),
   redis.call('LLEN', chunksActive),
   chunkHead,
+  now,
 }

@@ -3,6 +3,7 @@
 -- becomes of the job then, a claim finds the message cancelled. Running it twice changes nothing the second time.
 --
 -- Keys:
+--   outbox       STREAM  events of the lane, if anybody wants them
 --   record       HASH  the message
 --   inDoubt      ZSET  messages of the lane in doubt
 --   requeueable  ZSET  messages of the lane that can be requeued
@@ -18,7 +19,8 @@
 --   newFields    {field, value, ...}: what its record holds, of a message without one
 -- Output: {verdict, state letter}: `done`, or `ignored` and the state that forbids it; {'missing'}
 -- include ../../messages/store/scripts/message-lifecycle
-local record, inDoubt, requeueable, job, queuedAgain = unpack(KEYS)
+-- include ../../messages/store/scripts/message-events
+local outbox, record, inDoubt, requeueable, job, queuedAgain = unpack(KEYS)
 local ulid, acceptedAt, retentionMs, campaigns, jobsRun, validUntil, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
 local now = redisNowMs()
 local p, exists = load(record)
@@ -37,13 +39,16 @@ end
 if p.state == QUEUED and now >= p.validUntil then return { 'ignored', EXPIRED } end
 if step(p, { kind = 'cancel' }) == 'ignored' then return { 'ignored', p.state } end
 
-local fields = { 's', p.state, 'h', appendHistory(p.history, p.state, now, acceptedAt, 'by hand') }
+local history = appendHistory(p.history, p.state, now, acceptedAt, 'by hand')
+local fields = { 's', p.state, 'h', history }
 if not exists then
   for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
   fields[#fields + 1] = 'p'
   fields[#fields + 1] = data
 end
 redis.call('HSET', record, unpack(fields))
+tell(p, ulid, history)
+writeEvents()
 redis.call('PEXPIRE', record, retentionMs)
 redis.call('ZREM', inDoubt, ulid)
 redis.call('ZREM', queuedAgain, ulid)

@@ -10,19 +10,21 @@ import {
   laneSlotsKey,
   messageKey,
   messageWaitKey,
+  outboxKey,
   queuedAgainKey,
   recipientCooldownKey,
   requeueableKey,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
+import { assertReplicating, NotReplicatedError } from '../../redis/replication.ts'
 import type { State, Verdict } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId } from '../message-id.ts'
 import { workerLost } from '../outcome.ts'
 import type { Pace } from '../pace.ts'
-import { gathered, repliesOf } from './gather.ts'
+import { gathered, isLate, repliesOrLate } from './gather.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { type NewMessage, newRecordFields, stateSchema, storedProblem } from './record-format.ts'
-import { jobKey } from './steps.ts'
+import { jobKey, markNotSent } from './steps.ts'
 
 const claimScript = defineMessageScriptOfMany(import.meta.url, 'message-claim')
 const slotScript = defineScript(import.meta.url, 'message-slot')
@@ -69,7 +71,14 @@ export async function claim(
   const { lostAfterMs, evidenceWaitMs, retentionMs } = times
   const { gapUs, closestUs, window } = pace ?? {}
   const group = [id.lane, lostAfterMs, evidenceWaitMs, retentionMs, gapUs, closestUs, window].join(' ')
-  const reply = await claimTogether(redis, group, { id, attempt, message, times, pace })
+  await assertReplicating(redis, inDoubtKey(id.lane))
+  const taken = await claimTogether(redis, group, { id, attempt, message, times, pace })
+  if (isLate(taken)) {
+    // A new primary may not know of the claim: nothing may be sent under it, and nothing was.
+    if (isClaimed(taken.reply)) await markNotSent(redis, id, attempt, notReplicated).catch(onlyLate)
+    throw new NotReplicatedError(taken.reply)
+  }
+  const reply = taken
   const [verdict, state, last, slot, nowUs] = claimReply.parse(reply)
   // A claim also ends what must not leave. That a message is being sent now, its end will tell.
   if ((verdict === 'done' && state === 'expired') || (verdict === 'stopped' && state === 'cancelled')) {
@@ -104,9 +113,10 @@ const claimTogether = gathered<Claim>(async (redis, claims) => {
   if (first === undefined) return []
   const { times, pace } = first
   const { lane } = first.id
-  const replies = await claimScript(
+  const replies = claimScript(
     redis,
     {
+      outbox: outboxKey(lane),
       inDoubt: inDoubtKey(lane),
       requeueable: requeueableKey(lane),
       laneCooldown: laneCooldownKey(lane),
@@ -136,9 +146,25 @@ const claimTogether = gathered<Claim>(async (redis, claims) => {
         run: message.run,
       },
     })),
+    { replicated: true },
   )
-  return repliesOf(replies)
+  return repliesOrLate(replies)
 })
+
+const isClaimed = (reply: unknown): boolean => {
+  const [verdict, state] = claimReply.parse(reply)
+  return verdict === 'done' && state === 'sending'
+}
+
+const notReplicated = {
+  ...{ counts: false, maxTries: 1 },
+  problem: { code: 'not_replicated', sentence: 'Too few replicas of Redis took note of it; it is tried again.' },
+}
+
+/** That it was taken back is as late as the claim was. */
+function onlyLate(error: unknown): void {
+  if (!(error instanceof NotReplicatedError)) throw error
+}
 
 /** The message is not claimed for so long, whatever the clocks of the workers say. */
 export async function putOff(redis: Redis, id: MessageId, ms: number): Promise<void> {

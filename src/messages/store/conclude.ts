@@ -1,34 +1,44 @@
-// Ending messages of campaigns that no claim can end, so that every recipient has an outcome and the campaign an end.
+// Ending messages that no claim can end or may begin, so that every recipient has an outcome and the campaign an end.
 import { z } from 'zod'
 import type { SendPayload } from '../../jobs/send.ts'
 import { observerOf } from '../../observe.ts'
 import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { campaignPrefix, inDoubtKey, messageKey, requeueableKey } from '../../redis/keys.ts'
+import { campaignPrefix, inDoubtKey, messageKey, outboxKey, requeueableKey } from '../../redis/keys.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
-import { deadLetter, recordLost } from '../outcome.ts'
+import { deadLetter, personErased, recordLost } from '../outcome.ts'
 import { defineMessageScript } from './message-script.ts'
 import { FIELDS, newRecordFields, storedProblem } from './record-format.ts'
 
 const concludeScript = defineMessageScript(import.meta.url, 'message-conclude')
 const concludeReply = z.tuple([z.enum(['done', 'ignored']), z.string()])
 
+const ENDS = {
+  dead: { to: 'failed', problem: deadLetter },
+  gone: { to: 'unknown', problem: recordLost },
+  erased: { to: 'cancelled', problem: personErased },
+} as const
+
 /**
  * `dead`: its job was dead-lettered before it was ever claimed; it ends `failed` with the code dead_letter. `gone`: it was
  * claimed and its record is gone before it was settled; it ends `unknown` with the code record_lost, since it may have
- * been sent. Either can be requeued: the record holds the payload. False when it is neither (any more).
+ * been sent. Either can be requeued: the record holds the payload. `erased`: nobody claimed it, and the person is to be
+ * forgotten; it ends `cancelled` with the code person_erased, and the record says neither whom it was for nor what it
+ * said. False when it is none of these (any more).
  */
 export async function conclude(
   redis: Redis,
   id: MessageId,
-  how: 'dead' | 'gone',
+  how: keyof typeof ENDS,
   payload: SendPayload,
   retentionMs: number,
 ): Promise<boolean> {
   const { lane, ulid } = id
   const { to: recipient, content, until, run, filled, again } = payload
+  const isErased = how === 'erased'
+  const end = ENDS[how]
   const message = {
-    to: recipient,
+    to: isErased ? '' : recipient,
     type: content.type,
     text: '',
     class: payload.class,
@@ -38,6 +48,7 @@ export async function conclude(
   const reply = await concludeScript(
     redis,
     {
+      outbox: outboxKey(lane),
       record: messageKey(lane, ulid),
       inDoubt: inDoubtKey(lane),
       requeueable: requeueableKey(lane),
@@ -45,15 +56,15 @@ export async function conclude(
     },
     {
       ...{ ulid, why: how, acceptedAt: acceptedAtMs(ulid), retentionMs, run, campaigns: campaignPrefix(lane) },
-      problem: storedProblem(how === 'dead' ? deadLetter : recordLost),
+      problem: storedProblem(end.problem),
       newFields: [
-        ...[FIELDS.payload, JSON.stringify(payload)],
-        ...newRecordFields({ ...message, run, filled, ...(again && { again }) }),
+        ...(isErased ? [] : [FIELDS.payload, JSON.stringify(payload)]),
+        ...newRecordFields({ ...message, run, ...(!isErased && { filled }), ...(again && { again }) }),
       ],
     },
   )
   if (concludeReply.parse(reply)[0] !== 'done') return false
-  const [to, code] = how === 'dead' ? (['failed', deadLetter.code] as const) : (['unknown', recordLost.code] as const)
-  observerOf(redis).changed({ lane, class: payload.class, from: undefined, to, code })
+  const { to, problem } = end
+  observerOf(redis).changed({ lane, class: payload.class, from: undefined, to, code: problem.code })
   return true
 }

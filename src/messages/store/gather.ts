@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { replyError } from '../../redis/errors.ts'
+import { NotReplicatedError } from '../../redis/replication.ts'
 
 /** Most messages of one step: Redis serves nobody else for some 3 ms. */
 const MOST = 100
@@ -36,6 +37,26 @@ export function gathered<Item>(take: (redis: Redis, items: readonly Item[]) => P
     const result = (await batch.results)[place]
     if (result instanceof Error) throw result
     return result
+  }
+}
+
+/** The primary has taken the step, and too few replicas have it. */
+export interface Late {
+  late: true
+  reply: unknown
+}
+
+/** Whether a result is one of `repliesOrLate` that too few replicas have. */
+export const isLate = (result: unknown): result is Late =>
+  typeof result === 'object' && result !== null && 'late' in result && 'reply' in result
+
+/** The same as `repliesOf`; each is `Late` when too few replicas have them. */
+export async function repliesOrLate(replies: Promise<unknown>): Promise<readonly unknown[]> {
+  try {
+    return repliesOf(await replies)
+  } catch (error) {
+    if (!(error instanceof NotReplicatedError)) throw error
+    return repliesOf(error.reply).map((reply) => (reply instanceof Error ? reply : { late: true, reply }))
   }
 }
 

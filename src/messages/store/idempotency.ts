@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { configure } from 'safe-stable-stringify'
 import type { Redis } from '../../redis/connect.ts'
 import { idempotencyKey } from '../../redis/keys.ts'
+import { assertReplicated } from '../../redis/replication.ts'
 import { holdsMoreThan } from '../bounded-value.ts'
 
 /** Longer than the 8 days that are promised, shorter than the least retention of a record. */
@@ -47,14 +48,9 @@ export async function rememberKey(
   proposed: { id: string; digest: string },
 ): Promise<{ id: string; digest: string; isNew: boolean }> {
   const value = `${proposed.id} ${proposed.digest}`
-  const earlier = await redis.set(
-    idempotencyKey(where.account, where.route, where.key),
-    value,
-    'EX',
-    KEPT_SECONDS,
-    'NX',
-    'GET',
-  )
+  const key = idempotencyKey(where.account, where.route, where.key)
+  const earlier = await redis.set(key, value, 'EX', KEPT_SECONDS, 'NX', 'GET')
+  await assertReplicated(redis, [key])
   const [id = '', digest = ''] = (earlier ?? value).split(' ')
   return { id, digest, isNew: earlier === null }
 }
@@ -64,8 +60,10 @@ export async function recallKey(
   redis: Redis,
   where: { account: number; route: string; key: string },
 ): Promise<{ id: string; digest: string } | undefined> {
-  const stored = await redis.get(idempotencyKey(where.account, where.route, where.key))
+  const key = idempotencyKey(where.account, where.route, where.key)
+  const stored = await redis.get(key)
   if (stored === null) return undefined
+  await assertReplicated(redis, [key])
   const [id = '', digest = ''] = stored.split(' ')
   return { id, digest }
 }

@@ -36,6 +36,8 @@ export const FIELDS = {
   class: 'y',
   /** Epoch ms. */
   validUntil: 'u',
+  /** Epoch ms, of a message that was put off. */
+  sendAt: 'l',
   /** Grouping id of the request. */
   campaign: 'g',
   /** Number of the campaign of ours that it belongs to. */
@@ -65,7 +67,7 @@ const TYPES = {
 } as const satisfies Record<Content['type'], string>
 const TYPE_OF = new Map(Object.entries(TYPES).map(([type, letter]): [string, string] => [letter, type]))
 /** A type from its letter; records of before had the word. */
-const typeSchema = z
+export const typeSchema = z
   .string()
   .transform((stored) => TYPE_OF.get(stored) ?? stored)
   .pipe(z.enum(CONTENT_TYPES))
@@ -86,6 +88,7 @@ export const recordSchema = z
     [FIELDS.filled]: jsonText.pipe(z.array(z.string())).optional(),
     [FIELDS.class]: z.enum(['t', 'c']),
     [FIELDS.validUntil]: z.coerce.number(),
+    [FIELDS.sendAt]: z.coerce.number().optional(),
     [FIELDS.campaign]: z.string().optional(),
     [FIELDS.run]: z.coerce.number().int().optional(),
     [FIELDS.providerId]: z.string().optional(),
@@ -105,6 +108,7 @@ export const recordSchema = z
     filled: raw[FIELDS.filled],
     class: CLASSES[raw[FIELDS.class]],
     validUntil: raw[FIELDS.validUntil],
+    sendAt: raw[FIELDS.sendAt],
     campaign: raw[FIELDS.campaign],
     run: raw[FIELDS.run],
     providerId: raw[FIELDS.providerId],
@@ -135,6 +139,7 @@ export interface NewMessage {
   text: string
   class: MessageRecord['class']
   validUntil: number
+  sendAt?: number | undefined
   campaign: string | undefined
   run: number | undefined
   /** Of a campaign's message: kept instead of the text, which is mostly the same for all recipients. */
@@ -150,6 +155,7 @@ export const newMessageOf = (payload: SendPayload): NewMessage => ({
   text: textOfPayload(payload),
   class: payload.class,
   validUntil: payload.until,
+  ...(payload.sendAt !== undefined && { sendAt: payload.sendAt }),
   campaign: payload.campaign,
   run: payload.run,
   filled: payload.filled,
@@ -170,6 +176,7 @@ export const filledField = (filled: readonly string[]): string => JSON.stringify
 export const sharedRecordFields = (message: Omit<NewMessage, 'to' | 'text' | 'filled'>): string[] => [
   ...[FIELDS.type, TYPES[message.type], FIELDS.class, message.class === 'transactional' ? 't' : 'c'],
   ...[FIELDS.validUntil, String(message.validUntil)],
+  ...(message.sendAt === undefined ? [] : [FIELDS.sendAt, String(message.sendAt)]),
   ...(message.campaign === undefined ? [] : [FIELDS.campaign, message.campaign]),
   ...(message.run === undefined ? [] : [FIELDS.run, String(message.run)]),
   ...(message.again ? [FIELDS.repeats, '1'] : []),

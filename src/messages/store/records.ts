@@ -5,7 +5,8 @@ import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { isThere, readHashes } from '../../redis/hashes.ts'
 import { messageKey } from '../../redis/keys.ts'
-import { type MessageId, messageId } from '../message-id.ts'
+import { assertReplicated, needsReplicas } from '../../redis/replication.ts'
+import { type MessageId, messageId, parseMessageId } from '../message-id.ts'
 import { type MessageRecord, recordSchema } from './record-format.ts'
 
 /** The record, or undefined before the first claim and after its retention. */
@@ -43,6 +44,18 @@ export async function readMessages(
   )
   return hashes.map((hash, i) =>
     isThere(hash) ? readRecord(recordSchema, `message ${messageId(lane, ulids[i] ?? '')}`, hash) : undefined,
+  )
+}
+
+/** Rejects unless as many replicas as are required have these messages, as records or still as jobs. */
+export async function assertMessagesReplicated(redis: Redis, names: readonly string[]): Promise<void> {
+  if (!needsReplicas(redis)) return
+  await Promise.all(
+    names.map((name) => {
+      const id = parseMessageId(name)
+      // The claim makes the record before it ends the job.
+      return id && assertReplicated(redis, [laneJobKey(id.lane, name), messageKey(id.lane, id.ulid)])
+    }),
   )
 }
 

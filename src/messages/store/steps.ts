@@ -10,16 +10,18 @@ import {
   inDoubtKey,
   laneCooldownKey,
   messageKey,
+  outboxKey,
   pollKey,
   queuedAgainKey,
   recipientCooldownKey,
   requeueableKey,
 } from '../../redis/keys.ts'
+import { NotReplicatedError } from '../../redis/replication.ts'
 import { readHistory } from '../history.ts'
 import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Verdict } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
-import { gathered, repliesOf } from './gather.ts'
+import { gathered, isLate, repliesOrLate } from './gather.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { countedClassSchema, stateSchema, storable, storedProblem } from './record-format.ts'
 
@@ -123,7 +125,8 @@ interface StepArguments {
 }
 
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldown?: Cooldown): Promise<StepResult> {
-  const reply = await stepTogether(redis, String(id.lane), { id, step, cooldown })
+  const taken = await stepTogether(redis, String(id.lane), { id, step, cooldown })
+  const reply = isLate(taken) ? taken.reply : taken
   const [verdict, state, from, of, history, waitMs] = stepReply.parse(reply)
   if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
   if (from !== undefined && of !== undefined && from !== state) {
@@ -132,6 +135,8 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldo
     const sinceSentMs = sentAt && (step.happenedAt ?? Date.now()) - sentAt
     observerOf(redis).changed({ lane: id.lane, class: of, from, to: state, code: step.problem?.code, sinceSentMs })
   }
+  // It is written, and may be lost with its primary: whoever reported it must report it again.
+  if (isLate(taken)) throw new NotReplicatedError(reply)
   return { verdict, state, waitMs }
 }
 
@@ -144,6 +149,7 @@ const stepTogether = gathered<{ id: MessageId; step: StepArguments; cooldown: Co
   async (redis, steps) => {
     const lane = steps[0]?.id.lane ?? 0
     const keys = {
+      outbox: outboxKey(lane),
       inDoubt: inDoubtKey(lane),
       polls: pollKey(lane),
       requeueable: requeueableKey(lane),
@@ -153,7 +159,7 @@ const stepTogether = gathered<{ id: MessageId; step: StepArguments; cooldown: Co
       keys: stepKeys(id, cooldown),
       args: stepArguments(id, step),
     }))
-    return repliesOf(await stepScript(redis, keys, { campaigns: campaignPrefix(lane) }, each))
+    return repliesOrLate(stepScript(redis, keys, { campaigns: campaignPrefix(lane) }, each, { replicated: true }))
   },
 )
 

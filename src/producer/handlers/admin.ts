@@ -1,7 +1,8 @@
 // Running the service: lanes. Commands are the same as those of the command line.
 
 import { assertForSender } from '../../accept/check-key.ts'
-import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../../lanes/control.ts'
+import { listSenders, type Sender } from '../../accounts/store/senders.ts'
+import { laneOf, lanesOf, pauseLane, resumeLane, setLaneRate } from '../../lanes/control.ts'
 import { endLaneCooldown } from '../../lanes/cooldown.ts'
 import { deadLettersOf } from '../../lanes/dead-letters.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
@@ -9,6 +10,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { accountOf } from '../acting-for.ts'
 import { bind, type Route } from '../bind.ts'
 import { notFound } from '../errors.ts'
+import { pageOfAll } from '../pages.ts'
 import type { CallOf } from '../route.ts'
 import { admin } from '../routes/admin.ts'
 
@@ -22,21 +24,23 @@ type LaneCall = Pick<CallOf<typeof admin.resume>, 'params' | 'caller' | 'note'>
 /** The routes of routes/admin.ts. */
 export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
   /** The lane of the path, when it is the caller's; what is done to it is told to its account. */
-  async function ownLane({ params, caller, note }: LaneCall): Promise<number> {
+  async function ownSender({ params, caller, note }: LaneCall): Promise<Sender> {
     const sender = await laneOf(redis, params.lane, accountOf(caller))
     if (sender === undefined) throw notFound('The lane')
     assertForSender(caller, sender.id)
     note({ account: sender.account })
-    return sender.id
+    return sender
   }
+  const ownLane = async (call: LaneCall): Promise<number> => (await ownSender(call)).id
 
   return bind(admin)({
-    lanes: async ({ caller }) => ({
-      body: { status: true, message: 'lanes', data: await listLanes(redis, queues, accountOf(caller)) },
-    }),
+    async lanes({ caller, query }) {
+      const all = await listSenders(redis, accountOf(caller))
+      const { data: senders, next } = pageOfAll(all, { cursor: undefined, ...query })
+      return { body: { status: true, data: await lanesOf(redis, queues, senders), next } }
+    },
     async show(call) {
-      const id = await ownLane(call)
-      const [lane] = await listLanes(redis, queues, accountOf(call.caller), id)
+      const [lane] = await lanesOf(redis, queues, [await ownSender(call)])
       if (lane === undefined) throw notFound('The lane')
       return { body: { status: true, message: 'lane', data: lane } }
     },

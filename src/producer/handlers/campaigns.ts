@@ -58,9 +58,11 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
       const id = await defineCampaign(lifecycle, request)
       return { status: 201, ...(await answerWith('created', id)) }
     },
-    async list({ caller, query: { offset, limit, state: states } }) {
-      const data = await describeCampaigns(redis, caller.account, { offset, limit, states })
-      return { body: { status: true, message: 'campaigns', data } }
+    async list({ caller, query: { cursor: offset, limit, state: states } }) {
+      // One more than the page tells whether there is a next one.
+      const found = await describeCampaigns(redis, caller.account, { offset, limit: limit + 1, states })
+      const next = found.length > limit ? String(offset + limit) : null
+      return { body: { status: true, data: found.slice(0, limit), next } }
     },
     async show(call) {
       const data = await describeCampaign(redis, await ownCampaign(redis, call), Date.now())

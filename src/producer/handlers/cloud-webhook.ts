@@ -109,7 +109,8 @@ async function keep(deps: WebhookDeps, message: ReceivedMessage): Promise<void> 
       from: message.from,
       type: message.type,
       text: message.text,
-      received_at: message.atMs,
+      parts: message.parts,
+      received_at: message.atMs ?? Date.now(),
     },
     deps.config.retentionMs,
   )

@@ -17,8 +17,9 @@ export function consoleDemoRoutes({ demo }: { demo: DemoSwitch | undefined }): R
 
   return bind(consoleDemo)({
     show: async () => ({ body: { status: true, data: state() } }),
-    async run({ body }) {
+    async run({ body, note }) {
       if (!demo?.isAvailable()) throw notFound('The demo')
+      note(demo.isRunning() === body.running ? 'nothing' : { action: body.running ? 'demo.start' : 'demo.stop' })
       if (body.running) demo.start()
       else demo.stop()
       return { body: { status: true, data: state() } }

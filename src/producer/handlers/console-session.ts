@@ -2,12 +2,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { checkCredential } from '../../accept/check-key.ts'
 import { Refusal } from '../../accept/refusal.ts'
-import { isOperator } from '../../accounts/permissions.ts'
+import { inCharge, isOperator } from '../../accounts/permissions.ts'
 import { cachedAccount } from '../../accounts/store/accounts.ts'
 import { findCredential } from '../../accounts/store/credentials.ts'
 import { createSession, endSession, SESSION_MS } from '../../accounts/store/sessions.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { bind, type Route } from '../bind.ts'
+import { clientOf } from '../connections.ts'
 import { ApiError } from '../errors.ts'
 import type { Caller } from '../route.ts'
 import { consoleSession, toLook } from '../routes/console.ts'
@@ -30,22 +31,24 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
       key_name: name || id,
       account: owner === undefined ? null : { id: owner.id, name: owner.name },
       operator,
-      permissions,
+      permissions: inCharge(permissions),
       expires_at: endsAtMs === 0 ? null : new Date(endsAtMs).toISOString(),
     }
   }
 
   return bind(consoleSession)(
     {
-      async signIn({ body, headers, peer }) {
-        const waitSeconds = attempts.waitSeconds(peer())
+      async signIn({ body, headers, peer, note }) {
+        const client = clientOf(peer())
+        const waitSeconds = attempts.waitSeconds(client)
         if (waitSeconds > 0) throw tooManySignIns(waitSeconds)
         const nowMs = Date.now()
         try {
-          const key = checkCredential(redis, await findCredential(redis, body.key), SIGN_IN, nowMs)
+          const key = checkCredential(redis, await findCredential(redis, body.key), SIGN_IN, nowMs, peer)
           const { id, expiresAtMs } = await createSession(redis, body.key, nowMs)
+          note({ actor: { key_id: key.id, key_name: key.name }, account: key.account })
           return {
-            headers: setCookie(id, SESSION_MS / 1_000, headers['X-Forwarded-Proto'] === 'https'),
+            headers: setCookie(id, SESSION_MS / 1_000, isEncrypted(headers)),
             body: {
               status: true,
               message: 'signed in',
@@ -53,18 +56,27 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
             },
           }
         } catch (error) {
-          if (error instanceof Refusal) attempts.failed(peer())
+          if (error instanceof Refusal) attempts.failed(client)
           throw error
         }
       },
       session: async ({ caller }) => ({ body: { status: true, message: 'session', data: await described(caller) } }),
-      async signOut({ caller }) {
+      async signOut({ caller, note }) {
         if (caller.session) await endSession(redis, caller.session.id)
+        else note('nothing')
         return { headers: dropCookie(), body: { status: true, message: 'signed out' } }
       },
     },
     { signIn: fromOwnPage },
   )
+}
+
+/**
+ * Whether the browser's side is encrypted: the page's own address says so, or the proxy before us. To believe the latter
+ * from anybody does no harm: whoever lies gets a cookie that it cannot use.
+ */
+function isEncrypted({ Origin: origin, 'X-Forwarded-Proto': proto }: { [name: string]: string | undefined }): boolean {
+  return origin?.startsWith('https://') === true || proto?.split(',')[0]?.trim().toLowerCase() === 'https'
 }
 
 /** Another site must not sign a browser in, not even as itself: what is typed there would be read by others. */

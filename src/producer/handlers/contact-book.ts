@@ -72,6 +72,8 @@ async function importRows(redis: Redis, { caller, query, incoming, note }: CallO
   }
   try {
     refuseOtherTypes(incoming.headers)
+    // What announces its size need not be read first.
+    if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw tooLarge(IMPORT_MAX_BYTES)
     const source = upTo(IMPORT_MAX_BYTES, flowing(incoming))
     const { tag, ...counts } = await importCsv(redis, { account: caller.account, tag: query.tag, source, report })
     note({ target: `tag ${tag.id}`, detail: `${counts.imported} rows` })
@@ -97,7 +99,10 @@ async function* upTo(limit: number, pieces: AsyncIterable<Buffer>): AsyncGenerat
   let bytes = 0
   for await (const piece of pieces) {
     bytes += piece.length
-    if (bytes > limit) throw new ApiError(413, 'too_large', `The file is too large: at most ${counted(limit, 'byte')}.`)
+    if (bytes > limit) throw tooLarge(limit)
     yield piece
   }
 }
+
+const tooLarge = (limit: number): ApiError =>
+  new ApiError(413, 'too_large', `The file is too large: at most ${counted(limit, 'byte')}.`)

@@ -1,11 +1,14 @@
 // Sending many messages again, as a job that a worker does, and how far it is.
 import { checkedKey, refuseOtherBody } from '../../accept/idempotency-key.ts'
+import { permits } from '../../accounts/permissions.ts'
 import type { Config } from '../../config.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { iso } from '../../lookup/message-document.ts'
 import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
+import { findErasure, isErasureId } from '../../people/erasures.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { redisNowMs } from '../../redis/heartbeats.ts'
+import { openRequeuesKey } from '../../redis/keys.ts'
 import { hasFilter, requeueOrder } from '../../requeue/accept-requeue.ts'
 import { createDryRuns, type DryRuns } from '../../requeue/dry-runs.ts'
 import {
@@ -21,6 +24,7 @@ import type { RequeueQueue } from '../../requeue/queue.ts'
 import { ApiError, invalid, notFound } from '../errors.ts'
 import type { AnswerOf, CallOf, Handlers } from '../route.ts'
 import type { messages } from '../routes/messages.ts'
+import { erasureDocument } from './people.ts'
 
 interface RequeueDeps {
   redis: Redis
@@ -49,7 +53,7 @@ async function requeue(
     const message = 'give at least one filter, or true to requeue all that failed, is unknown, expired or was cancelled'
     throw invalid([{ path: 'all', message }])
   }
-  const nowMs = await redisNowMs(redis)
+  const nowMs = await redisNowMs(redis, openRequeuesKey(account))
   const order = await requeueOrder(redis, account, request, nowMs)
   if (dry_run) {
     call.note('nothing')
@@ -84,6 +88,11 @@ async function showJob(
   redis: Redis,
   { params: { id }, caller }: CallOf<RequeueRoutes['job']>,
 ): Promise<AnswerOf<RequeueRoutes['job']>> {
+  if (isErasureId(id)) {
+    const erasure = permits(caller, 'admin') ? await findErasure(redis, id) : undefined
+    if (erasure?.account !== caller.account) throw notFound('The job')
+    return { body: { status: true, message: erasure.state, data: erasureDocument(id, erasure) } }
+  }
   const job = await findRequeueJob(redis, id)
   if (job?.account !== caller.account) throw notFound('The job')
   return { body: { status: true, message: job.state, data: jobDocument(id, job, await totalOf(redis, id, job)) } }

@@ -11,9 +11,11 @@ import { DASHBOARD_PATH } from '../dashboard-path.ts'
 import type { RouteSpec } from '../route.ts'
 import { FAMILIES } from '../routes/table.ts'
 import { errorExamples } from './error-examples.ts'
+import { eventWebhooks } from './event-webhooks.ts'
 import { FAMILY_NOTES } from './families.ts'
 import { createNames } from './named-schemas.ts'
 import { operationOf } from './operation.ts'
+import { errorAnswer } from './operation-answers.ts'
 import { documentedPath, operationId } from './operation-names.ts'
 import { providerWebhooks } from './provider-webhooks.ts'
 import { COMPONENTS, INTRODUCTION } from './shared-parts.ts'
@@ -39,7 +41,7 @@ export function createDescription(version: string): oas31.OpenAPIObject {
       servers: [{ url: '/', description: 'The producer that serves this description.' }],
       tags: Object.values(FAMILY_NOTES).map(({ name, description }) => ({ name, description })),
       paths,
-      webhooks: providerWebhooks,
+      webhooks: { ...providerWebhooks, ...eventWebhooks },
       components: { ...COMPONENTS, examples: examplesOfErrors() },
     },
     { override: readable },
@@ -70,14 +72,15 @@ export function operations(): Operation[] {
 const dashboard: ZodOpenApiOperationObject = {
   operationId: 'dashboardShow',
   tags: [FAMILY_NOTES.admin.name],
-  summary: 'Shows the queues of the account in a browser, read-only.',
-  description: 'Any name, and as password a key with the permission `admin`.',
-  security: [{ basic: ['admin'] }],
-  'x-laneway-permission': 'admin',
+  summary: 'Shows the queues in a browser, read-only.',
+  description:
+    'Only for a session of the console whose key has the permission `operator`; a key itself opens nothing here.',
+  security: [{ session: ['operator'] }],
+  'x-laneway-permission': 'operator',
   responses: {
     200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } },
-    401: { description: 'The password is no key that is valid.' },
-    403: { description: 'The key lacks the permission.' },
+    401: errorAnswer(401, new Set(['unauthorized'])),
+    403: errorAnswer(403, new Set(['forbidden'])),
   },
 }
 

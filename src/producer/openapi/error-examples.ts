@@ -54,6 +54,7 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   idempotency_key_reused: 'This Idempotency-Key was used with another body; use a new key for a new message.',
   nobody_in_class: 'Nobody is in the class failed.',
   invalid_tags: field('tags', 'expected 1 to 100 tags, got 0'),
+  too_many_endpoints: 'An account may have 20 endpoints.',
   too_many_requeues: 'The account has 5 requeue jobs that are not done.',
   too_many_moves: 'The account has 50 bulk moves under way.',
   too_many_sign_ins: 'Too many wrong keys came from there. Try again in 42 s.',
@@ -63,6 +64,7 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   unavailable: 'The service cannot reach its storage right now. Try again in a few seconds.',
   overloaded: 'Too much is being sent at the moment. Try again in a few seconds.',
   no_worker: 'No worker is alive: messages are accepted and wait.',
+  stopping: 'This producer stops: use another one.',
 }
 
 /** Code → the body of an answer with it, in the envelope of all errors. */

@@ -37,6 +37,12 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
     name: 'Gallery files',
     description: 'Files of the gallery: uploads, moves, the trash, and the public address of each.',
   },
+  events: {
+    name: 'Events',
+    description:
+      'What has happened, pulled as a feed or pushed to endpoints; what they get is under `webhooks`. The `seq` of a message ' +
+      'tells a repetition from news.',
+  },
   webhooks: {
     name: 'Provider webhooks',
     description: 'Where the Cloud API of the chat product reports. What it sends is under `webhooks`.',
@@ -64,6 +70,10 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
   activity: {
     name: 'Activity',
     description: 'Who did what and when: keys and people at the command line.',
+  },
+  people: {
+    name: 'People',
+    description: 'All that is kept of a person, and forgetting it.',
   },
   consoleSession: {
     name: 'Sessions of the console',

@@ -104,7 +104,8 @@ const bytesOf = (type: string): { schema?: { type: 'object' | 'string' } } =>
 /** Errors of one status with the same codes are one answer, which all operations that may give it refer to. */
 const errorAnswers = new Map<string, ZodOpenApiResponseObject>()
 
-function errorAnswer(status: number, codes: ReadonlySet<string>): ZodOpenApiResponseObject {
+/** The answer for errors of a status with these codes. */
+export function errorAnswer(status: number, codes: ReadonlySet<string>): ZodOpenApiResponseObject {
   const key = `${status} ${[...codes].sort().join(' ')}`
   const known = errorAnswers.get(key)
   if (known) return known

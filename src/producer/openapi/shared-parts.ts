@@ -29,7 +29,7 @@ listed with it and in \`x-laneway-codes\`. More codes and more fields of answers
 export const COMPONENTS: ZodOpenApiComponentsObject = {
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', description: `A key, such as \`${KEY_EXAMPLE}\`.` },
-    basic: { type: 'http', scheme: 'basic', description: 'Any name, and a key as password.' },
+    session: { type: 'apiKey', in: 'cookie', name: 'laneway_session', description: 'A session of the console.' },
   },
   parameters: {
     Account: {

@@ -9,6 +9,7 @@ import { done, doneWith, listOf } from './answers.ts'
 
 const access = { in: 'bearer', permission: 'admin', withoutAccount: true } as const
 const params = z.object({ lane: textIdField })
+const page = z.strictObject({ limit: pageFields.limit, cursor: textIdField.optional() })
 const errors = { 404: ['not_found'] } as const
 
 const exampleLane = {
@@ -38,18 +39,10 @@ export const admin = {
     path: '/admin/lanes',
     summary: 'Lists all lanes and their status.',
     access,
+    query: page,
     body: { as: 'ignored' },
-    answers: { 200: doneWith(z.array(laneStatusSchema)) },
-    examples: [
-      {
-        status: 200,
-        answer: {
-          status: true,
-          message: 'lanes',
-          data: [exampleLane],
-        },
-      },
-    ],
+    answers: { 200: listOf(laneStatusSchema) },
+    examples: [{ status: 200, answer: { status: true, data: [exampleLane], next: null } }],
   }),
   show: route({
     method: 'get',
@@ -70,7 +63,7 @@ export const admin = {
     access,
     forSenders: true,
     params,
-    query: z.strictObject({ limit: pageFields.limit, cursor: textIdField.optional() }),
+    query: page,
     body: { as: 'ignored' },
     answers: { 200: listOf(deadLetterSchema) },
     errors,

@@ -9,7 +9,7 @@ import { notOneOf } from '../../messages/fault.ts'
 import { instantSchema } from '../../messages/instant.ts'
 import { idempotencyHeaders, noFields, offsetPageFields, pauseFields } from '../fields.ts'
 import { route } from '../route.ts'
-import { doneWith } from './answers.ts'
+import { doneWith, listOf } from './answers.ts'
 import { exampleCampaign } from './example-campaign.ts'
 import { saleComponents } from './example-messages.ts'
 
@@ -81,12 +81,12 @@ export const campaigns = {
     access: mayLook,
     query: listQuery,
     body: { as: 'ignored' },
-    answers: { 200: doneWith(z.array(campaignDocumentSchema)) },
+    answers: { 200: listOf(campaignDocumentSchema) },
     examples: [
       {
         query: { state: 'running,paused' },
         status: 200,
-        answer: { status: true, message: 'campaigns', data: [exampleCampaign] },
+        answer: { status: true, data: [exampleCampaign], next: null },
       },
     ],
   }),

@@ -26,6 +26,7 @@ export const consoleDemo = {
     path: '/console/demo',
     summary: 'Starts or stops made-up traffic: messages that fail or are throttled, and a campaign.',
     access: { in: 'bearer', permission: 'admin', withoutAccount: true },
+    act: 'demo.start',
     body: { as: 'json', schema: z.strictObject({ running: z.boolean() }) },
     answers: { 200: state },
     errors: { 404: ['not_found'] },

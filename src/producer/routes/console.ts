@@ -35,8 +35,10 @@ export const consoleSession = {
     details:
       'The session ends after 12 hours, or with its key. Pages of the console show it in place of a key wherever one is taken.',
     access: { in: 'open', why: 'checks the key in its body itself' },
+    act: 'console.sign_in',
     headers: z.object({
       'X-Forwarded-Proto': z.string().optional().describe('`https`: the cookie is never sent unencrypted.'),
+      Origin: z.string().optional().describe('The same, where it begins with `https://`.'),
     }),
     body: { as: 'json', schema: z.strictObject({ key: z.string() }), limit: 4_096 },
     answers: { 200: doneWith(sessionSchema) },
@@ -63,6 +65,7 @@ export const consoleSession = {
     path: '/console/session',
     summary: 'Ends the session that the request shows.',
     access: toLook,
+    act: 'console.sign_out',
     body: { as: 'ignored' },
     answers: { 200: done },
     examples: [{ status: 200, answer: { status: true, message: 'signed out' } }],

@@ -18,11 +18,11 @@ export const health = {
   ready: route({
     method: 'get',
     path: '/readyz',
-    summary: 'Tells whether Redis answers and at least one worker is alive.',
+    summary: 'Tells whether Redis answers, at least one worker is alive, and the producer is not about to stop.',
     access,
     body: { as: 'ignored' },
     answers: { 200: doneWith(z.strictObject({ workers: z.int().positive() })) },
-    errors: { 503: ['no_worker'] },
+    errors: { 503: ['no_worker', 'stopping'] },
     examples: [{ status: 200, answer: { status: true, message: 'ready', data: { workers: 2 } } }],
   }),
 }

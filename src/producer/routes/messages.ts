@@ -4,10 +4,12 @@ import { messageClassSchema } from '../../jobs/send.ts'
 import { listedMessageSchema, messageSchema } from '../../lookup/message-schema.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
 import { STATES } from '../../messages/lifecycle.ts'
+import { RECIPIENT_LENGTH_MAX } from '../../messages/recipient.ts'
 import { REQUEUE_STATES } from '../../requeue/filter.ts'
 import { idempotencyHeaders, pageFields } from '../fields.ts'
 import { route } from '../route.ts'
 import { doneWith, listOf } from './answers.ts'
+import { erasureSchema } from './people.ts'
 
 const mayLook = { in: 'bearer', permission: 'messages:read' } as const
 const maySend = { in: 'bearer', permission: 'messages:send' } as const
@@ -19,7 +21,7 @@ const time = z.iso
   .transform((text) => Date.parse(text))
 const requeueBody = z.strictObject({
   sender: textUpTo(255).optional(),
-  to: textUpTo(40).optional(),
+  to: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
   state: z.enum(REQUEUE_STATES).optional(),
   class: messageClassSchema.optional(),
   campaign: textUpTo(40).optional(),
@@ -33,8 +35,8 @@ const requeueBody = z.strictObject({
 
 const listQuery = z.strictObject({
   sender: textUpTo(255).optional(),
-  to: textUpTo(40).optional(),
-  from: textUpTo(40).optional(),
+  to: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
+  from: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
   state: z.enum(STATES).optional(),
   class: messageClassSchema.optional(),
   direction: z.enum(['outbound', 'inbound']).optional(),
@@ -148,11 +150,12 @@ export const messages = {
   job: route({
     method: 'get',
     path: '/jobs/:id',
-    summary: 'Tells how far a job is that sends messages again.',
-    access: maySend,
+    summary: 'Tells how far a job is that sends messages again, or that forgets a person.',
+    details: 'An erasure is shown to whom may ask for one: a key with the permission `admin`.',
+    access: { ...maySend, also: ['admin'] },
     params,
     body: { as: 'ignored' },
-    answers: { 200: doneWith(jobSchema) },
+    answers: { 200: doneWith(z.union([jobSchema, erasureSchema])) },
     errors: { 404: ['not_found'] },
     examples: [
       {

@@ -11,6 +11,7 @@ import { consoleDemo } from './console-demo.ts'
 import { contactBook } from './contact-book.ts'
 import { contacts } from './contacts.ts'
 import { description } from './description.ts'
+import { events } from './events.ts'
 import { galleryFiles } from './gallery-files.ts'
 import { galleryFolders } from './gallery-folders.ts'
 import { health } from './health.ts'
@@ -18,6 +19,7 @@ import { keys } from './keys.ts'
 import { lookups } from './lookups.ts'
 import { messages } from './messages.ts'
 import { metrics } from './metrics.ts'
+import { people } from './people.ts'
 import { senders } from './senders.ts'
 import { sending } from './sending.ts'
 import { templates } from './templates.ts'
@@ -35,12 +37,14 @@ export const FAMILIES = {
   contacts,
   contactBook,
   campaigns,
+  events,
   admin,
   accounts,
   keys,
   senders,
   templates,
   activity,
+  people,
   consoleSession,
   consoleLive,
   consoleDemo,

@@ -6,6 +6,8 @@ import { route } from '../route.ts'
 import { done, doneWith, listOf } from './answers.ts'
 
 const access = { in: 'bearer', permission: 'admin' } as const
+/** Whoever sends templates, or looks at what was sent, may read what they say. */
+const mayLook = { ...access, also: ['messages:send', 'messages:read'] } as const
 const params = z.object({ name: textUpTo(512) })
 const errors = { 404: ['not_found'] } as const
 
@@ -42,7 +44,7 @@ export const templates = {
     method: 'get',
     path: '/admin/templates',
     summary: "Lists the account's templates by name and language.",
-    access,
+    access: mayLook,
     query: z.strictObject({ limit: pageFields.limit, cursor: textUpTo(600).optional() }),
     body: { as: 'ignored' },
     answers: { 200: listOf(listedSchema) },
@@ -77,7 +79,7 @@ export const templates = {
     method: 'get',
     path: '/admin/templates/:name',
     summary: 'Shows a template in all its languages, as it was imported.',
-    access,
+    access: mayLook,
     params,
     query: language,
     body: { as: 'ignored' },

@@ -2,7 +2,7 @@
 
 import type { Redis } from '../../redis/connect.ts'
 import { liveWorkers } from '../../redis/heartbeats.ts'
-import { bytesOf, isFull, type RedisSetting, redisSettings } from '../../redis/safety.ts'
+import { memoryOf, type RedisSetting, redisSettings } from '../../redis/safety.ts'
 import type { Snapshot } from '../snapshot.ts'
 
 /** Settings of Redis change when a person changes them; asking costs it two long answers. */
@@ -25,19 +25,18 @@ export function createMachineryReader(redis: Redis) {
       settings = await redisSettings(redis)
       settingsAt = performance.now()
     }
-    const [workers, memory] = await Promise.all([liveWorkers(redis), redis.info('memory')])
-    const most = bytesOf(memory, 'maxmemory')
+    const [workers, memory] = await Promise.all([liveWorkers(redis), memoryOf(redis)])
     return {
       workers: workers.map(({ id, seenMs, host, version, lanes }) => ({
         ...{ id, host, version, lanes },
         seen_s: Number((seenMs / 1_000).toFixed(1)),
       })),
       redis: {
-        used_bytes: bytesOf(memory, 'used_memory'),
-        max_bytes: most === 0 ? null : most,
+        used_bytes: memory.usedBytes,
+        max_bytes: memory.limitBytes === 0 ? null : memory.limitBytes,
         safety: settings.map(({ name, ok, sentence }) => ({ name, ok, sentence })),
       },
-      isRedisFull: isFull(memory),
+      isRedisFull: memory.isFull,
     }
   }
 }

@@ -1,11 +1,11 @@
 // How the whole installation stands. Read by whoever is asked for metrics, and by the worker that sweeps for the history;
 // only lanes with work are looked at, so idle lanes cost nothing.
-import { INTAKE_QUEUE } from '../../jobs/intake.ts'
+import { FORMER_INTAKE_QUEUE, INTAKE_QUEUE } from '../../jobs/intake.ts'
 import { intakeJobKey, intakeWaitingKey, JOB } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { workersAlive } from '../../redis/heartbeats.ts'
 import { rootKeys } from '../../redis/keys.ts'
-import { bytesOf, redisProblems } from '../../redis/safety.ts'
+import { memoryOf, redisProblems } from '../../redis/safety.ts'
 import { type LaneGauges, readGaugesOf } from './lane-gauges.ts'
 
 /** How the installation stands at one moment. */
@@ -16,6 +16,8 @@ export interface Installation {
   /** Lanes with something waiting, in doubt, to poll, or an active campaign. */
   lanes: LaneGauges[]
   intake: { waiting: number; oldestSeconds: number }
+  /** As the relay has written it lately; nothing where nobody listens. */
+  events: { enabled: number; failing: number; disabled: number; retrying: number; oldestSeconds: number }
   redis: { problems: number; usedBytes: number; limitBytes: number }
 }
 
@@ -25,14 +27,15 @@ export interface Installation {
  */
 export async function readInstallation(redis: Redis, known: Set<number>): Promise<Installation> {
   const expected = [...known]
-  const [due, campaignLanes, owners, workers, problems, memory, intake, first] = await Promise.all([
+  const [due, campaignLanes, owners, workers, problems, memory, intake, events, first] = await Promise.all([
     redis.zrange(rootKeys.dueLanes, '0', '-1'),
     redis.smembers(rootKeys.campaignLanes),
     redis.hgetall(rootKeys.lanes),
     workersAlive(redis),
     redisProblems(redis),
-    redis.info('memory'),
+    memoryOf(redis),
     readIntake(redis),
+    redis.hgetall(rootKeys.eventStatus),
     readGaugesOf(redis, expected),
   ])
   const now = new Set([...due, ...campaignLanes].map(Number))
@@ -45,18 +48,29 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     owners: new Map(Object.entries(owners).map(([lane, account]) => [Number(lane), Number(account)])),
     lanes,
     intake,
-    redis: {
-      problems: problems.length,
-      usedBytes: bytesOf(memory, 'used_memory'),
-      limitBytes: bytesOf(memory, 'maxmemory'),
+    events: {
+      enabled: Number(events.enabled ?? 0),
+      failing: Number(events.failing ?? 0),
+      disabled: Number(events.disabled ?? 0),
+      retrying: Number(events.retrying ?? 0),
+      oldestSeconds: Number(events.oldest_seconds ?? 0),
     },
+    redis: { problems: problems.length, usedBytes: memory.usedBytes, limitBytes: memory.limitBytes },
   }
 }
 
 /** Jobs of other services that wait to be taken in, and how long the next of them has waited. */
 async function readIntake(redis: Redis): Promise<Installation['intake']> {
-  const key = intakeWaitingKey(INTAKE_QUEUE)
+  const [own, former] = await Promise.all([INTAKE_QUEUE, FORMER_INTAKE_QUEUE].map((queue) => readQueue(redis, queue)))
+  return {
+    waiting: (own?.waiting ?? 0) + (former?.waiting ?? 0),
+    oldestSeconds: Math.max(own?.oldestSeconds ?? 0, former?.oldestSeconds ?? 0),
+  }
+}
+
+async function readQueue(redis: Redis, queue: string): Promise<Installation['intake']> {
+  const key = intakeWaitingKey(queue)
   const [waiting, next] = await Promise.all([redis.llen(key), redis.lindex(key, -1)])
-  const addedAt = next === null ? null : await redis.hget(intakeJobKey(INTAKE_QUEUE, next), JOB.addedAt)
+  const addedAt = next === null ? null : await redis.hget(intakeJobKey(queue, next), JOB.addedAt)
   return { waiting, oldestSeconds: addedAt === null ? 0 : Math.max(0, Date.now() - Number(addedAt)) / 1_000 }
 }

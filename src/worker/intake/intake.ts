@@ -1,4 +1,4 @@
-// Processes the jobs that other services write into the queue `laneway-intake`: readable, key, permission, then what it
+// Processes the jobs that other services write into the queue `{laneway-intake}`: readable, key, permission, then what it
 // asks for, with the same rules and refusals as over HTTP.
 //
 // A job that has ended keeps no key. So its data is replaced, key gone and end noted, before BullMQ hears of the end:
@@ -18,6 +18,7 @@ import { hideKeys, hideKeysInText } from '../../jobs/hide-keys.ts'
 import {
   contractOf,
   endedIntakeSchema,
+  FORMER_INTAKE_QUEUE,
   HIDDEN_KEY,
   INTAKE_QUEUE,
   INTAKE_VERSION,
@@ -28,6 +29,7 @@ import type { Log } from '../../log.ts'
 import { notOneOf } from '../../messages/fault.ts'
 import { observerOf } from '../../observe.ts'
 import { INTAKE_PREFIX } from '../../redis/bullmq-layout.ts'
+import { isCluster } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
 import { repairActive, repairJob } from './repair.ts'
@@ -76,10 +78,24 @@ export async function startIntake(
     removeOnComplete: KEPT_ANSWERS,
     removeOnFail: KEPT_REFUSALS,
   }
+  // On a cluster nobody can write into the former one: its keys would lie on many servers.
+  const names = [INTAKE_QUEUE, ...(isCluster(redis) ? [] : [FORMER_INTAKE_QUEUE])]
+  const serving = await Promise.all(names.map((name) => serveQueue(deps, name, settings)))
+  return {
+    /** Takes no more jobs and finishes those in flight, at most for `limitMs`; others take up what is left then. */
+    async stop(limitMs: number): Promise<void> {
+      await Promise.all(serving.map((each) => each.stop(limitMs)))
+      await campaigns.close()
+    },
+  }
+}
+
+async function serveQueue(deps: IntakeDeps, name: string, settings: Parameters<typeof openWorker>[3]) {
+  const { redis } = deps
   let repairing: NodeJS.Timeout | undefined
   const worker = openWorker(
     redis,
-    { name: INTAKE_QUEUE, prefix: INTAKE_PREFIX },
+    { name, prefix: INTAKE_PREFIX },
     async (job, token) => endOwn(await takeIn(deps, job), job, token),
     settings,
     (error) => {
@@ -87,7 +103,7 @@ export async function startIntake(
       repairSoon()
     },
   )
-  worker.on('stalled', (id) => repair(() => repairJob(deps, id)))
+  worker.on('stalled', (id) => repair(() => repairJob(deps, name, id)))
 
   function repair(work: () => Promise<void>): Promise<void> {
     return work().catch((error: unknown) => deps.log.warn({ err: error }, 'intake.repair_failed'))
@@ -97,7 +113,7 @@ export async function startIntake(
   function repairSoon(): void {
     if (redis.status !== 'ready' || repairing !== undefined) return
     repairing = setTimeout(() => {
-      void repair(() => repairActive(deps)).finally(() => {
+      void repair(() => repairActive(deps, name)).finally(() => {
         repairing = undefined
       })
     }, REPAIR_WAIT_MS)
@@ -105,11 +121,9 @@ export async function startIntake(
 
   await worker.waitUntilReady()
   return {
-    /** Takes no more jobs and finishes those in flight, at most for `limitMs`; others take up what is left then. */
     async stop(limitMs: number): Promise<void> {
       clearTimeout(repairing)
       await closeWorker(worker, limitMs)
-      await campaigns.close()
     },
   }
 }
@@ -117,7 +131,7 @@ export async function startIntake(
 async function takeIn(deps: IntakeDeps, job: Job<unknown>): Promise<OwnEnd> {
   try {
     // With a parent that is none BullMQ takes the job out of its list and then fails to end it: nobody finds it again.
-    if (job.parent !== undefined || job.parentKey !== undefined) await repairJob(deps, job.id ?? '')
+    if (job.parent !== undefined || job.parentKey !== undefined) await repairJob(deps, job.queueName, job.id ?? '')
     const ended = endedIntakeSchema.safeParse(job.data)
     const end = ended.success ? ended.data.end : await endOf(deps, job)
     if (!ended.success) await job.updateData({ ...remains(job.data, end), api_key: HIDDEN_KEY, end })

@@ -2,7 +2,6 @@
 // and stalls for ever, without a word; a count of crashes that is no number even keeps BullMQ from finding any other job
 // whose worker died. What cannot be read is replaced, so that the next run takes the job in or refuses it.
 import { z } from 'zod'
-import { INTAKE_QUEUE } from '../../jobs/intake.ts'
 import type { Log } from '../../log.ts'
 import { intakeActiveKey, intakeJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -17,14 +16,19 @@ const COUNTS = ['atm', 'ats', 'stc'] as const
 /** Jobs that are looked at; more are active only when many workers died, and then each is looked at when it stalls. */
 const MOST = 500
 
-/** Repairs the jobs that are active and cannot be read; logs each. */
-export async function repairActive(deps: { redis: Redis; log: Log }): Promise<void> {
-  for (const id of await deps.redis.lrange(intakeActiveKey(INTAKE_QUEUE), 0, MOST - 1)) await repairJob(deps, id)
+interface RepairDeps {
+  redis: Redis
+  log: Log
+}
+
+/** Repairs the jobs of the queue that are active and cannot be read; logs each. */
+export async function repairActive(deps: RepairDeps, queue: string): Promise<void> {
+  for (const id of await deps.redis.lrange(intakeActiveKey(queue), 0, MOST - 1)) await repairJob(deps, queue, id)
 }
 
 /** Repairs one job if it needs it, and logs which fields. */
-export async function repairJob({ redis, log }: { redis: Redis; log: Log }, id: string): Promise<void> {
-  const key = intakeJobKey(INTAKE_QUEUE, id)
+export async function repairJob({ redis, log }: RepairDeps, queue: string, id: string): Promise<void> {
+  const key = intakeJobKey(queue, id)
   const names = [...Object.keys(JSON_FIELDS), ...PARENT_FIELDS, ...COUNTS]
   const values = await redis.hmget(key, ...names)
   const found = new Map(names.map((name, i) => [name, values[i] ?? undefined]))

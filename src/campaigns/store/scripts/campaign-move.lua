@@ -2,6 +2,7 @@
 -- unless the move leads back to a state it starts from.
 --
 -- Keys:
+--   outbox    STREAM  events of the lane, if anybody wants them
 --   campaign  HASH
 --   active    HASH    number -> state of the lane's campaigns that a worker looks after
 --   counts    HASH    of the campaign
@@ -16,7 +17,7 @@
 --   keepMs    how long an ended campaign is kept
 --   writes    {name: value}: what is written besides; the value '@now' is the time
 -- Output: {'moved' or 'refused', state, epoch}; {'missing'} when there is no campaign
-local campaign, active, counts, marks = unpack(KEYS)
+local outbox, campaign, active, counts, marks = unpack(KEYS)
 local number, allowed, to, inEpoch, begins, rewind, keepMs, writes = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
 local state, epoch = found[1], tonumber(found[2] or '0')
@@ -38,6 +39,13 @@ for name, value in pairs(writes) do
   fields[#fields + 1] = value == '@now' and now or value
 end
 redis.call('HSET', campaign, unpack(fields))
+local isEvent = to == 'running' or to == 'paused' or to == 'done' or to == 'cancelled'
+if isEvent and redis.call('EXISTS', outbox) == 1 then
+  local seq = redis.call('HINCRBY', campaign, 'notices', 1)
+  local event = { about = 'campaign', number = number, state = to, from = state, seq = seq, at = tonumber(now) }
+  event.reason = to == 'paused' and writes.reason or nil
+  redis.call('XADD', outbox, '*', 'e', cjson.encode(event))
+end
 
 local isActive = to == 'running' or to == 'scheduled' or to == 'checking'
   or (to == 'ready' and redis.call('HGET', campaign, 'starts_itself') == '1')

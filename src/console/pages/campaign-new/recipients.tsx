@@ -7,6 +7,7 @@ import { Shown } from '../../parts/page.tsx'
 import { Said } from '../../parts/text.tsx'
 import type { Tag } from '../../state/library.ts'
 import type { Loaded } from '../../state/load.ts'
+import { may } from '../../state/session.ts'
 import type { Draft } from './draft.ts'
 
 const HEAD_BYTES = 64 * 1024
@@ -33,7 +34,11 @@ export function Recipients({
         ))}
       </div>
       {draft.source === 'tags' ? (
-        <Shown loaded={tags}>{(all) => <TagChoice all={all} draft={draft} onChange={onChange} />}</Shown>
+        may('readContacts') ? (
+          <Shown loaded={tags}>{(all) => <TagChoice all={all} draft={draft} onChange={onChange} />}</Shown>
+        ) : (
+          <p class="held">! Your key may not see contacts: choose a file.</p>
+        )
       ) : (
         <FileChoice draft={draft} onChange={onChange} />
       )}

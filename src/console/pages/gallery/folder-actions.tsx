@@ -77,9 +77,12 @@ export function Upload({ folder, onDone }: { folder: FolderJson; onDone: () => v
   }
   return (
     <div class="upload">
-      <label for={id}>{busy ? 'Uploading …' : 'Upload a file'}</label>{' '}
+      <label for={id} class="button primary">
+        {busy ? 'Uploading …' : 'Upload a file'}
+      </label>
       <input
         id={id}
+        class="unseen"
         type="file"
         disabled={busy}
         onChange={({ currentTarget }) => {

@@ -2,9 +2,9 @@
 import { useState } from 'preact/hooks'
 import { instantOf } from '../../logic/message-filters.ts'
 import { Confirm } from '../../parts/dialog.tsx'
-import { TextField } from '../../parts/field.tsx'
+import { Check, TextField } from '../../parts/field.tsx'
+import { ShownOnce } from '../../parts/shown-once.tsx'
 import { actingFor, dataOf, idempotencyKey, isOperator } from '../../state/http.ts'
-import { ShownOnce } from './shown-once.tsx'
 
 /** What a key may be allowed, with what that is for. */
 const PERMISSIONS: readonly (readonly [string, string])[] = [
@@ -14,15 +14,24 @@ const PERMISSIONS: readonly (readonly [string, string])[] = [
   ['contacts:write', 'change contact lists'],
   ['gallery', 'files of the gallery'],
   ['gallery:system', 'rename system folders'],
+  ['events', 'be told what happens, and say who is told'],
   ['admin', 'lanes, senders, keys and templates of this account'],
 ]
 /** For an operator that acts for no account: another key like its own. */
 const OF_NO_ACCOUNT: typeof PERMISSIONS = [['operator', 'everything, in all accounts']]
 
-/** Asks for name, permissions and expiry; then shows the key until it is closed. */
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+
+/** Asks for name, permissions, expiry and bounds; then shows the key until it is closed. */
 export function NewKey({ onDone, onClose }: { onDone: () => void; onClose: () => void }) {
   const [name, setName] = useState('')
   const [expires, setExpires] = useState('')
+  const [senders, setSenders] = useState('')
+  const [addresses, setAddresses] = useState('')
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [made, setMade] = useState<string | null>()
   const [once] = useState(idempotencyKey)
@@ -30,14 +39,20 @@ export function NewKey({ onDone, onClose }: { onDone: () => void; onClose: () =>
   const act = async (): Promise<void> => {
     const expiresAt = instantOf(expires)
     const { key } = await dataOf<{ key: string | null }>('POST', '/admin/keys', {
-      body: { name: name.trim(), permissions: chosen, ...(expiresAt === '' ? {} : { expires_at: expiresAt }) },
+      body: {
+        name: name.trim(),
+        permissions: chosen,
+        ...(senders.trim() === '' ? {} : { senders: listOf(senders).map(Number) }),
+        ...(addresses.trim() === '' ? {} : { addresses: listOf(addresses) }),
+        ...(expiresAt === '' ? {} : { expires_at: expiresAt }),
+      },
       headers: { 'Idempotency-Key': once },
     })
     setMade(key)
     onDone()
   }
   if (made !== undefined) {
-    return <ShownOnce secret={made} onClose={onClose} />
+    return <ShownOnce what="key" secret={made} onClose={onClose} />
   }
   const flip = (permission: string): void =>
     setChosen(chosen.includes(permission) ? chosen.filter((each) => each !== permission) : [...chosen, permission])
@@ -47,12 +62,9 @@ export function NewKey({ onDone, onClose }: { onDone: () => void; onClose: () =>
       <fieldset>
         <legend>It may</legend>
         {offered.map(([permission, words]) => (
-          <label key={permission} class="check">
-            <input type="checkbox" checked={chosen.includes(permission)} onChange={() => flip(permission)} />
-            <span>
-              {words} <code class="quiet">{permission}</code>
-            </span>
-          </label>
+          <Check key={permission} checked={chosen.includes(permission)} onFlip={() => flip(permission)}>
+            {words} <code class="quiet">{permission}</code>
+          </Check>
         ))}
       </fieldset>
       <TextField
@@ -62,6 +74,17 @@ export function NewKey({ onDone, onClose }: { onDone: () => void; onClose: () =>
         onValue={setExpires}
         help="May stay empty: then it works until it is revoked."
       />
+      <details>
+        <summary>Only for some senders, or from some networks</summary>
+        <TextField label="Senders" value={senders} onValue={setSenders} placeholder="1, 2" help="By id. Empty: all." />
+        <TextField
+          label="Networks"
+          value={addresses}
+          onValue={setAddresses}
+          placeholder="10.0.0.0/8, 192.0.2.7"
+          help="Where it may be used from. Empty: anywhere."
+        />
+      </details>
     </Confirm>
   )
 }

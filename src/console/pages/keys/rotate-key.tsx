@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks'
 import type { KeyDocument as Key } from '../../../accounts/key-document.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Choice } from '../../parts/field.tsx'
+import { ShownOnce } from '../../parts/shown-once.tsx'
 import { Said } from '../../parts/text.tsx'
 import { dataOf } from '../../state/http.ts'
-import { ShownOnce } from './shown-once.tsx'
 
 const OVERLAPS = [
   ['3600', 'one hour'],
@@ -18,7 +18,7 @@ const OVERLAPS = [
 export function RotateKey({ of: key, onDone, onClose }: { of: Key; onDone: () => void; onClose: () => void }) {
   const [overlap, setOverlap] = useState('86400')
   const [made, setMade] = useState<string | null>()
-  if (made !== undefined) return <ShownOnce secret={made} onClose={onClose} />
+  if (made !== undefined) return <ShownOnce what="key" secret={made} onClose={onClose} />
   const act = async (): Promise<void> => {
     const body = { overlap_seconds: Number(overlap) }
     setMade((await dataOf<{ key: string | null }>('POST', `/admin/keys/${key.id}/rotate`, { body })).key)

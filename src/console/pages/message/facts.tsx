@@ -1,17 +1,18 @@
 // What a message is: who, what, from where.
-import type { ComponentChildren } from 'preact'
 import type { ReceivedMessage, SentMessage } from '../../../lookup/message-schema.ts'
 import { searchAddress } from '../../logic/message-filters.ts'
+import { Fact, Facts } from '../../parts/facts.tsx'
 import { Said, When } from '../../parts/text.tsx'
+import { ReceivedFacts } from './received-facts.tsx'
 
-/** Its fields as a list, and what the person reads. */
-export function Facts({ message }: { message: SentMessage | ReceivedMessage }) {
+/** Its fields as a list, and what the person reads or wrote. */
+export function MessageFacts({ message }: { message: SentMessage | ReceivedMessage }) {
   const received = message.direction === 'inbound'
   const person = received ? message.from : message.to
   return (
     <section class="card" aria-labelledby="facts">
       <h2 id="facts">Message</h2>
-      <dl class="facts">
+      <Facts>
         <Fact name={received ? 'From' : 'To'}>
           <a href={searchAddress(received ? { from: person } : { to: person })}>
             <Said text={person} />
@@ -49,18 +50,12 @@ export function Facts({ message }: { message: SentMessage | ReceivedMessage }) {
             <Said class="mono" text={message.provider_id} />
           </Fact>
         )}
-      </dl>
-      <h3>What the person reads</h3>
+        {received && <ReceivedFacts message={message} />}
+      </Facts>
+      <h3>{received ? 'What the person wrote' : 'What the person reads'}</h3>
       <p class="bubble">
         <Said text={message.text} />
       </p>
     </section>
   )
 }
-
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)

@@ -8,46 +8,47 @@ import { Gauge } from '../../parts/spark.tsx'
 import { Table } from '../../parts/table.tsx'
 import { Said } from '../../parts/text.tsx'
 
-/** Workers and Redis. */
-export function Machines({ workers, redis }: Pick<Snapshot, 'workers' | 'redis'>) {
-  const { used_bytes: used, max_bytes: max, safety } = redis
+/** Who sends, and when each was last heard of. */
+export const Workers = ({ workers }: Pick<Snapshot, 'workers'>) => (
+  <section class="card" aria-labelledby="workers">
+    <h2 id="workers">Workers</h2>
+    {workers.length === 0 ? (
+      <p>
+        <Badge tone="bad">No worker is alive</Badge> Nothing is sent until one starts: npm run worker.
+      </p>
+    ) : (
+      <Table
+        caption="Workers"
+        rows={workers}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: 'Host', head: true, cell: ({ host, id }) => <Said text={host || id} /> },
+          { title: 'Lanes', number: true, cell: ({ lanes }) => lanes },
+          { title: 'Heartbeat', cell: ({ seen_s }) => `${spanText(seen_s)} ago` },
+          { title: 'Version', wide: true, cell: ({ version }) => <Said text={version} /> },
+        ]}
+      />
+    )}
+  </section>
+)
+
+/** How full Redis is, and whether what it acknowledges is on disk. */
+export function RedisState({ redis: { used_bytes: used, max_bytes: max, safety } }: Pick<Snapshot, 'redis'>) {
   return (
-    <div class="halves">
-      <section class="card" aria-labelledby="workers">
-        <h2 id="workers">Workers</h2>
-        {workers.length === 0 ? (
-          <p>
-            <Badge tone="bad">No worker is alive</Badge> Nothing is sent until one starts: npm run worker.
-          </p>
-        ) : (
-          <Table
-            caption="Workers"
-            rows={workers}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: 'Host', head: true, cell: ({ host, id }) => <Said text={host || id} /> },
-              { title: 'Lanes', number: true, cell: ({ lanes }) => lanes },
-              { title: 'Heartbeat', cell: ({ seen_s }) => `${spanText(seen_s)} ago` },
-              { title: 'Version', wide: true, cell: ({ version }) => <Said text={version} /> },
-            ]}
-          />
-        )}
-      </section>
-      <section class="card" aria-labelledby="redis">
-        <h2 id="redis">Redis</h2>
-        <p>
-          Memory: {bytesText(used)}
-          {max === null ? ', without a limit' : ` of ${bytesText(max)} (${shareText(used, max)}) `}
-          {max !== null && <Gauge label="Memory of Redis" value={used} most={max} />}
-        </p>
-        <ul class="plain rows">
-          {safety.map(({ name, ok, sentence }) => (
-            <li key={name}>
-              <Badge tone={ok ? 'good' : 'bad'}>{ok ? 'safe' : 'unsafe'}</Badge> <Said text={sentence} />
-            </li>
-          ))}
-        </ul>
-      </section>
-    </div>
+    <section class="card" aria-labelledby="redis">
+      <h2 id="redis">Redis</h2>
+      <p>
+        Memory: {bytesText(used)}
+        {max === null ? ', without a limit' : ` of ${bytesText(max)} (${shareText(used, max)}) `}
+        {max !== null && <Gauge label="Memory of Redis" value={used} most={max} />}
+      </p>
+      <ul class="plain rows">
+        {safety.map(({ name, ok, sentence }) => (
+          <li key={name}>
+            <Badge tone={ok ? 'good' : 'bad'}>{ok ? 'safe' : 'unsafe'}</Badge> <Said text={sentence} />
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }

@@ -19,12 +19,14 @@ export function DemoSwitch() {
     setBusy(false)
   }
   return (
-    <section class="card" aria-labelledby="demo">
-      <h2 id="demo">Made-up traffic</h2>
-      <p>
-        Fills every page within a minute: messages, failures, throttling, a campaign. All of it goes to the simulator,
-        none to a real person.
-      </p>
+    <section class="card demo" aria-labelledby="demo">
+      <div>
+        <h2 id="demo">Made-up traffic</h2>
+        <p class="help">
+          Fills every page within a minute: messages, failures, throttling, a campaign. All of it goes to the simulator,
+          none to a real person. It ends by itself after five minutes.
+        </p>
+      </div>
       <button type="button" role="switch" aria-checked={known.running} disabled={busy} onClick={() => void flip()}>
         Made-up traffic: {known.running ? 'on' : 'off'}
       </button>

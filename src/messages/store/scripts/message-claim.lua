@@ -4,6 +4,7 @@
 -- a fault of one harms no other. Claiming twice with the same attempt is harmless.
 --
 -- Keys:
+--   outbox            STREAM  events of the lane, if anybody wants them
 --   inDoubt           ZSET    messages of the lane in doubt
 --   requeueable       ZSET    messages of the lane that can be requeued
 --   laneCooldown      STRING  when the cooldown of the lane ends (ms)
@@ -37,11 +38,12 @@
 -- {'lane_cooldown', 'recipient_cooldown', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
 -- nothing was written. `too_early`: its slot would be too far ahead.
 -- include message-lifecycle
+-- include message-events
 -- include message-many
 -- include message-unsendable
 -- include message-cooldowns
 -- include message-pace
-local inDoubt, requeueable, laneCooldown, slots, queuedAgain = unpack(KEYS, 1, 5)
+local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain = unpack(KEYS, 1, 6)
 local lostAfterMs, retentionMs, campaigns, evidenceWaitMs, workerLost, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 local each = cmsgpack.unpack(ARGV[2])
 
@@ -52,7 +54,7 @@ local now = math.floor(nowUs / 1000)
 -- One read for all: when the cooldown of the lane ends, then of each message the cooldown of its recipient and its wait.
 local asked = { laneCooldown }
 for i = 1, #each do
-  asked[2 * i], asked[2 * i + 1] = KEYS[4 * i + 4], KEYS[4 * i + 5]
+  asked[2 * i], asked[2 * i + 1] = KEYS[4 * i + 5], KEYS[4 * i + 6]
 end
 local found = redis.call('MGET', unpack(asked))
 local coolUntil = found[1] and tonumber(found[1]) or 0
@@ -60,7 +62,7 @@ local timeUs = string.format('%.0f', nowUs)
 local lane = pace and openSlots(slots, nowUs, pace, #each)
 
 local function claim(i)
-  local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 2, 4 * i + 5)
+  local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 3, 4 * i + 6)
   local ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run = unpack(each[i], 1, 7)
   local m = {
     record = record,

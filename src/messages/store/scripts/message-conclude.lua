@@ -1,15 +1,17 @@
 #!lua flags=allow-oom
--- Ends a message of a campaign that no claim can end: one whose job was dead-lettered before anybody claimed it, or one
--- whose record is gone before it was settled. Writes a record that says so. Running it twice changes nothing.
+-- Ends a message that no claim can end or may begin: one of a campaign whose job was dead-lettered before anybody claimed
+-- it, or whose record is gone before it was settled; and any that nobody has claimed, of a person who is erased. Writes a
+-- record that says so, which every later claim meets. Running it twice changes nothing.
 --
 -- Keys:
+--   outbox       STREAM  events of the lane, if anybody wants them
 --   record       HASH  the message
 --   inDoubt      ZSET  messages of the lane in doubt
 --   requeueable  ZSET  messages of the lane that can be requeued
 --   job          HASH  the message's job in BullMQ
 -- Arguments:
 --   ulid
---   why          `dead` or `gone`
+--   why          `dead`, `gone` or `erased`
 --   acceptedAt   ms
 --   retentionMs
 --   run?         number of its campaign
@@ -18,7 +20,8 @@
 --   newFields    {field, value, ...}: what the new record holds besides
 -- Output: {'done' or 'ignored', state letter}
 -- include message-lifecycle
-local record, inDoubt, requeueable, job = unpack(KEYS)
+-- include message-events
+local outbox, record, inDoubt, requeueable, job = unpack(KEYS)
 local ulid, why, acceptedAt, retentionMs, run, campaigns, problem, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local p, exists = load(record)
 if exists then return { 'ignored', p.state } end
@@ -28,17 +31,25 @@ if why == 'dead' then
   -- Somebody may have queued it again meanwhile.
   if before or redis.call('HEXISTS', job, 'failedReason') == 0 then return { 'ignored', before or QUEUED } end
   state = FAILED
+elseif why == 'erased' then
+  if before then return { 'ignored', before } end
+  state = CANCELLED
 else
   if before ~= QUEUED and before ~= SENDING and before ~= UNCONFIRMED then return { 'ignored', before or QUEUED } end
   state = UNKNOWN
 end
 local now = redisNowMs()
-local fields = { 's', state, 'h', appendHistory('', state, now, acceptedAt), 'e', problem }
+-- Steps that were told of before are gone with the record: what is told now must not look older than they.
+local history = appendHistory(why == 'gone' and '~1000' or '', state, now, acceptedAt)
+local fields = { 's', state, 'h', history, 'e', problem }
 for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
 redis.call('HSET', record, unpack(fields))
+p.state = state
+tell(p, ulid, history, problem)
+writeEvents()
 redis.call('PEXPIRE', record, retentionMs)
 keepCampaign(campaigns, run, retentionMs)
 redis.call('ZREM', inDoubt, ulid)
-redis.call('ZADD', requeueable, now, ulid)
+if why ~= 'erased' then redis.call('ZADD', requeueable, now, ulid) end
 count(campaigns, run, ulid, before, state, state == UNKNOWN)
 return { 'done', state }

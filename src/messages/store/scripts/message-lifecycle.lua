@@ -130,7 +130,7 @@ end
 -- p of the record at a key, with all else that a step reads of it, and whether there is one. A step reads once and
 -- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
 local function load(key)
-  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b', 'y')
+  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b', 'y', 't')
   return {
     state = f[1] or QUEUED,
     attempt = f[2] or '',
@@ -141,6 +141,8 @@ local function load(key)
     run = f[7] or nil,
     others = f[10] or '',
     class = f[11] or '',
+    -- Nothing that says whom it went to is written any more (src/people/scripts/message-erase.lua).
+    isErased = f[12] == '',
     -- Which of the fields are there that a step may drop.
     has = { n = f[3], e = f[8], p = f[9], b = f[10] },
   }, f[1] and true or false
@@ -166,17 +168,28 @@ local function lastEventMs(history)
   return sign == '-' and -ms or ms
 end
 
+-- How many steps a packed history tells of, with those of its middle that were dropped: `~12` stands for twelve.
+local function stepsOf(history)
+  if history == '' then return 0 end
+  local _, more = string.gsub(history, '|', '|')
+  local steps = more + 1
+  for dropped in string.gmatch('|' .. history, '|~(%d+)') do steps = steps + dropped - 1 end
+  return steps
+end
+
 -- The packed history (see src/messages/history.ts) with one more event. Times never go back: the chat product tells whole
 -- seconds and has a clock of its own, and what it tells cannot have happened before what led to it. A message that is
 -- throttled for hours must not grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest
--- events stay.
+-- events stay, and how many were dropped.
 local function appendHistory(history, letter, atMs, acceptedAt, detail)
   local event = letter .. base36(math.max(atMs - acceptedAt, lastEventMs(history)))
   if detail and detail ~= '' then event = event .. ',' .. detail end
   if history == '' then return event end
   if #history > 1500 then
     local tail = string.find(history, '|', #history - 700, true)
-    history = string.sub(history, 1, string.find(history, '|', 400, true) - 1) .. string.sub(history, tail)
+    local cut = string.find(history, '|', 400, true)
+    local dropped = stepsOf(string.sub(history, cut + 1, tail - 1))
+    history = string.sub(history, 1, cut) .. '~' .. dropped .. string.sub(history, tail)
   end
   return history .. '|' .. event
 end

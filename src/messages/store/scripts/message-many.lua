@@ -1,5 +1,5 @@
 -- A step of many messages: each is taken by itself, and what they have in common is written once. Included after
--- message-lifecycle.lua by message-claim.lua and message-step.lua.
+-- message-lifecycle.lua and message-events.lua by message-claim.lua and message-step.lua.
 
 -- Members that are put into sorted sets, or taken out of them, at the end: by key {score, member, ...} and {member, ...}.
 local added, removed = {}, {}
@@ -41,6 +41,7 @@ local function forEach(each, campaigns, take)
     local ok, result = pcall(take, i)
     results[i] = ok and result or { 'error', type(result) == 'table' and result.err or tostring(result) }
   end
+  writeEvents()
   writeSets()
   for run, changes in pairs(gathered) do writeChanges(campaigns, run, changes) end
   return results

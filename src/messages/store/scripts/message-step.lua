@@ -4,6 +4,7 @@
 -- ones. Every step is fenced by the attempt, harmless when repeated, and taken by itself: a fault of one harms no other.
 --
 -- Keys:
+--   outbox       STREAM  events of the lane, if anybody wants them
 --   inDoubt      ZSET  messages of the lane in doubt
 --   polls        ZSET  messages of the lane to poll
 --   requeueable  ZSET  messages of the lane that can be requeued
@@ -36,15 +37,16 @@
 -- changed, also {..., state letter before, letter of the class, history before of one that is proven sent, ms that a
 -- message to a recipient in cooldown must wait}
 -- include message-lifecycle
+-- include message-events
 -- include message-many
 -- include message-cooldowns
-local inDoubt, polls, requeueable, queuedAgain = unpack(KEYS, 1, 4)
+local outbox, inDoubt, polls, requeueable, queuedAgain = unpack(KEYS, 1, 5)
 local campaigns = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
 local each = cmsgpack.unpack(ARGV[2])
 local now = redisNowMs()
 
 local function take(i)
-  local record, job, cooldown = unpack(KEYS, 3 * i + 2, 3 * i + 4)
+  local record, job, cooldown = unpack(KEYS, 3 * i + 3, 3 * i + 5)
   local ulid, kind, acceptedAt, attempt, detail, problem, status, happenedAt, sentAs, firstPollMs, counts, coolDown,
     evidenceMs, policy, maxTries, ifDead, content = unpack(each[i], 1, 17)
   local p, exists = load(record)
@@ -57,7 +59,7 @@ local function take(i)
   local verdict = step(p, event, now >= p.validUntil)
   -- The provider's id of the attempt that counts is worth keeping even when the state knew already, as when a webhook
   -- overtook the answer.
-  local providerId = p.attempt == attempt and sentAs
+  local providerId = p.attempt == attempt and not p.isErased and sentAs
   if verdict == 'ignored' then
     if providerId then redis.call('HSET', record, 'w', providerId) end
     return { verdict, p.state }
@@ -93,7 +95,8 @@ local function take(i)
   if kind == 'not_sent' then letter = p.state == FAILED and FAILED or 'u' end
   write('s', p.state)
   write('a', p.attempt)
-  write('h', appendHistory(p.history, letter, at, acceptedAt, detail))
+  local history = appendHistory(p.history, letter, at, acceptedAt, detail)
+  write('h', history)
   if providerId then write('w', providerId) end
   if p.tries > 0 then write('n', p.tries) else drop('n') end
   if p.repeats > 0 then write('o', p.repeats) end
@@ -109,11 +112,12 @@ local function take(i)
   local contentNow = p.has.p
   if p.state == DELIVERED or p.state == READ or (p.state == SENT and p.run) then
     drop('p')
-  elseif not p.has.p then
+  elseif not p.has.p and not p.isErased then
     local data = redis.call('HGET', job, 'data') or content
     if data then write('p', data) end
   end
   redis.call('HSET', record, unpack(set))
+  tell(p, ulid, history, problem)
   if #gone > 0 then redis.call('HDEL', record, unpack(gone)) end
   -- Redis never takes a hash back to its compact encoding once a long value was in it: it is written once more.
   if rankOf(p.state) and p.state ~= SENT and contentNow and #contentNow > 1024 then

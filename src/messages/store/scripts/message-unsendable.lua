@@ -1,5 +1,5 @@
 -- Messages that wait but must not be sent: their campaign does not run, or their validity is over. Included after
--- message-lifecycle.lua by message-claim.lua, which meets them one at a time, and lane-clear.lua, which clears a lane.
+-- message-lifecycle.lua and message-events.lua by message-claim.lua, which meets them one at a time, and lane-clear.lua, which clears a lane.
 --
 -- m = what a step knows of a message besides its record p: its keys record, queuedAgain, requeueable and job; what its job
 -- says of it, ulid, acceptedAt (ms), validUntil (ms), run (nil: of no campaign) and newFields {field, value, ...} of a
@@ -7,7 +7,8 @@
 
 -- Writes what has become of a message that was queued, or had no record yet.
 local function settle(m, p, exists, now, before, happened, detail, problem)
-  local fields = { 's', p.state, 'a', p.attempt, 'h', appendHistory(p.history, happened, now, m.acceptedAt, detail) }
+  local history = appendHistory(p.history, happened, now, m.acceptedAt, detail)
+  local fields = { 's', p.state, 'a', p.attempt, 'h', history }
   if not exists then
     for i = 1, #m.newFields do fields[#fields + 1] = m.newFields[i] end
   end
@@ -24,6 +25,7 @@ local function settle(m, p, exists, now, before, happened, detail, problem)
     end
   end
   redis.call('HSET', m.record, unpack(fields))
+  tell(p, m.ulid, history, problem)
   -- From the latest claim on: a record that expired while its message is tried again would take the marker of the attempt
   -- and the flag of a repeat with it.
   redis.call('PEXPIRE', m.record, m.retentionMs)
@@ -58,7 +60,9 @@ local function isStopped(m, p, exists, now)
   -- A campaign that is not kept any more had ended: nothing of it that still waits is sent.
   if exists and (campaign == 'cancelled' or not campaign) then
     step(p, { kind = 'cancel' })
-    redis.call('HSET', m.record, 's', p.state, 'h', appendHistory(p.history, p.state, now, m.acceptedAt, ''))
+    local history = appendHistory(p.history, p.state, now, m.acceptedAt, '')
+    redis.call('HSET', m.record, 's', p.state, 'h', history)
+    tell(p, m.ulid, history)
     redis.call('ZREM', m.queuedAgain, m.ulid)
     redis.call('ZADD', m.requeueable, now, m.ulid)
     count(m.campaigns, m.run, m.ulid, QUEUED, p.state)

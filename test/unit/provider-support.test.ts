@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cloudApiFaults } from '../../src/messages/cloud-support.ts'
 import { contentSchema } from '../../src/messages/content.ts'
+import { cloudApiFaults } from '../../src/messages/provider-support.ts'
 import { audioBody, buttonsBody, imageBody, listBody, templateBody } from '../support/example-messages.ts'
 
 const faultsOf = (body: unknown) => cloudApiFaults(contentSchema.parse(body))

@@ -1,0 +1,139 @@
+// Events as an endpoint gets them: verified, typed, and one list whether they came alone or in a batch. Nothing here needs
+// a connection.
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type CampaignState, type MessageState, membersOf } from './contract.ts'
+
+/** What every event says of itself. */
+interface EventOf<Type extends string, Data> {
+  type: Type
+  /** When it happened, ISO 8601. */
+  timestamp: string
+  data: Data & {
+    /** The same however often the event is told. */
+    event_id: string
+  }
+}
+
+/** What is told of a message. `to`, `text` and `provider_id` only to an endpoint that includes content. */
+export interface MessageEventData {
+  id: string
+  /** Rises with each change of the message: drop what is not above the highest that you know. */
+  seq: number
+  state: MessageState
+  possible_duplicate: boolean
+  class: 'transactional' | 'campaign' | null
+  kind: string | null
+  sender: string | null
+  campaign_id: string | null
+  campaign: string | null
+  provider_id: string | null
+  accepted_at: string
+  problem: { code: string; sentence: string } | null
+  to?: string | null
+  text?: string | null
+}
+
+/** What is told of a message that somebody wrote to a sender. */
+export interface ReceivedEventData {
+  /** The id of the chat product. */
+  id: string
+  seq: 1
+  kind: string
+  sender: string | null
+  received_at: string
+  from?: string
+  text?: string
+}
+
+/** What is told of a campaign. */
+export interface CampaignEventData {
+  id: string
+  seq: number
+  state: CampaignState
+  sender: string | null
+  reason: string | null
+}
+
+/** Any event. A type that this release does not know has data of any shape. */
+export type LanewayEvent =
+  | EventOf<
+      `message.${'sent' | 'delivered' | 'read' | 'failed' | 'expired' | 'cancelled' | 'unconfirmed' | 'unknown'}`,
+      MessageEventData
+    >
+  | EventOf<'message.received', ReceivedEventData>
+  | EventOf<`campaign.${'started' | 'paused' | 'done' | 'cancelled'}`, CampaignEventData>
+  | EventOf<'sender.blocked' | 'sender.recovered', { lane: number; sender: string | null; reason: string | null }>
+  | EventOf<'endpoint.disabled' | 'endpoint.test', { id: string; reason: string | null }>
+
+/** A delivery whose signature does not match, that is too old, or that holds no events. Answer it with 400 or 401. */
+export class EventsRefused extends Error {
+  override name = 'EventsRefused'
+}
+
+/** Clocks may differ by so much (ms), and a delivery may be under way for so long. */
+const TOLERANCE_MS = 300_000
+
+/** Headers as Node or `fetch` have them. */
+export type EventHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+
+/**
+ * The events of a delivery, and its id. `body` is what came, byte by byte: parsed and written again it is another.
+ * `secrets` are those of the endpoint, one or, while it is rotated, two. Throws EventsRefused when it is not signed with
+ * any of them, or was signed more than five minutes before or after `nowMs`.
+ */
+export function verifyEvents(
+  secrets: string | readonly string[],
+  headers: EventHeaders,
+  body: string | Uint8Array,
+  nowMs: number = Date.now(),
+): { id: string; events: LanewayEvent[] } {
+  const id = headerOf(headers, 'webhook-id')
+  const seconds = headerOf(headers, 'webhook-timestamp')
+  const given = headerOf(headers, 'webhook-signature')
+  if (!/^\d{1,12}$/.test(seconds) || Math.abs(nowMs - Number(seconds) * 1_000) > TOLERANCE_MS) {
+    throw new EventsRefused('The delivery was signed too long ago, or not at all.')
+  }
+  const signatures = given
+    .split(' ')
+    .flatMap((each) => (each.startsWith('v1,') ? Buffer.from(each.slice(3), 'base64') : []))
+  const isSigned = [secrets].flat().some((secret) => {
+    const expected = createHmac('sha256', keyOf(secret)).update(`${id}.${seconds}.`).update(body).digest()
+    return signatures.some((each) => each.length === expected.length && timingSafeEqual(each, expected))
+  })
+  if (!isSigned) throw new EventsRefused('The signature does not match.')
+  return { id, events: eventsOf(typeof body === 'string' ? body : Buffer.from(body).toString()) }
+}
+
+/** Whether an event is news, by the highest `seq` that is known of its message or campaign; true where it has none. */
+export const isNews = (event: LanewayEvent, known: number | undefined): boolean =>
+  !('seq' in event.data) || known === undefined || event.data.seq > known
+
+function keyOf(secret: string): Buffer {
+  if (!secret.startsWith('whsec_')) throw new TypeError('The secret of an endpoint begins with whsec_')
+  return Buffer.from(secret.slice('whsec_'.length), 'base64')
+}
+
+function headerOf(headers: EventHeaders, name: string): string {
+  if (headers instanceof Headers) return headers.get(name) ?? ''
+  const value = headers[name]
+  return typeof value === 'string' ? value : (value?.[0] ?? '')
+}
+
+function eventsOf(text: string): LanewayEvent[] {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw new EventsRefused('The body is not JSON.')
+  }
+  const { type, data } = membersOf(body)
+  const list: unknown[] = type === 'batch' && Array.isArray(data) ? data : [body]
+  if (!list.every(isEvent)) throw new EventsRefused('The body holds no events.')
+  return list
+}
+
+/** It is signed by Laneway: that it is an event is enough to know. */
+function isEvent(value: unknown): value is LanewayEvent {
+  const { type, timestamp, data } = membersOf(value)
+  return typeof type === 'string' && typeof timestamp === 'string' && typeof membersOf(data).event_id === 'string'
+}

@@ -1,0 +1,62 @@
+// Sealing everything anew under the first of LANEWAY_SECRET_KEYS, while all parts run.
+import { listEndpoints, resealEndpoint } from '../../events/store/endpoints.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { type Seal, SealError } from '../seal.ts'
+import { listAccounts } from '../store/accounts.ts'
+import { findSender, listSenders, resealToken, type Sender, tokenPlaceOf } from '../store/senders.ts'
+import { resealWebhookSecrets } from '../store/webhook-secrets.ts'
+import { WEBHOOK_SECRETS } from '../webhook-secrets.ts'
+
+/** What became of the sealed secrets. */
+export interface Rotation {
+  /** Sealed anew. */
+  sealed: number
+  /** Under the first key before. */
+  fresh: number
+  /** Under a key that is not among LANEWAY_SECRET_KEYS: what they belong to. */
+  unreadable: { kind: 'sender' | 'webhook'; id: number }[]
+}
+
+/**
+ * Seals the tokens of all senders, the webhook secrets of all accounts and those of endpoints under the first key. Each is one step of its own:
+ * killed on the way it can be run again, and does what is left. One that cannot be opened keeps none of the others.
+ */
+export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation> {
+  const rotation: Rotation = { sealed: 0, fresh: 0, unreadable: [] }
+  const note = async (
+    kind: 'sender' | 'webhook',
+    id: number,
+    work: () => Promise<Pick<Rotation, 'sealed' | 'fresh'>>,
+  ) => {
+    try {
+      const { sealed, fresh } = await work()
+      rotation.sealed += sealed
+      rotation.fresh += fresh
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error
+      rotation.unreadable.push({ kind, id })
+    }
+  }
+  for (const sender of await listSenders(redis)) {
+    await note('sender', sender.id, () => resealSender(redis, seal, sender))
+  }
+  for (const { id } of await listAccounts(redis)) {
+    for (const name of WEBHOOK_SECRETS) {
+      await note('webhook', id, () => resealWebhookSecrets(redis, seal, id, name))
+    }
+    for (const endpoint of await listEndpoints(redis, id)) {
+      await note('webhook', id, () => resealEndpoint(redis, seal, endpoint))
+    }
+  }
+  return rotation
+}
+
+/** A token that somebody renews at the same moment is looked at again. */
+async function resealSender(redis: Redis, seal: Seal, listed: Sender): Promise<Pick<Rotation, 'sealed' | 'fresh'>> {
+  for (let sender: Sender | undefined = listed; sender; sender = await findSender(redis, listed.id)) {
+    if (seal.isFresh(sender.token)) return { sealed: 0, fresh: 1 }
+    const token = seal.encrypt(seal.decrypt(sender.token, tokenPlaceOf(sender)))
+    if (await resealToken(redis, sender, token)) return { sealed: 1, fresh: 0 }
+  }
+  return { sealed: 0, fresh: 0 }
+}

@@ -1,0 +1,105 @@
+// Secrets of an account's webhooks: a field of the account for each name, with up to two sealed texts, the newest first.
+import { cached } from '../../redis/cached.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { accountKey } from '../../redis/keys.ts'
+import { replaceField } from '../../redis/replace-field.ts'
+import type { Seal } from '../seal.ts'
+import { WEBHOOK_SECRETS_MAX, type WebhookSecretName } from '../webhook-secrets.ts'
+
+async function readSealed(redis: Redis, account: number, name: WebhookSecretName): Promise<readonly string[]> {
+  return splitSealed(await redis.hget(accountKey(account), name))
+}
+
+const splitSealed = (stored: string | null): string[] => stored?.split(' ').filter(Boolean) ?? []
+
+const NAMES = { app_secret: 'webhook.app_secret', verify_token: 'webhook.verify_token' } as const
+
+/** Sealed secrets as they were within the last second, by name without `webhook.`. */
+const cachedSealed = cached(1_000, async (redis: Redis, account: number) => {
+  const [app_secret, verify_token] = await redis.hmget(accountKey(account), NAMES.app_secret, NAMES.verify_token)
+  return { app_secret: splitSealed(app_secret ?? null), verify_token: splitSealed(verify_token ?? null) }
+})
+
+/**
+ * The account's secrets of this name, in clear, the newest first; none for an account that does not exist. In force within
+ * a second of being set. Throws a SealError.
+ */
+export async function webhookSecrets(
+  redis: Redis,
+  seal: Seal,
+  account: number,
+  name: keyof typeof NAMES,
+): Promise<string[]> {
+  const sealed = await cachedSealed(redis, account)
+  return (sealed?.[name] ?? []).map((each) => seal.decrypt(each, { account, name: NAMES[name] }))
+}
+
+/** Whether webhooks of the account can be verified by a secret of its own. */
+export const hasWebhookSecret = async (redis: Redis, account: number): Promise<boolean> =>
+  (await readSealed(redis, account, 'webhook.app_secret')).length > 0
+
+/**
+ * Puts a secret before the account's newest one of that name, which is good beside it until it is removed; an older one
+ * is forgotten. Given again it becomes the newest. Returns how many there are.
+ */
+export function addWebhookSecret(
+  redis: Redis,
+  seal: Seal,
+  account: number,
+  name: WebhookSecretName,
+  secret: string,
+): Promise<number> {
+  const place = { account, name }
+  return change(redis, account, name, (sealed) => [
+    seal.encrypt(secret)(place),
+    ...sealed.filter((each) => seal.decrypt(each, place) !== secret).slice(0, WEBHOOK_SECRETS_MAX - 1),
+  ])
+}
+
+/** Forgets all but the newest, or with `all` every one; returns how many were forgotten. */
+export async function removeWebhookSecrets(
+  redis: Redis,
+  account: number,
+  name: WebhookSecretName,
+  all: boolean,
+): Promise<number> {
+  let before = 0
+  const left = await change(redis, account, name, (sealed) => {
+    before = sealed.length
+    return all ? [] : sealed.slice(0, 1)
+  })
+  return before - left
+}
+
+/** Seals those that need it anew under the first key; how many it sealed and left. Throws a SealError. */
+export async function resealWebhookSecrets(
+  redis: Redis,
+  seal: Seal,
+  account: number,
+  name: WebhookSecretName,
+): Promise<{ sealed: number; fresh: number }> {
+  const counted = { sealed: 0, fresh: 0 }
+  const place = { account, name }
+  await change(redis, account, name, (all) => {
+    counted.fresh = all.filter(seal.isFresh).length
+    counted.sealed = all.length - counted.fresh
+    return all.map((each) => (seal.isFresh(each) ? each : seal.encrypt(seal.decrypt(each, place))(place)))
+  })
+  return counted
+}
+
+/** Another command may do the same at the same time: whoever comes second looks again. Returns how many there are. */
+async function change(
+  redis: Redis,
+  account: number,
+  name: WebhookSecretName,
+  to: (sealed: readonly string[]) => readonly string[],
+): Promise<number> {
+  for (;;) {
+    const sealed = await readSealed(redis, account, name)
+    const next = to(sealed)
+    const [before, after] = [sealed.join(' '), next.join(' ')]
+    if (before === after || (await replaceField(redis, accountKey(account), name, { before, after })))
+      return next.length
+  }
+}

@@ -1,0 +1,42 @@
+// secrets: rotate.
+import { z } from 'zod'
+import { type Rotation, rotateSecrets } from '../accounts/commands/rotate-secrets.ts'
+import { NO_ACCOUNT } from '../accounts/permissions.ts'
+import { createSeal } from '../accounts/seal.ts'
+import { secretKeysOf } from '../accounts/secret-key.ts'
+import { CliFailure } from './failure.ts'
+import { type Noun, verb } from './verb.ts'
+
+export const secrets: Noun = {
+  name: 'secrets',
+  summary: 'what is sealed under LANEWAY_SECRET_KEYS: tokens of providers and webhook secrets',
+  verbs: [
+    verb({
+      usage: 'rotate',
+      summary: 'seal all secrets anew under the first of LANEWAY_SECRET_KEYS, while all parts run',
+      act: 'secrets.rotate',
+      example: '--json',
+      options: {},
+      values: z.strictObject({}),
+      async run(_, { redis, config }) {
+        const rotation = await rotateSecrets(redis, createSeal(secretKeysOf(config)))
+        if (rotation.unreadable.length > 0) throw new CliFailure(unreadableSentence(rotation))
+        const { sealed, fresh } = rotation
+        return {
+          json: { sealed, fresh },
+          text: `${sealed} secrets were sealed anew, ${fresh} had the first key before.`,
+          acted: { account: NO_ACCOUNT, detail: String(sealed) },
+        }
+      },
+    }),
+  ],
+}
+
+const NAMED_MAX = 20
+
+function unreadableSentence({ sealed, fresh, unreadable }: Rotation): string {
+  const names = unreadable.slice(0, NAMED_MAX).map(({ kind, id }) => `${kind} ${id}`)
+  const more = unreadable.length > NAMED_MAX ? ' and others' : ''
+  const mend = 'add the key that they were sealed under, or set them again (`senders renew`)'
+  return `${sealed} secrets were sealed anew, ${fresh} had the first key before; ${unreadable.length} cannot be opened (${names.join(', ')}${more}): ${mend}.`
+}

@@ -1,0 +1,80 @@
+// An event as a document: what is pulled, and what an endpoint gets.
+import { z } from 'zod'
+import { CAMPAIGN_STATES } from '../campaigns/states.ts'
+import { messageClassSchema } from '../jobs/send.ts'
+import { STATES } from '../messages/lifecycle.ts'
+import { EVENT_TYPES, TEST_TYPE } from './event-types.ts'
+
+const time = z.iso.datetime()
+const eventIdField = z.string().describe('The same however often it is told.')
+
+const problem = z.strictObject({ code: z.string(), sentence: z.string() }).nullable()
+
+/** What is only told to those who asked for content. */
+const content = { to: z.string().nullable().optional(), text: z.string().nullable().optional() }
+
+const messageData = z.strictObject({
+  event_id: eventIdField,
+  id: z.string(),
+  seq: z.int().positive().describe('Rises with each change of the message; drop what is older than you know.'),
+  state: z.enum(STATES),
+  possible_duplicate: z.boolean(),
+  class: messageClassSchema.nullable(),
+  kind: z.string().nullable(),
+  sender: z.string().nullable(),
+  campaign_id: z.string().nullable(),
+  campaign: z.string().nullable(),
+  provider_id: z.string().nullable().describe('Null unless content is included: it holds the number.'),
+  accepted_at: time,
+  problem,
+  ...content,
+})
+
+const receivedData = z.strictObject({
+  event_id: eventIdField,
+  id: z.string().describe('The id of the chat product.'),
+  seq: z.literal(1),
+  kind: z.string(),
+  sender: z.string().nullable(),
+  received_at: time,
+  from: z.string().optional(),
+  text: z.string().optional(),
+})
+
+const campaignData = z.strictObject({
+  event_id: eventIdField,
+  id: z.string(),
+  seq: z.int().positive(),
+  state: z.enum(CAMPAIGN_STATES),
+  sender: z.string().nullable(),
+  reason: z.string().nullable(),
+})
+
+const senderData = z.strictObject({
+  event_id: eventIdField,
+  lane: z.int().positive(),
+  sender: z.string().nullable(),
+  reason: z.string().nullable(),
+})
+
+const endpointData = z.strictObject({ event_id: eventIdField, id: z.string(), reason: z.string().nullable() })
+
+const typesOf = (family: string) => EVENT_TYPES.filter((type) => type.startsWith(`${family}.`))
+
+const event = <D extends z.ZodType>(types: readonly string[], data: D) =>
+  z.strictObject({ type: z.enum(types), timestamp: time.describe('When it happened.'), data })
+
+/** Any event. */
+export const eventSchema = z
+  .union([
+    event(
+      typesOf('message').filter((type) => type !== 'message.received'),
+      messageData,
+    ),
+    event(['message.received'], receivedData),
+    event(typesOf('campaign'), campaignData),
+    event(typesOf('sender'), senderData),
+    event([...typesOf('endpoint'), TEST_TYPE], endpointData),
+  ])
+  .meta({ id: 'Event' })
+export type EventDocument = z.infer<typeof eventSchema>

@@ -1,0 +1,96 @@
+// What an entry of a lane's outbox says. Messages are lines of their own format, because they are nearly all events that
+// there are (messages/store/scripts/message-events.lua writes them); everything else is JSON. Pure.
+import { z } from 'zod'
+import { CAMPAIGN_STATES } from '../campaigns/states.ts'
+import { LETTERS, type State } from '../messages/lifecycle.ts'
+import { acceptedAtMs } from '../messages/message-id.ts'
+import type { Problem } from '../messages/outcome.ts'
+import { shownState } from '../messages/shown-state.ts'
+
+const at = z.number()
+const otherEvent = z.discriminatedUnion('about', [
+  z.object({
+    about: z.literal('campaign'),
+    number: z.number().int(),
+    state: z.enum(CAMPAIGN_STATES),
+    from: z.enum(CAMPAIGN_STATES),
+    seq: z.number().int(),
+    at,
+    reason: z.string().optional(),
+  }),
+  z.object({ about: z.literal('sender'), blocked: z.boolean(), reason: z.string(), at }),
+  z.object({ about: z.literal('received'), id: z.string(), at }),
+  z.object({ about: z.literal('endpoint'), id: z.string(), reason: z.string(), at }),
+])
+
+/** A message came into this state. `seq` counts the steps of its life, its acceptance being the first. */
+export interface MessageChange {
+  about: 'message'
+  ulid: string
+  /** As people are shown it. */
+  state: State
+  possibleDuplicate: boolean
+  seq: number
+  /** Epoch ms. */
+  at: number
+  problem: Problem | undefined
+}
+
+/** Something that happened, before it is put into words for somebody. */
+export type Occurrence = MessageChange | z.infer<typeof otherEvent>
+/** What is written into an outbox as JSON. */
+export type OtherOccurrence = z.infer<typeof otherEvent>
+
+/** An event with the place that it stands at: a source (lane, or 0 for what concerns the account), entry and line. */
+export interface PlacedEvent {
+  source: number
+  entry: string
+  line: number
+  occurrence: Occurrence
+}
+
+/** The one field of an entry. */
+export const ENTRY_FIELD = 'e'
+
+const STATE_OF = new Map(Object.entries(LETTERS).map(([state, letter]) => [letter, state as State]))
+const LINE = /^([0-7][0-9A-HJKMNP-TV-Z]{25})([a-z])(!?)(\d+),(-?[0-9a-z]+),(.*)$/s
+
+/** The events of an entry in their order. A line that nobody can read is passed over, as by readers of a later release. */
+export function readEntry(source: number, entry: string, text: string): PlacedEvent[] {
+  return text.split('\n').flatMap((line, i) => {
+    const occurrence = line.startsWith('{') ? readOther(line) : readChange(line)
+    return occurrence === undefined ? [] : [{ source, entry, line: i, occurrence }]
+  })
+}
+
+function readChange(line: string): MessageChange | undefined {
+  const [, ulid, letter = '', again, seq, since = '', why = ''] = LINE.exec(line) ?? []
+  const state = STATE_OF.get(letter)
+  if (ulid === undefined || state === undefined) return undefined
+  const bar = why.indexOf('|')
+  return {
+    about: 'message',
+    ulid,
+    state: shownState({ state, repeats: again === '!' ? 1 : 0 }),
+    possibleDuplicate: again === '!',
+    seq: Number(seq),
+    at: acceptedAtMs(ulid) + Number.parseInt(since, 36),
+    problem: bar < 0 ? undefined : { code: why.slice(0, bar), sentence: why.slice(bar + 1) },
+  }
+}
+
+function readOther(line: string): OtherOccurrence | undefined {
+  try {
+    return otherEvent.safeParse(JSON.parse(line)).data
+  } catch {
+    return undefined
+  }
+}
+
+/** The id of an event, the same however often and to whomever it is told: `evt_<source>_<entry>_<line>`. */
+export const eventId = ({ source, entry, line }: Omit<PlacedEvent, 'occurrence'>): string =>
+  `evt_${source}_${entry.replace('-', '_')}_${line}`
+
+/** What two events must not overtake each other by: events of one message keep their order where they can. */
+export const orderingKey = ({ source, occurrence }: PlacedEvent): string =>
+  occurrence.about === 'message' ? occurrence.ulid : `${occurrence.about} ${source}`

@@ -1,0 +1,73 @@
+// Which addresses an endpoint may have. Whoever may create endpoints could otherwise have Laneway call what only Laneway
+// can reach: the metadata of its cloud, an admin page, Redis. An operator may name networks of their own.
+import { BlockList, isIP } from 'node:net'
+
+/** Networks that are nobody's on the Internet, and those that stand for others: 6to4, NAT64, Teredo. */
+const NOT_PUBLIC = [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
+  ...['224.0.0.0/4', '240.0.0.0/4', '::/96', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64'],
+  ...[
+    '2001::/23',
+    '2001:db8::/32',
+    '2002::/16',
+    '3fff::/20',
+    '5f00::/16',
+    'fc00::/7',
+    'fe80::/10',
+    'fec0::/10',
+    'ff00::/8',
+  ],
+]
+
+/** A network in CIDR notation; undefined for anything else. */
+export function parseNetwork(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | undefined {
+  const [address = '', length = '', ...more] = text.split('/')
+  const kind = isIP(address)
+  if (kind === 0 || more.length > 0 || !/^\d{1,3}$/.test(length)) return undefined
+  const prefix = Number(length)
+  if (prefix > (kind === 4 ? 32 : 128)) return undefined
+  return { address, prefix, family: kind === 4 ? 'ipv4' : 'ipv6' }
+}
+
+function listOf(networks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const text of networks) {
+    const network = parseNetwork(text)
+    if (network === undefined) throw new Error(`not a network: ${text}`)
+    list.addSubnet(network.address, network.prefix, network.family)
+  }
+  return list
+}
+
+const notPublic = listOf(NOT_PUBLIC)
+/** IPv4 written as IPv6. Not in the same list: Node takes every IPv4 address for one of this network. */
+const mapped = listOf(['::ffff:0:0/96'])
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
+/** Why an address is refused. */
+export type Unsafe = 'private' | 'insecure'
+
+/** Says whether an address may be called. `allowed` are networks (CIDR) that an operator has named. */
+export function createTargetRule(allowed: readonly string[]) {
+  const named = listOf(allowed)
+  return {
+    /** Why a connection to this address (an IP literal, in the form that it was resolved to) must not be made. */
+    unsafe(address: string, isSecure: boolean): Unsafe | undefined {
+      // A zone, as in fe80::1%eth0, only exists for addresses of the own link.
+      if (isIP(address) === 0 || address.includes('%')) return 'private'
+      const family = familyOf(address)
+      if (named.check(address, family)) return undefined
+      if (notPublic.check(address, family) || (family === 'ipv6' && mapped.check(address, family))) return 'private'
+      return isSecure ? undefined : 'insecure'
+    },
+  }
+}
+export type TargetRule = ReturnType<typeof createTargetRule>
+
+/** The host of a URL as an address, without the brackets of IPv6; undefined when it is a name. */
+export function literalHost(hostname: string): string | undefined {
+  const bare = hostname.startsWith('[') && hostname.endsWith(']') ? hostname.slice(1, -1) : hostname
+  return isIP(bare) === 0 ? undefined : bare
+}

@@ -1,0 +1,90 @@
+// The queue of an endpoint, as those see it who write into it. A set says which queues hold something, and when it is
+// due, so that nobody has to look at all of them.
+import type { Queue } from 'bullmq'
+import type { EventJob } from '../../jobs/events.ts'
+import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../redis/bullmq-layout.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { endpointQueuePrefix, rootKeys } from '../../redis/keys.ts'
+import { openQueue } from '../../redis/open-queue.ts'
+import type { Endpoint } from './endpoints.ts'
+
+/** Of which endpoint a queue is. */
+export type QueueOwner = Pick<Endpoint, 'account' | 'id'>
+
+const DAY_MS = 86_400_000
+/** Deliveries that were given up are kept to be replayed. */
+export const GIVEN_UP_KEPT = { age: 7 * 86_400, count: 1_000, limit: 100 }
+
+/** Opens it. Close it. */
+export const openEndpointQueue = (redis: Redis, { id }: QueueOwner): Queue<EventJob> =>
+  openQueue<EventJob>(redis, endpointQueue(id), endpointQueuePrefix(id))
+
+const member = ({ account, id }: QueueOwner): string => `${account} ${id}`
+
+/**
+ * Adds a job that is due after `waitMs`. Dying before the set knows of it leaves one that is found when the endpoint gets
+ * its next, or a worker starts to tell it.
+ */
+export async function addEventJob(
+  redis: Redis,
+  queue: Queue<EventJob>,
+  owner: QueueOwner,
+  job: EventJob,
+  how: { waitMs: number; jobId: string; nowMs: number },
+): Promise<void> {
+  await queue.add(job.kind, job, {
+    jobId: how.jobId,
+    delay: how.waitMs,
+    removeOnComplete: { age: DAY_MS / 1_000, count: 100, limit: 100 },
+    removeOnFail: GIVEN_UP_KEPT,
+  })
+  await noteDue(redis, owner, how.nowMs + how.waitMs)
+}
+
+/** The queue must be looked at by then (epoch ms), or earlier if that is noted. */
+export async function noteDue(redis: Redis, owner: QueueOwner, atMs: number): Promise<void> {
+  await redis.zadd(rootKeys.dueEndpoints, 'LT', atMs, member(owner))
+}
+
+/** Queues that must be looked at now, at most `most`. Whoever looks says when to look again. */
+export async function dueQueues(redis: Redis, nowMs: number, most: number): Promise<QueueOwner[]> {
+  const found = await redis.zrange(rootKeys.dueEndpoints, '-inf', String(nowMs), 'BYSCORE', 'LIMIT', 0, most)
+  return found.map((text) => {
+    const [account = '', id = ''] = text.split(' ')
+    return { account: Number(account), id }
+  })
+}
+
+/** Somebody works on the queue, and it need not be looked at before this time (epoch ms). */
+export async function noteLookedAt(redis: Redis, owner: QueueOwner, againMs: number): Promise<void> {
+  await redis.zadd(rootKeys.dueEndpoints, 'XX', againMs, member(owner))
+}
+
+/** When the next job of the queue is due (epoch ms); undefined when it holds none. */
+export async function nextDueMs(
+  redis: Redis,
+  queue: Queue<EventJob>,
+  { id }: QueueOwner,
+  nowMs: number,
+): Promise<number | undefined> {
+  const { wait = 0, active = 0 } = await queue.getJobCounts('wait', 'active')
+  if (wait + active > 0) return nowMs
+  const [, score] = await redis.zrange(endpointDelayedKey(id), 0, '0', 'WITHSCORES')
+  return score === undefined ? undefined : delayedUntil(score)
+}
+
+/** Nothing is left in the queue; unless something was added since, it is forgotten. */
+export async function forgetQueue(redis: Redis, owner: QueueOwner): Promise<void> {
+  await redis.zrem(rootKeys.dueEndpoints, member(owner))
+}
+
+/** Removes the queue of an endpoint that is no more, with all jobs in it. */
+export async function removeQueue(redis: Redis, owner: QueueOwner): Promise<void> {
+  const queue = openEndpointQueue(redis, owner)
+  try {
+    await queue.obliterate({ force: true })
+    await forgetQueue(redis, owner)
+  } finally {
+    await queue.close()
+  }
+}

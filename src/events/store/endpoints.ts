@@ -1,0 +1,237 @@
+// Endpoints as they are kept. Secrets are sealed like the tokens of providers.
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import type { Seal } from '../../accounts/seal.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
+import { createHash, isThere } from '../../redis/hashes.ts'
+import { eventKeys } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { replaceField } from '../../redis/replace-field.ts'
+import { execOrThrow } from '../../redis/transaction.ts'
+import { type EndpointChanges, type EndpointDocument, MOST_ENDPOINTS, type NewEndpoint } from '../endpoint.ts'
+import { eventTypeSchema } from '../event-types.ts'
+import { DISABLED_AFTER_MS } from '../retry-times.ts'
+import { newSecret } from '../signature.ts'
+import { listen } from './listening.ts'
+
+/** After a rotation deliveries are signed with the old secret as well for so long. */
+const OLD_SECRET_MS = 86_400_000
+
+const optionalTime = z.coerce.number().optional()
+const flag = z.enum(['0', '1']).transform((value) => value === '1')
+
+const recordSchema = z.object({
+  url: z.url(),
+  types: jsonText.pipe(z.array(eventTypeSchema)),
+  /** Digits of the senders; empty: all. */
+  senders: jsonText.pipe(z.array(z.string())),
+  include_content: flag,
+  max_events: z.coerce.number().int().min(1).max(100),
+  max_wait_ms: z.coerce.number().int().min(0),
+  enabled: flag,
+  disabled_for: z.string().default(''),
+  secret: z.string(),
+  old_secret: z.string().optional(),
+  old_until: optionalTime,
+  created_at: z.coerce.number(),
+  failing_since: optionalTime,
+  last_success_at: optionalTime,
+})
+/** Where the secrets of an endpoint can be opened. */
+const placeOf = ({ account, id }: { account: number; id: string }) => ({ account, name: `endpoint ${id}` })
+
+/** An endpoint with its account and id. Secrets are sealed. */
+export type Endpoint = z.infer<typeof recordSchema> & { id: string; account: number }
+
+/** `ep_` and 18 random hexadecimal digits. */
+export const newEndpointId = (): string => `ep_${randomBytes(9).toString('hex')}`
+
+/** Its account has as many as it may have. */
+export class TooManyEndpointsError extends Error {
+  override name = 'TooManyEndpointsError'
+}
+
+/**
+ * Creates one and returns its secret. `senders` are digits. From now on its account is listened to. One of this `id` that
+ * is there already stays as it is. Throws a TooManyEndpointsError.
+ * Dying before it is on its account's list leaves a record that nobody knows of; a repeat lists it.
+ */
+export async function createEndpoint(
+  redis: Redis,
+  account: number,
+  fields: NewEndpoint,
+  how: { seal: Seal; nowMs: number; id: string },
+): Promise<{ endpoint: Endpoint; secret: string }> {
+  const keys = eventKeys(account)
+  const { id } = how
+  const isListed = (await redis.zscore(keys.endpoints, id)) !== null
+  if (!isListed && (await redis.zcard(keys.endpoints)) >= MOST_ENDPOINTS) throw new TooManyEndpointsError()
+  await listen(redis, account)
+  const record = {
+    ...stored(fields),
+    disabled_for: fields.enabled ? '' : 'by hand',
+    secret: how.seal.encrypt(newSecret())(placeOf({ account, id })),
+    created_at: String(how.nowMs),
+  }
+  // Of several requests at once with one key, one makes it.
+  await createHash(redis, keys.endpoint(id), record)
+  await redis.zadd(keys.endpoints, 'NX', how.nowMs, id)
+  const endpoint = (await findEndpoint(redis, account, id)) ?? readEndpoint(account, id, record)
+  return { endpoint, secret: how.seal.decrypt(endpoint.secret, placeOf(endpoint)) }
+}
+
+function stored({ url, types, senders, include_content, batch, enabled }: EndpointChanges): Record<string, string> {
+  return {
+    ...(url !== undefined && { url }),
+    ...(types !== undefined && { types: JSON.stringify(types) }),
+    ...(senders !== undefined && { senders: JSON.stringify(senders) }),
+    ...(include_content !== undefined && { include_content: include_content ? '1' : '0' }),
+    ...(batch !== undefined && { max_events: String(batch.max_events), max_wait_ms: String(batch.max_wait_ms) }),
+    ...(enabled !== undefined && { enabled: enabled ? '1' : '0' }),
+  }
+}
+
+const readEndpoint = (account: number, id: string, raw: unknown): Endpoint => ({
+  ...readRecord(recordSchema, `endpoint ${id}`, raw),
+  account,
+  id,
+})
+
+/** The account's endpoint; undefined as well for one of another account. Throws a CorruptRecordError. */
+export async function findEndpoint(redis: Redis, account: number, id: string): Promise<Endpoint | undefined> {
+  const raw = await redis.hgetall(eventKeys(account).endpoint(id))
+  return isThere(raw) ? readEndpoint(account, id, raw) : undefined
+}
+
+/** The account's endpoints in the order in which they were created. */
+export async function listEndpoints(redis: Redis, account: number): Promise<Endpoint[]> {
+  const ids = await redis.zrange(eventKeys(account).endpoints, 0, '-1')
+  const found = await Promise.all(ids.map((id) => findEndpoint(redis, account, id)))
+  return found.filter((each) => each !== undefined)
+}
+
+/** Changes it. Enabled again, it goes on where it stopped, as far as that is kept. */
+export async function changeEndpoint(redis: Redis, endpoint: Endpoint, changes: EndpointChanges): Promise<Endpoint> {
+  const key = eventKeys(endpoint.account).endpoint(endpoint.id)
+  const reason = changes.enabled === undefined ? {} : { disabled_for: changes.enabled ? '' : 'by hand' }
+  const transaction = redis.multi().hset(key, { ...stored(changes), ...reason })
+  // Its five days begin anew.
+  if (changes.enabled) transaction.hdel(key, 'failing_since')
+  await execOrThrow(transaction)
+  return (await findEndpoint(redis, endpoint.account, endpoint.id)) ?? endpoint
+}
+
+/** Gives it another secret and returns that, for the only time. The old one signs on for a day. */
+export async function rotateSecret(
+  redis: Redis,
+  endpoint: Endpoint,
+  how: { seal: Seal; nowMs: number },
+): Promise<string> {
+  const secret = newSecret()
+  const old = { old_secret: endpoint.secret, old_until: String(how.nowMs + OLD_SECRET_MS) }
+  const key = eventKeys(endpoint.account).endpoint(endpoint.id)
+  await redis.hset(key, { secret: how.seal.encrypt(secret)(placeOf(endpoint)), ...old })
+  return secret
+}
+
+/** The secrets to sign with at a time (epoch ms), the present one first. */
+export function secretsAt(endpoint: Endpoint, seal: Seal, nowMs: number): string[] {
+  const { secret, old_secret, old_until = 0 } = endpoint
+  const known = [secret, ...(old_secret !== undefined && old_until > nowMs ? [old_secret] : [])]
+  return known.map((each) => seal.decrypt(each, placeOf(endpoint)))
+}
+
+/** Seals its secrets under the newest key, and says how many were sealed anew. Throws a SealError. */
+export async function resealEndpoint(
+  redis: Redis,
+  seal: Seal,
+  endpoint: Endpoint,
+): Promise<{ sealed: number; fresh: number }> {
+  const count = { sealed: 0, fresh: 0 }
+  const key = eventKeys(endpoint.account).endpoint(endpoint.id)
+  for (const field of ['secret', 'old_secret'] as const) {
+    const sealed = endpoint[field]
+    if (sealed === undefined) continue
+    const isFresh = seal.isFresh(sealed)
+    count[isFresh ? 'fresh' : 'sealed'] += 1
+    if (isFresh) continue
+    // One that is rotated at the same moment is sealed under the newest key by that.
+    const after = seal.encrypt(seal.decrypt(sealed, placeOf(endpoint)))(placeOf(endpoint))
+    await replaceField(redis, key, field, { before: sealed, after })
+  }
+  return count
+}
+
+/** Removes it and all that is kept of it but its queue, which the relay removes. */
+export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): Promise<void> {
+  const keys = eventKeys(account)
+  const rest = [keys.cursors(id), keys.attempts(id, 'succeeded'), keys.attempts(id, 'failed')]
+  await execOrThrow(
+    redis
+      .multi()
+      .zrem(keys.endpoints, id)
+      .del(keys.endpoint(id), ...rest),
+  )
+}
+
+const noteScript = defineScript(import.meta.url, 'endpoint-note')
+const noteReply = z.enum(['missing', 'noted', 'disabled'])
+
+/**
+ * Notes how it answered; `disabled` when that was one failure too many, or when it asked for it (`gone`): then the other
+ * endpoints of the account are told.
+ */
+export async function noteOutcome(
+  redis: Redis,
+  { account, id }: Pick<Endpoint, 'account' | 'id'>,
+  how: 'succeeded' | 'failed' | 'gone',
+  now: number,
+): Promise<z.infer<typeof noteReply>> {
+  const keys = eventKeys(account)
+  const reply = await noteScript(
+    redis,
+    { endpoint: keys.endpoint(id), outbox: keys.outbox },
+    {
+      ...{ how: how === 'gone' ? 'disabled' : how, now, longMs: DISABLED_AFTER_MS, id },
+      ...(how === 'gone' && { reason: 'gone' }),
+    },
+  )
+  return noteReply.parse(reply)
+}
+
+const moveScript = defineScript(import.meta.url, 'cursor-move')
+
+/** Where the endpoint is told from, by source. */
+export async function readCursors(redis: Redis, { account, id }: Endpoint): Promise<Map<number, string>> {
+  const raw = await redis.hgetall(eventKeys(account).cursors(id))
+  return new Map(Object.entries(raw).map(([source, entry]) => [Number(source), entry]))
+}
+
+/** Moves them on; false when they were not where `from` says. */
+export async function moveCursors(
+  redis: Redis,
+  { account, id }: Endpoint,
+  moves: readonly { source: number; from: string; to: string }[],
+): Promise<boolean> {
+  const keys = eventKeys(account)
+  const list = moves.map(({ source, from, to }) => [String(source), from, to])
+  return (await moveScript(redis, { cursors: keys.cursors(id), endpoint: keys.endpoint(id) }, { moves: list })) === 1
+}
+
+/** An endpoint as it is shown. */
+export const endpointDocument = (endpoint: Endpoint): EndpointDocument => ({
+  id: endpoint.id,
+  url: endpoint.url,
+  types: endpoint.types,
+  senders: endpoint.senders,
+  include_content: endpoint.include_content,
+  batch: { max_events: endpoint.max_events, max_wait_ms: endpoint.max_wait_ms },
+  enabled: endpoint.enabled,
+  disabled_for: endpoint.disabled_for === '' ? null : endpoint.disabled_for,
+  created_at: iso(endpoint.created_at),
+  failing_since: endpoint.failing_since === undefined ? null : iso(endpoint.failing_since),
+  last_success_at: endpoint.last_success_at === undefined ? null : iso(endpoint.last_success_at),
+})
+
+const iso = (ms: number): string => new Date(ms).toISOString()

@@ -1,0 +1,128 @@
+// Replays: telling an endpoint once more of what happened within a time. A record says what was asked for and how far it
+// is; the job in the endpoint's queue only names it.
+import { z } from 'zod'
+import { newUlid } from '../../messages/message-id.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
+import { isThere } from '../../redis/hashes.ts'
+import { eventKeys } from '../../redis/keys.ts'
+import { eventTypeSchema } from '../event-types.ts'
+import type { PlacedEvent } from '../outbox-entry.ts'
+import { typeOf } from './documents.ts'
+import type { Endpoint } from './endpoints.ts'
+import { sourcesOf } from './listening.ts'
+import { readAfter } from './outbox.ts'
+
+const KEEP_MS = 9 * 86_400_000
+
+const orderSchema = z.object({
+  sinceMs: z.number(),
+  untilMs: z.number(),
+  /** Those of the endpoint unless given. */
+  types: z.array(eventTypeSchema).optional(),
+  failedOnly: z.boolean(),
+})
+/** What is asked for; times are epoch ms, both inclusive. */
+export type ReplayOrder = z.infer<typeof orderSchema>
+
+const recordSchema = z.object({
+  endpoint: z.string(),
+  state: z.enum(['waiting', 'running', 'done']),
+  order: jsonText.pipe(orderSchema),
+  delivered: z.coerce.number().int().default(0),
+  /** Source and entry up to which it is done. */
+  cursor: z.string().default(''),
+  created_at: z.coerce.number(),
+  ended_at: z.coerce.number().optional(),
+})
+export type Replay = z.infer<typeof recordSchema>
+
+/** `rpl_<ULID>`, for a replay that is asked for at `nowMs` (epoch ms). */
+export const newReplayId = (nowMs: number): string => `rpl_${newUlid(nowMs)}`
+
+/** Writes it down, under its id. */
+export async function createReplay(
+  redis: Redis,
+  { account, id: endpoint }: Endpoint,
+  id: string,
+  { order, nowMs }: { order: ReplayOrder; nowMs: number },
+): Promise<void> {
+  const key = eventKeys(account).replay(id)
+  await redis.hset(key, { endpoint, state: 'waiting', order: JSON.stringify(order), created_at: nowMs })
+  await redis.pexpire(key, KEEP_MS)
+}
+
+/** A replay of this endpoint by its id; undefined when there is none or it is not kept any more. */
+export async function findReplay(redis: Redis, endpoint: Endpoint, id: string): Promise<Replay | undefined> {
+  const raw = await redis.hgetall(eventKeys(endpoint.account).replay(id))
+  const found = isThere(raw) ? readRecord(recordSchema, `replay ${id}`, raw) : undefined
+  return found?.endpoint === endpoint.id ? found : undefined
+}
+
+/** Notes how far it is. */
+export async function noteReplay(
+  redis: Redis,
+  account: number,
+  id: string,
+  progress: { state: Replay['state']; delivered?: number; cursor?: string; ended_at?: number },
+): Promise<void> {
+  const key = eventKeys(account).replay(id)
+  await redis.hset(key, progress)
+  await redis.pexpire(key, KEEP_MS)
+}
+
+const ENTRIES_AT_ONCE = 200
+/** A dry run looks for so long; then it tells how many it has found. */
+const COUNT_FOR_MS = 3_000
+
+/** How many events a replay would tell; `complete` is false when there may be more. */
+export async function countReplay(
+  redis: Redis,
+  endpoint: Endpoint,
+  order: ReplayOrder,
+  senderOf: (lane: number) => string | undefined,
+): Promise<{ matched: number; complete: boolean }> {
+  const until = performance.now() + COUNT_FOR_MS
+  let matched = 0
+  let cursor: string | undefined = ''
+  while (cursor !== undefined) {
+    if (performance.now() > until) return { matched, complete: false }
+    const page: Awaited<ReturnType<typeof replayPage>> = await replayPage(redis, endpoint, order, cursor, senderOf)
+    matched += page.events.length
+    cursor = page.next
+  }
+  return { matched, complete: true }
+}
+
+/** A page of a replay: the events that it tells, and where it goes on; `next` undefined at its end. */
+export async function replayPage(
+  redis: Redis,
+  endpoint: Endpoint,
+  order: ReplayOrder,
+  cursor: string,
+  senderOf: (lane: number) => string | undefined,
+): Promise<{ events: PlacedEvent[]; next: string | undefined }> {
+  const sources = await sourcesOf(redis, endpoint.account)
+  const [at = '', entry = ''] = cursor.split(' ')
+  const source = cursor === '' ? sources[0] : sources.find((each) => each >= Number(at))
+  if (source === undefined) return { events: [], next: undefined }
+  const from = String(source) === at && entry !== '' ? entry : `${Math.max(0, order.sinceMs - 1)}-0`
+  const found = await readAfter(redis, endpoint.account, source, from, ENTRIES_AT_ONCE)
+  const within = found.filter((each) => timeOf(each.entry) <= order.untilMs)
+  const last = within.at(-1)
+  const isEnd = within.length < ENTRIES_AT_ONCE
+  const [following] = sources.flatMap((each) => (each > source ? `${each} ` : []))
+  const types: readonly string[] = order.types ?? endpoint.types
+  const events = within.flatMap((each) =>
+    each.events.filter(({ occurrence }) => {
+      const type = typeOf(occurrence)
+      if (type === undefined || !types.includes(type)) return false
+      if (occurrence.about === 'endpoint') return occurrence.id !== endpoint.id
+      return endpoint.senders.length === 0 || endpoint.senders.includes(senderOf(source) ?? '')
+    }),
+  )
+  const next = isEnd ? following : `${source} ${last?.entry ?? ''}`
+  return { events: events.filter(({ entry: of }) => timeOf(of) >= order.sinceMs), next }
+}
+
+const timeOf = (entry: string): number => Number.parseInt(entry, 10)

@@ -1,0 +1,63 @@
+// Which workers serve a lane, when there are so many lanes that not every worker can open each of them: 10,000 lanes and
+// 50 workers would be 500,000 connections. Every worker knows who is alive and works out by itself where it stands in the
+// line for a lane (rendezvous hashing), so that nobody shares lanes out. A worker that dies or comes moves only the lanes
+// that it served or will serve. Pure.
+
+/** One may die and the lane goes on. */
+const LEAST_WORKERS = 2
+/**
+ * Lanes that each worker may have for nothing: up to so many lanes in all, everybody serves everything. Beyond that it costs
+ * more connections than it is worth.
+ */
+export const LANES_EACH = 200
+/** A request takes less than this (seconds), as a rule: what a lane has in flight is its rate times this. */
+const REQUEST_SECONDS = 1
+/** Of what a worker may have in flight on a lane, so much is counted with. */
+const FILLED = 0.8
+
+/** The line for a lane is the same for all workers that know the same workers. */
+export type Line = readonly { worker: string; seed: number }[]
+
+/** What `placeInLine` looks at, made once for workers that are alive. */
+export const lineOf = (workers: readonly string[]): Line =>
+  [...new Set(workers)].map((worker) => ({ worker, seed: seedOf(worker) }))
+
+/** How many workers stand before `self` in the line for a lane; all of them when it is not among them. */
+export function placeInLine(lane: number, self: string, line: Line): number {
+  const own = line.find(({ worker }) => worker === self)
+  if (own === undefined) return line.length
+  const mine = weightOf(own.seed, lane)
+  let before = 0
+  for (const { worker, seed } of line) {
+    const weight = weightOf(seed, lane)
+    if (weight > mine || (weight === mine && worker < self)) before += 1
+  }
+  return before
+}
+
+/** How many workers serve each lane when that is not too slow for it: two at least, all while the lanes are few. */
+export const serversOfEach = (workers: number, lanes: number): number =>
+  Math.max(LEAST_WORKERS, Math.floor((workers * LANES_EACH) / Math.max(1, lanes)))
+
+/** How many workers a lane of `rate` a second needs, each with `laneConcurrency` requests in flight at most. */
+export const serversForRate = (rate: number, laneConcurrency: number): number =>
+  Math.ceil((rate * REQUEST_SECONDS) / (laneConcurrency * FILLED))
+
+/** The same from what one of `servers` has in flight: they take evenly, so that the others have as much. */
+export const serversForLoad = (inFlight: number, servers: number, laneConcurrency: number): number =>
+  Math.ceil((inFlight * servers) / (laneConcurrency * FILLED))
+
+/** FNV-1a. */
+function seedOf(text: string): number {
+  let hash = 0x81_1c_9d_c5
+  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01_00_01_93)
+  return hash >>> 0
+}
+
+/** Every bit of the seed and the lane changes half of the bits: the end of MurmurHash3. */
+function weightOf(seed: number, lane: number): number {
+  let hash = seed ^ Math.imul(lane, 0x9e_37_79_b1)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2_b2_ae_35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}

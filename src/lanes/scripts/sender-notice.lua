@@ -1,0 +1,24 @@
+#!lua flags=allow-oom
+-- Tells that a sender was blocked, or has recovered, once for each time: many messages in flight learn of it together.
+--
+-- Keys:
+--   outbox   STREAM  events of the lane, if anybody wants them
+--   blocked  STRING  there while the sender is blocked
+-- Arguments:
+--   isBlocked
+--   reason
+-- Output: 1 when that is new, else 0
+local outbox, blocked = unpack(KEYS)
+local isBlocked, reason = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+if isBlocked == (redis.call('EXISTS', blocked) == 1) then return 0 end
+if isBlocked then
+  redis.call('SET', blocked, reason)
+else
+  redis.call('DEL', blocked)
+end
+if redis.call('EXISTS', outbox) == 1 then
+  local t = redis.call('TIME')
+  local event = { about = 'sender', blocked = isBlocked, reason = reason, at = t[1] * 1000 + math.floor(t[2] / 1000) }
+  redis.call('XADD', outbox, '*', 'e', cjson.encode(event))
+end
+return 1

@@ -1,0 +1,88 @@
+// What a received message holds besides its words: what was chosen, which file, which message it answers. One shape for
+// what is stored and what lookups show; a field is there only when the message has it.
+import { z } from 'zod'
+
+const text = z.string()
+const words = z.string().optional()
+
+/** A file that came with a message; `GET /messages/{id}/media` fetches it. */
+const mediaSchema = z.strictObject({
+  id: text.describe('The chat product’s id of the file, good for some days.'),
+  mime_type: words,
+  sha256: words,
+  filename: words,
+  voice: z.boolean().optional(),
+  animated: z.boolean().optional(),
+})
+
+/** The parts of a received message, as they are stored and shown. */
+export const receivedPartsSchema = z.strictObject({
+  from_user_id: words.describe('The person’s user id, which is there also when there is no number.'),
+  from_name: words.describe('The name of the person’s profile.'),
+  group_id: words,
+  context: z
+    .strictObject({
+      message_id: words.describe('The message that it answers, by the chat product’s id.'),
+      from: words,
+      forwarded: z.boolean().optional(),
+      frequently_forwarded: z.boolean().optional(),
+      product: z.strictObject({ catalog_id: words, product_retailer_id: words }).optional(),
+    })
+    .optional(),
+  reply: z
+    .strictObject({ id: text, title: text, description: words })
+    .describe('The button or row that was chosen; of a template’s quick reply the payload and the text.')
+    .optional(),
+  media: mediaSchema.optional(),
+  location: z
+    .strictObject({ latitude: z.number(), longitude: z.number(), name: words, address: words, url: words })
+    .optional(),
+  reaction: z.strictObject({ message_id: text, emoji: text.describe('Empty when it was taken back.') }).optional(),
+  order: z
+    .strictObject({
+      catalog_id: words,
+      items: z.array(
+        z.strictObject({
+          product_retailer_id: words,
+          quantity: z.number().optional(),
+          item_price: z.number().optional(),
+          currency: words,
+        }),
+      ),
+    })
+    .optional(),
+  contacts: z
+    .array(
+      z.strictObject({
+        name: text,
+        phones: z.array(z.strictObject({ phone: words, wa_id: words, type: words })),
+        emails: z.array(z.strictObject({ email: words, type: words })),
+      }),
+    )
+    .optional(),
+  referral: z
+    .strictObject({
+      source_type: words,
+      source_id: words,
+      source_url: words,
+      headline: words,
+      body: words,
+      media_type: words,
+      ctwa_clid: words,
+    })
+    .describe('The advertisement that led the person here.')
+    .optional(),
+  flow: z.strictObject({ name: words, response_json: words }).optional(),
+  system: z
+    .strictObject({ type: words, wa_id: words, user_id: words, previous_user_id: words })
+    .describe('The person has changed number or user id.')
+    .optional(),
+  edits: words.describe('The message that this one replaces.'),
+  deletes: words.describe('The message that the person deleted.'),
+  unsupported: z
+    .strictObject({ type: words, code: z.number().optional(), title: words })
+    .describe('Why a message is `unsupported`.')
+    .optional(),
+})
+receivedPartsSchema.register(z.globalRegistry, { id: 'ReceivedParts' })
+export type ReceivedParts = z.infer<typeof receivedPartsSchema>

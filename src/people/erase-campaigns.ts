@@ -1,0 +1,118 @@
+// Forgetting a person in the campaigns of an account: in the files that were uploaded and in the lists that were frozen.
+// Whoever has had no message of a campaign that goes on is settled as cancelled first, so that its figures add up and it
+// comes to its end; a line is written over only once nothing is to be sent to it.
+import type { CampaignId } from '../campaigns/campaign-id.ts'
+import { hasEnded } from '../campaigns/states.ts'
+import { type Campaign, findCampaign, idOf } from '../campaigns/store/campaigns.ts'
+import { type CampaignFiles, campaignsWithFiles } from '../campaigns/store/files.ts'
+import { readMarks } from '../campaigns/store/marks.ts'
+import {
+  eraseAmongRefused,
+  eraseInRows,
+  eraseInSnapshot,
+  type FoundRecipient,
+  findInRows,
+  findInSnapshot,
+} from '../campaigns/store/person-in-files.ts'
+import { buildMessage, messageSpecOf } from '../campaigns/store/recipient-message.ts'
+import type { Log } from '../log.ts'
+import { conclude } from '../messages/store/conclude.ts'
+import { CorruptRecordError } from '../redis/corrupt-record.ts'
+import { type EraseDeps, eraseMessage } from './erase-messages.ts'
+
+/** The column of a number, in a file whose campaign is not kept any more. */
+const PHONE_COLUMN = 'phone'
+
+/** What was forgotten in files, and how many campaigns must be looked at again. */
+export interface ErasedInFiles {
+  recipients: number
+  messages: number
+  busy: number
+}
+
+/** Forgets the person in the files of every campaign of these lanes, also in what crashes left there. */
+export async function eraseInCampaigns(
+  deps: EraseDeps & { log: Log },
+  lanes: ReadonlySet<number>,
+  person: string,
+): Promise<ErasedInFiles> {
+  const done: ErasedInFiles = { recipients: 0, messages: 0, busy: 0 }
+  for (const each of await campaignsWithFiles(deps.files)) {
+    if (!lanes.has(each.id.lane)) continue
+    const one = await eraseInCampaign(deps, each, person)
+    done.recipients += one.recipients
+    done.messages += one.messages
+    done.busy += one.busy
+  }
+  return done
+}
+
+async function eraseInCampaign(
+  deps: EraseDeps & { log: Log },
+  { id, written }: CampaignFiles,
+  person: string,
+): Promise<ErasedInFiles> {
+  const { files } = deps
+  const campaign = await campaignOrNone(deps, id)
+  const column = phoneColumn(campaign)
+  const done: ErasedInFiles = { recipients: 0, messages: 0, busy: 0 }
+  for (const name of written.keys()) {
+    if (name.startsWith('rows-')) {
+      const rows = await findInRows(files, id, name, column, person)
+      await eraseInRows(files, id, name, rows)
+      done.recipients += rows.length
+    } else if (name.startsWith('recipients-')) {
+      const found = await findInSnapshot(files, id, name, person)
+      const message = found && (await settle(deps, campaign, name, found, person))
+      const mayGo = message !== 'busy'
+      if (message === 'erased') done.messages += 1
+      if (found !== undefined && mayGo) await eraseInSnapshot(files, id, name, person, found)
+      if (mayGo) done.recipients += (found ? 1 : 0) + (await eraseAmongRefused(files, id, name, person))
+      else done.busy += 1
+    }
+  }
+  // A preflight under way may have read the person already: its list is looked through once it is there.
+  if (campaign?.state === 'checking') done.busy += 1
+  return done
+}
+
+/** Of one that cannot be read nothing is sent; what stands in its files is forgotten all the same. */
+async function campaignOrNone({ redis, log }: EraseDeps & { log: Log }, id: CampaignId): Promise<Campaign | undefined> {
+  try {
+    return await findCampaign(redis, id)
+  } catch (error) {
+    if (!(error instanceof CorruptRecordError)) throw error
+    log.warn({ campaign: idOf(id), err: error }, 'erasure.campaign_unreadable')
+    return undefined
+  }
+}
+
+function phoneColumn(campaign: Campaign | undefined): string {
+  const recipients = campaign?.definition.recipients
+  return recipients && 'rows' in recipients ? recipients.rows.phone : PHONE_COLUMN
+}
+
+/** Has nothing more sent to a recipient of a list, and forgets their message; `busy` while it is being sent. */
+async function settle(
+  deps: EraseDeps,
+  campaign: Campaign | undefined,
+  snapshot: string,
+  { place, values }: FoundRecipient,
+  person: string,
+): Promise<Awaited<ReturnType<typeof eraseMessage>>> {
+  if (campaign?.started_at === undefined || campaign.snapshot !== snapshot) return 'other'
+  const { redis, config } = deps
+  const spec = messageSpecOf(campaign, config.validityMs.campaign)
+  const { ulid, payload } = buildMessage(spec, { to: person, values }, place)
+  const id = { lane: campaign.lane, ulid }
+  const [mark] = await readMarks(redis, campaign, place, 1)
+  if (mark === undefined) {
+    // A cancelled campaign sends nothing more, and has nothing to settle.
+    if (hasEnded(campaign.state)) return 'other'
+    await conclude(redis, id, 'erased', payload, config.retentionMs)
+  } else if (mark === 'queued' || mark === 'sending' || mark === 'unconfirmed') {
+    // Otherwise the message would have no record of what is known to be under way.
+    await conclude(redis, id, 'gone', payload, config.retentionMs)
+  }
+  return eraseMessage(deps, id, person)
+}

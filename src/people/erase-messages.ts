@@ -1,0 +1,134 @@
+// Forgetting the messages of a person on one lane. Each is forgotten by a step of its own, so that dying anywhere leaves
+// some that are forgotten and some that the next look finds again.
+import { z } from 'zod'
+import type { FileStore } from '../files/store.ts'
+import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { cancelStep } from '../lanes/cancel-message.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
+import { LETTERS } from '../messages/lifecycle.ts'
+import { type MessageId, messageId } from '../messages/message-id.ts'
+import { conclude } from '../messages/store/conclude.ts'
+import { findInboundBy } from '../messages/store/inbound.ts'
+import { defineMessageScript } from '../messages/store/message-script.ts'
+import { jobKey, resolveUnconfirmed } from '../messages/store/steps.ts'
+import { JOB } from '../redis/bullmq-layout.ts'
+import type { Redis } from '../redis/connect.ts'
+import { jsonText } from '../redis/corrupt-record.ts'
+import { inboundKeyOf, messageKey, pollKey, recipientCooldownKey } from '../redis/keys.ts'
+import { forgetPlaces, type IndexedMessage, indexedOf } from './indexed.ts'
+
+const eraseScript = defineMessageScript(import.meta.url, 'message-erase')
+
+/** What forgetting needs. */
+export interface EraseDeps {
+  redis: Redis
+  queues: LaneQueues
+  files: FileStore
+  config: { retentionMs: number; validityMs: { campaign: number } }
+}
+
+/** Messages that are worked on at once: their commands share round trips. */
+const AT_ONCE = 100
+/** Who was accepted so lately may be on the way to its lane: the index is written first. */
+const UNDER_WAY_MS = 60_000
+
+/**
+ * `busy`: it is being sent, and what comes of that is waited for. `before`: it was forgotten already. `other`: it is
+ * nobody's, or somebody else's.
+ */
+type Verdict = 'erased' | 'before' | 'busy' | 'other'
+
+/** What was forgotten on a lane, and how many messages are on their way, which must be looked at again. */
+export interface ErasedOnLane {
+  messages: number
+  received: number
+  busy: number
+}
+
+/** Forgets all messages of the lane to and from the person; what waits to be sent is cancelled. */
+export async function eraseMessages(
+  deps: EraseDeps,
+  of: { account: number; lane: number; person: string; nowMs: number },
+): Promise<ErasedOnLane> {
+  const { redis } = deps
+  const done: ErasedOnLane = { messages: 0, received: 0, busy: 0 }
+  for await (const found of indexedOf(redis, of.lane, of.person)) {
+    for (let at = 0; at < found.length; at += AT_ONCE) {
+      const some = found.slice(at, at + AT_ONCE)
+      const verdicts = await Promise.all(some.map((message) => eraseOne(deps, message, of)))
+      for (const [i, { kind }] of some.entries()) {
+        if (verdicts[i] === 'busy') done.busy += 1
+        if (verdicts[i] === 'erased') done[kind === 'sent' ? 'messages' : 'received'] += 1
+      }
+      const isForgotten = (message: IndexedMessage, i: number): boolean =>
+        verdicts[i] === 'erased' ||
+        verdicts[i] === 'before' ||
+        (verdicts[i] === 'other' && message.acceptedAtMs < of.nowMs - UNDER_WAY_MS)
+      await forgetPlaces(redis, some.filter(isForgotten))
+    }
+  }
+  await redis.del(recipientCooldownKey(of.lane, of.person))
+  return done
+}
+
+const eraseOne = (deps: EraseDeps, message: IndexedMessage, of: { account: number; person: string }) =>
+  message.kind === 'received'
+    ? eraseReceived(deps.redis, message, of)
+    : eraseMessage(deps, { lane: message.lane, ulid: message.name }, of.person)
+
+async function eraseReceived(
+  redis: Redis,
+  { name }: IndexedMessage,
+  { account, person }: { account: number; person: string },
+): Promise<Verdict> {
+  const message = await findInboundBy(redis, account, name)
+  if (message?.from !== person) return 'other'
+  await redis.del(inboundKeyOf(account, name))
+  return 'erased'
+}
+
+/** A waiting job is the record of its message until it is claimed. */
+const waitingSchema = jsonText.pipe(sendPayloadSchema)
+
+/** Forgets one message, if it is to this person; cancels it first if it waits. */
+export async function eraseMessage(deps: EraseDeps, id: MessageId, person: string): Promise<Verdict> {
+  const { redis, config } = deps
+  const payload = await payloadFor(redis, id, person)
+  // Whoever claims it from now on finds that it is cancelled.
+  const isEnded = payload !== undefined && (await conclude(redis, id, 'erased', payload, config.retentionMs))
+  let verdict = await eraseRecord(redis, id, person)
+  if (verdict === LETTERS.unconfirmed) {
+    // That it may be repeated is over; what still comes in about it is written down.
+    await resolveUnconfirmed(redis, id, 'never', 1)
+    verdict = await eraseRecord(redis, id, person)
+  } else if (verdict === LETTERS.queued) {
+    await cancelStep(redis, id, config.retentionMs)
+    verdict = await eraseRecord(redis, id, person)
+  }
+  if (verdict !== 'erased' && verdict !== 'before' && verdict !== 'other') return 'busy'
+  if (payload !== undefined && !(await removeJob(deps, id, person))) return 'busy'
+  return isEnded || payload !== undefined ? 'erased' : verdict
+}
+
+async function payloadFor(redis: Redis, id: MessageId, person: string): Promise<SendPayload | undefined> {
+  const data = await redis.hget(jobKey(id), JOB.data)
+  const payload = data === null ? undefined : waitingSchema.safeParse(data).data
+  return payload?.to === person ? payload : undefined
+}
+
+const eraseReply = z.string()
+
+async function eraseRecord(redis: Redis, { lane, ulid }: MessageId, person: string) {
+  const keys = { record: messageKey(lane, ulid), polls: pollKey(lane) }
+  return eraseReply.parse(await eraseScript(redis, keys, { ulid, person }))
+}
+
+/** False while a worker holds it: it is refused its claim, and the job goes. */
+async function removeJob({ redis, queues }: EraseDeps, id: MessageId, person: string) {
+  if ((await payloadFor(redis, id, person)) === undefined) return true
+  await queues
+    .queueOf(id.lane)
+    .remove(messageId(id.lane, id.ulid))
+    .catch(() => {})
+  return (await payloadFor(redis, id, person)) === undefined
+}

@@ -1,0 +1,47 @@
+// Forgetting a person of an account, everywhere that anything is kept of them. Each part may be done any number of times:
+// whoever takes over after a crash begins anew and finds only what is left.
+import { eraseContact } from '../contacts/store/contact-of-person.ts'
+import type { Log } from '../log.ts'
+import type { Redis } from '../redis/connect.ts'
+import { rootKeys } from '../redis/keys.ts'
+import { eraseInCampaigns } from './erase-campaigns.ts'
+import { type EraseDeps, eraseMessages } from './erase-messages.ts'
+import { countErased } from './erasures.ts'
+
+/** Whom to forget, and the id of the job that does it. */
+export interface Forgotten {
+  id: string
+  account: number
+  person: string
+  nowMs: number
+}
+
+/**
+ * Forgets what can be forgotten now. True once nothing is left; false when a message is being sent or a campaign being
+ * checked, which must be looked at again. The person must have been buried before (tombstones.ts), so that no campaign
+ * comes to them behind this.
+ */
+export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten): Promise<boolean> {
+  const { redis } = deps
+  const { id, account, person } = of
+  // First: a preflight that begins from now on does not find the person.
+  if (await eraseContact(redis, account, person)) await countErased(redis, id, 'contacts', 1)
+  const lanes = await lanesOf(redis, account)
+  const inFiles = await eraseInCampaigns(deps, new Set(lanes), person)
+  await countErased(redis, id, 'recipients', inFiles.recipients)
+  await countErased(redis, id, 'messages', inFiles.messages)
+  let busy = inFiles.busy
+  for (const lane of lanes) {
+    const found = await eraseMessages(deps, { ...of, lane })
+    await countErased(redis, id, 'messages', found.messages)
+    await countErased(redis, id, 'received', found.received)
+    busy += found.busy
+  }
+  return busy === 0
+}
+
+/** The lanes of an account. */
+export async function lanesOf(redis: Redis, account: number): Promise<number[]> {
+  const lanes = Object.entries(await redis.hgetall(rootKeys.lanes))
+  return lanes.filter(([, of]) => Number(of) === account).map(([lane]) => Number(lane))
+}

@@ -1,0 +1,85 @@
+// Erasures: who asked for which, and how far each is. Whom one is about is kept until it is done and no longer. The counts
+// say what it found; should a worker die over it, they may be short of a page, since what is forgotten cannot be counted
+// again.
+import { z } from 'zod'
+import { ERASURE_JOB, ERASURE_QUEUE, type ErasurePayload } from '../jobs/erasure.ts'
+import { newUlid } from '../messages/message-id.ts'
+import type { Redis } from '../redis/connect.ts'
+import { readRecord } from '../redis/corrupt-record.ts'
+import { isThere } from '../redis/hashes.ts'
+import { erasureKey, sharedQueuePrefix } from '../redis/keys.ts'
+import { inTime, openQueue } from '../redis/open-queue.ts'
+import { execOrThrow } from '../redis/transaction.ts'
+
+/** How long an erasure can be asked for. */
+export const KEEP_MS = 9 * 86_400_000
+
+/** What was forgotten: contacts, messages sent and received, and lines in the files of campaigns. */
+export const ERASED = ['contacts', 'messages', 'received', 'recipients'] as const
+export type Erased = Record<(typeof ERASED)[number], number>
+
+const count = z.coerce.number().int().default(0)
+const erasureSchema = z.object({
+  account: z.coerce.number().int().positive(),
+  /** Whom it is about; gone once it is done. */
+  person: z.string().optional(),
+  state: z.enum(['waiting', 'running', 'done', 'failed']),
+  created_at: z.coerce.number(),
+  ended_at: z.coerce.number().optional(),
+  ...{ contacts: count, messages: count, received: count, recipients: count },
+})
+export type Erasure = z.infer<typeof erasureSchema>
+
+const PREFIX = 'er_'
+/** A new id, `er_<ULID>`. */
+export const newErasureId = (nowMs: number): string => `${PREFIX}${newUlid(nowMs)}`
+/** Whether the id of a job is one of an erasure. */
+export const isErasureId = (id: string): boolean => id.startsWith(PREFIX)
+
+/** The erasure by its id; undefined when there is none or it is too old. Throws a CorruptRecordError. */
+export async function findErasure(redis: Redis, id: string): Promise<Erasure | undefined> {
+  const raw = await redis.hgetall(erasureKey(id))
+  return isThere(raw) ? readRecord(erasureSchema, `job ${id}`, raw) : undefined
+}
+
+/** Notes that somebody works on it. */
+export async function beginErasure(redis: Redis, id: string): Promise<void> {
+  await redis.hset(erasureKey(id), 'state', 'running')
+}
+
+/** It is over: nobody needs to know whom it was about any more. */
+export async function endErasure(redis: Redis, id: string, state: 'done' | 'failed', nowMs: number): Promise<void> {
+  const key = erasureKey(id)
+  await execOrThrow(redis.multi().hset(key, { state, ended_at: nowMs }).hdel(key, 'person').pexpire(key, KEEP_MS))
+}
+
+/** Counts what was forgotten. */
+export async function countErased(redis: Redis, id: string, of: keyof Erased, by: number): Promise<void> {
+  if (by > 0) await redis.hincrby(erasureKey(id), of, by)
+}
+
+export type ErasureQueue = ReturnType<typeof openErasureQueue>
+
+/** The queue that erasures are written into. */
+export function openErasureQueue(redis: Redis) {
+  const queue = openQueue<ErasurePayload>(redis, ERASURE_QUEUE, sharedQueuePrefix(ERASURE_QUEUE))
+  return {
+    queue,
+
+    /**
+     * Has a worker forget the person; resolves once that is certain, and rejects with a RedisUnavailableError in time.
+     * Dying before leaves a record that nobody works on, and that ends by itself.
+     */
+    async start(id: string, of: { account: number; person: string; nowMs: number }): Promise<void> {
+      const { account, person, nowMs } = of
+      await inTime(redis, async () => {
+        const key = erasureKey(id)
+        const record = { account, person, state: 'waiting', created_at: nowMs }
+        await execOrThrow(redis.multi().hset(key, record).pexpire(key, KEEP_MS))
+        await queue.add(ERASURE_JOB, { v: 1, job: id }, { jobId: id })
+      })
+    },
+
+    close: (): Promise<void> => queue.close(),
+  }
+}

@@ -1,0 +1,108 @@
+// All that is kept of a person of an account, a part at a time: there may be a million messages.
+import { listSenders } from '../accounts/store/senders.ts'
+import { findCampaign, idOf } from '../campaigns/store/campaigns.ts'
+import { campaignsWithFiles } from '../campaigns/store/files.ts'
+import type { ListSettings } from '../campaigns/store/in-chunk.ts'
+import { readMarks } from '../campaigns/store/marks.ts'
+import { findInRows, findInSnapshot } from '../campaigns/store/person-in-files.ts'
+import { findContactByPhone } from '../contacts/store/contact-of-person.ts'
+import { findMessages } from '../lookup/find-messages.ts'
+import type { ListedMessage } from '../lookup/message-schema.ts'
+import type { Redis } from '../redis/connect.ts'
+
+/** Messages of a page: what is held at a time. */
+const PAGE = 500
+
+/** What gathering needs: the lists of campaigns are files. */
+export interface GatherDeps {
+  redis: Redis
+  config: ListSettings
+}
+
+/** What a campaign has of the person. `values` are what is filled in for them; `state` of their message, if there is one. */
+export interface Membership {
+  campaign: string
+  campaign_state: string
+  state: string | null
+  values: string[]
+  /** Rows of the uploaded file. */
+  rows: number
+}
+
+/** The contact with this number, or null. */
+export async function contactOf({ redis }: GatherDeps, account: number, person: string) {
+  return (await findContactByPhone(redis, account, person)) ?? null
+}
+
+/** Messages that were sent to the person, and then those received from them, the newest first. */
+export async function* messagesOf(
+  { redis, config }: GatherDeps,
+  account: number,
+  person: string,
+  nowMs: number,
+): AsyncGenerator<ListedMessage[]> {
+  const senders = await listSenders(redis, account)
+  for (const filter of [{ to: person }, { from: person }]) {
+    let page: Awaited<ReturnType<typeof findMessages>> | undefined
+    do {
+      page = await findMessages(redis, { senders, filter, limit: PAGE, after: page?.next, nowMs, lists: config })
+      if (page.messages.length > 0) yield page.messages
+    } while (page.next !== undefined)
+  }
+}
+
+/** The campaigns that have the person on their list or in their file. */
+export async function* membershipsOf(
+  { redis, config }: GatherDeps,
+  account: number,
+  person: string,
+): AsyncGenerator<Membership[]> {
+  for (const { id } of await campaignsWithFiles(config.files)) {
+    const campaign = await findCampaign(redis, id)
+    if (campaign?.account !== account) continue
+    const found =
+      campaign.snapshot === '' ? undefined : await findInSnapshot(config.files, id, campaign.snapshot, person)
+    const { recipients } = campaign.definition
+    const column = 'rows' in recipients ? recipients.rows.phone : undefined
+    const rows =
+      campaign.rows_file === '' || column === undefined
+        ? []
+        : await findInRows(config.files, id, campaign.rows_file, column, person)
+    if (found === undefined && rows.length === 0) continue
+    const [mark] = found ? await readMarks(redis, campaign, found.place, 1) : []
+    yield [
+      {
+        campaign: idOf(id),
+        campaign_state: campaign.state,
+        state: mark ?? null,
+        values: found?.values ?? [],
+        rows: rows.length,
+      },
+    ]
+  }
+}
+
+/** The JSON document of all that is kept of a person, in pieces of up to a page of messages. */
+export async function* personPieces(
+  deps: GatherDeps,
+  account: number,
+  person: string,
+  nowMs: number,
+): AsyncGenerator<string> {
+  const contact = await contactOf(deps, account, person)
+  const head = JSON.stringify({ status: true, message: 'person', data: { person, contact } }).slice(0, -2)
+  yield `${head},"messages":[`
+  yield* elements(messagesOf(deps, account, person, nowMs))
+  yield '],"campaigns":['
+  yield* elements(membershipsOf(deps, account, person))
+  yield ']}}'
+}
+
+/** What stands between the brackets of an array. */
+async function* elements(pages: AsyncIterable<readonly object[]>): AsyncGenerator<string> {
+  let before = ''
+  for await (const page of pages) {
+    yield before + JSON.stringify(page).slice(1, -1)
+    before = ','
+  }
+}

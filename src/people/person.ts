@@ -1,0 +1,11 @@
+// Who a person is to us: the digits of a number, or the id that the chat product gives a person without one. Pure.
+import { parsePhone } from '../messages/phone.ts'
+
+const USER_ID = /^[A-Z]{2}\.(ENT\.)?[0-9A-Za-z]{1,128}$/
+
+/** Digits with country code, no plus, or a user id; undefined for any other text. */
+export function parsePerson(text: string): string | undefined {
+  if (USER_ID.test(text)) return text
+  const phone = parsePhone(text)
+  return phone.ok ? phone.digits : undefined
+}

@@ -1,0 +1,27 @@
+#!lua flags=allow-oom
+-- Takes off the record of a message whom it went to and what it said. What became of it, when, and what it counts for
+-- stays. Only of one that is settled, or that waits past its validity: nothing else may lose what it would be sent with.
+-- Running it twice changes nothing the second time.
+--
+-- Keys:
+--   record  HASH  the message
+--   polls   ZSET  messages of the lane to poll
+-- Arguments:
+--   ulid
+--   person  as the record has the recipient
+-- Output: `erased`; `before`: it was erased already; `other`: it is of somebody else or gone; else the letter of its state
+-- include ../../messages/store/scripts/message-lifecycle
+local record, polls = unpack(KEYS)
+local ulid, person = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local f = redis.call('HMGET', record, 't', 's', 'u', 'e')
+local state = f[2]
+if state and f[1] == '' then return 'before' end
+if f[1] ~= person then return 'other' end
+local isOver = state == QUEUED and redisNowMs() >= tonumber(f[3] or '0')
+if state == SENDING or state == UNCONFIRMED or (state == QUEUED and not isOver) then return state end
+-- The chat product's own id has the number in it, and what it said of a failure may repeat it.
+redis.call('HDEL', record, 'x', 'z', 'v', 'p', 'w')
+redis.call('HSET', record, 't', '')
+if f[4] then redis.call('HSET', record, 'e', string.match(f[4], '^[^|]*') .. '|') end
+redis.call('ZREM', polls, ulid)
+return 'erased'

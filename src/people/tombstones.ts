@@ -1,0 +1,45 @@
+// That a person was erased, without saying who: a campaign that is older than that sends them nothing, whatever list it
+// reads. What stands here is an HMAC under the secret key of the installation, so that a copy of Redis answers nobody's
+// question whether a number was ever known here. A campaign that is made later knows the person anew, on purpose: whoever
+// comes back is not kept out for ever.
+import { createHmac } from 'node:crypto'
+import type { Redis } from '../redis/connect.ts'
+import { contactKeys } from '../redis/keys.ts'
+import { execOrThrow } from '../redis/transaction.ts'
+
+export type Tombstones = ReturnType<typeof createTombstones>
+
+/** The tombstones of all accounts. The first of the secrets writes; what any of them wrote is known. */
+export function createTombstones(redis: Redis, secrets: readonly string[]) {
+  const markOf = (secret: string, account: number, person: string): string =>
+    createHmac('sha256', secret).update(`laneway tombstone\n${account}\n${person}`).digest('base64url')
+
+  return {
+    /** From now on, campaigns of before send the person nothing, for `keepMs`. Doing it again makes it so from then on. */
+    async bury(account: number, person: string, nowMs: number, keepMs: number): Promise<void> {
+      const key = contactKeys(account).tombstones
+      const mark = markOf(secrets[0] ?? '', account, person)
+      const transaction = redis.multi().zadd(key, nowMs, mark)
+      await execOrThrow(transaction.zremrangebyscore(key, '-inf', nowMs - keepMs).pexpire(key, keepMs))
+    },
+
+    /** Whether anybody was erased since then (epoch ms): nearly always nobody, and then nobody need be looked up. */
+    isAny: async (account: number, sinceMs: number): Promise<boolean> =>
+      (await redis.zcount(contactKeys(account).tombstones, sinceMs, '+inf')) > 0,
+
+    /** Those of the people who were erased since then. */
+    async erasedOf(account: number, people: readonly string[], sinceMs: number): Promise<Set<string>> {
+      const erased = new Set<string>()
+      if (people.length === 0) return erased
+      for (const secret of secrets) {
+        const marks = people.map((person) => markOf(secret, account, person))
+        const found = await redis.zmscore(contactKeys(account).tombstones, ...marks)
+        for (const [i, at] of found.entries()) {
+          const person = people[i]
+          if (person !== undefined && at !== null && Number(at) >= sinceMs) erased.add(person)
+        }
+      }
+      return erased
+    },
+  }
+}

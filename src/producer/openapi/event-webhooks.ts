@@ -1,0 +1,57 @@
+// What endpoints of events get.
+import { z } from 'zod'
+import type { ZodOpenApiPathsObject } from 'zod-openapi'
+import { eventSchema } from '../../events/event-schema.ts'
+import { FAMILY_NOTES } from './families.ts'
+
+const batch = z.strictObject({ type: z.literal('batch'), timestamp: z.iso.datetime(), data: z.array(eventSchema) })
+
+const example = {
+  type: 'message.delivered',
+  timestamp: '2026-11-21T10:00:02.000Z',
+  data: {
+    event_id: 'evt_1_1795255202000_0_0',
+    id: 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV',
+    seq: 4,
+    state: 'delivered',
+    possible_duplicate: false,
+    class: 'transactional',
+    kind: 'image',
+    campaign_id: null,
+    campaign: null,
+    provider_id: null,
+    accepted_at: '2026-11-21T10:00:00.000Z',
+    problem: null,
+    sender: '447700900001',
+  },
+}
+
+const headers = z.object({
+  'webhook-id': z.string().describe('Of the delivery, the same at each try.'),
+  'webhook-timestamp': z.string().describe('Of the try, Unix seconds.'),
+  'webhook-signature': z
+    .string()
+    .describe('`v1,` and the HMAC-SHA256 of id, time and body, base64; several by spaces.'),
+})
+
+export const eventWebhooks: ZodOpenApiPathsObject = {
+  event: {
+    post: {
+      operationId: 'event',
+      tags: [FAMILY_NOTES.events.name],
+      summary: 'Something has happened: one event, or a batch for an endpoint that takes them.',
+      description: 'Signed by Standard Webhooks 1.0. Told at least once; drop a `seq` that is not above what you know.',
+      security: [],
+      requestParams: { header: headers },
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: z.union([eventSchema, batch]), example } },
+      },
+      responses: {
+        204: { description: 'Taken; any 2xx is.' },
+        410: { description: 'The endpoint is disabled from now on.' },
+        503: { description: 'It is told again later; `Retry-After` is honoured, as after any other failure.' },
+      },
+    },
+  },
+}

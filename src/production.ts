@@ -1,0 +1,54 @@
+// What LANEWAY_ENV=production does not let pass: settings that work, and that anybody could use against the installation.
+import { socketPath } from './redis-socket.ts'
+
+const SECRET_MIN = 16
+
+/** Secrets that anybody can read: in docker-compose.demo.yml, and the simulator's own. */
+const PUBLISHED = [/^only-for-trying-it-out/, /^simulator-/]
+
+/** The settings that production looks at. */
+export interface LookedAt {
+  redisUrl: string | undefined
+  publicUrl: string | undefined
+  secretKeys: readonly string[]
+  cloudApi: { appSecret: string | undefined; verifyToken: string | undefined }
+}
+
+/** One sentence for each setting that must not be as it is; none gives a secret away. */
+export function productionFaults({ redisUrl, publicUrl, secretKeys, cloudApi }: LookedAt): string[] {
+  const faults = [
+    ...(secretKeys.length === 0 ? ['LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY must be set.'] : []),
+    ...secretKeys.flatMap((key) => secretFaults('LANEWAY_SECRET_KEYS', key)),
+    ...secretFaults('LANEWAY_CLOUD_API_APP_SECRET', cloudApi.appSecret),
+    ...secretFaults('LANEWAY_CLOUD_API_VERIFY_TOKEN', cloudApi.verifyToken),
+    ...(publicUrl === undefined ? ['LANEWAY_PUBLIC_URL must be set: else whoever asks says where files are.'] : []),
+    ...(redisUrl === undefined || isPrivateRedis(redisUrl)
+      ? []
+      : ['REDIS_URL must begin with rediss:// or unix://: redis:// over a network is read by whoever is on it.']),
+  ]
+  return faults.map((fault) => `LANEWAY_ENV is production: ${fault}`)
+}
+
+function secretFaults(name: string, secret: string | undefined): string[] {
+  if (secret === undefined) return []
+  if (PUBLISHED.some((published) => published.test(secret))) return [`${name} is published; make one of your own.`]
+  return secret.length < SECRET_MIN ? [`${name} must have at least ${SECRET_MIN} characters.`] : []
+}
+
+/** Whether nobody between us and this Redis can listen: it is encrypted, on this machine, or a socket. */
+function isPrivateRedis(url: string): boolean {
+  if (socketPath(url) !== undefined || /^rediss/.test(url)) return true
+  const hosts = /^redis[^:]*:\/\/(?:[^@/]*@)?([^/?#]*)/.exec(url)?.[1] ?? ''
+  return hosts.split(',').every((host) => isLoopback(host.replace(/:\d+$/, '')))
+}
+
+/** Whether a token that is sent to this address could be read on the way. */
+export const isPlainAddress = (url: string): boolean =>
+  url.startsWith('http://') && !isLoopback(URL.canParse(url) ? new URL(url).hostname : '')
+
+/** What production says of a provider's address with plain http. */
+export const PLAIN_PROVIDER =
+  'expected an address that begins with https:// in production: its token would be sent in clear'
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)

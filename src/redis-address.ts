@@ -1,0 +1,117 @@
+// The forms of an address of Redis: one server, Sentinel, or Cluster, each with TLS or without. The client package has
+// the same file, and a test holds the two equal.
+//
+//   redis://[user:password@]host[:port][/db]
+//   redis+sentinel://[user:password@]host:port,host:port/primary-name[?db=0]
+//   redis+cluster://[user:password@]host:port,host:port
+//
+// `rediss` in place of `redis` is TLS. The Sentinels' own access stands in the query: `sentinel_user`,
+// `sentinel_password`, and `sentinel_tls=true` or `false` where theirs is not like that of the servers.
+
+/** One server of several. */
+export interface RedisHost {
+  host: string
+  port: number
+}
+
+/** What an address says. `url` of a single server is left to ioredis, which knows more options than these. */
+export type RedisAddress =
+  | { kind: 'single'; url: string }
+  | ({ kind: 'cluster'; hosts: RedisHost[]; tls: boolean } & Access)
+  | ({
+      kind: 'sentinel'
+      hosts: RedisHost[]
+      tls: boolean
+      primary: string
+      db: number
+      sentinels: Access & { tls: boolean }
+    } & Access)
+
+interface Access {
+  username: string | undefined
+  password: string | undefined
+}
+
+/** An address of no such form. The message is one sentence that names the form and holds nothing of the address. */
+export class RedisAddressError extends Error {
+  override name = 'RedisAddressError'
+}
+
+const SENTINEL_FORM = 'redis+sentinel://[user:password@]host:port,host:port/primary-name[?db=0]'
+const CLUSTER_FORM = 'redis+cluster://[user:password@]host:port,host:port'
+const SENTINEL_PORT = 26_379
+const REDIS_PORT = 6_379
+
+/** What the address says. Throws a RedisAddressError. */
+export function parseRedisAddress(url: string): RedisAddress {
+  const [, scheme = '', kind = '', rest = ''] = /^(rediss?)(\+\w+)?:\/\/(.*)$/s.exec(url) ?? []
+  if (kind === '+sentinel') return sentinelAddress(rest, scheme === 'rediss')
+  if (kind === '+cluster') return clusterAddress(rest, scheme === 'rediss')
+  if (scheme !== '' && kind === '' && rest !== '' && !rest.includes(',') && URL.canParse(url)) {
+    return { kind: 'single', url }
+  }
+  throw new RedisAddressError(
+    `must be redis://host:port, ${SENTINEL_FORM} or ${CLUSTER_FORM}; rediss in place of redis is TLS`,
+  )
+}
+
+/** Hosts and ports for a person: an address may hold passwords. */
+export function shownAddress(url: string): string {
+  const address = parseRedisAddress(url)
+  if (address.kind === 'single') return new URL(address.url).host
+  return address.hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')
+}
+
+function clusterAddress(rest: string, tls: boolean): RedisAddress {
+  const { access, hosts, path, query } = parts(rest, REDIS_PORT, CLUSTER_FORM)
+  // A cluster has one database, and nothing else to be said of it.
+  if ((path !== '' && path !== '0') || query.size > 0) throw wrong(CLUSTER_FORM)
+  return { kind: 'cluster', hosts, tls, ...access }
+}
+
+const SENTINEL_QUERY: readonly string[] = ['db', 'sentinel_user', 'sentinel_password', 'sentinel_tls']
+
+function sentinelAddress(rest: string, tls: boolean): RedisAddress {
+  const { access, hosts, path, query } = parts(rest, SENTINEL_PORT, SENTINEL_FORM)
+  const db = query.get('db') ?? '0'
+  const ownTls = query.get('sentinel_tls') ?? String(tls)
+  const isKnown = [...query.keys()].every((name) => SENTINEL_QUERY.includes(name))
+  if (path === '' || !isKnown || !/^\d{1,4}$/.test(db) || !/^(true|false)$/.test(ownTls)) throw wrong(SENTINEL_FORM)
+  const sentinels = {
+    username: query.get('sentinel_user') ?? undefined,
+    password: query.get('sentinel_password') ?? undefined,
+    tls: ownTls === 'true',
+  }
+  return { kind: 'sentinel', hosts, tls, primary: path, db: Number(db), sentinels, ...access }
+}
+
+/** Takes what follows the scheme apart. */
+function parts(rest: string, defaultPort: number, form: string) {
+  const [, credentials, list = '', path = '', query = ''] =
+    /^(?:([^/?#]*)@)?([^/?#@]+)(?:\/([^/?#]*))?(?:\?([^#]*))?$/.exec(rest) ?? []
+  const hosts = list.split(',').map((one) => hostOf(one, defaultPort, form))
+  const [username, ...password] = credentials?.split(':') ?? []
+  const access: Access = {
+    username: username ? decoded(username, form) : undefined,
+    password: password.length > 0 ? decoded(password.join(':'), form) : undefined,
+  }
+  return { access, hosts, path: decoded(path, form), query: new URLSearchParams(query) }
+}
+
+function hostOf(text: string, defaultPort: number, form: string): RedisHost {
+  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/.exec(text) ?? []
+  const host = bracketed ?? plain
+  const number = port === undefined ? defaultPort : Number(port)
+  if (host === undefined || number < 1 || number > 65_535) throw wrong(form)
+  return { host, port: number }
+}
+
+function decoded(text: string, form: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw wrong(form)
+  }
+}
+
+const wrong = (form: string): RedisAddressError => new RedisAddressError(`must have the form ${form}`)

@@ -1,0 +1,19 @@
+// Redis' clock, which all processes share. Each server of a cluster has its own, and they may disagree by minutes: a time
+// is read from the server that has the key which it is written to, or compared with.
+import { z } from 'zod'
+import type { Redis } from './connect.ts'
+import { rootKeys } from './keys.ts'
+import { defineScript } from './lua.ts'
+
+const clockScript = defineScript(import.meta.url, 'clock')
+const clockReply = z.tuple([z.coerce.number(), z.coerce.number()])
+
+/** The clock of the server that has the key `near`, epoch ms; without one that of a server that is always the same. */
+export const redisNowMs = async (redis: Redis, near = rootKeys.workers): Promise<number> =>
+  Math.floor((await redisNowMicros(redis, near)) / 1_000)
+
+/** The same, epoch µs. */
+export async function redisNowMicros(redis: Redis, near: string): Promise<number> {
+  const [seconds, micros] = clockReply.parse(await clockScript(redis, { near }))
+  return seconds * 1_000_000 + micros
+}

@@ -1,0 +1,362 @@
+// Pins: endpoints are told what happens, signed, at least once, each by itself, and only where it is safe. Real: Redis,
+// HTTP, producer, worker, the endpoints. Stood in for: the chat product.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { claim } from '../../src/messages/store/claim.ts'
+import { recordStatus } from '../../src/messages/store/steps.ts'
+import { eventKeys, outboxKey } from '../../src/redis/keys.ts'
+import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
+import { audioMessage, LONG_TIMES } from '../support/lane-redis.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: Service
+const receivers: EventReceiver[] = []
+beforeAll(async () => {
+  service = await startService({
+    env: { LANEWAY_EVENTS_ALLOW_PRIVATE: '127.0.0.0/8', LANEWAY_EVENTS_RETRY_SECONDS: '1,1,600' },
+  })
+})
+afterAll(() => service?.close())
+afterEach(async () => {
+  for (const receiver of receivers.splice(0)) await receiver.close()
+})
+
+const endpointShape = z.looseObject({
+  id: z.string(),
+  secret: z.string(),
+  enabled: z.boolean(),
+  disabled_for: z.string().nullable(),
+})
+const dataOf = <T>(schema: z.ZodType<T>, answer: { status: number; body: unknown }, status = 200): T => {
+  expect(answer.status, JSON.stringify(answer.body)).toBe(status)
+  return schema.parse(z.object({ data: z.unknown() }).parse(answer.body).data)
+}
+
+/** An account with a key for events and a receiver. */
+async function listener() {
+  const tenant = await service.addTenant()
+  const key = await tenant.key('events')
+  const call = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+    const answer = await fetch(`${service.url}/event-endpoints${path}`, {
+      method,
+      headers: {
+        ...{ authorization: `Bearer ${key}`, ...headers },
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, body: await answer.json() }
+  }
+  const receiver = await startReceiver()
+  receivers.push(receiver)
+  const create = async (fields: object = {}) => {
+    const made = dataOf(endpointShape, await call('POST', '', { url: receiver.url, ...fields }), 201)
+    receiver.secrets.push(made.secret)
+    return made
+  }
+  const attempts = async (id: string) =>
+    dataOf(
+      z.array(
+        z.looseObject({
+          ok: z.boolean(),
+          status: z.number().nullable(),
+          answer: z.string(),
+          problem: z.string().nullable(),
+        }),
+      ),
+      await call('GET', `/${id}/attempts`),
+    )
+  return { tenant, key, call, receiver, create, attempts }
+}
+
+/** Some messages of the tenant become `sent`, then `delivered`; their ids. */
+async function happen(tenant: Tenant, count = 1, lane = tenant.partnerLane): Promise<string[]> {
+  const message = { ...audioMessage, validUntil: Date.now() + 3_600_000 }
+  const ids = Array.from({ length: count }, () => ({ lane, ulid: newUlid(Date.now()) }))
+  await Promise.all(
+    ids.map(async (id) => {
+      await claim(service.redis, id, 'AAAAAA', message, LONG_TIMES)
+      await recordStatus(service.redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.1' })
+      await recordStatus(service.redis, id, 'AAAAAA', 'delivered')
+    }),
+  )
+  return ids.map(({ lane: of, ulid }) => messageId(of, ulid))
+}
+const toldOf = (receiver: EventReceiver, id: string | undefined) => receiver.events().filter((event) => event.id === id)
+
+describe('an endpoint', () => {
+  test('is told each event by itself, signed, of the types that it asks for, without number and text', async () => {
+    const { tenant, receiver, create, attempts } = await listener()
+    const endpoint = await create()
+    const [id] = await happen(tenant)
+    await eventually(async () => receiver.taken.length >= 1, 'the event')
+    expect(receiver.all).toMatchObject([{ isBatch: false, events: [{ type: 'message.delivered', id, seq: 4 }] }])
+    expect(receiver.all[0]?.id).toBe(receiver.all[0]?.events[0]?.data.event_id)
+    expect(JSON.stringify(receiver.all)).not.toMatch(/491700000001|wamid/)
+    const log = await eventually(
+      async () => (await attempts(endpoint.id)).length > 0 && attempts(endpoint.id),
+      'the log',
+    )
+    expect(log).toMatchObject([{ ok: true, status: 204, problem: null }])
+  })
+
+  test('is told in batches of no more than it takes, in order, and all of it', async () => {
+    const { tenant, receiver, create } = await listener()
+    await create({ batch: { max_events: 100, max_wait_ms: 200 }, types: ['message.sent', 'message.delivered'] })
+    const ids = await happen(tenant, 250)
+    await eventually(async () => receiver.events().length >= 500, 'all events')
+    expect(receiver.all.every(({ isBatch, events }) => isBatch && events.length <= 100)).toBe(true)
+    for (const id of ids) expect(toldOf(receiver, id).map(({ seq }) => seq)).toEqual([3, 4])
+    // Few of them were nearly empty.
+    expect(receiver.all.length).toBeLessThan(20)
+  })
+
+  test('with content is told numbers and texts, and one of a sender only of that sender', async () => {
+    const { tenant, receiver, create } = await listener()
+    await create({ include_content: true, senders: [`+${tenant.cloudNumber}`] })
+    await happen(tenant, 1, tenant.partnerLane)
+    const [id] = await happen(tenant, 1, tenant.cloudLane)
+    await eventually(async () => toldOf(receiver, id).length > 0, 'the event')
+    expect(receiver.events()).toHaveLength(1)
+    expect(receiver.events()[0]?.data).toMatchObject({ to: audioMessage.to, text: 'x', provider_id: 'wamid.1' })
+  })
+
+  test('that fails is tried again under the same id, and what is new is told meanwhile', async () => {
+    const { tenant, receiver, create, attempts } = await listener()
+    const endpoint = await create()
+    let refused = 0
+    const [first] = await happen(tenant)
+    receiver.behave = (request, response, delivery) => {
+      const isFirst = delivery.events.some(({ id }) => id === first)
+      if (!isFirst || refused >= 2) return take(request, response, delivery)
+      refused += 1
+      answerWith(500, {}, 'call 4917612345678, secret whsec_0123456789012345678901234567')(request, response, delivery)
+    }
+    await eventually(async () => refused > 0, 'a failure')
+    const [second] = await happen(tenant)
+    await eventually(async () => toldOf(receiver, second).length > 0, 'the second')
+    await eventually(async () => toldOf(receiver, first).length > 0, 'the first')
+    const ofFirst = receiver.all.filter(({ events }) => events.some(({ id }) => id === first))
+    expect(new Set(ofFirst.map(({ id }) => id)).size).toBe(1)
+    expect(ofFirst).toHaveLength(3)
+    const failed = (await attempts(endpoint.id)).filter(({ ok }) => !ok)
+    expect(failed).toHaveLength(2)
+    expect(failed[0]?.answer).toBe('call …, secret …')
+  })
+
+  test('that answers 410 is disabled at once, and the others are told; enabled again it goes on where it stopped', async () => {
+    const { tenant, receiver, create, call } = await listener()
+    const other = await startReceiver()
+    receivers.push(other)
+    const endpoint = await create()
+    await call('POST', '', { url: other.url, types: ['endpoint.disabled'] })
+    receiver.behave = answerWith(410)
+    const [id] = await happen(tenant)
+    await eventually(async () => other.events().length > 0, 'endpoint.disabled')
+    expect(other.events()).toMatchObject([{ type: 'endpoint.disabled', id: endpoint.id, data: { reason: 'gone' } }])
+    expect(dataOf(endpointShape.omit({ secret: true }), await call('GET', `/${endpoint.id}`))).toMatchObject({
+      enabled: false,
+      disabled_for: 'gone',
+    })
+    receiver.behave = take
+    await call('PATCH', `/${endpoint.id}`, { enabled: true })
+    await eventually(async () => toldOf(receiver, id).length > 0, 'what it had missed')
+  })
+
+  test('that has failed for five days without one success is disabled', async () => {
+    const { tenant, receiver, create, call } = await listener()
+    const endpoint = await create()
+    await service.redis.hset(
+      eventKeys(tenant.account).endpoint(endpoint.id),
+      'failing_since',
+      Date.now() - 5 * 86_400_000,
+    )
+    receiver.behave = answerWith(503)
+    await happen(tenant)
+    const shown = async () => dataOf(endpointShape.omit({ secret: true }), await call('GET', `/${endpoint.id}`))
+    await eventually(async () => !(await shown()).enabled, 'disabled')
+    expect((await shown()).disabled_for).toBe('failing')
+  })
+
+  test('is never followed elsewhere, and one that hangs holds up no other', async () => {
+    const { tenant, receiver, create, call, attempts } = await listener()
+    const [away, hanging] = [await startReceiver(), await startReceiver()]
+    receivers.push(away, hanging)
+    await call('POST', '', { url: hanging.url })
+    hanging.behave = () => undefined
+    receiver.behave = answerWith(307, { location: away.url })
+    const endpoint = await create()
+    const third = await startReceiver()
+    receivers.push(third)
+    await call('POST', '', { url: third.url })
+    const [id] = await happen(tenant)
+    await eventually(async () => toldOf(third, id).length > 0, 'the third')
+    await eventually(async () => (await attempts(endpoint.id)).some(({ status }) => status === 307), 'the redirect')
+    await eventually(async () => hanging.all.length > 0, 'the one that hangs')
+    expect([away.all, hanging.taken]).toEqual([[], []])
+  })
+
+  test('is told of what happened while no worker was there', async () => {
+    const { tenant, receiver, create } = await listener()
+    await service.stopWorker()
+    await create()
+    const [id] = await happen(tenant)
+    await service.startWorker()
+    await eventually(async () => toldOf(receiver, id).length > 0, 'the event')
+  })
+})
+
+describe('an endpoint can', () => {
+  test('be given another secret, and the old one signs on', async () => {
+    const { tenant, receiver, create, call } = await listener()
+    const endpoint = await create()
+    const { secret } = dataOf(z.object({ secret: z.string() }), await call('POST', `/${endpoint.id}/rotate-secret`))
+    expect(secret).toMatch(/^whsec_/)
+    for (const known of [secret, endpoint.secret]) {
+      receiver.secrets.splice(0, 2, known)
+      const [id] = await happen(tenant)
+      await eventually(async () => toldOf(receiver, id).length > 0, 'the event')
+    }
+  })
+
+  test('be tested, also while it is disabled', async () => {
+    const { receiver, create, call, attempts } = await listener()
+    const endpoint = await create({ enabled: false })
+    const { delivery } = dataOf(z.object({ delivery: z.string() }), await call('POST', `/${endpoint.id}/test`), 202)
+    await eventually(async () => receiver.taken.length > 0, 'the test')
+    expect(receiver.taken).toMatchObject([{ id: delivery, events: [{ type: 'endpoint.test', id: endpoint.id }] }])
+    expect(await attempts(endpoint.id)).toMatchObject([{ delivery, types: ['endpoint.test'] }])
+  })
+
+  test('be told again what happened within a time, once it was counted', async () => {
+    const { tenant, receiver, create, call } = await listener()
+    const endpoint = await create()
+    const since = new Date(Date.now() - 60_000).toISOString()
+    const ids = await happen(tenant, 5)
+    await eventually(async () => receiver.events().length >= 5, 'all events')
+    expect((await call('POST', `/${endpoint.id}/replay`, { since, dry_run: true })).body).toMatchObject({
+      data: { matched: 5, complete: true },
+    })
+    const types = ['message.sent', 'message.delivered']
+    const asked = await call('POST', `/${endpoint.id}/replay`, { since, types })
+    const { replay_id, status_url } = dataOf(z.object({ replay_id: z.string(), status_url: z.string() }), asked, 202)
+    expect(status_url).toMatch(
+      new RegExp(`^http://127.0.0.1:[0-9]+/event-endpoints/${endpoint.id}/replays/${replay_id}$`),
+    )
+    const replay = async () =>
+      dataOf(
+        z.object({ state: z.string(), delivered: z.number() }),
+        await call('GET', `/${endpoint.id}/replays/${replay_id}`),
+      )
+    await eventually(async () => (await replay()).state === 'done', 'the replay')
+    expect((await replay()).delivered).toBe(10)
+    for (const id of ids) expect(toldOf(receiver, id).map(({ seq }) => seq)).toEqual([4, 3, 4])
+  })
+
+  test('be told again what it did not take, when all tries were used up', async () => {
+    const { tenant, receiver, create, call } = await listener()
+    const endpoint = await create()
+    const since = new Date(Date.now() - 60_000).toISOString()
+    receiver.behave = answerWith(500)
+    const [id] = await happen(tenant)
+    // Two retries after a second each, then one after ten minutes.
+    await eventually(async () => receiver.all.length >= 3, 'three tries')
+    receiver.behave = take
+    const asked = { since, failed_only: true }
+    const matched = async () =>
+      dataOf(
+        z.object({ matched: z.number() }),
+        await call('POST', `/${endpoint.id}/replay`, { ...asked, dry_run: true }),
+      ).matched
+    // While it is being tried it is none that failed.
+    await eventually(async () => (await matched()) === 1, 'the delivery that failed')
+    await call('POST', `/${endpoint.id}/replay`, asked)
+    await eventually(async () => toldOf(receiver, id).length > 0, 'the event')
+  })
+
+  test('be removed, and nothing is told to it, nor written down when it was the last', async () => {
+    const { tenant, receiver, create, call } = await listener()
+    const endpoint = await create()
+    expect((await call('DELETE', `/${endpoint.id}`)).status).toBe(200)
+    expect((await call('GET', `/${endpoint.id}`)).status).toBe(404)
+    await eventually(
+      async () => service.redis.hget(eventKeys(tenant.account).listening, 'nobody_since'),
+      'nobody',
+      15_000,
+    )
+    await service.redis.hset(eventKeys(tenant.account).listening, 'nobody_since', 1)
+    await eventually(async () => (await service.redis.exists(outboxKey(tenant.partnerLane))) === 0, 'the end', 15_000)
+    await happen(tenant)
+    expect(await service.redis.exists(outboxKey(tenant.partnerLane))).toBe(0)
+    expect(receiver.all).toEqual([])
+    expect(await service.redis.keys(`*${endpoint.id}*`)).toEqual([])
+  })
+})
+
+test('what must not be called is refused when an endpoint is created, and when it is changed', async () => {
+  const { create, call } = await listener()
+  const endpoint = await create()
+  for (const url of [
+    'http://10.0.0.1/x',
+    'https://10.0.0.1/x',
+    'https://169.254.169.254/latest',
+    'https://[::1]/x',
+    'https://[::ffff:10.0.0.1]/x',
+    'https://2852039166/x',
+    'http://8.8.8.8/x',
+    'ftp://8.8.8.8/x',
+    'https://user:secret@8.8.8.8/x',
+    'nonsense',
+    '',
+  ]) {
+    expect((await call('POST', '', { url })).status, url).toBe(400)
+    expect((await call('PATCH', `/${endpoint.id}`, { url })).status, url).toBe(400)
+  }
+})
+
+test('an address that came to be private after it was created is not called', async () => {
+  const { tenant, receiver, create, attempts } = await listener()
+  const endpoint = await create()
+  const key = eventKeys(tenant.account).endpoint(endpoint.id)
+  for (const url of ['http://10.255.255.1:9/x', 'https://[::1]:9/x']) {
+    await service.redis.hset(key, 'url', url)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await happen(tenant)
+    await eventually(
+      async () =>
+        (await attempts(endpoint.id)).some(({ problem }) => problem === 'it leads to an address that is not allowed'),
+      url,
+    )
+  }
+  expect(receiver.all).toEqual([])
+})
+
+test('a repeated request with a key makes one endpoint, and an account may have twenty', async () => {
+  const { receiver, call } = await listener()
+  const body = { url: receiver.url }
+  const once = [1, 2].map(() => call('POST', '', body, { 'Idempotency-Key': 'one' }))
+  const [first, again] = await Promise.all(once)
+  expect(first).toEqual(again)
+  expect((await call('POST', '', { ...body, types: ['message.read'] }, { 'Idempotency-Key': 'one' })).status).toBe(422)
+  for (let i = 1; i < 20; i += 1) expect((await call('POST', '', body)).status).toBe(201)
+  expect((await call('POST', '', body)).body).toMatchObject({ error: { code: 'too_many_endpoints' } })
+})
+
+test('unknown fields, types, senders and limits are refused', async () => {
+  const { receiver, call } = await listener()
+  const wrong = [
+    { typos: [] },
+    { types: ['message.lost'] },
+    { types: [] },
+    { senders: ['nobody'] },
+    { batch: { max_events: 101 } },
+    { batch: { max_events: 0 } },
+    { batch: { max_wait_ms: 60_001 } },
+    { enabled: 'yes' },
+  ]
+  for (const fields of wrong) {
+    expect((await call('POST', '', { url: receiver.url, ...fields })).status, JSON.stringify(fields)).toBe(400)
+  }
+})

@@ -1,0 +1,256 @@
+// Pins: what happens to messages, campaigns and senders is told in the feed, once and in its order, and to nobody else.
+// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { cancelStep } from '../../src/lanes/cancel-message.ts'
+import { tellBlocked, tellRecovered } from '../../src/lanes/sender-events.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { claim } from '../../src/messages/store/claim.ts'
+import { conclude } from '../../src/messages/store/conclude.ts'
+import { storeInbound } from '../../src/messages/store/inbound.ts'
+import { markNotSent, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
+import { messageKey, outboxKey } from '../../src/redis/keys.ts'
+import { audioMessage, LONG_TIMES } from '../support/lane-redis.ts'
+import { reaches, sendTo } from '../support/messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const page = z.object({
+  status: z.literal(true),
+  data: z.array(
+    z.object({
+      type: z.string(),
+      timestamp: z.string(),
+      data: z.looseObject({ id: z.string().optional(), seq: z.number().optional(), event_id: z.string() }),
+    }),
+  ),
+  next: z.string(),
+})
+
+let service: Service
+let tenant: Tenant
+let other: Tenant
+let key: string
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.addTenant()
+  other = await service.addTenant()
+  key = await tenant.key('events')
+})
+afterAll(() => service?.close())
+
+async function get(path: string, bearer = key) {
+  const answer = await fetch(`${service.url}${path}`, { headers: { authorization: `Bearer ${bearer}` } })
+  return { status: answer.status, body: await answer.json() }
+}
+async function pull(query = '', bearer = key) {
+  const { status, body } = await get(`/events${query}`, bearer)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return page.parse(body)
+}
+const newId = (lane = tenant.partnerLane) => ({ lane, ulid: newUlid(Date.now()) })
+const PROBLEM = { code: 'a|b', sentence: 'Call 4917612345678 about it.\nNow.' }
+const message = () => ({ ...audioMessage, validUntil: Date.now() + 3_600_000 })
+
+/** All events of a message that the feed has from here on. */
+async function eventsOf(id: { lane: number; ulid: string }, more = '') {
+  const { data } = await pull(`?limit=1000${more}`)
+  return data.filter((event) => event.data.id === messageId(id.lane, id.ulid))
+}
+
+test('nothing is written while nobody listens, and from the first pull on every change is', async () => {
+  const before = await sendTo(service, tenant, '+491700008001')
+  await reaches(service, tenant, before, 'read')
+  expect(await service.redis.exists(outboxKey(tenant.partnerLane))).toBe(0)
+  const first = await pull()
+  expect(first.data).toEqual([])
+  const id = await sendTo(service, tenant, '+491700008002')
+  await reaches(service, tenant, id, 'read')
+  const { data, next } = await pull(`?after=${first.next}`)
+  // A delivery and its reading may be reported together.
+  const states = data.map(({ data }) => String(data.state))
+  expect(['sent delivered read', 'sent read']).toContain(states.join(' '))
+  expect(data.map(({ type, data }) => [type, data.id, data.seq])).toEqual(
+    states.map((state, i) => [`message.${state}`, id, i + 3]),
+  )
+  expect(data[0]?.data).toEqual({
+    event_id: expect.stringMatching(/^evt_\d+_\d+_\d+_\d+$/),
+    id,
+    seq: 3,
+    state: 'sent',
+    possible_duplicate: false,
+    class: 'transactional',
+    kind: 'audio',
+    sender: tenant.partnerNumber,
+    campaign_id: null,
+    campaign: null,
+    provider_id: null,
+    accepted_at: expect.stringMatching(/Z$/),
+    problem: null,
+  })
+  // What happened before the cursor is not told again, and the cursor stays good while nothing happens.
+  expect((await pull(`?after=${next}`)).data).toEqual([])
+  // Each event is the entry of the history that its seq counts.
+  const shown = z
+    .object({ data: z.object({ history: z.array(z.object({ at: z.string(), event: z.string() })) }) })
+    .parse((await get(`/messages/${id}`, tenant.apiKey)).body)
+  for (const { timestamp, data: told } of data) {
+    expect(shown.data.history[(told.seq ?? 0) - 1]).toMatchObject({ at: timestamp, event: told.state })
+  }
+})
+
+test('a page of one event at a time tells the same as one page of all', async () => {
+  const all = await pull('?limit=1000')
+  const one: string[] = []
+  for (let after = ''; one.length < all.data.length; ) {
+    const { data, next } = await pull(`?limit=1${after && `&after=${after}`}`)
+    expect(data).toHaveLength(1)
+    one.push(...data.map((event) => event.data.event_id))
+    after = next
+  }
+  expect(one.sort()).toEqual(all.data.map((event) => event.data.event_id).sort())
+})
+
+test('each step that ends or changes a message tells it with its problem, and a repeated step tells nothing', async () => {
+  const [failed, unsure, cancelled, expired] = [newId(), newId(), newId(), newId()]
+  await claim(service.redis, failed, 'AAAAAA', message(), LONG_TIMES)
+  for (let i = 0; i < 2; i += 1) {
+    await markNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
+  }
+  await claim(service.redis, unsure, 'BBBBBB', message(), LONG_TIMES)
+  await markUnconfirmed(service.redis, unsure, 'BBBBBB', { problem: PROBLEM, waitMs: 0 })
+  await resolveUnconfirmed(service.redis, unsure, 'never', 1)
+  await recordStatus(service.redis, unsure, 'BBBBBB', 'sent')
+  await claim(service.redis, cancelled, 'CCCCCC', message(), LONG_TIMES)
+  await markNotSent(service.redis, cancelled, 'CCCCCC', { counts: false, maxTries: 9, problem: PROBLEM })
+  await cancelStep(service.redis, cancelled, 3_600_000)
+  await claim(service.redis, expired, 'DDDDDD', { ...message(), validUntil: Date.now() - 1 }, LONG_TIMES)
+
+  const told = async (id: { lane: number; ulid: string }) =>
+    (await eventsOf(id)).map(({ type, data }) => [
+      type,
+      data.seq,
+      z.object({ code: z.string() }).safeParse(data.problem).data?.code,
+    ])
+  expect(await told(failed)).toEqual([['message.failed', 3, 'a/b']])
+  expect(await told(unsure)).toEqual([
+    ['message.unconfirmed', 3, 'a/b'],
+    ['message.unknown', 4, 'a/b'],
+    ['message.sent', 5, undefined],
+  ])
+  // That it waits again is no event, but counts.
+  expect(await told(cancelled)).toEqual([['message.cancelled', 4, undefined]])
+  expect(await told(expired)).toEqual([['message.expired', 2, undefined]])
+})
+
+test('a message held by two attempts is told as unconfirmed, and one repeated in doubt is never told as failed', async () => {
+  const id = newId()
+  await claim(service.redis, id, 'AAAAAA', message(), LONG_TIMES)
+  await claim(service.redis, id, 'BBBBBB', message(), LONG_TIMES)
+  await resolveUnconfirmed(service.redis, id, 'once', 3)
+  await claim(service.redis, id, 'CCCCCC', message(), LONG_TIMES)
+  await markNotSent(service.redis, id, 'CCCCCC', { counts: true, maxTries: 1, problem: PROBLEM })
+  expect((await eventsOf(id)).map(({ type, data }) => [type, data.seq, data.possible_duplicate])).toEqual([
+    ['message.unconfirmed', 3, false],
+    ['message.unknown', 6, true],
+  ])
+})
+
+test('a message of which the record was lost is told with a seq above all that were told before', async () => {
+  const id = newId()
+  const run = { ...message(), class: 'campaign' as const }
+  await claim(service.redis, id, 'AAAAAA', run, LONG_TIMES)
+  await service.redis.del(messageKey(id.lane, id.ulid))
+  const content = { type: 'audio', audio: { link: 'https://example.com/a.mp3' } } as const
+  const payload = { v: 1, to: run.to, class: 'campaign', content, until: run.validUntil, run: 4_711 } as const
+  // The campaign knows that it was claimed.
+  const place = [...id.ulid.slice(10, 15)].reduce(
+    (sum, c) => sum * 32 + '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(c),
+    0,
+  )
+  await service.redis.call('BITFIELD', `lw:{l${id.lane}}:campaign:4711:states`, 'SET', 'u4', `#${place}`, 2)
+  expect(await conclude(service.redis, id, 'gone', payload, 3_600_000)).toBe(true)
+  const [event] = await eventsOf(id)
+  expect(event).toMatchObject({ type: 'message.unknown', data: { problem: { code: 'record_lost' } } })
+  expect(event?.data.seq).toBeGreaterThan(1_000)
+})
+
+test('number, text and the chat product’s id are told only to who asks for content', async () => {
+  const id = await sendTo(service, tenant, '+491700008003')
+  await reaches(service, tenant, id, 'sent')
+  const [thin] = (await pull('?limit=1000')).data.filter((event) => event.data.id === id)
+  expect(JSON.stringify(thin)).not.toContain('491700008003')
+  expect(thin?.data).not.toHaveProperty('text')
+  const [whole] = (await pull('?limit=1000&include_content=true')).data.filter((event) => event.data.id === id)
+  expect(whole?.data).toMatchObject({
+    to: '491700008003',
+    text: 'https://example.com/hello.ogg',
+    provider_id: expect.any(String),
+  })
+  const failed = newId()
+  await claim(service.redis, failed, 'AAAAAA', message(), LONG_TIMES)
+  await markNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
+  expect((await eventsOf(failed))[0]?.data.problem).toEqual({ code: 'a/b', sentence: 'Call … about it. Now.' })
+})
+
+test('a received message is told once, however often the chat product brings it', async () => {
+  const received = {
+    id: 'wamid.events.1',
+    lane: tenant.cloudLane,
+    from: '491700008004',
+    type: 'text',
+    text: 'hello',
+    received_at: Date.now(),
+  }
+  for (let i = 0; i < 3; i += 1) await storeInbound(service.redis, tenant.account, received, 3_600_000)
+  const told = (await pull('?types=message.received&include_content=true')).data
+  expect(told).toEqual([
+    {
+      type: 'message.received',
+      timestamp: new Date(received.received_at).toISOString(),
+      data: {
+        event_id: expect.any(String),
+        id: 'wamid.events.1',
+        seq: 1,
+        kind: 'text',
+        sender: tenant.cloudNumber,
+        received_at: new Date(received.received_at).toISOString(),
+        from: '491700008004',
+        text: 'hello',
+      },
+    },
+  ])
+})
+
+test('that a sender was blocked is told once until it has recovered, and no resume of another is', async () => {
+  const lane = tenant.partnerLane
+  await tellRecovered(service.redis, lane)
+  await Promise.all([1, 2, 3].map(() => tellBlocked(service.redis, lane, 'the token is wrong')))
+  await tellRecovered(service.redis, lane)
+  await tellRecovered(service.redis, lane)
+  const { data } = await pull('?types=sender.blocked,sender.recovered')
+  expect(data.map(({ type, data }) => [type, data.sender, data.reason])).toEqual([
+    ['sender.blocked', tenant.partnerNumber, 'the token is wrong'],
+    ['sender.recovered', tenant.partnerNumber, null],
+  ])
+})
+
+test('a sender that is added later is listened to, and another account hears nothing of it', async () => {
+  const third = await service.addTenant()
+  const thirdKey = await third.key('events')
+  await pull('', thirdKey)
+  await service.redis.del(outboxKey(third.cloudLane))
+  await eventually(async () => (await service.redis.exists(outboxKey(third.cloudLane))) === 1, 'the outbox', 15_000)
+  const id = { lane: third.cloudLane, ulid: newUlid(Date.now()) }
+  await claim(service.redis, id, 'AAAAAA', { ...message(), validUntil: 1 }, LONG_TIMES)
+  expect((await pull('', thirdKey)).data.map((event) => event.data.id)).toEqual([messageId(id.lane, id.ulid)])
+  expect((await eventsOf(id)).length).toBe(0)
+})
+
+test('a cursor that is none, a type that is none and a key without the permission are refused', async () => {
+  expect((await get('/events?after=abc')).status).toBe(400)
+  expect((await get('/events?types=message.lost')).status).toBe(400)
+  expect((await get('/events?limit=0')).status).toBe(400)
+  expect((await get('/events', await other.key('messages:read'))).status).toBe(403)
+  expect((await get('/events', 'nonsense')).status).toBe(401)
+})

@@ -1,0 +1,290 @@
+// Pins: all that is kept of a person can be read and forgotten, of one account only, while campaigns run, and whoever does
+// it may die. Real: Redis, HTTP, producer, worker, files. Stood in for: the chat product.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { importContacts } from '../../src/contacts/store/contacts.ts'
+import { createTag } from '../../src/contacts/store/tags.ts'
+import { openFolder } from '../../src/files/folder.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { parseMessageId } from '../../src/messages/message-id.ts'
+import { storeInbound } from '../../src/messages/store/inbound.ts'
+import { erasePerson } from '../../src/people/erase.ts'
+import { newErasureId } from '../../src/people/erasures.ts'
+import { createTombstones } from '../../src/people/tombstones.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
+import { contactKeys, messageKey } from '../../src/redis/keys.ts'
+import { silentLog } from '../support/app.ts'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { runCli } from '../support/cli.ts'
+import { fillLane } from '../support/filled-lane.ts'
+import { reaches, sendTo } from '../support/messages.ts'
+import { interceptCommands } from '../support/redis.ts'
+import { stored } from '../support/stored.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: CampaignService
+let queues: LaneQueues
+let admin: string
+beforeAll(async () => {
+  service = await startCampaigns()
+  queues = openLaneQueues(service.redis)
+  admin = await service.tenant.key('admin')
+})
+afterAll(async () => {
+  await queues?.close()
+  await service?.close()
+})
+
+const erased = z.object({
+  data: z.object({
+    job_id: z.string(),
+    state: z.literal('done'),
+    ...{ contacts: z.number(), messages: z.number(), received: z.number(), recipients: z.number() },
+  }),
+})
+async function erase(person: string, key = admin) {
+  const answer = await service.request('DELETE', `/admin/people/${person}`, undefined, key)
+  expect(answer.status, answer.text).toBe(200)
+  return erased.parse(answer.json()).data
+}
+
+const shown = z.object({
+  data: z.object({
+    person: z.string(),
+    contact: z.looseObject({}).nullable(),
+    messages: z.array(z.looseObject({ id: z.string(), direction: z.string(), text: z.string() })),
+    campaigns: z.array(z.looseObject({ campaign: z.string(), state: z.string().nullable(), rows: z.number() })),
+  }),
+})
+async function show(person: string, key = admin) {
+  const answer = await service.request('GET', `/admin/people/${person}`, undefined, key)
+  expect(answer.status, answer.text).toBe(200)
+  return shown.parse(answer.json()).data
+}
+
+/** Where the text stands, in Redis or in a file of the data folder. */
+async function placesOf(...texts: string[]): Promise<string[]> {
+  const inRedis = Object.entries(await stored(service.redis)).map(([key, value]) => [key, key + value] as const)
+  const folder = join(service.config.dataDir, 'campaigns')
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((file) => join(folder, file))
+    .filter((file) => statSync(file).isFile())
+    .map((file) => [file, readFileSync(file, 'latin1')] as const)
+  return [...inRedis, ...files].filter(([, content]) => texts.some((text) => content.includes(text))).map(([at]) => at)
+}
+
+const { redis: _redis, ...nothing } = { redis: 0, contact: null, messages: [], campaigns: [] }
+
+test('what is kept of a person is answered whole, and after they were erased nothing of it stands anywhere', async () => {
+  const { redis, tenant } = service
+  const phone = '491520990001'
+  const { id: tag } = await createTag(redis, tenant.account, 'erased')
+  await importContacts(redis, tenant.account, tag, [{ phone, name: 'Zoë Canary', email: 'zoe@canary.example' }])
+  const sent = await sendTo(service, tenant, `+${phone}`)
+  await reaches(service, tenant, sent, 'read')
+  const received = { id: 'wamid.canary', lane: tenant.cloudLane, from: phone, type: 'text', text: 'Canary wrote this' }
+  await storeInbound(redis, tenant.account, { ...received, received_at: Date.now() }, 3_600_000)
+  const campaign = await service.ready({ tags: [tag] })
+  await service.move(campaign, 'start')
+  await service.reaches(campaign, 'done')
+  const draft = await service.create({ rows: {} })
+  const rows = `note,phone,name\nü,+49 (1520) 990 001,Zoë Canary\n"of,\nmine",491520990002,Jürgen\nß,491520990001,Zoë Canary\n`
+  expect((await service.upload(draft, rows)).status).toBe(200)
+
+  const found = await show(encodeURIComponent('+49 1520 990001'))
+  expect(found).toMatchObject({ person: phone, contact: { name: 'Zoë Canary', tags: [tag] } })
+  expect(found.messages.map(({ direction }) => direction)).toEqual(['outbound', 'outbound', 'inbound'])
+  expect(found.messages.map(({ text }) => text)).toContain('Canary wrote this')
+  expect(found.campaigns.find((each) => each.campaign === campaign)).toMatchObject({ state: 'read', rows: 0 })
+  expect(found.campaigns.find((each) => each.campaign === draft)).toMatchObject({ state: null, rows: 2 })
+
+  const before = (await service.show(campaign)).progress
+  expect(await erase(phone)).toMatchObject({ contacts: 1, messages: 2, received: 1, recipients: 3 })
+  expect(await show(phone)).toEqual({ person: phone, ...nothing })
+  expect(await placesOf(phone, '990 001', 'Canary', 'canary', 'Zo\u00eb')).toEqual([])
+  // The figures stay, and so does what became of the message.
+  expect((await service.show(campaign)).progress).toEqual(before)
+  const lookup = await service.request('GET', `/messages/${sent}`)
+  expect(lookup.json().data).toMatchObject({ state: 'read', to: '', text: '', provider_id: null })
+  // Nobody else's row has changed.
+  const checked = await service.checked(draft)
+  expect(checked).toMatchObject({ state: 'ready', preflight: { recipients: 1 } })
+  expect((await show('491520990002')).campaigns).toMatchObject([{ campaign: draft, values: ['Jürgen'] }])
+  expect(await erase(phone)).toMatchObject({ contacts: 0, messages: 0, received: 0, recipients: 0 })
+})
+
+test('what comes in about a message after that says nothing of the person either', async () => {
+  const { redis, tenant } = service
+  const sent = await sendTo(service, tenant, '+491520990011')
+  await reaches(service, tenant, sent, 'read')
+  const { lane, ulid } = parseMessageId(sent) ?? { lane: 0, ulid: '' }
+  const record = await redis.hgetall(messageKey(lane, ulid))
+  await erase('491520990011')
+  // As if it had been sent only, and the chat product told now that it was delivered.
+  await redis.hset(messageKey(lane, ulid), 's', 's')
+  const { recordStatus } = await import('../../src/messages/store/steps.ts')
+  await recordStatus(redis, { lane, ulid }, record.a ?? '', 'delivered', { providerId: 'wamid.of491520990011' })
+  const after = await redis.hgetall(messageKey(lane, ulid))
+  expect(after).toMatchObject({ s: 'd', t: '' })
+  expect(after).not.toHaveProperty('w')
+})
+
+test('messages that wait are cancelled and never sent', async () => {
+  const { redis, tenant, lane } = service
+  await queues.pause(lane)
+  const waiting = await sendTo(service, tenant, '+491520990021')
+  const other = await sendTo(service, tenant, '+491520990022')
+  expect(await erase('491520990021')).toMatchObject({ messages: 1 })
+  await queues.resume(lane)
+  await reaches(service, tenant, other, 'read')
+  expect(await service.ledger()).not.toContain('491520990021')
+  const lookup = await service.request('GET', `/messages/${waiting}`)
+  expect(lookup.json().data).toMatchObject({ state: 'cancelled', to: '', text: '', problem: { code: 'person_erased' } })
+  expect(await placesOf('491520990021')).toEqual([])
+  expect((await service.request('POST', `/messages/${waiting}/requeue`)).status).toBe(409)
+  expect(await redis.exists(contactKeys(tenant.account).tombstones)).toBe(1)
+})
+
+test('a campaign that runs sends the person nothing and comes to its end, with everybody in its figures', async () => {
+  const { tag, phones } = await service.addPeople(40)
+  const [first = '', , third = '', last = ''] = [phones[0], phones[1], phones[2], phones[39]]
+  await queues.pause(service.lane)
+  const campaign = await service.ready({ tags: [tag] })
+  const waiting = await service.ready({ tags: [tag] })
+  await service.move(campaign, 'start')
+  for (const phone of [first, third, last]) await erase(phone)
+  await queues.resume(service.lane)
+  const { progress } = await service.reaches(campaign, 'done')
+  expect(progress).toMatchObject({ total: 40, cancelled: 3, read: 37 })
+  // One that was frozen and starts only now.
+  await service.move(waiting, 'start')
+  const later = await service.reaches(waiting, 'done')
+  expect(later.progress).toMatchObject({ total: 40, cancelled: 3, read: 37 })
+  const sent = await service.ledger()
+  expect([first, third, last].filter((phone) => sent.includes(phone))).toEqual([])
+  expect(await placesOf(first, third, last)).toEqual([])
+  const exported = await service.request('GET', `/campaigns/${waiting}/export`)
+  expect(exported.text.split('\n').filter((line) => line.startsWith(',,cancelled'))).toHaveLength(3)
+  // Nobody is found again by a new run for those whose message was cancelled.
+  expect(await show(first)).toMatchObject({ messages: [], campaigns: [] })
+})
+
+test('a list that is uploaded again for an older campaign does not reach the person, and one for a newer does', async () => {
+  const older = await service.create({ rows: {} })
+  await erase('491520990041')
+  const newer = await service.create({ rows: {} })
+  for (const [id, cancelled] of [
+    [older, 1],
+    [newer, 0],
+  ] as const) {
+    await service.upload(id, 'phone,name\n491520990041,Zoe\n491520990042,Bob\n')
+    expect(await service.checked(id)).toMatchObject({ state: 'ready' })
+    await service.move(id, 'start')
+    const { progress } = await service.reaches(id, 'done')
+    expect(progress).toMatchObject({ total: 2, cancelled, read: 2 - cancelled })
+  }
+  expect((await service.ledger()).filter((phone) => phone === '491520990041')).toHaveLength(1)
+})
+
+test("another account's data is neither shown nor forgotten, and its key is told what it would be of nobody", async () => {
+  const other = await service.addTenant({ defaultProvider: 'cloud-api' })
+  const key = await other.key('admin')
+  const phone = '491520990051'
+  const sent = await sendTo(service, service.tenant, `+${phone}`)
+  await reaches(service, service.tenant, sent, 'read')
+  expect(await show(phone, key)).toEqual({ person: phone, ...nothing })
+  const { job_id } = await erase(phone, key)
+  expect((await show(phone)).messages).toHaveLength(1)
+  // Nor does it learn of erasures of others.
+  expect((await service.request('GET', `/jobs/${job_id}`, undefined, admin)).status).toBe(404)
+  expect((await service.request('GET', `/jobs/${job_id}`, undefined, key)).status).toBe(200)
+  expect((await service.request('GET', `/jobs/${job_id}`, undefined, other.apiKey)).status).toBe(404)
+})
+
+test('what is no number and no id is refused, and the activity and the job do not name the person', async () => {
+  for (const wrong of ['12', 'abc', '%2B49+1520+x', 'de.lower']) {
+    const answer = await service.request('DELETE', `/admin/people/${wrong}`, undefined, admin)
+    expect([answer.status, answer.json().error.details[0].path], wrong).toEqual([400, 'person'])
+  }
+  const forbidden = await service.request('DELETE', '/admin/people/491520990061')
+  expect(forbidden.status).toBe(403)
+  const { job_id } = await erase('491520990061')
+  expect(await erase('DE.Abc123')).toMatchObject({ messages: 0 })
+  const activity = await service.request('GET', '/admin/activity?limit=2', undefined, admin)
+  expect(activity.json().data[1]).toMatchObject({ action: 'person.erase', target: job_id })
+  expect(await placesOf('491520990061', 'DE.Abc123')).toEqual([])
+})
+
+test('without a worker the erasure waits and says where, and the next worker does it', async () => {
+  const phone = '491520990071'
+  const sent = await sendTo(service, service.tenant, `+${phone}`)
+  await reaches(service, service.tenant, sent, 'read')
+  await service.stopWorker()
+  const answer = await service.request('DELETE', `/admin/people/${phone}`, undefined, admin)
+  expect(answer.status).toBe(202)
+  const { job_id, status_url } = answer.json().data
+  expect(status_url).toBe(`${service.url}/jobs/${job_id}`)
+  await service.startWorker()
+  await eventually(async () => {
+    const job = await service.request('GET', `/jobs/${job_id}`, undefined, admin)
+    return job.json().data.state === 'done' || undefined
+  }, 'it is done')
+  expect(await placesOf(phone)).toEqual([])
+}, 30_000)
+
+test('the command line shows and forgets a person', async () => {
+  const phone = '491520990081'
+  const sent = await sendTo(service, service.tenant, `+${phone}`)
+  await reaches(service, service.tenant, sent, 'read')
+  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const of = [`+${phone}`, '--account', String(service.tenant.account)]
+  const all = await runCli(['people', 'show', ...of, '--json'], env)
+  expect(JSON.parse(all.stdout)).toMatchObject({ person: phone, messages: [{ id: sent }] })
+  expect((await runCli(['people', 'erase', ...of], env)).stdout).toContain('Forgotten: 0 contacts, 1 message,')
+  expect((await runCli(['people', 'show', ...of], env)).stdout).toContain('No contact, 0 messages, 0 campaigns')
+  expect((await runCli(['people', 'erase', 'nobody', '--account', '1'], env)).code).toBe(2)
+})
+
+test.each([1, 3, 10, 40, 120])(
+  'whoever dies at the %i. command is followed by another who forgets the rest',
+  async (n) => {
+    const { redis, tenant, config } = service
+    const phone = String(491_520_991_000 + n)
+    const { id: tag } = await createTag(redis, tenant.account, `kill ${n}`)
+    await importContacts(redis, tenant.account, tag, [{ phone, name: 'Canary', email: '' }])
+    const files = openFolder(config.dataDir)
+    const ulids = await fillLane(redis, tenant.partnerLane, { total: 2_000, every: 40, phone })
+    expect(ulids).toHaveLength(50)
+    const of = { id: newErasureId(Date.now()), account: tenant.account, person: phone, nowMs: Date.now() + 120_000 }
+    const doomed = connectWithRetry(service.server.url)
+    doomed.on('error', () => {})
+    await new Promise((resolve) => doomed.once('ready', resolve))
+    let left = n
+    interceptCommands(doomed, (send) => {
+      left -= 1
+      if (left === -1) doomed.disconnect()
+      return send()
+    })
+    const lost = openLaneQueues(doomed)
+    await expect(erasePerson({ redis: doomed, files, config, log: silentLog, queues: lost }, of)).rejects.toThrow()
+    void lost.close()
+    expect(await erasePerson({ redis, files, config, log: silentLog, queues }, of)).toBe(true)
+    expect(await placesOf(phone)).toEqual([])
+    for (const ulid of ulids) expect(await redis.hget(messageKey(tenant.partnerLane, ulid), 's')).toBe('r')
+  },
+)
+
+test('tombstones of an older secret are known, and end', async () => {
+  const { redis } = service
+  const old = createTombstones(redis, ['old'])
+  const both = createTombstones(redis, ['new', 'old'])
+  await old.bury(999, '491520990091', 1_000_000, 60_000)
+  expect(await both.erasedOf(999, ['491520990091', '491520990092'], 900_000)).toEqual(new Set(['491520990091']))
+  expect(await both.erasedOf(999, ['491520990091'], 1_100_000)).toEqual(new Set())
+  expect(await both.erasedOf(998, ['491520990091'], 900_000)).toEqual(new Set())
+  await both.bury(999, '491520990092', 1_070_000, 60_000)
+  expect(await both.erasedOf(999, ['491520990091'], 900_000)).toEqual(new Set())
+  expect(await redis.pttl(contactKeys(999).tombstones)).toBeGreaterThan(0)
+})

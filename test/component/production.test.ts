@@ -1,0 +1,63 @@
+// Pins what production refuses about senders: at the command line that adds one, and at the start that finds one.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { checkSenders } from '../../src/start/production-senders.ts'
+import { runCli } from '../support/cli.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+const NO_SECRETS = { appSecret: undefined, verifyToken: undefined }
+
+let redis: TestRedis
+let dataDir: string
+let account: string
+beforeAll(async () => {
+  redis = await startRedis()
+  dataDir = mkdtempSync(join(tmpdir(), 'laneway-production-'))
+  account = String(JSON.parse((await cli({}, 'accounts', 'create', 'Shop', '--json')).stdout).id)
+})
+afterAll(async () => {
+  await redis?.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const cli = (env: Record<string, string>, ...words: string[]) =>
+  runCli(words, {
+    REDIS_URL: redis.url,
+    LANEWAY_DATA_DIR: dataDir,
+    LANEWAY_SECRET_KEYS: 'a secret key of more than 32 characters',
+    LANEWAY_PUBLIC_URL: 'https://laneway.example',
+    ...env,
+  })
+
+const add = (number: string, baseUrl: string, env: Record<string, string>, ...more: string[]) =>
+  cli(env, 'senders', 'add', '--account', account, '--number', number, '--base-url', baseUrl, '--token', 't', ...more)
+
+const PARTNER = ['--provider', 'partner-api']
+const PRODUCTION = { LANEWAY_ENV: 'production' }
+
+test('a provider with plain http is refused where a sender is added or changed, and one with https is taken', async () => {
+  const refused = await add('+447700900001', 'http://provider.example', PRODUCTION, ...PARTNER)
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('begins with https:// in production') })
+  expect((await cli({}, 'senders', 'list', '--json')).stdout.trim()).toBe('[]')
+
+  const added = await add('+447700900001', 'https://provider.example', PRODUCTION, ...PARTNER, '--json')
+  const id = String(JSON.parse(added.stdout).id)
+  const renew = ['senders', 'renew', id, '--token', 't', '--base-url', 'http://provider.example']
+  expect(await cli(PRODUCTION, ...renew)).toMatchObject({ code: 1, stderr: expect.stringContaining('https://') })
+  await checkSenders({ production: true, cloudApi: NO_SECRETS }, redis.url)
+})
+
+test('a start in production names the senders with plain http, and those whose webhooks nothing verifies', async () => {
+  const plain = JSON.parse((await add('+447700900002', 'http://provider.example', {}, ...PARTNER, '--json')).stdout).id
+  const cloud = ['--provider', 'cloud-api', '--phone-number-id', '1001', '--json']
+  const deaf = JSON.parse((await add('+447700900003', 'https://graph.example', {}, ...cloud)).stdout).id
+  const start = (production: boolean, appSecret?: string) =>
+    checkSenders({ production, cloudApi: { ...NO_SECRETS, appSecret } }, redis.url)
+
+  await expect(start(true)).rejects.toThrow(`sender ${plain} begins with http://`)
+  await expect(start(true)).rejects.toThrow(`webhooks of sender ${deaf}; set LANEWAY_CLOUD_API_APP_SECRET`)
+  await expect(start(true, 'a secret of the app')).rejects.not.toThrow('webhooks')
+  await start(false)
+})

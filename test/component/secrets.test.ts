@@ -1,0 +1,153 @@
+// Pins the keys that seal and sign: several at a time, tokens bound to their sender and address, everything sealed anew
+// while it is in use. Real: Redis, producer, worker, simulator, command line.
+import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createSeal, SealError } from '../../src/accounts/seal.ts'
+import { findSender, resealToken, type Sender, tokenPlaceOf } from '../../src/accounts/store/senders.ts'
+import { laneCooldown } from '../../src/lanes/cooldown.ts'
+import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
+import { senderKey } from '../../src/redis/keys.ts'
+import { runCli } from '../support/cli.ts'
+import { reaches, sendTo } from '../support/messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const OLD = 'the old key of this installation is long enough'
+const NEW = 'the new key of this installation is long enough'
+const THIRD = 'a key that this installation never had at all'
+
+let service: Service
+let tenant: Tenant
+beforeAll(async () => {
+  service = await startService({ env: { LANEWAY_SECRET_KEYS: `${OLD},${NEW}` } })
+  tenant = await service.addTenant()
+})
+afterAll(() => service?.close())
+
+async function senderOf(lane: number): Promise<Sender> {
+  const sender = await findSender(service.redis, lane)
+  if (sender === undefined) throw new Error(`no sender ${lane}`)
+  return sender
+}
+
+const rotate = (keys: string) =>
+  runCli(['secrets', 'rotate', '--json'], {
+    REDIS_URL: service.server.url,
+    LANEWAY_DATA_DIR: service.config.dataDir,
+    LANEWAY_SECRET_KEYS: keys,
+  })
+
+/** As the version before wrote it: bound to nothing, no head. */
+function sealedBefore(secretKey: string, plain: string): string {
+  const nonce = randomBytes(12)
+  const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'laneway provider token', 32))
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')
+}
+
+describe('a sealed token', () => {
+  const place = { sender: 1, baseUrl: 'https://provider.example' }
+  const sealed = createSeal([OLD]).encrypt('token')(place)
+
+  test('opens with any of the keys, at its own sender and address', () => {
+    expect(createSeal([NEW, OLD]).decrypt(sealed, place)).toBe('token')
+    expect(createSeal([NEW, OLD]).isFresh(sealed)).toBe(false)
+    expect(createSeal([OLD, NEW]).isFresh(sealed)).toBe(true)
+  })
+
+  test.each([
+    ['without its key', [NEW], place],
+    ['at another address', [OLD], { ...place, baseUrl: 'https://evil.example' }],
+    ['for another sender', [OLD], { ...place, sender: 2 }],
+    ['as a webhook secret', [OLD], { account: 1, name: 'https://provider.example' }],
+  ])('does not open %s', (_how, keys, where) => {
+    expect(() => createSeal(keys).decrypt(sealed, where)).toThrow(SealError)
+  })
+
+  test.each(['', 'v2.', sealed.slice(0, -4), sealed.slice(12), `${sealed.slice(0, 12)}AAAA`])(
+    'that is damaged (%#) does not open',
+    (damaged) => {
+      expect(() => createSeal([OLD]).decrypt(damaged, place)).toThrow(SealError)
+    },
+  )
+
+  test('of the version before still opens', () => {
+    expect(createSeal([NEW, OLD]).decrypt(sealedBefore(OLD, 'token'), place)).toBe('token')
+  })
+})
+
+test('whoever writes another address into Redis gets no token sent there', async () => {
+  const victim = await service.addTenant()
+  const { base_url } = await senderOf(victim.partnerLane)
+  let stolen = 0
+  const thief = createServer((_request, response) => {
+    stolen += 1
+    response.end('{}')
+  }).listen(0, '127.0.0.1')
+  await once(thief, 'listening')
+  const { port } = z.object({ port: z.number() }).parse(thief.address())
+  await service.redis.hset(senderKey(victim.partnerLane), 'base_url', `http://127.0.0.1:${port}`)
+  const id = await sendTo(service, victim, '491700000001')
+  const cooldown = await eventually(
+    () => laneCooldown(service.redis, victim.partnerLane, Date.now()),
+    'the lane waits, because the token of its sender does not open',
+  )
+  expect(cooldown.code).toBe('sender_unreadable')
+  await service.redis.hset(senderKey(victim.partnerLane), 'base_url', base_url)
+  await reaches(service, victim, id, 'read')
+  expect(stolen).toBe(0)
+  thief.close()
+})
+
+test('an id that an older key signed is still verified, and one of a foreign key is not', () => {
+  const signed = createOpaqueIds([OLD]).sign('msg_1_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'AAAAAA')
+  expect(createOpaqueIds([NEW, OLD]).verify(signed)).toEqual({
+    id: 'msg_1_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+    attempt: 'AAAAAA',
+  })
+  expect(createOpaqueIds([NEW]).verify(signed)).toBeUndefined()
+  expect(createOpaqueIds([NEW, OLD]).sign('msg_1_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'AAAAAA')).not.toBe(signed)
+})
+
+describe('secrets rotate', () => {
+  test('seals every token anew under the first key, counts, and has nothing to do the second time', async () => {
+    await service.redis.hset(senderKey(tenant.cloudLane), 'token', sealedBefore(OLD, 'from long ago'))
+    const first = await rotate(`${NEW},${OLD}`)
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    const { sealed, fresh } = JSON.parse(first.stdout)
+    expect([sealed > 1, fresh]).toEqual([true, 0])
+    expect(JSON.parse((await rotate(`${NEW},${OLD}`)).stdout)).toEqual({ sealed: 0, fresh: sealed })
+
+    const withoutOld = createSeal([NEW])
+    const partner = await senderOf(tenant.partnerLane)
+    const cloud = await senderOf(tenant.cloudLane)
+    expect(withoutOld.decrypt(partner.token, tokenPlaceOf(partner))).toBe('token')
+    expect(withoutOld.decrypt(cloud.token, tokenPlaceOf(cloud))).toBe('from long ago')
+    // The worker has had both keys all the time.
+    await reaches(service, tenant, await sendTo(service, tenant, '491700000001'), 'read')
+  })
+
+  test('names what no key opens, seals the others, and fails', async () => {
+    const place = tokenPlaceOf(await senderOf(tenant.cloudLane))
+    await service.redis.hset(senderKey(tenant.cloudLane), 'token', createSeal([THIRD]).encrypt('lost')(place))
+    const run = await rotate(`${OLD},${NEW}`)
+    expect(run).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`1 cannot be opened (sender ${tenant.cloudLane})`),
+    })
+    expect(createSeal([OLD, NEW]).isFresh((await senderOf(tenant.partnerLane)).token)).toBe(true)
+  })
+
+  test('does not undo a token that somebody renews at the same moment', async () => {
+    const read = await senderOf(tenant.partnerLane)
+    const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir, LANEWAY_SECRET_KEYS: OLD }
+    await runCli(['senders', 'renew', String(read.id), '--token', '-'], env, 'renewed')
+    expect(await resealToken(service.redis, read, createSeal([OLD]).encrypt('token'))).toBe(false)
+    const after = await senderOf(read.id)
+    expect(createSeal([OLD]).decrypt(after.token, tokenPlaceOf(after))).toBe('renewed')
+  })
+})

@@ -1,0 +1,134 @@
+// Pins: an endpoint of events is added, tested, changed, told again what happened, turned off and removed in the console;
+// its secret is shown once, and what it answered is there to be seen. Real: the service, a browser, a receiver over HTTP.
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTab, signIn, type Tab } from '../support/browser.ts'
+import { type ConsoleWorld, HOSTILE, startConsoleWorld } from '../support/console-world.ts'
+import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
+import { eventually } from '../support/wait.ts'
+
+/** The beginning of HOSTILE: of what follows, control characters are not kept. */
+const SHOWN = '<img src=x onerror="document.title=`pwned`"><b>bold</b> ⟨RLO⟩gnirts'
+
+let world: ConsoleWorld
+let receiver: EventReceiver
+let tab: Tab
+let page: Page
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  world = await startConsoleWorld({
+    LANEWAY_EVENTS_ALLOW_PRIVATE: '127.0.0.0/8',
+    LANEWAY_EVENTS_RETRY_SECONDS: '1,1,1,1,1,1',
+  })
+  tab = await openTab(world.browser, world.baseUrl)
+  page = tab.page
+  await signIn(page, world.key)
+})
+afterAll(async () => {
+  await tab?.context.close()
+  await world?.close()
+  await receiver?.close()
+})
+
+const press = (name: string) => page.locator('main').getByRole('button', { name, exact: true }).click()
+const dialog = () => page.getByRole('dialog')
+const confirm = (name: string | RegExp) =>
+  dialog()
+    .getByRole('button', { name, exact: typeof name === 'string' })
+    .click()
+const said = (text: string) => page.locator('.notices').getByText(text).waitFor()
+const badge = (word: string) => page.locator('h1').getByText(word, { exact: true }).waitFor()
+const deliveries = () => page.getByRole('table', { name: 'Deliveries' }).getByRole('row')
+
+/** The secret of the dialog that shows it once. */
+async function shownOnce(): Promise<string> {
+  const secret = (await dialog().locator('.secret code').textContent()) ?? ''
+  expect(secret).toMatch(/^whsec_/)
+  await confirm('I have kept it')
+  expect(await page.content()).not.toContain(secret)
+  return secret
+}
+
+test('an endpoint that may not be told is refused with the reason, and added at an address that may', async () => {
+  await page.goto('/console/endpoints')
+  await page.getByText('Nobody is told what happens yet.').waitFor()
+  await press('Add an endpoint')
+  await dialog().getByLabel('Address').fill('http://10.0.0.1/hook')
+  await confirm('Add the endpoint')
+  await dialog().getByRole('alert').waitFor()
+  await dialog().getByLabel('Address').fill(receiver.url)
+  await dialog().getByLabel('message.sent').check()
+  await confirm('Add the endpoint')
+  receiver.secrets = [await shownOnce()]
+  await page.getByRole('link', { name: receiver.url }).click()
+  await badge('on')
+  await page.getByText('Nothing was delivered within the last 7 days.').waitFor()
+})
+
+test('a test event is sent, and its answer is shown', async () => {
+  await press('Send a test')
+  await deliveries().filter({ hasText: 'endpoint.test' }).filter({ hasText: '204' }).waitFor()
+  expect(receiver.events().map(({ type }) => type)).toEqual(['endpoint.test'])
+})
+
+test('what a receiver answers is shown as text, with when it is tried again', async () => {
+  receiver.behave = answerWith(503, {}, HOSTILE)
+  const id = await world.send('+447700900124', 'Spring is here')
+  await world.reaches(id, 'delivered')
+  await deliveries().filter({ hasText: '503' }).getByText(SHOWN).first().waitFor()
+  expect(await page.locator('main img, main b').count()).toBe(0)
+  await badge('failing')
+  await page.getByText('It began to fail').waitFor()
+  await page.getByLabel('Show').selectOption('failed ones')
+  await deliveries().filter({ hasText: 'endpoint.test' }).waitFor({ state: 'detached' })
+  await page.getByLabel('Show').selectOption('all')
+  receiver.behave = take
+  await badge('on')
+})
+
+test('the secret is rotated, and the endpoint changed', async () => {
+  await press('Rotate secret')
+  await confirm('Make a new secret')
+  receiver.secrets.push(await shownOnce())
+  await press('Change')
+  await dialog().getByLabel('message.read').check()
+  await dialog().getByLabel('With numbers and texts').check()
+  await confirm('Change the endpoint')
+  await said('The endpoint is changed.')
+  await page.getByText('With numbers and texts.').waitFor()
+})
+
+test('what happened is told again, after it was counted', async () => {
+  const taken = receiver.taken.length
+  await press('Replay')
+  await confirm('Count the events')
+  await dialog().getByText('Nothing has been told yet.').waitFor()
+  expect(receiver.taken).toHaveLength(taken)
+  await confirm(/^Tell \d+ events? again$/)
+  await dialog()
+    .getByText(/^Done: [1-9]\d* events? w/)
+    .waitFor()
+  await confirm('Close')
+  await eventually(async () => receiver.taken.length > taken, 'the receiver was told')
+})
+
+test('it is turned off and on again, and removed', async () => {
+  await press('Turn off')
+  await confirm('Turn it off')
+  await badge('off')
+  await press('Turn on')
+  await confirm('Turn it on')
+  await said('The endpoint is on.')
+  await press('Remove')
+  await confirm('Remove it')
+  await page.getByText('Nobody is told what happens yet.').waitFor()
+  expect(tab.faults).toEqual([])
+})
+
+test('a key that may not be told what happens is not led there', async () => {
+  const other = await openTab(world.browser, world.baseUrl)
+  await signIn(other.page, await world.keyWith(['messages:read', 'admin'], 'without events'))
+  expect(await other.page.getByRole('link', { name: 'Event endpoints' }).count()).toBe(0)
+  await other.context.close()
+})

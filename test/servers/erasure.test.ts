@@ -1,0 +1,31 @@
+// Pins: a person is forgotten among a million messages in under 5 s. Real: Redis, HTTP, producer, worker.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { messageKey } from '../../src/redis/keys.ts'
+import { fillLane } from '../support/filled-lane.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+
+const TOTAL = 1_000_000
+const MOST_MS = 5_000
+const PHONE = '491520990001'
+
+let service: Service
+let tenant: Tenant
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.addTenant()
+})
+afterAll(() => service?.close())
+
+test('a person is forgotten among a million messages in under 5 s', async () => {
+  const { redis } = service
+  await redis.config('SET', 'appendfsync', 'no')
+  const ulids = await fillLane(redis, tenant.partnerLane, { total: TOTAL, every: 10_000, phone: PHONE })
+  const authorization = `Bearer ${await tenant.key('admin')}`
+  const begunAt = performance.now()
+  const answer = await fetch(`${service.url}/admin/people/${PHONE}`, { method: 'DELETE', headers: { authorization } })
+  const tookMs = performance.now() - begunAt
+  expect(await answer.json()).toMatchObject({ message: 'erased', data: { messages: ulids.length } })
+  process.stdout.write(`forgotten among ${TOTAL} messages in ${Math.round(tookMs)} ms\n`)
+  expect(tookMs).toBeLessThan(MOST_MS)
+  for (const ulid of ulids) expect(await redis.hget(messageKey(tenant.partnerLane, ulid), 't')).toBe('')
+}, 300_000)

@@ -1,0 +1,29 @@
+// Pins: the steps of messages, lanes, campaigns and queues keep to one slot, by running their own tests on a cluster of
+// three primaries instead of one server.
+import { expect, test } from 'vitest'
+import { startProcess } from '../support/processes.ts'
+
+/** What uses Redis through our connections alone. */
+const FILES = ['message-steps', 'sending', 'sweep', 'requeue', 'lanes', 'gallery-moves', 'campaign-claim']
+
+/** Of those: what changes or counts something of one server. */
+const OF_ONE_SERVER = [
+  'a broken record is 500, moves nothing, and the job says failed',
+  'a Redis that does not answer is reported in time',
+  'a Redis that refuses subscriptions',
+  'a lane holds a connection only while it has work',
+  'steps that write down what happened work on a full Redis',
+]
+
+test('tests of the components pass on a cluster', async () => {
+  const run = startProcess(
+    process.execPath,
+    [
+      ...['node_modules/vitest/vitest.mjs', 'run', '--testTimeout=240000', '-t', `^(?!.*(${OF_ONE_SERVER.join('|')}))`],
+      ...FILES.map((name) => `test/component/${name}.`),
+    ],
+    { LANEWAY_TEST_REDIS: 'cluster' },
+  )
+  const { code } = await run.ended
+  expect(code, run.stdout().slice(-4_000)).toBe(0)
+}, 600_000)

@@ -1,0 +1,33 @@
+// Messages of a lane as they stand in Redis once they were read: in the index, and with records where a test looks.
+import { newUlid } from '../../src/messages/message-id.ts'
+import { indexMessages } from '../../src/messages/store/message-index.ts'
+import { newRecordFields } from '../../src/messages/store/record-format.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { messageKey } from '../../src/redis/keys.ts'
+
+/** Writes `total` messages, every n-th to the person, and returns the ULIDs of those. */
+export async function fillLane(
+  redis: Redis,
+  lane: number,
+  { total, every, phone }: { total: number; every: number; phone: string },
+): Promise<string[]> {
+  const found: string[] = []
+  for (let at = 0; at < total; at += 1_000) {
+    const until = Date.now() + 3_600_000
+    const messages = Array.from({ length: 1_000 }, (_, i) => {
+      const isTheirs = (at + i) % every === 0
+      return { ulid: newUlid(Date.now()), to: isTheirs ? phone : String(491_530_000_000 + at + i), until }
+    })
+    await indexMessages(redis, lane, messages, 3_600_000)
+    const pipeline = redis.pipeline()
+    for (const { ulid, to } of messages) {
+      if (to !== phone) continue
+      found.push(ulid)
+      const fields = { type: 'audio', text: 'Canary', class: 'transactional', validUntil: until } as const
+      const record = newRecordFields({ ...fields, to, campaign: undefined, run: undefined })
+      pipeline.hset(messageKey(lane, ulid), 's', 'r', ...record)
+    }
+    await pipeline.exec()
+  }
+  return found
+}

@@ -1,0 +1,11 @@
+// An operator who is signed in to the console, as their browser shows it.
+import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { createSession } from '../../src/accounts/store/sessions.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+
+/** The header of a session whose key this is; of a new operator's key when none is given. */
+export async function sessionHeader(redis: Redis, secret?: string): Promise<{ cookie: string }> {
+  const key = secret ?? (await createCredential(redis, NO_ACCOUNT, [OPERATOR], Date.now())).secret
+  return { cookie: `laneway_session=${(await createSession(redis, key, Date.now())).id}` }
+}

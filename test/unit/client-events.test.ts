@@ -1,0 +1,65 @@
+// Pins: the client takes what Laneway signs, and what any other signer of Standard Webhooks signs, and nothing else.
+import { Webhook } from 'standardwebhooks'
+import { expect, test } from 'vitest'
+import { EventsRefused, isNews, verifyEvents } from '../../packages/client/src/events.ts'
+import { newSecret, signatures } from '../../src/events/signature.ts'
+
+const secret = newSecret()
+const event = {
+  type: 'message.read',
+  timestamp: '2026-11-21T10:00:00.000Z',
+  data: { event_id: 'evt_1', id: 'msg_1', seq: 5 },
+}
+
+function signed(body: string, secrets = [secret], atMs = Date.now()) {
+  const seconds = Math.floor(atMs / 1_000)
+  return {
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': signatures(secrets, { id: 'evt_1', seconds, body }),
+  }
+}
+
+test('one event and a batch both come as a list, with the id of the delivery', () => {
+  const one = JSON.stringify(event)
+  expect(verifyEvents(secret, signed(one), one)).toEqual({ id: 'evt_1', events: [event] })
+  const batch = JSON.stringify({ type: 'batch', timestamp: event.timestamp, data: [event, event] })
+  expect(verifyEvents(secret, new Headers(signed(batch)), Buffer.from(batch)).events).toEqual([event, event])
+})
+
+test('what another signer has signed is taken, and either secret of a rotation', () => {
+  const body = JSON.stringify(event)
+  const now = new Date()
+  const headers = {
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
+    'webhook-signature': new Webhook(secret).sign('evt_1', now, body),
+  }
+  expect(verifyEvents([newSecret(), secret], headers, body).events).toHaveLength(1)
+  const both = signed(body, [newSecret(), secret])
+  expect(verifyEvents(secret, both, body).events).toHaveLength(1)
+})
+
+test('a changed body, id, time or secret, an old delivery and one without a signature are refused', () => {
+  const body = JSON.stringify(event)
+  const good = signed(body)
+  const refuse = (headers: Record<string, string | undefined>, text = body, by = secret) =>
+    expect(() => verifyEvents(by, headers, text)).toThrow(EventsRefused)
+  refuse(good, `${body} `)
+  refuse(good, body, newSecret())
+  refuse({ ...good, 'webhook-id': 'evt_2' })
+  refuse({ ...good, 'webhook-timestamp': String(Number(good['webhook-timestamp']) + 1) })
+  refuse({ ...good, 'webhook-signature': undefined })
+  refuse({ ...good, 'webhook-signature': good['webhook-signature'].replace('v1,', 'v2,') })
+  refuse({})
+  refuse(signed(body, [secret], Date.now() - 301_000))
+  refuse(signed(body, [secret], Date.now() + 301_000))
+  for (const text of ['', 'null', '[]', '{}', '{"type":"batch","data":[1]}']) refuse(signed(text), text)
+  expect(() => verifyEvents('secret', good, body)).toThrow(TypeError)
+})
+
+test('an event is news when its seq is above what is known', () => {
+  const { events } = verifyEvents(secret, signed(JSON.stringify(event)), JSON.stringify(event))
+  const [read] = events
+  expect(read && [undefined, 4, 5, 6].map((known) => isNews(read, known))).toEqual([true, true, false, false])
+})
