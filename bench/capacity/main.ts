@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { readFigures } from './figures.ts'
 import { type Capacity, capacityOf, type Question } from './model.ts'
+import { tableOf } from './table.ts'
 
 const HELP = `npm run capacity -- --messages-per-day 1e8 --senders 500 --retention-days 30 [options]
 
@@ -12,6 +13,7 @@ const HELP = `npm run capacity -- --messages-per-day 1e8 --senders 500 --retenti
   --peak <n>              busiest hour against the mean of the day (default 5)
   --figures <file>        what \`npm run bench -- accept campaign --json <file>\` has written
                           (default bench/capacity/figures.json)
+  --table                 the table of docs/scale.md, in place of an answer
   --json                  answer with one JSON document
   --help`
 
@@ -31,9 +33,14 @@ const { values } = parseArgs({
     peak: { type: 'string' },
     figures: { type: 'string', default: 'bench/capacity/figures.json' },
     json: { type: 'boolean', default: false },
+    table: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
+if (values.table) {
+  process.stdout.write(tableOf(readFigures(values.figures).cost))
+  process.exit(0)
+}
 const asked = questionSchema.safeParse(values)
 if (values.help || !asked.success) {
   const faults = asked.success ? [] : asked.error.issues.map(({ path, message }) => `--${path.join('.')}: ${message}`)
@@ -67,5 +74,6 @@ function table(found: Capacity): string {
   ]
   const width = Math.max(...rows.map(([what = '']) => what.length))
   const lines = rows.map(([what = '', value = '']) => `${what.padEnd(width)}  ${value}`)
-  return `${lines.join('\n')}\n\nMeasured at commit ${machine.commit} on ${machine.machine}; prices and formula: docs/scale.md.\n`
+  const conditions = machine.conditions === undefined ? '' : `, ${machine.conditions}`
+  return `${lines.join('\n')}\n\nMeasured at commit ${machine.commit} on ${machine.machine}${conditions}; prices and formula: docs/scale.md.\n`
 }

@@ -59,8 +59,8 @@ const SECONDS_A_DAY = 86_400
 const HOURS_A_MONTH = 730
 
 /**
- * List prices of Amazon Web Services, us-east-1, on demand, as of November 2026; nodes are the sizes that the formula
- * counts with. Prices change: they stand here, in one place, to be changed.
+ * Assumed list prices of Amazon Web Services, us-east-1, on demand, in US dollars, written down in November 2026 and not
+ * compared with the price list on that day; nodes are the sizes that the formula counts with. Change them here.
  */
 export const PRICES = {
   /** c7g.large: 2 cores, 4 GB. */

@@ -1,6 +1,9 @@
 // The model of `npm run capacity`, by figures that can be followed on paper.
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { readFigures } from '../../bench/capacity/figures.ts'
 import { capacityOf, type MessageCost, type Question } from '../../bench/capacity/model.ts'
+import { tableOf } from '../../bench/capacity/table.ts'
 
 const cost: MessageCost = { acceptUs: 120, workerUs: 240, redisUs: 60, recordBytes: 400 }
 const question: Question = { messagesPerDay: 8_640_000, senders: 10, retentionDays: 30, peakFactor: 6 }
@@ -35,4 +38,13 @@ test('a million messages cost the same at ten times the size, once the least num
   const large = { ...question, messagesPerDay: 864_000_000, senders: 10_000 }
   const larger = { ...large, messagesPerDay: 8_640_000_000, senders: 100_000 }
   expect(capacityOf(cost, larger).perMillion / capacityOf(cost, large).perMillion).toBeCloseTo(1, 1)
+})
+
+test('docs/scale.md shows what the formula makes of the figures of the bench', () => {
+  const { cost } = readFigures('bench/capacity/figures.json')
+  expect(readFileSync('docs/scale.md', 'utf8')).toContain(tableOf(cost))
+})
+
+test('figures that lack one are refused with its name', () => {
+  expect(() => readFigures('test/fixtures/capacity/no-accept.json')).toThrow(/Laneway, CPU per message/)
 })
