@@ -39,7 +39,19 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   activity: ['redis'],
   'opt-outs': [],
   'opt-outs/store': ['redis', 'opt-outs'],
-  'opt-outs/commands': ['redis', 'messages', 'messages/store', 'accounts/store', 'opt-outs', 'opt-outs/store'],
+  'opt-outs/commands': [
+    ...[
+      'redis',
+      'files',
+      'messages',
+      'messages/store',
+      'accounts/store',
+      'accept',
+      'people',
+      'opt-outs',
+      'opt-outs/store',
+    ],
+  ],
 
   messages: [],
   tracing: ['messages'],
