@@ -17,9 +17,8 @@ export async function* everyItem<T>(
 ): AsyncGenerator<T> {
   let cursor: string | undefined
   do {
-    const asked = Object.entries({ ...query, cursor, limit: String(PAGE) })
-    const given = asked.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
-    const search = new URLSearchParams(given)
+    const search = new URLSearchParams({ limit: String(PAGE) })
+    for (const [name, value] of Object.entries({ ...query, cursor })) if (value !== undefined) search.set(name, value)
     const { data, next } = await caller.askOrThrow(
       { method: 'GET', path: `${path}?${search}`, keyIn: 'bearer' },
       timeoutMs,
