@@ -31,8 +31,8 @@ const limit = parser('a number from 1 to 1000', (text) =>
 )
 const LIMIT_DEFAULT = 50
 const file = z.string().transform((path) => resolve(path))
-/** Refused rows that are told; a file is better mended in one go than by the thousand. */
-const REFUSED_TOLD = 1_000
+/** Refused rows that are named; a file is better mended in one go than by the thousand. */
+const REFUSED_NAMED = 1_000
 /** Of those so many on a terminal. */
 const REFUSED_SHOWN = 10
 const ofAccount = { '!--account <id>': 'account whose advertising it is' }
@@ -91,7 +91,7 @@ export const optOuts: Noun = {
     }),
     verb({
       usage: 'import <file>',
-      act: 'opt_outs.import',
+      act: 'people.opt_out',
       summary: 'write down everybody in a CSV file with the column person or phone',
       example: 'stop-list.csv --account 1',
       options: ofAccount,
@@ -101,7 +101,7 @@ export const optOuts: Noun = {
         const refusedRows: { line: number; reason: string }[] = []
         const report = {
           async add(line: number, reason: string): Promise<void> {
-            if (refusedRows.length < REFUSED_TOLD) refusedRows.push({ line, reason })
+            if (refusedRows.length < REFUSED_NAMED) refusedRows.push({ line, reason })
           },
         }
         const counts = await importOptOuts(redis, { account, source: bytesOf(path), saidBy: 'cli', report })

@@ -40,7 +40,7 @@ test('everybody in a tag gets the message once, with their own values, and the f
   expect(info.body).toHaveProperty('message.data.message_text', 'Dear P0, spring is here.')
 })
 
-test('a pause holds within a second, what stays put stays put while others leave at their time, and a resumed campaign goes on where it was', async () => {
+test('a pause holds within a second, what stays put stays put, and a resumed campaign goes on where it was', async () => {
   const { tag, phones } = await service.addPeople(1_000)
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] })

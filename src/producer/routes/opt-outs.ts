@@ -70,7 +70,7 @@ export const optOuts = {
     summary: 'Writes down everybody in a CSV file with the column `person` or `phone`, as it comes.',
     details: 'Other columns are left out. Doing it again changes nothing. Rows before a broken one are imported.',
     access: mayChange,
-    act: 'opt_outs.import',
+    act: 'people.opt_out',
     takesRoom: true,
     body: { as: 'stream', contentTypes: ['text/csv'], limit: IMPORT_MAX_BYTES, schema: z.string() },
     answers: { 200: doneWith(importedSchema) },

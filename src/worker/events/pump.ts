@@ -219,9 +219,9 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
       if (events.length > 0) {
         // What comes next is read while these are told. A Redis that is away is noticed by the next round.
         const ahead = target.failures > 0 ? undefined : look(Date.now(), AHEAD * enough).catch(() => undefined)
-        const isTold = await tellAll(events, stopped)
+        const isWhole = await tellAll(events, stopped)
         await ahead
-        if (!isTold) {
+        if (!isWhole) {
           sources.clear()
           return LOOK_STILL_MS
         }
