@@ -45,6 +45,7 @@ export const requeueStorm: Scenario = {
       const { job_id } = started.parse(answer).data
       const killedAt = await killWhile(rig, run, job_id, recipients.length)
       const done = await jobDone(rig, job_id, run.quiescenceLimitMs)
+      rig.providerLine.delayReplies(0, 0)
       const tookMs = Date.parse(done.ended_at ?? '') - Date.parse(done.created_at)
 
       const flagsEarned = killedAt.length * CONCURRENCY

@@ -14,7 +14,7 @@ import { closeRequeue } from '../requeue/open-jobs.ts'
 import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
 import { requeuePages } from './requeue-pages.ts'
 
-/** Each works on two pages at a time; more at once would keep Redis from sending messages. */
+/** Each works on a few pages at a time; more at once would keep Redis from sending messages. */
 const CONCURRENCY = 2
 /** A job waits this long when Redis is away or full. */
 const REDIS_AWAY_MS = 1_000
@@ -40,10 +40,10 @@ export function startRequeues(deps: RequeueDeps) {
     async (job, token) => endOwn(await workOn(deps, job, stopping.signal), job, token),
     {
       concurrency: CONCURRENCY,
-      // One whose worker died is taken up by another within 5 s. That a worker loses its lock in a moment of stillness
+      // One whose worker died is taken up by another within 3 s. That a worker loses its lock in a moment of stillness
       // harms nothing: two may work on one job.
-      lockDuration: 3_000,
-      stalledInterval: 1_000,
+      lockDuration: 2_000,
+      stalledInterval: 500,
       maxStalledCount: 100,
       // The job has a record of its own; finished ones are kept for the dashboard only.
       removeOnComplete: { age: DAY_SECONDS, count: 1_000, limit: 100 },

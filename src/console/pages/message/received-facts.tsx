@@ -3,13 +3,15 @@ import type { ReceivedMessage } from '../../../lookup/message-schema.ts'
 import { wordsOfParts } from '../../../messages/received-words.ts'
 import { Fact } from '../../parts/facts.tsx'
 import { Said } from '../../parts/text.tsx'
+import { MediaButton } from './media-button.tsx'
 
 /** A fact for each part that the message has. Links of the person are shown and not followed. */
 export const ReceivedFacts = ({ message }: { message: ReceivedMessage }) => (
   <>
     {wordsOfParts(message).map(([name, text]) => (
       <Fact key={name} name={name}>
-        <Said text={text} />
+        <Said text={text} />{' '}
+        {name === 'File' && <MediaButton id={message.id} name={message.media?.filename ?? `file of ${message.id}`} />}
       </Fact>
     ))}
   </>
