@@ -12,7 +12,9 @@ export async function buildConsole(root, outDir) {
     envDir: false,
     publicDir: false,
     logLevel: 'warn',
-    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    // Said here, or a build that a test starts (NODE_ENV=test) is one for development, half as large again.
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
+    define: { 'process.env.NODE_ENV': '"production"' },
     build: {
       outDir,
       emptyOutDir: true,
