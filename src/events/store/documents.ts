@@ -6,6 +6,7 @@ import { campaignId } from '../../campaigns/campaign-id.ts'
 import { campaignText } from '../../campaigns/store/text.ts'
 import { masked } from '../../messages/masked.ts'
 import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
+import { openTextOr } from '../../messages/sealed.ts'
 import { findInbound } from '../../messages/store/inbound.ts'
 import { countedClassSchema, FIELDS, typeSchema } from '../../messages/store/record-format.ts'
 import { readMessagesOrNot } from '../../messages/store/records.ts'
@@ -105,7 +106,7 @@ async function messageData(telling: Telling, lane: number, change: MessageChange
     campaign_id: group,
     campaign: run === null ? null : campaignId({ lane, number: Number(run) }),
     // The chat product's ids hold the number of the recipient.
-    provider_id: includeContent ? providerId : null,
+    provider_id: includeContent && providerId !== null ? openTextOr(providerId, '') || null : null,
     accepted_at: iso(acceptedAtMs(ulid)),
     problem: problem ? { ...problem, sentence: includeContent ? problem.sentence : masked(problem.sentence) } : null,
     ...(includeContent && (await contentOf(redis, lane, ulid))),
