@@ -41,6 +41,9 @@ function keyOf(secret: string): Key {
   }
 }
 
+/** Whether there is a key. */
+export const isSealing = (): boolean => keys.length > 0
+
 /** Eight digits for each of the keys, from which the keys cannot be told. */
 export const dataKeyIds = (secrets: readonly string[]): string[] => secrets.map((secret) => keyOf(secret).id)
 
@@ -55,8 +58,8 @@ export function sealText(text: string): string {
 }
 
 /**
- * The text that is stored so. Without a key, and of a text that is not sealed, the text itself. Throws a DataKeyError for one that no key
- * opens.
+ * The text that is stored so. Without a key, and of a text that is not sealed, the text itself. Throws a DataKeyError for
+ * one that no key opens.
  */
 export function openText(stored: string): string {
   if (keys.length === 0 || !stored.startsWith(HEAD)) return stored

@@ -132,7 +132,7 @@ export async function startWorker(
     opened,
   })
   const moves = await startMoves({ redis, log })
-  const intake = await startIntake({ redis, config: { ...config, files }, log, queues })
+  const intake = await startIntake({ redis, config: { ...config, files }, log, queues, tombstones })
   const requeues = startRequeues({ redis, config, log, queues })
   const relay = startRelay({ redis, config, log, seal: createSeal(secretKeys), worker: name })
   const erasures = await startErasures({ redis, files, config, log, queues })

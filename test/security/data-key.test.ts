@@ -1,6 +1,6 @@
 // Pins: with LANEWAY_DATA_KEY, no number and no text of a message can be found in Redis, by whatever door it came; messages
 // are found, shown, sent again and forgotten as ever, those of before the key and of an older key too; and a process
-// without the key neither starts nor spoils what it cannot read. Real: Redis, HTTP, producer, worker, command line, simulator.
+// without the key neither starts nor spoils what it cannot read. Real: Redis, HTTP, producer, worker, command line.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openLaneQueues } from '../../src/lanes/queues.ts'

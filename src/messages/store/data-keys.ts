@@ -12,8 +12,8 @@ import { DataKeyError, dataKeyIds } from '../sealed.ts'
 const usesSchema = z.record(z.string(), z.coerce.number())
 
 /**
- * Notes that the first of the keys seals from now on. Throws a DataKeyError that names the first key that lacks although what it
- * sealed is still kept, `keptMs` after its last use.
+ * Notes that the first of the keys seals from now on. Throws a DataKeyError that names a key that lacks although what it
+ * sealed is still kept: until `keptMs` after it was last the first.
  */
 export async function noteDataKeys(
   redis: Redis,
@@ -31,7 +31,8 @@ export async function noteDataKeys(
     }
     const lacks = first === undefined ? 'is not set' : `lacks the key ${id}`
     throw new DataKeyError(
-      `LANEWAY_DATA_KEY ${lacks}, but numbers and texts in Redis are sealed under ${first === undefined ? `the key ${id}` : 'it'}; set it as it was, after the new one if it is to be replaced.`,
+      `LANEWAY_DATA_KEY ${lacks}, but numbers and texts in Redis are sealed under the key ${id}. ` +
+        'Set it; if it is to be replaced, after the new one.',
     )
   }
   if (first === undefined) return

@@ -31,7 +31,7 @@ export const FIELDS = {
   text: 'x',
   /** The same packed, see src/messages/packed-text.ts. */
   packedText: 'z',
-  /** JSON, or that sealed. Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts). */
+  /** JSON, or sealed. Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts). */
   filled: 'v',
   /** `t` or `c`. */
   class: 'y',
@@ -47,7 +47,7 @@ export const FIELDS = {
   providerId: 'w',
   /** `code|sentence`, the sentence sealed. */
   problem: 'e',
-  /** The payload of its job as JSON, kept until the message is delivered; of a campaign's message only while it may be sent again. */
+  /** What its job held, kept until the message is delivered; of a campaign's message only while it may be sent again. */
   payload: 'p',
 } as const
 
