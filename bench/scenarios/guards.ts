@@ -21,7 +21,7 @@ const KINDS: readonly { name: string; settings: Record<string, string>; atLeast?
     },
     atLeast: 0.95,
   },
-  { name: 'data key', settings: { LANEWAY_DATA_KEY: 'the data key of the bench, long enough' } },
+  { name: 'data key', settings: { LANEWAY_DATA_KEY: 'the data key of the bench is long enough' } },
 ]
 
 /** Accepting and sending, with limits and with a data key, against neither. */
@@ -61,7 +61,13 @@ export async function guards(bench: Bench): Promise<Figure[]> {
     const goals = atLeast === undefined ? {} : { neither: atLeast }
     const compared = compare('guards', [name, 'neither'], [own, plain], goals)
     const cpu = spreadOf(sendingUs[at] ?? [])
-    const sending = { scenario: 'guards', what: `${name}, CPU per message sent`, value: cpu.median, unit: 'us', spread: cpu }
+    const sending = {
+      scenario: 'guards',
+      what: `${name}, CPU per message sent`,
+      value: cpu.median,
+      unit: 'us',
+      spread: cpu,
+    }
     return [...compared.filter(({ what }) => what.startsWith(name) && what !== 'neither / neither'), sending]
   })
 }

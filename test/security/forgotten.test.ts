@@ -130,7 +130,10 @@ test('a job of another service that waited while its person was erased is not se
   const after = await queue.add('send', send, { timestamp: Date.now() + 1_000 })
   await queue.resume()
   await eventually(async () => (await before.isFailed()) || undefined, 'it is refused')
-  await eventually(async () => ((await others.isCompleted()) && (await after.isCompleted())) || undefined, 'they are taken in')
+  await eventually(
+    async () => ((await others.isCompleted()) && (await after.isCompleted())) || undefined,
+    'they are taken in',
+  )
   const refused = await queue.getJob(before.id ?? '')
   expect(JSON.parse(refused?.failedReason ?? '{}')).toMatchObject({ code: 'person_erased' })
   expect(JSON.stringify(refused?.data)).not.toContain(person)
