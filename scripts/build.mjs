@@ -1,12 +1,13 @@
 // Compiles src/ and the simulator to dist/, puts Lua scripts and demo files beside the compiled files that load them,
-// makes the description of the interface, which takes a producer too long, and builds the console's page into
-// dist/console. Built aside and put in place by rename, so that nobody who starts a part meanwhile finds half a dist/, and
+// makes the description of the interface, which takes a producer too long, bundles what is started, and builds the
+// console's page into dist/console. Built aside and put in place by rename, so that nobody who starts a part meanwhile finds half a dist/, and
 // a failed build leaves the old one. Does nothing when dist/ was built from the very sources that are there.
 import { spawnSync } from 'node:child_process'
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { buildConsole } from './build-console.mjs'
+import { bundlePrograms } from './bundle.mjs'
 import { copyUncompiled } from './copy-uncompiled.mjs'
 import { BUILD_STAMP, buildIsFresh, fingerprintOfSources, prepareDependencies, root } from './prepare.mjs'
 
@@ -20,6 +21,7 @@ compile(root, draft)
 if (existsSync(join(root, 'simulator'))) compile(join(root, 'simulator'), join(draft, 'simulator'))
 copyUncompiled(join(root, 'src'), draft)
 await orNothing(() => describeInto(join(draft, 'producer/openapi')))
+await orNothing(() => bundlePrograms(draft))
 await orNothing(() => buildConsole(root, join(draft, 'console')))
 writeFileSync(join(draft, BUILD_STAMP), fingerprint)
 putInPlace(draft, join(root, 'dist'))

@@ -23,8 +23,6 @@ const job = z.object({
 
 /** Workers killed while the job runs. One that does the job costs the seconds until another takes it over. */
 const KILLS = 2
-/** Messages posted in one go. */
-const PIECE = 500
 
 export const requeueStorm: Scenario = {
   name: 'requeue-storm',
@@ -35,10 +33,7 @@ export const requeueStorm: Scenario = {
     onRig(run, { workers: 3, tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }] }, async (rig) => {
       const recipients = recipientsOf(0, run.full ? 100_000 : 2_000)
       await rig.chatProduct.control({ behaviour: 'unsupported-type' })
-      // One piece after the other: what a busy machine cannot take is posted later.
-      for (let from = 0; from < recipients.length; from += PIECE) {
-        await rig.client.post(rig.tenant, recipients.slice(from, from + PIECE), 2_000)
-      }
+      await rig.client.postBatches(rig.tenant, recipients)
       await allFailed(rig, run, recipients.length)
       await rig.chatProduct.control({ clear: true })
       // So that every kill meets messages in flight.
@@ -50,6 +45,7 @@ export const requeueStorm: Scenario = {
       const { job_id } = started.parse(answer).data
       const killedAt = await killWhile(rig, run, job_id, recipients.length)
       const done = await jobDone(rig, job_id, run.quiescenceLimitMs)
+      rig.providerLine.delayReplies(0, 0)
       const tookMs = Date.parse(done.ended_at ?? '') - Date.parse(done.created_at)
 
       const flagsEarned = killedAt.length * CONCURRENCY
@@ -108,7 +104,7 @@ async function killWhile(rig: Rig, run: Run, id: string, count: number): Promise
   const random = run.random.fork('kills')
   for (let kill = 1; kill <= KILLS; kill += 1) {
     const isThere = async () => (await jobOf(rig, id)).requeued >= (kill * count) / (2 * KILLS)
-    await eventually(isThere, run.quiescenceLimitMs, 5)
+    await eventually(isThere, run.quiescenceLimitMs, run.full ? 100 : 5)
     const victim = random.pick(rig.workers.filter((worker) => worker.isReady()))
     await victim.kill9()
     killedAt.push(Date.now())

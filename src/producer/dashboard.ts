@@ -2,6 +2,8 @@
 // names an account sees the lanes of that account. Read-only: a job emptied or retried by hand behind the records' back
 // would break the promise that every message is accounted for; pause, resume and requeue are commands of their own. Phone
 // numbers and message text are masked. Of the queues that all accounts share it shows counts.
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
 import { createBullBoard } from '@bull-board/api'
 import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { ExpressAdapter } from '@bull-board/express'
@@ -26,6 +28,9 @@ import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'
 import { sessionIdOf } from './session-cookie.ts'
+
+/** Given, as bull-board finds its pages only from a file that lies in node_modules itself. */
+const pagesFolder = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))
 
 /** A tab asks this often; the pages of a large installation are not free. */
 const POLL_SECONDS = 5
@@ -56,6 +61,7 @@ export function createDashboard({ gate, queues }: { gate: Gate; queues: LaneQueu
     queues: [],
     serverAdapter: adapter,
     options: {
+      uiBasePath: pagesFolder,
       uiConfig: {
         boardTitle: 'Laneway',
         hideRedisDetails: true,

@@ -15,6 +15,9 @@ export interface RequeueRequest {
   /** Number in any spelling, or name. */
   sender?: string | undefined
   to?: string | undefined
+  /** Of whom a message was received: the filters are those of a search, and nothing that was received is sent. */
+  from?: string | undefined
+  direction?: 'outbound' | 'inbound' | undefined
   state?: RequeueState | undefined
   class?: 'transactional' | 'campaign' | undefined
   /** Id of a campaign of ours. */
@@ -51,6 +54,8 @@ export async function requeueOrder(
   if (request.sender !== undefined) senders = named(senders, request.sender)
   // Another account's campaign is one that does not exist: no message is of it.
   if (campaign) senders = senders.filter(({ id }) => id === campaign.lane)
+  if (request.from !== undefined) digitsOf('from', request.from)
+  if (request.from !== undefined || request.direction === 'inbound') senders = []
   return {
     lanes: senders.map(({ id }) => id),
     filter: {

@@ -1,10 +1,5 @@
-// The job `requeue`: goes through the lists of what ended badly, lane by lane and page by page, and queues again what
-// the filter finds. After a page it goes to the back of the queue if others stand there, so that a long one holds up
-// nobody else's.
-//
-// Where the process may die: within a page, another worker does the page again. What was queued again has left the list
-// and is not met a second time, even should it have failed once more; what was not is met now. Between a page and the
-// cursor: the same. Nobody is counted twice, because the counts are written with the steps.
+// The job `requeue`: queues again what the filter finds, page by page. Between pages it goes to the back of the queue if
+// others stand there, so that a long one holds up nobody else's.
 import type { Job } from 'bullmq'
 import type { Config } from '../config.ts'
 import { REQUEUE_QUEUE, requeuePayloadSchema } from '../jobs/requeue.ts'
@@ -14,23 +9,12 @@ import { sharedDelayedKey, sharedWaitingKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
-import { retryDeadLetter } from '../requeue/dead-letters.ts'
-import {
-  advance,
-  findRequeueJob,
-  noCounts,
-  progressOf,
-  type RequeueJob,
-  setRequeueState,
-  totalOf,
-} from '../requeue/jobs.ts'
+import { findRequeueJob, type RequeueJob, setRequeueState, totalOf } from '../requeue/jobs.ts'
 import { closeRequeue } from '../requeue/open-jobs.ts'
-import { putBack } from '../requeue/requeue.ts'
-import { LISTS } from '../requeue/requeueable.ts'
-import { beginning, type Cursor, countOf, type Page, readPage } from '../requeue/search.ts'
 import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
+import { requeuePages } from './requeue-pages.ts'
 
-/** Each does one page at a time; more at once would keep Redis from sending messages. */
+/** Each works on a few pages at a time; more at once would keep Redis from sending messages. */
 const CONCURRENCY = 2
 /** A job waits this long when Redis is away or full. */
 const REDIS_AWAY_MS = 1_000
@@ -56,10 +40,10 @@ export function startRequeues(deps: RequeueDeps) {
     async (job, token) => endOwn(await workOn(deps, job, stopping.signal), job, token),
     {
       concurrency: CONCURRENCY,
-      // One whose worker died is taken up by another within 5 s. That a worker loses its lock in a moment of stillness
+      // One whose worker died is taken up by another within 3 s. That a worker loses its lock in a moment of stillness
       // harms nothing: two may work on one job.
-      lockDuration: 3_000,
-      stalledInterval: 1_000,
+      lockDuration: 2_000,
+      stalledInterval: 500,
       maxStalledCount: 100,
       // The job has a record of its own; finished ones are kept for the dashboard only.
       removeOnComplete: { age: DAY_SECONDS, count: 1_000, limit: 100 },
@@ -86,9 +70,8 @@ async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promis
     // Done before, or so old that it is not kept any more.
     if (asked === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
     if (asked.state === 'waiting') await setRequeueState(deps.redis, id, 'running', Date.now())
-    while (!(await takePage(deps, id, asked, stopped))) {
-      if (stopped.aborted || (await doOthersWait(deps.redis))) return { kind: 'waits', ms: 1 }
-    }
+    const mayGoOn = async () => !stopped.aborted && !(await doOthersWait(deps.redis))
+    if (!(await requeuePages(deps, id, asked, mayGoOn))) return { kind: 'waits', ms: 1 }
     await endJob(deps, id, asked, 'done')
     deps.log.info({ job: id, ...(await totalOf(deps.redis, id, asked)) }, 'requeue.done')
     return { kind: 'done' }
@@ -118,47 +101,4 @@ async function endJob(
 ): Promise<void> {
   await setRequeueState(redis, id, state, Date.now())
   if (job !== undefined) await closeRequeue(redis, job.account, id)
-}
-
-/** Works on one page; empty ones are passed over. True once all lanes are done. */
-async function takePage(deps: RequeueDeps, id: string, { order }: RequeueJob, stopped: AbortSignal): Promise<boolean> {
-  // Read each time: should two workers be at it, each goes on from where the other has come to.
-  const cursors = await Promise.all(order.lanes.map(async (lane) => (await progressOf(deps.redis, lane, id)).cursor))
-  for (const [i, lane] of order.lanes.entries()) {
-    for (let from = cursors[i] ?? ''; from !== END; ) {
-      if (stopped.aborted) return false
-      const page = await readPage(deps, lane, order, from === '' ? beginning(order) : readCursor(from))
-      const counts = await workOnPage(deps, lane, id, order.untilMs, page)
-      const to = page.next ? writeCursor(page.next) : END
-      await advance(deps.redis, lane, id, { from, to, counts })
-      if (page.length > 0) return false
-      from = to
-    }
-  }
-  return true
-}
-
-async function workOnPage(deps: RequeueDeps, lane: number, id: string, untilMs: number, page: Page) {
-  const counts = { ...noCounts(), failed: page.unreadable }
-  for (const verdict of await putBack(deps, lane, page.found, { id, untilMs })) {
-    // The step itself counts what it has queued; what is otherwise by now does not match any more.
-    if (verdict !== 'done' && verdict !== 'ignored' && verdict !== 'missing') counts[countOf(verdict)] += 1
-  }
-  for (const letter of page.deadLetters) {
-    if (await retryDeadLetter(deps, lane, letter)) counts.requeued += 1
-  }
-  if (counts.requeued > 0) deps.queues.wake(lane)
-  return counts
-}
-
-/** Stands for a lane that is done. */
-const END = 'end'
-
-const writeCursor = ({ list, after }: Cursor): string => `${list} ${after.score} ${after.member}`
-
-function readCursor(text: string): Cursor {
-  const [name, score, member = ''] = text.split(' ')
-  const list = LISTS.find((each) => each === name)
-  if (list === undefined) throw new Error(`not a cursor: ${text}`)
-  return { list, after: { score: Number(score), member } }
 }

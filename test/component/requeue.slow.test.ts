@@ -86,6 +86,8 @@ describe('POST /messages/requeue', () => {
     ['a state that nothing is sent again from', { state: 'sent' }, 'state'],
     ['a campaign_id as a campaign', { campaign: 'spring' }, 'campaign'],
     ['a number that is none', { to: '12' }, 'to'],
+    ['a number that is none to be received from', { from: '12' }, 'from'],
+    ['a direction that is none', { direction: 'sideways' }, 'direction'],
     ['a sender that the account does not have', { sender: '491799999' }, 'sender'],
     ['a time without a zone', { since: '2026-03-01T00:00:00' }, 'since'],
   ])('refuses %s by name', async (_what, body, path) => {
@@ -110,6 +112,9 @@ describe('POST /messages/requeue', () => {
     expect(await count({ sender: 'cloud' })).toBe(2)
     expect(await count({ to: '+491 711 200001' })).toBe(1)
     expect(await count({ code: '131026' })).toBe(2)
+    expect(await count({ direction: 'outbound' })).toBe(5)
+    expect(await count({ direction: 'inbound' })).toBe(0)
+    expect(await count({ from: '+491711200001' })).toBe(0)
     expect(await count({ class: 'campaign' })).toBe(0)
     expect(await count({ campaign_id: 'spring' })).toBe(0)
     expect(await count({ campaign: `cmp_${lane}_1` })).toBe(0)

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** It takes by far the longest. */
-const PROOF = /\/e2e\/prove\.test\.ts$/
+const PROOF = /\/servers\/prove\.test\.ts$/
 /** Start processes, one after the other: they want a core. */
 const BUSY = /\/e2e\//
 /** Long because they wait, the longest kind first. */

@@ -180,6 +180,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'activity',
     'accounts',
     'events',
+    'lanes',
+    'opt-outs',
   ],
   start: [
     ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],

@@ -3,12 +3,16 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { contactKeys } from '../../redis/keys.ts'
+import { NotReplicatedError, needsReplicas, sendReplicated } from '../../redis/replication.ts'
 import { execForReplies } from '../../redis/transaction.ts'
 import { OPT_OUT_SOURCES, type OptOut, type OptOutSource } from '../opt-out.ts'
 
 const sourceSchema = z.enum(OPT_OUT_SOURCES).catch('http')
 
-/** Writes down that they want no advertising; whoever is written down already stays as they are. Returns how many are new. */
+/**
+ * Writes down that they want no advertising; whoever is written down already stays as they are. Returns how many are new.
+ * Rejects with a NotReplicatedError when too few replicas have in time what a person or the account wishes.
+ */
 export async function addOptOuts(
   redis: Redis,
   account: number,
@@ -20,10 +24,12 @@ export async function addOptOuts(
   const transaction = redis.multi()
   for (const person of people) transaction.hsetnx(optOutSources, person, source)
   const replies = await execForReplies(transaction.zadd(optOuts, 'NX', ...people.flatMap((person) => [nowMs, person])))
+  // What a provider reports is written before the outcome of its message, which waits by itself and must not fail of this.
+  if (source !== 'provider') await assertKept(redis, optOuts, people, 'there')
   return Number(replies.at(-1))
 }
 
-/** They may be written to again. Returns how many were opted out. */
+/** They may be written to again. Returns how many were opted out. Rejects as `addOptOuts` does. */
 export async function removeOptOuts(redis: Redis, account: number, people: readonly string[]): Promise<number> {
   if (people.length === 0) return 0
   const { optOuts, optOutSources } = contactKeys(account)
@@ -33,7 +39,20 @@ export async function removeOptOuts(redis: Redis, account: number, people: reado
       .hdel(optOutSources, ...people)
       .zrem(optOuts, ...people),
   )
+  await assertKept(redis, optOuts, people, 'gone')
   return Number(replies.at(-1))
+}
+
+/** As acknowledgements do (redis/replication.ts): a failover must not bring back whom somebody was told to have left out. */
+async function assertKept(redis: Redis, key: string, people: readonly string[], how: 'there' | 'gone'): Promise<void> {
+  if (!needsReplicas(redis)) return
+  const found = await sendReplicated(redis, 'zmscore', [key, ...people], key)
+  // Another server answers by now, or somebody wishes otherwise at this moment.
+  const isSo = z
+    .array(z.unknown())
+    .parse(found)
+    .every((at) => (at === null) === (how === 'gone'))
+  if (!isSo) throw new NotReplicatedError(found)
 }
 
 /** That the person is opted out; undefined when they are not. */

@@ -22,8 +22,10 @@ const time = z.iso
 const requeueBody = z.strictObject({
   sender: textUpTo(255).optional(),
   to: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
+  from: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
   state: z.enum(REQUEUE_STATES).optional(),
   class: messageClassSchema.optional(),
+  direction: z.enum(['outbound', 'inbound']).optional(),
   campaign: textUpTo(40).optional(),
   campaign_id: textUpTo(255).optional(),
   code: textUpTo(100).optional(),

@@ -3,6 +3,7 @@ import type { ReceivedMessage } from '../../../lookup/message-schema.ts'
 import { counted } from '../../logic/numbers.ts'
 import { Fact } from '../../parts/facts.tsx'
 import { Said } from '../../parts/text.tsx'
+import { MediaButton } from './media-button.tsx'
 
 /** A fact for each part that the message has. Links of the person are shown and not followed. */
 export function ReceivedFacts({ message }: { message: ReceivedMessage }) {
@@ -14,7 +15,12 @@ export function ReceivedFacts({ message }: { message: ReceivedMessage }) {
       <Words name="User id" text={from_user_id} />
       <Words name="Group" text={group_id} />
       {reply && <Words name="Chose" text={`${reply.title} (${reply.id})`} />}
-      {media && <Words name="File" text={[media.filename, media.mime_type, media.id].filter(Boolean).join(', ')} />}
+      {media && (
+        <Fact name="File">
+          <Said text={[media.filename, media.mime_type, media.id].filter(Boolean).join(', ')} />{' '}
+          <MediaButton id={message.id} name={media.filename ?? `file of ${message.id}`} />
+        </Fact>
+      )}
       {location && <Words name="Place" text={placeOf(location)} />}
       {reaction && <Words name="Reaction" text={`${reaction.emoji || 'taken back'}, to ${reaction.message_id}`} />}
       {order && <Fact name="Order">{counted(order.items.length, 'item')}</Fact>}

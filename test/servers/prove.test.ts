@@ -1,5 +1,5 @@
-// The scenarios of `npm run prove` that need real kills, in their small form: about 500 messages each, all zeros. All of
-// them take too long for `npm test`.
+// The scenarios of `npm run prove` that need real kills, in their small form: about 500 messages each, all zeros. They
+// start some hundred processes, which takes too long for `npm test`.
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { startProcess } from '../support/processes.ts'

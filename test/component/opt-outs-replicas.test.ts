@@ -1,0 +1,70 @@
+// Pins: that somebody wants no advertising, or wants it again, is acknowledged once as many replicas as are required know of
+// it, whoever said so: over HTTP, or with a stop word. Real: Redis with a replica, HTTP, producer.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { contactKeys } from '../../src/redis/keys.ts'
+import { type RedisServer, startRedisServer } from '../../testbed/redis-server.ts'
+import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: Service
+let tenant: Tenant
+let key: string
+let replica: RedisServer | undefined
+const dir = mkdtempSync(join(tmpdir(), 'laneway-replica-'))
+beforeAll(async () => {
+  service = await startService({ worker: false, env: { LANEWAY_REDIS_MIN_REPLICAS: '1' } })
+  tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+  key = await tenant.key('contacts:write')
+})
+afterAll(async () => {
+  await service?.close()
+  await replica?.stop()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+async function ask(method: string, path: string, body?: object): Promise<number> {
+  const headers = { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) }
+  const answer = await fetch(`${service.url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+  await answer.text()
+  return answer.status
+}
+const add = (person: string) => ask('POST', '/opt-outs', { person })
+const remove = (person: string) => ask('DELETE', `/opt-outs/${person}`)
+
+async function hear(from: string, text: string): Promise<unknown> {
+  const body = JSON.stringify({ sender: `${PHONE_NUMBER_ID}1`, from, text })
+  return (await fetch(`${service.simulator.url}/_inbound`, { method: 'POST', body })).json()
+}
+
+// A cluster of tests has no replicas, and a server of its own cannot join it.
+test.skipIf(process.env.LANEWAY_TEST_REDIS === 'cluster')(
+  'an opt-out is acknowledged only once the replicas that are required have it, and so is its end',
+  async () => {
+    expect(await add('+491520558001')).toBe(503)
+    expect(await hear('+491520558002', 'stop')).toMatchObject({ delivered: false })
+    expect(await remove('491520558001')).toBe(503)
+
+    replica = await startRedisServer(dir, { settings: { replicaof: `127.0.0.1 ${service.server.port}` } })
+    const there = new Redis(replica.url)
+    try {
+      const { optOuts } = contactKeys(tenant.account)
+      const isThere = async (person: string) => (await there.zscore(optOuts, person)) !== null
+      await eventually(async () => (await add('+491520558003')) === 201, 'the replica follows')
+      expect(await isThere('491520558003')).toBe(true)
+      expect(await hear('+491520558004', 'stop')).toMatchObject({ delivered: true })
+      expect(await isThere('491520558004')).toBe(true)
+      // The webhook that was answered 503 comes again.
+      await eventually(() => isThere('491520558002'), 'the first stop word is heard')
+      expect(await hear('+491520558004', 'start')).toMatchObject({ delivered: true })
+      expect(await isThere('491520558004')).toBe(false)
+      expect(await remove('491520558003')).toBe(200)
+      expect(await isThere('491520558003')).toBe(false)
+    } finally {
+      there.disconnect()
+    }
+  },
+)
