@@ -1,4 +1,5 @@
-// An open tab of the console without a browser: it follows the stream, and asks for the chart as often as the page does.
+// An open tab of the console without a browser: it follows the stream, told of changes as the page is, and asks for the
+// chart as often as the page does.
 import { z } from 'zod'
 
 const CHART_EVERY_MS = 15_000
@@ -34,7 +35,7 @@ export function openConsole(port: number, key: string): ConsoleReader {
   const timer = setInterval(chart, CHART_EVERY_MS)
 
   async function follow(): Promise<void> {
-    const answer = await ask('/console/stream')
+    const answer = await ask('/console/stream?changes=true')
     const decoder = new TextDecoder()
     let text = ''
     for await (const piece of answer.body ?? []) {

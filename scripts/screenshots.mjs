@@ -46,7 +46,7 @@ async function readyDemo() {
 
 /** Makes a key that may do everything in the demo's account. */
 function keyOf({ account_id: account, redis_url: redisUrl }) {
-  const permissions = 'messages:send,messages:read,contacts:read,contacts:write,gallery,admin'
+  const permissions = 'messages:send,messages:read,contacts:read,contacts:write,gallery,events,admin'
   const args = ['keys', 'create', '--account', account, '--permissions', permissions, '--name', 'Ada', '--json']
   const cli = spawnSync(process.execPath, [join(root, 'dist/cli.js'), ...args.map(String)], {
     env: { ...env, REDIS_URL: redisUrl },

@@ -39,6 +39,7 @@ import { eventRoutes } from './handlers/events.ts'
 import { galleryRoutes } from './handlers/gallery.ts'
 import { healthRoutes } from './handlers/health.ts'
 import { keyRoutes } from './handlers/keys.ts'
+import { limitRoutes } from './handlers/limits.ts'
 import { lookupRoutes } from './handlers/lookups.ts'
 import { messageRoutes } from './handlers/messages.ts'
 import { metricsRoutes } from './handlers/metrics.ts'
@@ -90,7 +91,7 @@ export async function startProducer(
   const [opaqueIds, seal] = [createOpaqueIds(secretKeys), createSeal(secretKeys)]
   const media = createMediaSource(config.cloudApiVersion)
   const snapshots = createSnapshots(redis)
-  const streams = createSnapshotStreams({ take: (account) => snapshots.take(account), log })
+  const streams = createSnapshotStreams({ take: (whose) => snapshots.take(whose), log })
   let stopping = false
   // In the order of routes/table.ts.
   const routes: Route[] = [
@@ -108,6 +109,7 @@ export async function startProducer(
     ...eventRoutes({ redis, config, seal }),
     ...adminRoutes({ redis, queues }),
     ...accountRoutes({ redis }),
+    ...limitRoutes({ redis, config }),
     ...keyRoutes({ redis }),
     ...senderRoutes({ redis, queues, seal, production: config.production, config }),
     ...templateRoutes({ redis }),

@@ -1,9 +1,12 @@
 // One snapshot a second for all who look at the same: an account, or the whole installation. Nobody looking, nothing is
-// read. Each stream is a line to one tab; whoever reads too slowly is cut off and comes again by itself.
+// read. Each stream is a line to one tab, which is told what has changed; whoever reads too slowly is cut off and comes
+// again by itself.
 import { Readable } from 'node:stream'
 import type { Log } from '../log.ts'
 import { isRedisAway } from '../redis/errors.ts'
+import { keyOf, type Whose } from '../telemetry/live/whose.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
+import { changeOf } from '../telemetry/snapshot-change.ts'
 
 /** Looks at one account are so far apart. */
 const EVERY_MS = 1_000
@@ -21,9 +24,11 @@ const SILENCE = ': no snapshot\n\n'
 
 /** Whoever has opened a stream. `mayStill` rejects once its session or its key is over. */
 export interface Reader {
-  account: number | undefined
+  whose: Whose
   /** Ends after so many snapshots. */
   limit: number | undefined
+  /** Tells only what has changed, after a first snapshot that is whole. */
+  inChanges?: boolean
   mayStill: () => Promise<unknown>
 }
 
@@ -31,80 +36,84 @@ interface Stream extends Reader {
   readable: Readable
   sent: number
   checkedAt: number
+  /** What it was told last. */
+  seen: Taken
 }
 
-/** A snapshot, and the bytes of it that all of its streams share. */
+/** A snapshot. Its bytes are made when the first stream needs them, and shared by all. */
 interface Taken {
   snapshot: Snapshot
-  event: Buffer
   takenAt: number
+  whole: () => Buffer
+  /** What it changes, where there was one before; nobody who has not seen that one is told this. */
+  change: (() => Buffer) | undefined
+  before: Snapshot | undefined
 }
 
 export type SnapshotStreams = ReturnType<typeof createSnapshotStreams>
 
 /** Takes snapshots with `take`, at most one of an account in `everyMs`. */
-export function createSnapshotStreams(deps: {
-  take: (account: number | undefined) => Promise<Snapshot>
-  log: Log
-  everyMs?: number
-}) {
+export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Snapshot>; log: Log; everyMs?: number }) {
   const { everyMs = EVERY_MS } = deps
-  const streams = new Map<number | undefined, Set<Stream>>()
-  const latest = new Map<number | undefined, Taken>()
-  const taking = new Map<number | undefined, Promise<Taken>>()
-  const busy = new Set<number | undefined>()
+  /** By keyOf of what they look at. */
+  const streams = new Map<string, Set<Stream>>()
+  const latest = new Map<string, Taken>()
+  const taking = new Map<string, Promise<Taken>>()
+  const busy = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let open = 0
   let isClosed = false
 
   /** The snapshot of this second. Who asks while one is taken gets that one. */
-  function current(account: number | undefined): Promise<Taken> {
-    const known = latest.get(account)
+  function current(whose: Whose): Promise<Taken> {
+    const key = keyOf(whose)
+    const known = latest.get(key)
     // Timers are early and late by some milliseconds.
     if (known && performance.now() - known.takenAt < 0.9 * everyMs) return Promise.resolve(known)
-    const under = taking.get(account)
+    const under = taking.get(key)
     if (under) return under
     const begun = performance.now()
     const taken = deps
-      .take(account)
+      .take(whose)
       .then((snapshot) => {
-        const text = `id: ${snapshot.at}\nevent: snapshot\ndata: ${JSON.stringify(snapshot)}\n\n`
-        const one = { snapshot, event: Buffer.from(text), takenAt: begun }
-        latest.set(account, one)
+        const one = takenOf(snapshot, begun, known?.snapshot)
+        latest.set(key, one)
         return one
       })
-      .finally(() => taking.delete(account))
-    taking.set(account, taken)
+      .finally(() => taking.delete(key))
+    taking.set(key, taken)
     return taken
   }
 
   async function tick(): Promise<void> {
     // What nobody looks at is not kept either.
-    for (const [account, { takenAt }] of latest) {
-      if (!streams.has(account) && performance.now() - takenAt > everyMs) latest.delete(account)
+    for (const [key, { takenAt }] of latest) {
+      if (!streams.has(key) && performance.now() - takenAt > everyMs) latest.delete(key)
     }
     await Promise.all(
-      [...streams].map(async ([account, readers]) => {
+      [...streams].map(async ([key, readers]) => {
         // A Redis that is slow makes looks rarer, not more of them at once.
-        if (busy.has(account)) return
-        busy.add(account)
-        await tellAll(account, readers).finally(() => busy.delete(account))
+        if (busy.has(key)) return
+        busy.add(key)
+        await tellAll(readers).finally(() => busy.delete(key))
       }),
     )
   }
 
-  async function tellAll(account: number | undefined, readers: ReadonlySet<Stream>): Promise<void> {
-    let event: Buffer | undefined
+  async function tellAll(readers: ReadonlySet<Stream>): Promise<void> {
+    const [first] = readers
+    if (first === undefined) return
+    let taken: Taken | undefined
     try {
-      event = (await current(account)).event
+      taken = await current(first.whose)
     } catch (error) {
       // The age of what a page shows tells its reader; the line stays open for when Redis is back.
       if (!isRedisAway(error)) deps.log.warn({ err: error }, 'snapshot.failed')
     }
-    await Promise.all([...readers].map((reader) => tell(reader, event)))
+    await Promise.all([...readers].map((reader) => tell(reader, taken)))
   }
 
-  async function tell(stream: Stream, event: Buffer | undefined): Promise<void> {
+  async function tell(stream: Stream, taken: Taken | undefined): Promise<void> {
     const { readable } = stream
     if (readable.readableLength > UNREAD_MAX) return end(stream, 'cut')
     if (performance.now() - stream.checkedAt > CHECK_MS) {
@@ -116,10 +125,12 @@ export function createSnapshotStreams(deps: {
       )
       if (!may) return end(stream, 'done')
       // It may have ended meanwhile, and takes nothing more then.
-      if (!streams.get(stream.account)?.has(stream)) return
+      if (!streams.get(keyOf(stream.whose))?.has(stream)) return
     }
-    readable.push(event ?? SILENCE)
-    if (event === undefined) return
+    const isNew = taken !== undefined && taken !== stream.seen
+    readable.push(isNew ? eventFor(stream, taken) : SILENCE)
+    if (!isNew) return
+    stream.seen = taken
     stream.sent += 1
     if (stream.limit !== undefined && stream.sent >= stream.limit) end(stream, 'done')
   }
@@ -131,10 +142,11 @@ export function createSnapshotStreams(deps: {
   }
 
   function forget(stream: Stream): void {
-    const own = streams.get(stream.account)
+    const key = keyOf(stream.whose)
+    const own = streams.get(key)
     if (!own?.delete(stream)) return
     open -= 1
-    if (own.size === 0) streams.delete(stream.account)
+    if (own.size === 0) streams.delete(key)
     if (open > 0) return
     clearInterval(timer)
     timer = undefined
@@ -144,23 +156,24 @@ export function createSnapshotStreams(deps: {
 
   return {
     /** The snapshot of this second, for who asks once. */
-    once: async (account: number | undefined): Promise<Snapshot> => (await current(account)).snapshot,
+    once: async (whose: Whose): Promise<Snapshot> => (await current(whose)).snapshot,
 
     /** Whether there is room for another stream. */
     isFull: (): boolean => open >= STREAMS_MAX || isClosed,
 
     /** A new stream, its first snapshot in it. Rejects when that cannot be taken. */
     async open(reader: Reader): Promise<Readable> {
-      const first = await current(reader.account)
+      const seen = await current(reader.whose)
       const readable = new Readable({ read: () => undefined, highWaterMark: UNREAD_MAX })
-      const stream: Stream = { ...reader, readable, sent: 1, checkedAt: performance.now() }
+      const stream: Stream = { ...reader, readable, sent: 1, checkedAt: performance.now(), seen }
       readable.push(`retry: ${RETRY_MS}\n`)
-      readable.push(first.event)
+      readable.push(seen.whole())
       if (reader.limit === 1 || isClosed) {
         readable.push(null)
         return readable
       }
-      streams.set(reader.account, (streams.get(reader.account) ?? new Set()).add(stream))
+      const key = keyOf(reader.whose)
+      streams.set(key, (streams.get(key) ?? new Set()).add(stream))
       open += 1
       readable.once('close', () => forget(stream))
       timer ??= setInterval(() => void tick(), everyMs).unref()
@@ -175,5 +188,27 @@ export function createSnapshotStreams(deps: {
       isClosed = true
       for (const readers of [...streams.values()]) for (const stream of [...readers]) end(stream, 'done')
     },
+  }
+}
+
+/** Made of the one before it only while that is at hand. */
+function takenOf(snapshot: Snapshot, takenAt: number, before: Snapshot | undefined): Taken {
+  const event = (name: string, data: object): Buffer =>
+    Buffer.from(`id: ${snapshot.at}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+  return {
+    ...{ snapshot, takenAt, before },
+    whole: onceOnly(() => event('snapshot', snapshot)),
+    change: before && onceOnly(() => event('change', changeOf(before, snapshot))),
+  }
+}
+
+const eventFor = ({ inChanges, seen }: Stream, taken: Taken): Buffer =>
+  inChanges && taken.change && taken.before === seen.snapshot ? taken.change() : taken.whole()
+
+function onceOnly<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
   }
 }

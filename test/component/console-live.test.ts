@@ -7,9 +7,12 @@ import { listLanes } from '../../src/lanes/control.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { createSnapshotStreams } from '../../src/producer/snapshot-streams.ts'
 import { senderKey } from '../../src/redis/keys.ts'
+import { createSeriesReader } from '../../src/telemetry/live/series.ts'
 import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
+import type { Whose } from '../../src/telemetry/live/whose.ts'
 import { seriesSchema } from '../../src/telemetry/series.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
+import { changed, type SnapshotChange } from '../../src/telemetry/snapshot-change.ts'
 import { silentLog } from '../support/app.ts'
 import { inspect } from '../support/declared-routes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -30,6 +33,7 @@ afterAll(() => service?.close())
 
 const keyOf = async ({ account }: Tenant, ...permissions: Permission[]) =>
   createCredential(service.redis, account, permissions, Date.now(), 0, 'Ada')
+const whoseOf = ({ account }: Tenant): Whose => ({ account, senders: [] })
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
 async function send({ apiKey }: Tenant, count: number): Promise<void> {
@@ -127,6 +131,23 @@ describe('a snapshot', () => {
     expect(lane.status).toBe(404)
   })
 
+  test('of a key that is for some senders holds their lanes only, and their history', async () => {
+    const { secret } = await createCredential(service.redis, mine.account, ['admin'], Date.now(), 0, 'bound', {
+      senders: [mine.cloudLane],
+    })
+    const get = (path: string) => inspect(`${service.url}/console/${path}`, { headers: bearer(secret) })
+    const snapshot = answerOf(snapshotSchema, (await get('snapshot')).json)
+    expect(snapshot.lanes.map(({ sender }) => sender)).toEqual([mine.cloudLane])
+    expect([snapshot.lanes_total, snapshot.totals.waiting]).toEqual([1, 0])
+    const { points } = answerOf(seriesSchema, (await get('history')).json)
+    expect(points.every(({ accepted }) => accepted === 0)).toBe(true)
+    expect((await get(`history?sender=${mine.cloudLane}`)).status).toBe(200)
+    expect((await get(`history?sender=${mine.partnerLane}`)).status).toBe(403)
+    const { events, reading } = await follow(secret, undefined, '?limit=1')
+    await reading
+    expect(events.join()).not.toContain(`"sender":${mine.partnerLane},`)
+  })
+
   test('says who paused a lane, and for what', async () => {
     const { secret } = await keyOf(mine, 'admin')
     const paused = await inspect(`${service.url}/admin/lanes/${mine.cloudLane}/pause`, {
@@ -179,6 +200,20 @@ describe('a stream', () => {
     expect(laneIn(z.array(snapshotSchema).min(2).parse(snapshots)[1] as Snapshot, mine.cloudLane)?.name).toBe(HOSTILE)
   })
 
+  test('of changes begins whole, and each change makes the next snapshot of the one before', async () => {
+    const { secret } = await keyOf(mine, 'messages:read')
+    const { events, reading } = await follow(secret, undefined, '?limit=4&changes=true')
+    await reading
+    const told = events.filter((event) => event.includes('event: '))
+    expect(told.map((event) => /event: (\w+)/.exec(event)?.[1])).toEqual(['snapshot', 'change', 'change', 'change'])
+    const data = told.map((event): unknown => JSON.parse(/data: (.*)$/s.exec(event)?.[1] ?? ''))
+    let snapshot: Snapshot | undefined = snapshotSchema.parse(data[0])
+    for (const change of data.slice(1)) snapshot = snapshot && changed(snapshot, change as SnapshotChange)
+    expect(snapshotSchema.parse(snapshot).lanes_total).toBe(2)
+    const sizes = told.map((event) => event.length)
+    expect(Math.max(...sizes.slice(1))).toBeLessThan((sizes[0] ?? 0) / 2)
+  })
+
   test('ends when its key is revoked', async () => {
     const { id, secret } = await keyOf(mine, 'messages:read')
     const { isOver, events } = await follow(secret)
@@ -189,35 +224,35 @@ describe('a stream', () => {
 
   test('costs one snapshot a second, whoever looks, and none when nobody does', async () => {
     const snapshots = createSnapshots(service.redis)
-    const taken: (number | undefined)[] = []
+    const taken: unknown[] = []
     const streams = createSnapshotStreams({
-      take: (account) => {
-        taken.push(account)
-        return snapshots.take(account)
+      take: (whose) => {
+        taken.push(whose)
+        return snapshots.take(whose)
       },
       log: silentLog,
       everyMs: 100,
     })
     const tabs = await Promise.all(
       Array.from({ length: 5 }, () =>
-        streams.open({ account: mine.account, limit: 5, mayStill: () => Promise.resolve() }),
+        streams.open({ whose: whoseOf(mine), limit: 5, mayStill: () => Promise.resolve() }),
       ),
     )
     const texts = await Promise.all(tabs.map((tab) => tab.setEncoding('utf8').toArray()))
     expect(texts.map((text) => text.join('').split('event: snapshot').length - 1)).toEqual([5, 5, 5, 5, 5])
-    expect(taken).toEqual(Array(5).fill(mine.account))
+    expect(taken).toEqual(Array(5).fill(whoseOf(mine)))
     await eventually(async () => streams.count() === 0, 'no stream is left')
     const before = taken.length
-    await Promise.all([streams.once(mine.account), streams.once(mine.account), streams.once(mine.account)])
+    await Promise.all([streams.once(whoseOf(mine)), streams.once(whoseOf(mine)), streams.once(whoseOf(mine))])
     expect(taken.length - before).toBeLessThanOrEqual(1)
     streams.close()
   })
 
   test('that is read too slowly is cut off, and the others go on', async () => {
-    const big = await createSnapshots(service.redis).take(mine.account)
+    const big = await createSnapshots(service.redis).take(whoseOf(mine))
     const large: Snapshot = { ...big, failures: [{ code: 'x', meaning: 'y'.repeat(200_000), count: 1 }] }
     const streams = createSnapshotStreams({ take: async () => large, log: silentLog, everyMs: 20 })
-    const open = () => streams.open({ account: 1, limit: undefined, mayStill: () => Promise.resolve() })
+    const open = () => streams.open({ whose: whoseOf(mine), limit: undefined, mayStill: () => Promise.resolve() })
     const [slow, quick] = [await open(), await open()]
     let read = 0
     quick.on('data', () => {
@@ -232,9 +267,9 @@ describe('a stream', () => {
   })
 
   test('has its bound', async () => {
-    const empty = await createSnapshots(service.redis).take(mine.account)
+    const empty = await createSnapshots(service.redis).take(whoseOf(mine))
     const streams = createSnapshotStreams({ take: async () => empty, log: silentLog, everyMs: 10_000 })
-    const reader = { account: 1, limit: undefined, mayStill: () => Promise.resolve() }
+    const reader = { whose: whoseOf(mine), limit: undefined, mayStill: () => Promise.resolve() }
     for (let i = 0; i < 200; i += 1) await streams.open(reader)
     expect(streams.isFull()).toBe(true)
     streams.close()
@@ -258,6 +293,20 @@ test('the history has a point for every period, and counts what was accepted', a
   const times = hour.points.map(({ at }) => Date.parse(at))
   expect(times.every((time, i) => i === 0 || time - (times[i - 1] ?? 0) === 10_000)).toBe(true)
   await eventually(async () => (await accepted('span=hour')) === 5, 'five were accepted')
+})
+
+test('a history that is asked for again is what one that is read whole is, with what was counted meanwhile', async () => {
+  const of = { name: 'mine', lanes: async () => [mine.partnerLane, mine.cloudLane] }
+  const read = createSeriesReader(service.redis, 1)
+  const sum = async (reader: typeof read, span: 'hour' | 'week') =>
+    (await reader(of, span)).points.reduce((all, { accepted }) => all + accepted, 0)
+  const before = await sum(read, 'hour')
+  await send(mine, 3)
+  await eventually(async () => (await sum(read, 'hour')) === before + 3, 'three more were accepted', 20_000)
+  for (const span of ['hour', 'week'] as const) {
+    expect(await sum(read, span)).toBe(before + 3)
+    expect(await sum(createSeriesReader(service.redis), span)).toBe(before + 3)
+  }
 })
 
 test('once a worker is there the lanes send, and a producer that stops ends its streams', async () => {

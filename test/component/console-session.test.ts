@@ -176,7 +176,19 @@ describe('a session', () => {
       senders: [tenant.partnerLane],
     })
     const cookie = cookieOf(await signIn(secret))
-    expect((await get(`/admin/lanes/${tenant.partnerLane}`, cookie)).status).toBe(200)
+    const session = await get('/console/session', cookie)
+    expect(session.json).toMatchObject({
+      data: { permissions: ['admin'], senders: [tenant.partnerLane], default_sender: true },
+    })
+    for (const path of [
+      `/admin/lanes/${tenant.partnerLane}`,
+      '/console/snapshot',
+      '/console/history',
+      '/console/demo',
+    ]) {
+      expect((await get(path, cookie)).status, path).toBe(200)
+    }
+    expect((await get(`/admin/lanes/${tenant.cloudLane}`, cookie)).status).toBe(403)
     for (const path of ['/messages', '/contacts', '/admin/keys']) {
       expect((await get(path, cookie)).status, path).toBe(403)
     }

@@ -52,6 +52,7 @@ beforeAll(async () => {
   await api('POST', '/partners/wp-gallery/manage/folders', { name: HOSTILE_NAME })
   await api('POST', '/admin/lanes/2/pause', { reason: HOSTILE })
   await world.keyWith(['messages:read'], HOSTILE)
+  await api('POST', '/opt-outs', { person: '+447700900178' })
 })
 afterAll(() => world?.close())
 
@@ -77,6 +78,8 @@ const pages = (): [path: string, word: string][] => [
   ['/console/endpoints', 'Last success'],
   [`/console/endpoints/${endpoint}`, 'no answer'],
   [`/console/messages/${world.demo.inbound_message_id}`, 'What the person wrote'],
+  ['/console/opt-outs', 'Said by'],
+  ['/console/limits', 'At most'],
   ['/console/keys', 'Last used'],
   ['/console/activity', 'What'],
   ['/console/nowhere', 'Nothing here'],

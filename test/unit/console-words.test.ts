@@ -91,11 +91,13 @@ test('bidi controls, terminal escapes and invisible characters are shown by name
   expect(plainText('<b>x</b>\r\n\ty 👩‍👧 مرحبا')).toBe('<b>x</b>\n\ty 👩‍👧 مرحبا')
 })
 
-const session = (permissions: string[], operator = false): Session => ({
+const session = (permissions: string[], operator = false, senders: number[] | null = null): Session => ({
   key_name: 'k',
   account: operator ? null : { id: 1, name: 'shop' },
   operator,
   permissions,
+  senders,
+  default_sender: senders === null || senders.includes(1),
   expires_at: null,
 })
 
@@ -107,6 +109,30 @@ test('a key may do what it has the permission for, and an operator everything fo
   expect(may(session([], true), 'send', 3)).toBe(true)
   expect(may(session([], true), 'operate', undefined)).toBe(true)
   expect(may(session(['admin']), 'operate', undefined)).toBe(false)
+})
+
+test('a key that is for some senders may do what is about one lane or one message, and nothing that is about all', () => {
+  const all = ['messages:read', 'messages:send', 'admin', 'contacts:read', 'gallery', 'events']
+  const deeds = [
+    'look',
+    'send',
+    'write',
+    'runLanes',
+    'see',
+    'sendMany',
+    'run',
+    'readContacts',
+    'gallery',
+    'events',
+  ] as const
+  expect(deeds.filter((deed) => may(session(all, false, [1]), deed, undefined))).toEqual([
+    'look',
+    'send',
+    'write',
+    'runLanes',
+  ])
+  expect(may(session(all, false, [2]), 'write', undefined)).toBe(false)
+  expect(deeds.filter((deed) => may(session(['admin'], false, [1]), deed, undefined))).toEqual(['runLanes'])
 })
 
 test('a lane says why it stands, who held it, and how long the rest takes', () => {

@@ -49,3 +49,9 @@ const removeStarted = cached(LOOK_MS, async (redis, account: number): Promise<nu
   if (over.length > 0) await redis.zrem(key, ...over)
   return over.length
 })
+
+/** How many campaigns of the account were not started. */
+export async function countDrafts(redis: Redis, account: number): Promise<number> {
+  await removeStarted(redis, account)
+  return redis.zcard(draftsOfAccountKey(account))
+}

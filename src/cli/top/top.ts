@@ -40,7 +40,8 @@ export const top: Noun = {
         if (account !== undefined) await existingAccount(context.redis, account)
         const { take } = createSnapshots(context.redis)
         const isLive = !once && isTerminal(context.stdin) && isTerminal(context.stderr)
-        const last = isLive ? await follow(context, () => take(account)) : await take(account)
+        const whose = { account, senders: [] }
+        const last = isLive ? await follow(context, () => take(whose)) : await take(whose)
         const text = drawScreen(last, { ...NO_SCREEN, selected: undefined, note: ' ', ageMs: 0 })
         return { json: last, text: isLive ? '' : text.slice(0, -1).join('\n') }
       },

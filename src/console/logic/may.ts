@@ -6,12 +6,24 @@ export interface Session {
   account: { id: number; name: string } | null
   operator: boolean
   permissions: readonly string[]
+  /** The only senders that the key is for; null: all. */
+  senders: readonly number[] | null
+  /** Whether the account's default sender is among these. */
+  default_sender: boolean
   expires_at: string | null
 }
 
+/**
+ * `look`, `send` and `runLanes` are about one message or one lane, and `write` is a new message from the default sender; a
+ * key that is for some senders only may do no more than these. `see` goes through all messages and campaigns, `sendMany` is campaigns and requeues, `run` keys and senders.
+ */
 export type Deed =
+  | 'look'
   | 'see'
   | 'send'
+  | 'write'
+  | 'sendMany'
+  | 'runLanes'
   | 'run'
   | 'readContacts'
   | 'writeContacts'
@@ -22,8 +34,12 @@ export type Deed =
 
 /** One of these will do. */
 const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, readonly string[]>> = {
+  look: ['messages:read'],
   see: ['messages:read'],
   send: ['messages:send'],
+  write: ['messages:send'],
+  sendMany: ['messages:send'],
+  runLanes: ['admin'],
   run: ['admin'],
   readContacts: ['contacts:read'],
   writeContacts: ['contacts:write'],
@@ -32,12 +48,17 @@ const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, readonly string[]>> = {
   events: ['events'],
 }
 
+/** What a key for some senders may do of it. */
+const FOR_SENDERS: readonly Deed[] = ['look', 'send', 'write', 'runLanes']
+
 /**
  * Whether the key may. An operator acts for the account that it has chosen (`account`); without one it runs lanes and
  * keys, and nothing that belongs to one account.
  */
 export function may(session: Session, deed: Deed, account: number | undefined): boolean {
   if (deed === 'operate') return session.operator
-  if (session.operator) return account !== undefined || deed === 'run'
+  if (session.operator) return account !== undefined || deed === 'run' || deed === 'runLanes'
+  if (session.senders !== null && !FOR_SENDERS.includes(deed)) return false
+  if (deed === 'write' && !session.default_sender) return false
   return NEEDED[deed].some((permission) => session.permissions.includes(permission))
 }

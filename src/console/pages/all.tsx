@@ -14,8 +14,10 @@ import { Gallery } from './gallery.tsx'
 import { Keys } from './keys.tsx'
 import { Lane } from './lane.tsx'
 import { Lanes } from './lanes.tsx'
+import { Limits } from './limits.tsx'
 import { MessagePage } from './message.tsx'
 import { Messages } from './messages.tsx'
+import { OptOuts } from './opt-outs.tsx'
 import { Overview } from './overview.tsx'
 import { Senders } from './senders.tsx'
 import { Start } from './start.tsx'
@@ -32,12 +34,14 @@ const PAGES: readonly (readonly [RegExp, (...parts: string[]) => ComponentChild]
   [/^\/campaigns\/new$/, () => <NewCampaign key={place.value.query.get('from')} />],
   [/^\/campaigns\/([^/]{1,60})$/, (id) => <CampaignPage key={id} id={id} />],
   [/^\/contacts$/, () => <Contacts />],
+  [/^\/opt-outs$/, () => <OptOuts key={place.value.query.get('person')} />],
   [/^\/templates$/, () => <Templates />],
   [/^\/senders$/, () => <Senders />],
   [/^\/keys$/, () => <Keys />],
   [/^\/gallery$/, () => <Gallery />],
   [/^\/endpoints$/, () => <Endpoints />],
   [/^\/endpoints\/([^/]{1,60})$/, (id) => <EndpointPage key={id} id={id} />],
+  [/^\/limits$/, () => <Limits />],
   [/^\/activity$/, () => <Activity />],
   [/^\/start$/, () => <Start />],
 ]

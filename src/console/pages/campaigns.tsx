@@ -9,7 +9,7 @@ import { Choice } from '../parts/field.tsx'
 import { Age, Empty, Page, Shown } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
 import { Said, When } from '../parts/text.tsx'
-import { dataOf } from '../state/http.ts'
+import { addressOf, call, type Page as Listed } from '../state/http.ts'
 import { useLoad } from '../state/load.ts'
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
@@ -17,19 +17,21 @@ import { may } from '../state/session.ts'
 const LIMIT = 100
 const EVERY_MS = 5_000
 
-/** The list, by state if wanted. */
+/** The list, by state if wanted; `?after=` is an older part of it, which is followed as the newest is. */
 export function Campaigns() {
-  const state = place.value.query.get('state') ?? ''
-  const loaded = useLoad<CampaignDescription[]>(
-    `campaigns ${state}`,
-    (signal) => dataOf('GET', '/campaigns', { query: { limit: LIMIT, state }, signal }),
+  const { query } = place.value
+  const [state, after] = [query.get('state') ?? '', query.get('after') ?? '']
+  const loaded = useLoad<Listed<CampaignDescription>>(
+    `campaigns ${state} ${after}`,
+    (signal) => call('GET', '/campaigns', { query: { limit: LIMIT, state, cursor: after }, signal }),
     EVERY_MS,
   )
+  const next = loaded.value?.next ?? null
   return (
     <Page
       title="Campaigns"
       actions={
-        may('send') && (
+        may('sendMany') && (
           <a class="button primary" href="/console/campaigns/new">
             New campaign
           </a>
@@ -46,8 +48,12 @@ export function Campaigns() {
       </search>
       <Age loaded={loaded} />
       <Shown loaded={loaded}>
-        {(campaigns) => (campaigns.length === 0 ? <None state={state} /> : <CampaignTable campaigns={campaigns} />)}
+        {({ data }) => (data.length === 0 ? <None state={state} /> : <CampaignTable campaigns={data} />)}
       </Shown>
+      <p class="actions">
+        {after !== '' && <a href={addressOf('/console/campaigns', { state })}>The newest ones</a>}
+        {next !== null && <a href={addressOf('/console/campaigns', { state, after: next })}>Older ones</a>}
+      </p>
     </Page>
   )
 }

@@ -1,10 +1,10 @@
 // One lane: why it stands as it does, what waits on it, its pace, its dead letters.
 import { isInTrouble, laneSentence, laneWords } from '../logic/lane-words.ts'
-import { searchAddress } from '../logic/message-filters.ts'
 import { countText } from '../logic/numbers.ts'
 import { spanText } from '../logic/spans.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Empty, Page } from '../parts/page.tsx'
+import { SearchLink } from '../parts/search-link.tsx'
 import { Said, Until } from '../parts/text.tsx'
 import { snapshot } from '../state/live.ts'
 import { may } from '../state/session.ts'
@@ -39,7 +39,7 @@ export function Lane({ id }: { id: number }) {
       above={above}
       badge={<Badge tone={tone}>{word}</Badge>}
       actions={
-        may('run') && (
+        may('runLanes') && (
           <>
             <PauseButton lane={lane} />
             <RateButton lane={lane} />
@@ -80,9 +80,11 @@ export function Lane({ id }: { id: number }) {
           </dd>
         </div>
       </dl>
-      <p>
-        <a href={searchAddress({ sender: String(id) })}>All messages of this lane</a>
-      </p>
+      {may('see') && (
+        <p>
+          <SearchLink filters={{ sender: String(id) }}>All messages of this lane</SearchLink>
+        </p>
+      )}
       <History sender={id} />
       <DeadLetters lane={lane} />
     </Page>

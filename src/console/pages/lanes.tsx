@@ -34,9 +34,7 @@ export function Lanes() {
     <Page title="Lanes">
       {figures.lanes_total === 0 ? (
         <Empty title="No lane yet.">
-          <p>
-            Each sender has a lane of its own. <a href="/console/senders">Add a sender</a>
-          </p>
+          <p>Each sender has a lane of its own. {may('run') && <a href="/console/senders">Add a sender</a>}</p>
         </Empty>
       ) : (
         <>
@@ -48,7 +46,7 @@ export function Lanes() {
                 ` of ${countText(figures.lanes_total)}: the first ${figures.lanes.length} are shown, those in trouble first`}
             </p>
           </search>
-          <Table caption="Lanes" rows={lanes} keyOf={({ sender }) => sender} columns={columns(may('run'))} />
+          <Table caption="Lanes" rows={lanes} keyOf={({ sender }) => sender} columns={columns(may('runLanes'))} />
         </>
       )}
     </Page>

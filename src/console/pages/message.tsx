@@ -8,8 +8,10 @@ import { dataOf } from '../state/http.ts'
 import { useLoad } from '../state/load.ts'
 import { may } from '../state/session.ts'
 import { MessageActions } from './message/actions.tsx'
+import { Conversation } from './message/conversation.tsx'
 import { MessageFacts } from './message/facts.tsx'
 import { Timeline } from './message/timeline.tsx'
+import { personOf } from './messages/message-table.tsx'
 
 type Message = SentMessage | ReceivedMessage
 
@@ -67,7 +69,10 @@ export function MessagePage({ id }: { id: string }) {
             )}
             <div class="halves">
               <Timeline history={found.history} />
-              <MessageFacts message={found} />
+              <div class="stack">
+                <MessageFacts message={found} />
+                {found.sender !== null && <Conversation person={personOf(found)} sender={found.sender} />}
+              </div>
             </div>
           </>
         )}

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { ListedMessage } from '../../lookup/message-schema.ts'
 import { type Filters, filtersOf, queryOf, searchAddress } from '../logic/message-filters.ts'
+import { TextField } from '../parts/field.tsx'
 import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'
 import { call, type Page } from '../state/http.ts'
@@ -14,8 +15,35 @@ import { RequeueDialog } from './messages/requeue-dialog.tsx'
 
 const LIMIT = 50
 
-/** The page of the search. */
-export function Messages() {
+/** The page of the search; whoever may see only messages of some senders finds each by its id. */
+export const Messages = () => (may('see') ? <Search /> : <ById />)
+
+function ById() {
+  const [id, setId] = useState('')
+  return (
+    <Frame title="Messages">
+      <p>Your key is for some senders only: it sees each of their messages, and no list of all.</p>
+      <search>
+        <form
+          class="filters"
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (id.trim() !== '') go(`/console/messages/${encodeURIComponent(id.trim())}`)
+          }}
+        >
+          <TextField label="Message id" value={id} onValue={setId} required />
+          <div>
+            <button type="submit" class="primary">
+              Show it
+            </button>
+          </div>
+        </form>
+      </search>
+    </Frame>
+  )
+}
+
+function Search() {
   const filters = filtersOf(place.value.query)
   const { id, ...asked } = filters
   const key = queryOf(asked)
@@ -36,7 +64,7 @@ export function Messages() {
     <Frame
       title="Messages"
       actions={
-        may('send') && (
+        may('sendMany') && (
           <button type="button" onClick={() => setRequeues(true)}>
             Requeue all that match
           </button>
@@ -79,7 +107,7 @@ function Nothing({ filtered, searching }: { filtered: boolean; searching: boolea
   }
   return (
     <Empty title="No message yet.">
-      {may('send') && (
+      {may('write') && (
         <p>
           <a class="button primary" href="/console/start">
             Send the first message

@@ -50,7 +50,7 @@ export function Start() {
     <Page title="Send a message">
       <div class="writing">
         <div class="stack">
-          {may('send') ? (
+          {may('write') ? (
             <form class="card" onSubmit={send}>
               <TextField
                 label="To"
@@ -71,7 +71,7 @@ export function Start() {
               </button>
             </form>
           ) : (
-            <p>Your key may not send messages.</p>
+            <p>Your key may not send messages from the default sender.</p>
           )}
           {sent !== undefined && <Journey key={sent} id={sent} />}
         </div>

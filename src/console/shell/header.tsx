@@ -14,15 +14,17 @@ import { chooseTheme, THEMES, theme } from './theme.ts'
 const LINKS: readonly { path: string; name: string; deed?: Deed; group?: true }[] = [
   { path: '', name: 'Overview' },
   { path: '/lanes', name: 'Lanes' },
-  { path: '/messages', name: 'Messages', deed: 'see' },
+  { path: '/messages', name: 'Messages', deed: 'look' },
   { path: '/campaigns', name: 'Campaigns', deed: 'see' },
-  { path: '/start', name: 'Send a message', deed: 'send' },
+  { path: '/start', name: 'Send a message', deed: 'write' },
   { path: '/contacts', name: 'Contacts', deed: 'readContacts', group: true },
+  { path: '/opt-outs', name: 'Opt-outs', deed: 'readContacts' },
   { path: '/templates', name: 'Templates', deed: 'readTemplates' },
   { path: '/gallery', name: 'Gallery', deed: 'gallery' },
   { path: '/senders', name: 'Senders', deed: 'run', group: true },
   { path: '/endpoints', name: 'Event endpoints', deed: 'events' },
   { path: '/keys', name: 'Keys', deed: 'run' },
+  { path: '/limits', name: 'Limits', deed: 'run' },
   { path: '/activity', name: 'Activity', deed: 'run' },
 ]
 
@@ -84,7 +86,8 @@ export function Header() {
           </label>
           <p>
             {known?.operator ? 'Operator' : 'Key'} <Said text={known?.key_name || 'without a name'} />
-            {!known?.operator && !may('send') && !may('run') && <span class="quiet"> (can only look)</span>}
+            {known?.senders && <span class="quiet"> (only for sender {known.senders.join(', ')})</span>}
+            {!known?.operator && !may('send') && !may('runLanes') && <span class="quiet"> (can only look)</span>}
           </p>
           <button type="button" onClick={() => void signOut()}>
             Sign out

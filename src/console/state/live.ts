@@ -3,6 +3,7 @@
 // hidden tab nothing is asked for.
 import { effect, signal } from '@preact/signals'
 import type { Snapshot } from '../../telemetry/snapshot.ts'
+import { changed, type SnapshotChange } from '../../telemetry/snapshot-change.ts'
 import { actingFor, addressOf, dataOf, Refused } from './http.ts'
 import { session } from './session.ts'
 
@@ -51,7 +52,7 @@ const take = (figures: Snapshot, by: Link): void => {
 
 /** `failures`: how often in a row a stream has failed. Returns what ends it. */
 function openStream(account: number | undefined, failures: number): () => void {
-  const source = new EventSource(addressOf('/console/stream', { account }))
+  const source = new EventSource(addressOf('/console/stream', { account, changes: 'true' }))
   let next: () => void = () => undefined
   let failed = failures
   const giveUp = (): void => {
@@ -65,12 +66,21 @@ function openStream(account: number | undefined, failures: number): () => void {
     } else next = poll(account)
   }
   let silence = setTimeout(giveUp, SILENCE_MS)
-  source.addEventListener('snapshot', (event) => {
+  const came = (figures: Snapshot | undefined): void => {
+    // Changes of figures that this page does not have: the stream is begun anew, with a whole snapshot.
+    if (figures === undefined) {
+      giveUp()
+      return
+    }
     clearTimeout(silence)
     silence = setTimeout(giveUp, SILENCE_MS)
     failed = 0
-    take(JSON.parse(event.data) as Snapshot, 'stream')
-  })
+    take(figures, 'stream')
+  }
+  source.addEventListener('snapshot', ({ data }) => came(JSON.parse(data) as Snapshot))
+  source.addEventListener('change', ({ data }) =>
+    came(snapshot.value && changed(snapshot.value, JSON.parse(data) as SnapshotChange)),
+  )
   source.onerror = giveUp
   return () => {
     clearTimeout(silence)

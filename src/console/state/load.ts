@@ -15,9 +15,14 @@ export interface Loaded<T> {
   put: (value: T) => void
 }
 
+/** What will soon be over: nobody answers, Redis is away, too much is going on. */
+const SOON_OVER: readonly number[] = [0, 429, 502, 503, 504]
+const AGAIN_MS = 3_000
+
 /**
  * Loads when the page appears, when `key` or the account changes, every `everyMs` while the tab is seen, and on
- * `reload()`. A load that is overtaken is given up. Without a key nothing is loaded.
+ * `reload()`; again by itself after a refusal that will soon be over. A load that is overtaken is given up. Without a key
+ * nothing is loaded.
  */
 export function useLoad<T>(
   key: string | undefined,
@@ -37,8 +42,9 @@ export function useLoad<T>(
     if (whole === undefined) return undefined
     const aborter = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
+    let isAgain = everyMs !== undefined
     const run = async (): Promise<void> => {
-      if (document.hidden && everyMs !== undefined) {
+      if (document.hidden && isAgain) {
         document.addEventListener('visibilitychange', () => void run(), { once: true, signal: aborter.signal })
         return
       }
@@ -51,6 +57,10 @@ export function useLoad<T>(
         if (aborter.signal.aborted) return
         const refusal = error instanceof Refused ? error : new Refused(0, 'unknown', String(error))
         setState((old) => ({ ...old, refusal, busy: false }))
+        if (everyMs === undefined && SOON_OVER.includes(refusal.status)) {
+          isAgain = true
+          timer = setTimeout(run, AGAIN_MS)
+        }
       }
       if (everyMs !== undefined) timer = setTimeout(run, everyMs)
     }

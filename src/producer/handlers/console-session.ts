@@ -5,6 +5,7 @@ import { Refusal } from '../../accept/refusal.ts'
 import { inCharge, isOperator } from '../../accounts/permissions.ts'
 import { cachedAccount } from '../../accounts/store/accounts.ts'
 import { findCredential } from '../../accounts/store/credentials.ts'
+import { defaultSender } from '../../accounts/store/senders.ts'
 import { createSession, endSession, SESSION_MS } from '../../accounts/store/sessions.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { bind, type Route } from '../bind.ts'
@@ -32,6 +33,8 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
       account: owner === undefined ? null : { id: owner.id, name: owner.name },
       operator,
       permissions: inCharge({ permissions, senders }),
+      senders: senders.length === 0 ? null : [...senders],
+      default_sender: senders.length === 0 || senders.includes((await defaultSender(redis, account))?.id ?? 0),
       expires_at: endsAtMs === 0 ? null : new Date(endsAtMs).toISOString(),
     }
   }

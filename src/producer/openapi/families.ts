@@ -63,6 +63,10 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
     name: 'Accounts',
     description: 'The owners of everything else, for operators.',
   },
+  limits: {
+    name: 'Limits',
+    description: 'What an account may use up, and how much of it is used.',
+  },
   keys: {
     name: 'Keys',
     description: 'What applications and people authenticate with. A key is shown once, when it is made.',

@@ -17,6 +17,7 @@ export const consoleDemo = {
     path: '/console/demo',
     summary: 'Tells whether there is made-up traffic to be had, and whether it runs.',
     access: toLook,
+    forSenders: true,
     body: { as: 'ignored' },
     answers: { 200: state },
     examples: [{ status: 200, answer: { status: true, data: { available: true, running: false } } }],

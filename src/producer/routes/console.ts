@@ -15,6 +15,8 @@ export const sessionSchema = z.strictObject({
   account: z.strictObject({ id: z.int(), name: z.string() }).nullable().describe('Null for a key of no account.'),
   operator: z.boolean().describe('Whether it sees all accounts.'),
   permissions: z.array(z.string()),
+  senders: z.array(z.int()).nullable().describe('The only senders that its key is for; null: all.'),
+  default_sender: z.boolean().describe('Whether the default sender of the account, if there is one, is among these.'),
   expires_at: z.iso.datetime().nullable(),
 })
 sessionSchema.register(z.globalRegistry, { id: 'ConsoleSession' })
@@ -24,6 +26,8 @@ const exampleSession = {
   account: { id: 1, name: 'shop' },
   operator: false,
   permissions: ['messages:read', 'admin'],
+  senders: null,
+  default_sender: true,
   expires_at: '2026-11-22T21:00:00.000Z',
 } satisfies z.input<typeof sessionSchema>
 
@@ -56,6 +60,7 @@ export const consoleSession = {
     path: '/console/session',
     summary: 'Tells whose session it is, and until when.',
     access: toLook,
+    forSenders: true,
     body: { as: 'ignored' },
     answers: { 200: doneWith(sessionSchema) },
     examples: [{ status: 200, answer: { status: true, message: 'session', data: exampleSession } }],
@@ -65,6 +70,7 @@ export const consoleSession = {
     path: '/console/session',
     summary: 'Ends the session that the request shows.',
     access: toLook,
+    forSenders: true,
     act: 'console.sign_out',
     body: { as: 'ignored' },
     answers: { 200: done },
@@ -108,8 +114,10 @@ export const consoleLive = {
     method: 'get',
     path: '/console/snapshot',
     summary: 'Tells how lanes, campaigns, workers and Redis stand at this moment.',
-    details: 'Taken at most once a second for each account, however many ask.',
+    details:
+      'Taken at most once a second for each account, however many ask. A key for some senders is told of their lanes only.',
     access: toLook,
+    forSenders: true,
     query: z.strictObject({}),
     body: { as: 'ignored' },
     answers: { 200: z.strictObject({ status: z.literal(true), data: snapshotSchema }) },
@@ -121,10 +129,13 @@ export const consoleLive = {
     path: '/console/stream',
     summary: 'Sends the snapshot of every second as a server-sent event named `snapshot`.',
     details:
-      'A line without an event is a comment. Whoever reads too slowly is cut off; `retry` says when to come again.',
+      'A line without an event is a comment. Whoever reads too slowly is cut off; `retry` says when to come again. With ' +
+      '`changes` only the first is whole, and after it events named `change` have what is other than in the one before.',
     access: toLook,
+    forSenders: true,
     query: z.strictObject({
       limit: textIdField.optional().describe('Ends after so many snapshots; without it, it does not end.'),
+      changes: z.enum(['true', 'false']).default('false'),
     }),
     body: { as: 'ignored' },
     answers: { 200: { contentTypes: ['text/event-stream'] } },
@@ -136,6 +147,7 @@ export const consoleLive = {
     path: '/console/history',
     summary: 'Tells what was counted per 10 s of the last hour, or per 5 min of the last week.',
     access: toLook,
+    forSenders: true,
     query: z.strictObject({
       sender: textIdField.optional().describe('The lane of one sender.'),
       span: z.enum(SPANS).default('hour'),

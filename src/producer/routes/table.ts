@@ -17,6 +17,7 @@ import { galleryFiles } from './gallery-files.ts'
 import { galleryFolders } from './gallery-folders.ts'
 import { health } from './health.ts'
 import { keys } from './keys.ts'
+import { limits } from './limits.ts'
 import { lookups } from './lookups.ts'
 import { messages } from './messages.ts'
 import { metrics } from './metrics.ts'
@@ -45,6 +46,7 @@ export const FAMILIES = {
   events,
   admin,
   accounts,
+  limits,
   keys,
   senders,
   templates,

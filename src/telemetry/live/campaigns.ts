@@ -8,6 +8,7 @@ import { countsOf } from '../../campaigns/store/counts.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import type { SnapshotCampaign } from '../snapshot.ts'
+import { isShown, type Whose } from './whose.ts'
 
 /** Of each account so many of the newest are looked at, besides those that a worker looks after. */
 const NEWEST = 20
@@ -87,9 +88,12 @@ export function createCampaignReader(redis: Redis) {
       accounts: readonly number[],
       active: readonly string[],
       rates: ReadonlyMap<number, number>,
+      whose: Whose,
     ): Promise<SnapshotCampaign[]> {
       const recent = await Promise.all(accounts.slice(0, ACCOUNTS_MAX).map(newestOf))
-      const ids = [...new Set([...active.slice(0, MOST), ...recent.flat()])]
+      const ids = [...new Set([...active.slice(0, MOST), ...recent.flat()])].filter((id) =>
+        isShown(whose, parseCampaignId(id)?.lane ?? 0),
+      )
       const found = (await Promise.all(ids.map(readOne))).filter((campaign) => campaign !== undefined)
       const running = new Map<number, number>()
       for (const { lane, state } of found) {

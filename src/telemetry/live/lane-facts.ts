@@ -81,34 +81,49 @@ export function placesUntil(nowMs: number, back: number): { atMs: number; chunk:
   })
 }
 
+export type LaneKeys = ReturnType<typeof laneKeysOf>
+
+/** The keys that are looked at, made once: a page looks each second. */
+export function laneKeysOf(lane: number) {
+  const { waiting, prioritized } = laneBacklogKeys(lane)
+  return {
+    facts: {
+      ...{ waiting, prioritized, ...laneChunkKeys(lane) },
+      deadLetters: laneDeadLettersKey(lane),
+      meta: laneMetaKey(lane),
+      limiter: laneLimiterKey(lane),
+      cooldown: laneCooldownKey(lane),
+      cooldownReason: laneCooldownReasonKey(lane),
+      inDoubt: inDoubtKey(lane),
+      slots: laneSlotsKey(lane),
+      activeCampaigns: activeCampaignsKey(lane),
+    },
+    sender: senderKey(lane),
+    records: messageKey(lane, ''),
+    campaigns: campaignPrefix(lane),
+  }
+}
+
 /** The lane with what was counted at these places; undefined when there is no such sender any more. */
 export async function readLiveLane(
   redis: Redis,
   lane: number,
+  keys: LaneKeys,
   places: ReturnType<typeof placesUntil>,
 ): Promise<LiveLane | undefined> {
   const chunk = places.at(-1)?.chunk ?? 0
-  const { waiting, prioritized } = laneBacklogKeys(lane)
   const of = (wanted: number): string[] => places.flatMap((each) => (each.chunk === wanted ? [each.place] : []))
   const [raw, sender] = await Promise.all([
     factsScript(
       redis,
       {
-        ...{ waiting, prioritized, ...laneChunkKeys(lane) },
-        deadLetters: laneDeadLettersKey(lane),
-        meta: laneMetaKey(lane),
-        limiter: laneLimiterKey(lane),
-        cooldown: laneCooldownKey(lane),
-        cooldownReason: laneCooldownReasonKey(lane),
-        inDoubt: inDoubtKey(lane),
-        slots: laneSlotsKey(lane),
-        activeCampaigns: activeCampaignsKey(lane),
+        ...keys.facts,
         now: historyKey(lane, FINE.name, chunk),
         before: historyKey(lane, FINE.name, chunk - 1),
       },
-      { records: messageKey(lane, ''), campaigns: campaignPrefix(lane), places: of(chunk), earlier: of(chunk - 1) },
+      { records: keys.records, campaigns: keys.campaigns, places: of(chunk), earlier: of(chunk - 1) },
     ),
-    redis.hmget(senderKey(lane), ...SENDER_FIELDS),
+    redis.hmget(keys.sender, ...SENDER_FIELDS),
   ])
   const [account, name, number, rate, pausedFor, pausedBy, removedAt] = senderReply.parse(sender)
   if (account === null || removedAt !== null) return undefined

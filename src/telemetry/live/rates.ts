@@ -20,28 +20,39 @@ export type RateMeter = ReturnType<typeof createRateMeter>
 export function createRateMeter(spark: number) {
   /** Beginning of a period → what was counted in it when last looked. */
   const periods = new Map<number, Four>()
+  /** The same as it was stored: what has not changed, as most, need not be read again. */
+  const texts = new Map<number, string>()
   /** `fromMs`: when the look before it was, since which its counts rose. */
   let looks: { fromMs: number; atMs: number; risen: Four }[] = []
+  let newestAtMs = Number.NEGATIVE_INFINITY
+  /** The last spark, for as long as nothing it shows has changed: most of the time. */
+  let drawn: { current: number; points: number[] } | undefined
   let lastLookAtMs = 0
   let firstLookAtMs: number | undefined
 
   return {
     /** How many periods before the current one it must be told of: all at first, then the few that may still rise. */
     placesBack: (nowMs: number): number =>
-      periods.size === 0
-        ? spark
-        : Math.min(spark, Math.max(2, Math.ceil((nowMs - newest(periods)) / FINE.everyMs) + 2)),
+      periods.size === 0 ? spark : Math.min(spark, Math.max(2, Math.ceil((nowMs - newestAtMs) / FINE.everyMs) + 2)),
 
     /** Takes a look: `counts` by the beginning of their periods, as they are stored. */
     look(nowMs: number, counts: readonly { atMs: number; counts: string }[]): void {
       const risen: Four = [0, 0, 0, 0]
       for (const { atMs, counts: stored } of counts) {
+        if (texts.get(atMs) === stored) continue
+        texts.set(atMs, stored)
+        newestAtMs = Math.max(newestAtMs, atMs)
+        drawn = undefined
         const before = periods.get(atMs)
         const now = stored === '' ? ZERO : fourOf(stored)
         periods.set(atMs, now)
         for (let i = 0; i < 4; i += 1) risen[i] = (risen[i] ?? 0) + Math.max(0, (now[i] ?? 0) - (before?.[i] ?? 0))
       }
-      for (const atMs of periods.keys()) if (atMs < nowMs - (spark + 1) * FINE.everyMs) periods.delete(atMs)
+      for (const atMs of periods.keys()) {
+        if (atMs >= nowMs - (spark + 1) * FINE.everyMs) continue
+        periods.delete(atMs)
+        texts.delete(atMs)
+      }
       // What stood there at the first look rose before it.
       if (firstLookAtMs === undefined) firstLookAtMs = nowMs
       else looks.push({ fromMs: lastLookAtMs, atMs: nowMs, risen })
@@ -65,13 +76,16 @@ export function createRateMeter(spark: number) {
       return { accepted: of(0), sent: of(1), delivered: of(2), failed: of(3) }
     },
 
-    /** Sent per second in each of the periods before the current one, the oldest first. */
-    spark(nowMs: number): number[] {
+    /** Sent per second in each of the periods before the current one, the oldest first; the same list while none changes. */
+    spark(nowMs: number): readonly number[] {
       const current = nowMs - (nowMs % FINE.everyMs)
-      return Array.from({ length: spark }, (_, i) => {
+      if (drawn?.current === current) return drawn.points
+      const points = Array.from({ length: spark }, (_, i) => {
         const atMs = current - (spark - i) * FINE.everyMs
         return (periods.get(atMs)?.[1] ?? 0) / (FINE.everyMs / 1_000)
       })
+      drawn = { current, points }
+      return points
     },
   }
 }
@@ -83,5 +97,3 @@ function fourOf(stored: string): Four {
   const [a, s, d, f] = LETTERS.map((letter) => fields.get(letter) ?? 0)
   return [a ?? 0, s ?? 0, d ?? 0, f ?? 0]
 }
-
-const newest = (periods: ReadonlyMap<number, unknown>): number => Math.max(...periods.keys())

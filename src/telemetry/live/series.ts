@@ -1,4 +1,6 @@
-// The history as a chart wants it: one point for each period of a span, with zeros where nothing was counted.
+// The history as a chart wants it: one point for each period of a span, with zeros where nothing was counted. An hour of
+// 200 lanes is 72,000 periods, and a page asks every few seconds: what was read is kept, and only what may have changed
+// since is read again.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Redis } from '../../redis/connect.ts'
@@ -12,42 +14,63 @@ const LANES_AT_ONCE = 10
 /** One answer is good for so long: the periods are of 10 s and of 5 min. */
 const GOOD_FOR_MS: Readonly<Record<Span, number>> = { hour: 3_000, week: 60_000 }
 const ANSWERS_MAX = 200
+/** Charts that are kept, and for how long after somebody last asked. */
+const KEPT_MAX = 50
+const KEPT_MS = 60_000
+/** A process writes what it counted every 5 s; one that could not write for longer than this is seen by a whole read. */
+const LATE_MS = 30_000
+const WHOLE_EVERY_MS = 5 * 60_000
 
-/** Reads series for the pages of this process; what many ask at the same time is read once. */
-export function createSeriesReader(redis: Redis) {
+/** What was read of a chart. */
+interface Kept {
+  lanes: string
+  points: Map<number, Point>
+  wholeAtMs: number
+  readAtMs: number
+}
+
+/** Reads series for the pages of this process; what many ask at the same time, or within `goodForMs`, is read once. */
+export function createSeriesReader(redis: Redis, goodForMs?: number) {
   const answers = new LRUCache<string, Promise<Series>>({
     max: ANSWERS_MAX,
     perf: performance,
     ttl: 1,
     ttlResolution: 0,
   })
+  const charts = new LRUCache<string, Kept>({ max: KEPT_MAX, ttl: KEPT_MS, perf: performance })
 
-  return (of: { name: string; lanes: readonly number[] | 'all' }, span: Span): Promise<Series> => {
+  return (of: { name: string; lanes: () => Promise<readonly number[] | 'all'> }, span: Span): Promise<Series> => {
     const key = `${of.name} ${span}`
     const known = answers.get(key)
     if (known) return known
-    const reading = read(of.lanes === 'all' ? [WHOLE] : of.lanes, span)
-    answers.set(key, reading, { ttl: GOOD_FOR_MS[span] })
+    const reading = of.lanes().then((lanes) => read(key, lanes === 'all' ? [WHOLE] : lanes, span))
+    answers.set(key, reading, { ttl: goodForMs ?? GOOD_FOR_MS[span] })
     reading.catch(() => answers.delete(key))
     return reading
   }
 
-  async function read(lanes: readonly number[], span: Span): Promise<Series> {
-    const { everyMs, keptMs } = span === 'hour' ? FINE : COARSE
+  async function read(key: string, lanes: readonly number[], span: Span): Promise<Series> {
+    const resolution = span === 'hour' ? FINE : COARSE
+    const { everyMs, keptMs } = resolution
     const nowMs = Date.now()
+    const before = charts.get(key)
+    const isKnown = before?.lanes === lanes.join() && nowMs - before.wholeAtMs < WHOLE_EVERY_MS
+    const known: Kept = isKnown ? before : { lanes: lanes.join(), points: new Map(), wholeAtMs: nowMs, readAtMs: 0 }
+    const sinceMs = Math.max(nowMs - keptMs, known.readAtMs - LATE_MS)
     const sums = new Map<number, Point>()
     for (let from = 0; from < lanes.length; from += LANES_AT_ONCE) {
-      const { points } = await readStats(redis, lanes.slice(from, from + LANES_AT_ONCE), {
-        sinceMs: nowMs - keptMs,
-        nowMs,
-      })
+      const some = lanes.slice(from, from + LANES_AT_ONCE)
+      const { points } = await readStats(redis, some, { sinceMs, nowMs, resolution })
       for (const point of points) sums.set(point.atMs, added(sums.get(point.atMs), point))
       await nextTurn()
     }
+    for (const [atMs, point] of sums) known.points.set(atMs, point)
+    for (const atMs of known.points.keys()) if (atMs < nowMs - keptMs - everyMs) known.points.delete(atMs)
+    charts.set(key, { ...known, readAtMs: nowMs })
     const last = nowMs - (nowMs % everyMs)
     const points = Array.from({ length: keptMs / everyMs }, (_, i) => {
       const atMs = last - (keptMs / everyMs - 1 - i) * everyMs
-      return pointAt(atMs, sums.get(atMs))
+      return pointAt(atMs, known.points.get(atMs))
     })
     return { step_s: everyMs / 1_000, points }
   }

@@ -9,9 +9,10 @@ import { byTrouble, drainSeconds, laneState } from '../lane-state.ts'
 import { LANES_SHOWN, type Snapshot, type SnapshotLane, SPARK_POINTS } from '../snapshot.ts'
 import { createCampaignReader } from './campaigns.ts'
 import { readFailures } from './failures.ts'
-import { type LiveLane, placesUntil, readLiveLane } from './lane-facts.ts'
+import { type LaneKeys, type LiveLane, laneKeysOf, placesUntil, readLiveLane } from './lane-facts.ts'
 import { createMachineryReader, type Machinery } from './machinery.ts'
 import { createRateMeter, type RateMeter, type Rates } from './rates.ts'
+import { isShown, keyOf, OF_ALL, type Whose } from './whose.ts'
 
 /** Lanes without work that are looked at each time: they can be paused, and have dead letters. */
 const IDLE_AT_ONCE = 200
@@ -28,6 +29,9 @@ interface Known {
   headSinceMs: number
   live: LiveLane | undefined
   lookedAtMs: number
+  keys: LaneKeys
+  /** Of `points`, as it is shown. */
+  spark: { points: readonly number[]; shown: number[] }
 }
 
 /** What is remembered of an account, or of all. */
@@ -44,17 +48,28 @@ export type Snapshots = ReturnType<typeof createSnapshots>
 /** Nothing seen yet. */
 export function createSnapshots(redis: Redis) {
   const lanes = new Map<number, Known>()
-  const scopes = new Map<number | 'all', Scope>()
+  const scopes = new Map<string, Scope>()
   const whole = createRateMeter(SPARK_POINTS)
   const readMachinery = createMachineryReader(redis)
   const campaigns = createCampaignReader(redis)
 
+  /** The same for most lanes of a look. */
+  let placesOf: { nowMs: number; byBack: Map<number, ReturnType<typeof placesUntil>> } = { nowMs: 0, byBack: new Map() }
+  function placesFor(nowMs: number, back: number): ReturnType<typeof placesUntil> {
+    if (placesOf.nowMs !== nowMs) placesOf = { nowMs, byBack: new Map() }
+    const known = placesOf.byBack.get(back)
+    if (known) return known
+    const places = placesUntil(nowMs, back)
+    placesOf.byBack.set(back, places)
+    return places
+  }
+
   async function look(lane: number, nowMs: number): Promise<void> {
-    const known = lanes.get(lane) ?? newlyKnown(nowMs)
+    const known = lanes.get(lane) ?? newlyKnown(lane, nowMs)
     lanes.set(lane, known)
     known.lookedAtMs = nowMs
-    const places = placesUntil(nowMs, known.meter.placesBack(nowMs))
-    const live = await readLiveLane(redis, lane, places)
+    const places = placesFor(nowMs, known.meter.placesBack(nowMs))
+    const live = await readLiveLane(redis, lane, known.keys, places)
     known.live = live
     if (live === undefined) return
     known.meter.look(
@@ -134,7 +149,7 @@ export function createSnapshots(redis: Redis) {
       oldest_s: oldestSeconds(live),
       rate_per_s: rate,
       sent_per_s: rounded(known.meter.rates(nowMs).sent),
-      spark: known.meter.spark(nowMs).map(rounded),
+      spark: sparkOf(known, nowMs),
       dead_letters: live.deadLetters,
       in_flight: live.inFlight,
     }
@@ -146,15 +161,18 @@ export function createSnapshots(redis: Redis) {
   }
 
   return {
-    /** One of this account; without an account, of the whole installation. Rejects when Redis is away. */
-    async take(account?: number): Promise<Snapshot> {
+    /** One of what they look at. Rejects when Redis is away. */
+    async take(whose: Whose = OF_ALL): Promise<Snapshot> {
       const nowMs = Date.now()
-      const scope = scopes.get(account ?? 'all') ?? newScope(nowMs)
-      scopes.set(account ?? 'all', scope)
+      const { account } = whose
+      const scope = scopes.get(keyOf(whose)) ?? newScope(nowMs)
+      scopes.set(keyOf(whose), scope)
       scope.lookedAtMs = nowMs
       const owners = Object.entries(await redis.hgetall(rootKeys.lanes))
       const own = new Set(
-        owners.flatMap(([lane, owner]) => (account === undefined || Number(owner) === account ? Number(lane) : [])),
+        owners.flatMap(([lane, owner]) =>
+          (account === undefined || Number(owner) === account) && isShown(whose, Number(lane)) ? Number(lane) : [],
+        ),
       )
       const [machinery, ofAll] = await Promise.all([
         readMachinery(),
@@ -187,7 +205,7 @@ export function createSnapshots(redis: Redis) {
         },
         lanes: shown.slice(0, LANES_SHOWN),
         lanes_total: shown.length,
-        campaigns: await campaigns.read(accounts, active, rates),
+        campaigns: await campaigns.read(accounts, active, rates, whose),
         failures: scope.failures,
         workers: machinery.workers,
         redis: machinery.redis,
@@ -198,9 +216,16 @@ export function createSnapshots(redis: Redis) {
   }
 }
 
-const newlyKnown = (nowMs: number): Known => ({
+const newlyKnown = (lane: number, nowMs: number): Known => ({
   ...{ meter: createRateMeter(SPARK_POINTS), head: '', headSinceMs: nowMs, live: undefined, lookedAtMs: nowMs },
+  ...{ keys: laneKeysOf(lane), spark: { points: [], shown: [] } },
 })
+
+function sparkOf(known: Known, nowMs: number): number[] {
+  const points = known.meter.spark(nowMs)
+  if (known.spark.points !== points) known.spark = { points, shown: points.map(rounded) }
+  return known.spark.shown
+}
 const newScope = (nowMs: number): Scope => ({
   ...{ failures: [], failuresAtMs: Number.NEGATIVE_INFINITY, idleFrom: 0, lookedAtMs: nowMs },
 })

@@ -85,26 +85,33 @@ export interface History {
 
 const chunkReply = z.record(z.string(), z.string())
 
+/** So few periods of a key are asked for one by one. */
+const FEW_PLACES = 60
+
 /**
- * What was counted on a lane, or on the WHOLE, since a time: per 10 s when that is within the last hour, else per 5 min,
- * for a week at most. Of several lanes, their sum.
+ * What was counted on a lane, or on the WHOLE, since a time: per 10 s when that is within the last hour, else per 5 min
+ * (`resolution` says otherwise), for a week at most. Of several lanes, their sum.
  */
 export async function readStats(
   redis: Redis,
   lanes: readonly number[],
-  { sinceMs, nowMs }: { sinceMs: number; nowMs: number },
+  { sinceMs, nowMs, resolution }: { sinceMs: number; nowMs: number; resolution?: Resolution },
 ): Promise<History> {
-  const of = nowMs - sinceMs <= FINE.keptMs ? FINE : COARSE
+  const of = resolution ?? (nowMs - sinceMs <= FINE.keptMs ? FINE : COARSE)
   const { everyMs, chunkMs, keptMs } = of
   const fromMs = Math.floor(Math.max(sinceMs, nowMs - keptMs) / everyMs) * everyMs
   const chunks: number[] = []
   for (let chunk = Math.floor(fromMs / chunkMs); chunk * chunkMs <= nowMs; chunk += 1) chunks.push(chunk)
+  const placesIn = (chunk: number): string[] => {
+    const [first, last] = [Math.max(fromMs, chunk * chunkMs), Math.min(nowMs, (chunk + 1) * chunkMs - 1)]
+    const count = Math.floor((last - first) / everyMs) + 1
+    return Array.from({ length: count }, (_, i) => placeOf(of, first + i * everyMs))
+  }
   const periods = new Map<number, Fields>()
   await Promise.all(
     lanes.flatMap((lane) =>
       chunks.map(async (chunk) => {
-        const stored = chunkReply.parse(await redis.hgetall(chunkKey(lane, of, chunk * chunkMs)))
-        for (const [place, counts] of Object.entries(stored)) {
+        for (const [place, counts] of await readChunk(redis, chunkKey(lane, of, chunk * chunkMs), placesIn(chunk))) {
           const atMs = chunk * chunkMs + Number(place) * everyMs
           // Not a number: which batch of which process was the latest.
           if (!(atMs >= fromMs && atMs <= nowMs)) continue
@@ -117,4 +124,14 @@ export async function readStats(
   )
   const points = [...periods].sort(([a], [b]) => a - b).map(([atMs, fields]) => pointOf(atMs, fields))
   return { everyMs, fromMs, toMs: Math.floor(nowMs / everyMs) * everyMs, points }
+}
+
+/** What is stored of these places, which are some or all of those of the key. */
+async function readChunk(redis: Redis, key: string, places: readonly string[]): Promise<[string, string][]> {
+  if (places.length > FEW_PLACES) return Object.entries(chunkReply.parse(await redis.hgetall(key)))
+  const values = await redis.hmget(key, ...places)
+  return places.flatMap((place, i): [string, string][] => {
+    const counts = values[i]
+    return typeof counts === 'string' ? [[place, counts]] : []
+  })
 }

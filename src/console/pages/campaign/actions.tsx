@@ -39,7 +39,7 @@ const ALLOWED: Readonly<Record<Campaign['state'], readonly Deed[]>> = {
 /** The buttons, and the dialog of the one that was pressed. */
 export function CampaignActions({ campaign, onChange }: { campaign: Campaign; onChange: (changed: Campaign) => void }) {
   const [asked, setAsked] = useState<Deed>()
-  if (!may('send')) return null
+  if (!may('sendMany')) return null
   const close = (): void => setAsked(undefined)
   const props = { campaign, onChange, onClose: close }
   const started = campaign.started_at !== null
@@ -92,7 +92,7 @@ function Simple({ deed, campaign, onChange, onClose }: Props & { deed: 'prefligh
         <strong>{counted(preflight?.recipients ?? 0, 'person', 'people')}</strong> will get this message, from now on.
       </>
     ),
-    resume: `${counted(progress.queued, 'message')} wait and will be sent.`,
+    resume: `${counted(progress.queued, 'message waits', 'messages wait')} and will be sent.`,
     cancel:
       campaign.started_at === null
         ? 'It is never sent. Nobody has got anything of it.'

@@ -39,7 +39,8 @@ function Pause({ lane, onClose }: { lane: SnapshotLane; onClose: () => void }) {
     <Confirm title={`Pause ${nameOf(lane)}`} verb="Pause the lane" danger act={act} onClose={onClose}>
       <p>
         Nothing more leaves <Said text={nameOf(lane)} /> but what is in flight ({lane.in_flight}).{' '}
-        {counted(waitingOf(lane), 'message')} wait there and stay; those that come are accepted and wait as well.
+        {counted(waitingOf(lane), 'message waits there and stays', 'messages wait there and stay')}; those that come are
+        accepted and wait as well.
       </p>
       <TextField label="Reason, for your colleagues" value={reason} onValue={setReason} />
     </Confirm>
@@ -49,13 +50,14 @@ function Pause({ lane, onClose }: { lane: SnapshotLane; onClose: () => void }) {
 function Resume({ lane, verb, onClose }: { lane: SnapshotLane; verb: string; onClose: () => void }) {
   const act = async (): Promise<void> => {
     await call('POST', `/admin/lanes/${lane.sender}/resume`, { body: {}, headers: actingHeadersFor(lane.account) })
-    say(`Lane ${lane.sender} is resumed; ${counted(waitingOf(lane), 'message')} wait.`)
+    say(`Lane ${lane.sender} is resumed; ${counted(waitingOf(lane), 'message waits', 'messages wait')}.`)
     onClose()
   }
   return (
     <Confirm title={`${verb}: ${nameOf(lane)}`} verb={verb} act={act} onClose={onClose}>
       <p>
-        {counted(waitingOf(lane), 'message')} wait and will leave at up to {lane.rate_per_s} per second.
+        {counted(waitingOf(lane), 'message waits', 'messages wait')} and will leave at up to {lane.rate_per_s} per
+        second.
       </p>
       {lane.reason !== null && (
         <p>

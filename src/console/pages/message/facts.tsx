@@ -1,7 +1,7 @@
 // What a message is: who, what, from where.
 import type { ReceivedMessage, SentMessage } from '../../../lookup/message-schema.ts'
-import { searchAddress } from '../../logic/message-filters.ts'
 import { Fact, Facts } from '../../parts/facts.tsx'
+import { CampaignLink, SearchLink } from '../../parts/search-link.tsx'
 import { Said, When } from '../../parts/text.tsx'
 import { ReceivedFacts } from './received-facts.tsx'
 
@@ -14,9 +14,9 @@ export function MessageFacts({ message }: { message: SentMessage | ReceivedMessa
       <h2 id="facts">Message</h2>
       <Facts>
         <Fact name={received ? 'From' : 'To'}>
-          <a href={searchAddress(received ? { from: person } : { to: person })}>
+          <SearchLink filters={received ? { from: person } : { to: person }}>
             <Said text={person} />
-          </a>
+          </SearchLink>
         </Fact>
         <Fact name={received ? 'To sender' : 'Sender'}>
           <Said text={message.sender ?? 'gone'} />
@@ -35,14 +35,14 @@ export function MessageFacts({ message }: { message: SentMessage | ReceivedMessa
         )}
         {message.campaign && (
           <Fact name="Campaign">
-            <a href={`/console/campaigns/${message.campaign}`}>{message.campaign}</a>
+            <CampaignLink id={message.campaign}>{message.campaign}</CampaignLink>
           </Fact>
         )}
         {message.campaign_id && (
           <Fact name="campaign_id">
-            <a href={searchAddress({ campaign_id: message.campaign_id })}>
+            <SearchLink filters={{ campaign_id: message.campaign_id }}>
               <Said text={message.campaign_id} />
-            </a>
+            </SearchLink>
           </Fact>
         )}
         {message.provider_id && (

@@ -4,6 +4,7 @@ import type { SnapshotCampaign } from '../../../telemetry/snapshot.ts'
 import { shareText } from '../../logic/numbers.ts'
 import { spanText } from '../../logic/spans.ts'
 import { CampaignState } from '../../parts/badge.tsx'
+import { CampaignLink } from '../../parts/search-link.tsx'
 import { Gauge } from '../../parts/spark.tsx'
 import { Said } from '../../parts/text.tsx'
 import { may } from '../../state/session.ts'
@@ -19,16 +20,16 @@ export function CampaignsNow({ campaigns }: { campaigns: readonly SnapshotCampai
       {campaigns.length === 0 && (
         <p>
           No campaign yet.{' '}
-          {may('send') && <a href="/console/campaigns/new">Send one message to many people with a campaign</a>}
+          {may('sendMany') && <a href="/console/campaigns/new">Send one message to many people with a campaign</a>}
         </p>
       )}
       <ul class="plain rows">
         {campaigns.slice(0, 8).map((campaign) => (
           <li key={campaign.id}>
             <div class="spread">
-              <a href={`/console/campaigns/${campaign.id}`}>
+              <CampaignLink id={campaign.id}>
                 <Said text={campaign.name || campaign.id} />
-              </a>
+              </CampaignLink>
               <CampaignState state={campaign.state} />
             </div>
             <div class="spread quiet">

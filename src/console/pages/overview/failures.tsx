@@ -1,8 +1,8 @@
 // What failed in the last hour, by the provider's code, in plain words; each leads to its messages.
 
 import type { Snapshot } from '../../../telemetry/snapshot.ts'
-import { searchAddress } from '../../logic/message-filters.ts'
 import { countText } from '../../logic/numbers.ts'
+import { SearchLink } from '../../parts/search-link.tsx'
 import { Table } from '../../parts/table.tsx'
 import { Said } from '../../parts/text.tsx'
 
@@ -27,9 +27,9 @@ export function Failures({ failures }: { failures: readonly Failure[] }) {
               title: 'Code',
               head: true,
               cell: ({ code }) => (
-                <a href={searchAddress({ code, since: since() })}>
+                <SearchLink filters={{ code, since: since() }}>
                   <Said text={code} />
-                </a>
+                </SearchLink>
               ),
             },
             { title: 'Meaning', cell: ({ meaning }) => <Said text={meaning} /> },

@@ -1,9 +1,9 @@
 // The figures of this second. Those that count messages lead to them.
 import type { ComponentChildren } from 'preact'
 import type { Snapshot } from '../../../telemetry/snapshot.ts'
-import { searchAddress } from '../../logic/message-filters.ts'
 import { countText, rateText } from '../../logic/numbers.ts'
 import { spanText } from '../../logic/spans.ts'
+import { SearchLink } from '../../parts/search-link.tsx'
 
 /** Rates and backlog, all lanes together. */
 export function Figures({ totals }: { totals: Snapshot['totals'] }) {
@@ -19,14 +19,14 @@ export function Figures({ totals }: { totals: Snapshot['totals'] }) {
         {rateText(totals.delivered_per_s)}
       </Figure>
       <Figure name="Failed" unit="/s" bad={totals.failed_per_s > 0}>
-        <a href={searchAddress({ state: 'failed' })}>{rateText(totals.failed_per_s)}</a>
+        <SearchLink filters={{ state: 'failed' }}>{rateText(totals.failed_per_s)}</SearchLink>
       </Figure>
       <Figure name="Waiting">
-        <a href={searchAddress({ state: 'queued' })}>{countText(totals.waiting)}</a>
+        <SearchLink filters={{ state: 'queued' }}>{countText(totals.waiting)}</SearchLink>
       </Figure>
       <Figure name="Oldest waiting">{totals.waiting === 0 ? 'none' : spanText(totals.oldest_waiting_s)}</Figure>
       <Figure name="Unconfirmed" bad={totals.unconfirmed > 0}>
-        <a href={searchAddress({ state: 'unconfirmed' })}>{countText(totals.unconfirmed)}</a>
+        <SearchLink filters={{ state: 'unconfirmed' }}>{countText(totals.unconfirmed)}</SearchLink>
       </Figure>
     </dl>
   )

@@ -5,6 +5,7 @@ import { laneSentence, laneWords, waitingOf } from '../../logic/lane-words.ts'
 import { counted, countText } from '../../logic/numbers.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Said, Until } from '../../parts/text.tsx'
+import { may } from '../../state/session.ts'
 
 /** More are on the page of lanes. */
 const MOST = 8
@@ -16,7 +17,7 @@ export function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; tota
       <section class="card" aria-labelledby="trouble">
         <h2 id="trouble">Lanes</h2>
         <p>
-          There is no sender yet, so nothing can be sent. <a href="/console/senders">Add a sender</a>
+          There is no sender yet, so nothing can be sent. {may('run') && <a href="/console/senders">Add a sender</a>}
         </p>
       </section>
     )
@@ -34,7 +35,7 @@ export function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; tota
   }
   return (
     <section class="card trouble" aria-labelledby="trouble">
-      <h2 id="trouble">{counted(lanes.length, 'lane')} that do not send</h2>
+      <h2 id="trouble">{counted(lanes.length, 'lane that does not send', 'lanes that do not send')}</h2>
       <ul class="plain">
         {lanes.slice(0, MOST).map((lane) => {
           const { word, tone } = laneWords(lane.state)
@@ -51,7 +52,9 @@ export function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; tota
                   Ends <Until at={lane.until} />.
                 </>
               )}
-              {waitingOf(lane) > 0 && lane.drain_s === null && ` ${counted(waitingOf(lane), 'message')} wait.`}
+              {waitingOf(lane) > 0 &&
+                lane.drain_s === null &&
+                ` ${counted(waitingOf(lane), 'message waits', 'messages wait')}.`}
             </li>
           )
         })}

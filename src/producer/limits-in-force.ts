@@ -1,0 +1,52 @@
+// The limits of an account as they are in force, and how much of each is used: for people who want to know before
+// somebody is refused.
+import { type AccountLimits, LIMIT_SETTINGS, type LimitSetting } from '../accounts/limits.ts'
+import { accountLimits, findAccount } from '../accounts/store/accounts.ts'
+import { lanesOf } from '../accounts/store/senders.ts'
+import { countDrafts } from '../campaigns/store/drafts.ts'
+import { readRows } from '../campaigns/store/kept-rows.ts'
+import type { Config } from '../config.ts'
+import { keptBytes } from '../gallery/store/kept-bytes.ts'
+import { waitingOn } from '../lanes/waiting.ts'
+import type { Redis } from '../redis/connect.ts'
+import { contactKeys } from '../redis/keys.ts'
+
+/** One of them, as GET /admin/limits answers. */
+export interface LimitInForce {
+  limit: LimitSetting
+  /** null: none. */
+  most: number | null
+  own: boolean
+  /** null: it is of each second, and nothing adds up. */
+  used: number | null
+}
+
+/** All limits of the account, in the order of LIMIT_SETTINGS. Rejects when Redis is away. */
+export async function limitsInForce(
+  redis: Redis,
+  { limits }: Pick<Config, 'limits'>,
+  account: number,
+): Promise<LimitInForce[]> {
+  const [inForce, own, used] = await Promise.all([
+    accountLimits(redis, account, limits),
+    findAccount(redis, account),
+    useOf(redis, account),
+  ])
+  return (Object.entries(LIMIT_SETTINGS) as [LimitSetting, keyof AccountLimits][]).map(([limit, name]) => ({
+    limit,
+    most: inForce[name] === 0 ? null : inForce[name],
+    own: own?.[limit] !== undefined && own[limit] !== null,
+    used: used[name] ?? null,
+  }))
+}
+
+async function useOf(redis: Redis, account: number): Promise<Partial<AccountLimits>> {
+  const [waiting, drafts, rows, galleryBytes, contacts] = await Promise.all([
+    lanesOf(redis, account).then((lanes) => waitingOn(redis, lanes)),
+    countDrafts(redis, account),
+    readRows(redis, account, '', 0),
+    keptBytes(redis, account),
+    redis.hlen(contactKeys(account).phones),
+  ])
+  return { waiting, drafts, rowsBytes: rows.total, galleryBytes, contacts }
+}

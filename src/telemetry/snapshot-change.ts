@@ -1,0 +1,107 @@
+// What has changed from one snapshot to the next, and the next one made of it: whoever follows a stream is told only
+// that. Of a lane or a campaign the fields that changed, of everything else the whole where something did. Pure; the
+// pages of the console apply with the same code.
+import type { Snapshot, SnapshotCampaign, SnapshotLane } from './snapshot.ts'
+
+/** Rows that are known by a number or an id. `order` is there when it has changed, and whoever is not in it is gone. */
+interface RowsChange<Row, Id extends string | number> {
+  order?: Id[]
+  /** By id: of a new row all fields, else those that changed. */
+  rows: Record<string, Partial<Row>>
+}
+
+type Rest = Omit<Snapshot, 'at' | 'lanes' | 'campaigns'>
+
+/** As it is sent. */
+export type SnapshotChange = Partial<Rest> & {
+  /** Of the snapshot that it changes, and of the one that it makes. */
+  from: string
+  at: string
+  lanes?: RowsChange<SnapshotLane, number>
+  campaigns?: RowsChange<SnapshotCampaign, string>
+}
+
+const REST = ['totals', 'lanes_total', 'failures', 'workers', 'redis'] as const satisfies readonly (keyof Rest)[]
+const laneId = ({ sender }: SnapshotLane): number => sender
+const campaignId = ({ id }: SnapshotCampaign): string => id
+
+/** What makes `now` of `before`. */
+export function changeOf(before: Snapshot, now: Snapshot): SnapshotChange {
+  const lanes = rowsChange(before.lanes, now.lanes, laneId)
+  const campaigns = rowsChange(before.campaigns, now.campaigns, campaignId)
+  const rest = REST.filter((name) => !isSame(before[name], now[name])).map((name) => [name, now[name]])
+  return {
+    at: now.at,
+    from: before.at,
+    ...Object.fromEntries(rest),
+    ...(lanes && { lanes }),
+    ...(campaigns && { campaigns }),
+  }
+}
+
+/** The snapshot that the change makes; undefined when it is none of this one. */
+export function changed(before: Snapshot, change: SnapshotChange): Snapshot | undefined {
+  if (change.from !== before.at) return undefined
+  const { from: _from, lanes, campaigns, ...rest } = change
+  return {
+    ...before,
+    ...rest,
+    lanes: lanes ? withRows(before.lanes, lanes, laneId) : before.lanes,
+    campaigns: campaigns ? withRows(before.campaigns, campaigns, campaignId) : before.campaigns,
+  }
+}
+
+function rowsChange<Row extends object, Id extends string | number>(
+  before: readonly Row[],
+  now: readonly Row[],
+  idOf: (row: Row) => Id,
+): RowsChange<Row, Id> | undefined {
+  const known = new Map(before.map((row) => [idOf(row), row]))
+  const rows: Record<string, Partial<Row>> = {}
+  let isOther = before.length !== now.length
+  for (const [i, row] of now.entries()) {
+    const id = idOf(row)
+    const old = known.get(id)
+    const fields = old === undefined ? row : fieldsChanged(old, row)
+    if (fields !== undefined) rows[String(id)] = fields
+    const there = before[i]
+    isOther ||= there === undefined || idOf(there) !== id
+  }
+  if (!isOther && Object.keys(rows).length === 0) return undefined
+  return { ...(isOther && { order: now.map(idOf) }), rows }
+}
+
+function fieldsChanged<Row extends object>(old: Row, row: Row): Partial<Row> | undefined {
+  let fields: Partial<Row> | undefined
+  for (const name of Object.keys(row) as (keyof Row)[]) {
+    if (isSame(old[name], row[name])) continue
+    fields ??= {}
+    fields[name] = row[name]
+  }
+  return fields
+}
+
+function withRows<Row extends object, Id extends string | number>(
+  before: readonly Row[],
+  { order, rows }: RowsChange<Row, Id>,
+  idOf: (row: Row) => Id,
+): Row[] {
+  const known = new Map(before.map((row) => [idOf(row), row]))
+  return (order ?? before.map(idOf)).flatMap((id) => {
+    const fields = rows[String(id)]
+    const row = known.get(id)
+    // Of a row that was not there all fields have come.
+    return fields === undefined ? (row ?? []) : [{ ...row, ...fields } as Row]
+  })
+}
+
+/** Values of a snapshot are plain: numbers, texts, lists and objects of them. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
+  const names = Object.keys(one)
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => isSame(Reflect.get(one, name), Reflect.get(other, name)))
+  )
+}

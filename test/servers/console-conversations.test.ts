@@ -1,0 +1,163 @@
+// Pins: conversations, opt-outs, files that people sent and limits are seen in the console and changed by whoever may; a
+// key for some senders sees what it may do and nothing else; a page that was refused for a moment mends itself.
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { NO_ACCOUNT } from '../../src/accounts/permissions.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { openTab, signIn, type Tab } from '../support/browser.ts'
+import { type ConsoleWorld, startConsoleWorld, textAt } from '../support/console-world.ts'
+
+const PERSON = '447700900177'
+
+let world: ConsoleWorld
+let tab: Tab
+let page: Page
+
+beforeAll(async () => {
+  world = await startConsoleWorld()
+  tab = await openTab(world.browser, world.baseUrl)
+  page = tab.page
+  await signIn(page, world.key)
+})
+afterAll(async () => {
+  await tab?.context.close()
+  await world?.close()
+})
+
+const press = (name: string | RegExp) =>
+  page
+    .locator('main')
+    .getByRole('button', { name, exact: typeof name === 'string' })
+    .first()
+    .click()
+const confirm = (name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+const card = () => page.getByRole('region', { name: 'Conversation' })
+const senders = z.object({ data: z.array(z.object({ id: z.number(), phone_number_id: z.string().nullable() })) })
+
+test('a message that was received shows that the conversation is open, and its file is saved', async () => {
+  const known = senders.parse(await world.api('GET', '/admin/senders')).data
+  const sender = known.find(({ phone_number_id: id }) => id !== null)?.phone_number_id
+  const written = { sender, from: `+${PERSON}`, type: 'document', text: 'Bill' }
+  const answer = await fetch(`${world.demo.simulator_url}/_inbound`, { method: 'POST', body: JSON.stringify(written) })
+  const id = textAt(await answer.json(), ['id'])
+  await page.goto(`/console/messages/${encodeURIComponent(id)}`)
+  await card().getByText('open', { exact: true }).waitFor()
+  await card().getByText('Any kind of message may be sent.').waitFor()
+  const saving = page.waitForEvent('download')
+  await press('Save the file')
+  expect(readFileSync(await (await saving).path(), 'utf8')).toBe('A made-up document: Bill\n')
+})
+
+test('a person is opted out where one reads their message, found on the list, and taken off it', async () => {
+  await press('Opt this person out')
+  await confirm('Opt out')
+  await card().getByText('opted out', { exact: true }).waitFor()
+  expect(await world.api('GET', `/opt-outs/${PERSON}`)).toMatchObject({ data: { source: 'http' } })
+  await page.goto('/console/opt-outs')
+  await page.getByRole('row').filter({ hasText: PERSON }).getByText('somebody of the account').waitFor()
+  await page.getByLabel('Number or user id').fill('+44 7700 900177')
+  await press('Find')
+  await page.waitForURL(/person=/)
+  await press(`Remove the opt-out of ${PERSON}`)
+  await confirm('Remove the opt-out')
+  await page.getByText('This person has not opted out.').waitFor()
+  await expect(world.api('GET', `/opt-outs/${PERSON}`)).rejects.toThrow('404')
+})
+
+test('an opt-out is written down by hand, and a number that is none is refused in place', async () => {
+  await page.goto('/console/opt-outs')
+  await press('Add an opt-out')
+  await page.getByRole('dialog').getByLabel('Number or user id').fill('12')
+  await confirm('Opt out')
+  await page.getByRole('dialog').getByRole('alert').waitFor()
+  await page.getByRole('dialog').getByLabel('Number or user id').fill('+44 7700 900178')
+  await confirm('Opt out')
+  await page.getByRole('row').filter({ hasText: '447700900178' }).waitFor()
+})
+
+test('whoever may only read contacts sees opt-outs and no way to change them', async () => {
+  const other = await openTab(world.browser, world.baseUrl)
+  await signIn(other.page, await world.keyWith(['messages:read', 'contacts:read'], 'reader'), '/console/opt-outs')
+  await other.page.getByRole('row').filter({ hasText: '447700900178' }).waitFor()
+  expect(
+    await other.page
+      .locator('main')
+      .getByRole('button', { name: /add|remove/i })
+      .count(),
+  ).toBe(0)
+  await other.context.close()
+})
+
+const inForce = z.object({ data: z.array(z.object({ limit: z.string(), used: z.number().nullable() })) })
+
+test('the limits in force are shown with what is used of them, and an operator changes one', async () => {
+  const row = (of: Page, name: string) => of.getByRole('row').filter({ hasText: name })
+  await page.goto('/console/limits')
+  const known = inForce.parse(await world.api('GET', '/admin/limits')).data
+  const contacts = known.find(({ limit }) => limit === 'limit.contacts')?.used
+  await row(page, 'limit.contacts').getByText(String(contacts), { exact: true }).waitFor()
+  await row(page, 'limit.contacts').getByText('10,000,000').waitFor()
+  expect(await page.locator('main').getByRole('button', { name: 'Change' }).count()).toBe(0)
+  const { secret } = await createCredential(world.redis, NO_ACCOUNT, ['operator'], Date.now(), 0, 'Olga')
+  const other = await openTab(world.browser, world.baseUrl)
+  await signIn(other.page, secret, '/console/limits')
+  await other.page.getByRole('button', { name: /^1 / }).click()
+  await other.page.getByRole('button', { name: 'Change Contacts' }).click()
+  await other.page.getByRole('dialog').getByLabel('At most').fill(String(contacts))
+  await other.page.getByRole('dialog').getByRole('button', { name: 'Change the limit' }).click()
+  await row(other.page, 'limit.contacts').getByText('full', { exact: true }).waitFor()
+  await row(other.page, 'limit.contacts').getByText('this account').waitFor()
+  await other.context.close()
+})
+
+test('a key for some senders is shown what it may do, does it, and is refused nothing', async () => {
+  const { secret } = await createCredential(
+    world.redis,
+    world.demo.account_id,
+    ['messages:read', 'messages:send', 'admin', 'contacts:read'],
+    Date.now(),
+    0,
+    'bound',
+    { senders: [1] },
+  )
+  const other = await openTab(world.browser, world.baseUrl)
+  await signIn(other.page, secret)
+  const refused: string[] = []
+  other.page.on('response', (answer) => {
+    if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`)
+  })
+  const id = await world.send('+447700900179', 'of sender 1')
+  for (const path of ['', '/lanes', '/lanes/1', '/messages', `/messages/${id}`, '/start']) {
+    await other.page.goto(`/console${path}`)
+    await other.page.locator('main').getByRole('heading', { level: 1 }).waitFor()
+    await other.page.waitForLoadState('load')
+  }
+  const links = await other.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts()
+  expect(links).toEqual(['Overview', 'Lanes', 'Messages', 'Send a message'])
+  await other.page.goto('/console/lanes')
+  const lanes = other.page.getByRole('table', { name: 'Lanes' })
+  await lanes.getByRole('button', { name: /^Pause lane 1/ }).click()
+  await other.page.getByRole('dialog').getByRole('button', { name: 'Pause the lane' }).click()
+  await lanes.getByRole('button', { name: /^Resume lane 1/ }).waitFor()
+  expect(await lanes.getByRole('rowheader').count()).toBe(1)
+  await world.api('POST', '/admin/lanes/1/resume', {})
+  expect({ refused, faults: other.faults }).toEqual({ refused: [], faults: [] })
+  await other.context.close()
+})
+
+test('a page that was refused because Redis was away is loaded again by itself', async () => {
+  let refusals = 0
+  await page.route('**/contacts?*', (route) => {
+    refusals += 1
+    if (refusals > 1) return route.continue()
+    return route.fulfill({ status: 503, json: { message: 'Redis is away.', error: { code: 'unavailable' } } })
+  })
+  await page.goto('/console/contacts')
+  await page.getByRole('alert').getByText('Redis is away.').waitFor()
+  await page.getByRole('table', { name: 'Contacts' }).waitFor()
+  expect(await page.getByText('Redis is away.').count()).toBe(0)
+  await page.unroute('**/contacts?*')
+  expect(tab.faults).toEqual([])
+})

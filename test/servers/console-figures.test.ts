@@ -1,0 +1,170 @@
+// Pins: a figure of the console is the one that HTTP and the command line tell, a campaign's ledger adds up in all three,
+// every reason why a lane does not send is said in words, and 200 lanes are a page that can be used.
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { LANE_STATES, type LaneState } from '../../src/telemetry/lane-state.ts'
+import { type Snapshot, type SnapshotLane, snapshotSchema } from '../../src/telemetry/snapshot.ts'
+import { accessibilityFaults, openTab, signIn, type Tab } from '../support/browser.ts'
+import { runCli } from '../support/cli.ts'
+import { type ConsoleWorld, startConsoleWorld, textAt } from '../support/console-world.ts'
+import { eventually } from '../support/wait.ts'
+
+let world: ConsoleWorld
+let tab: Tab
+let page: Page
+
+beforeAll(async () => {
+  world = await startConsoleWorld()
+  tab = await openTab(world.browser, world.baseUrl)
+  page = tab.page
+  await signIn(page, world.key)
+})
+afterAll(async () => {
+  await tab?.context.close()
+  await world?.close()
+})
+
+const taken = z.object({ data: snapshotSchema })
+const lanesSchema = z.array(z.looseObject({ lane: z.number(), waiting: z.number(), rate: z.number() }))
+
+async function cli(...words: string[]): Promise<unknown> {
+  const { code, stdout, stderr } = await runCli([...words, '--json'], { REDIS_URL: world.demo.redis_url })
+  expect(code, stderr).toBe(0)
+  return JSON.parse(stdout)
+}
+
+/** The value beside a name in the figures of a page. */
+const figure = (name: string) =>
+  page
+    .locator('dl.figures > div')
+    .filter({ has: page.getByText(name, { exact: true }) })
+    .locator('dd')
+
+test('what waits is the same on the overview, on the page of lanes, over HTTP and on the command line', async () => {
+  await world.api('POST', '/admin/lanes/1/pause', { reason: 'counting' })
+  for (let i = 0; i < 3; i += 1) await world.send(`+44770090018${i}`, 'counted')
+  const { data } = await eventually(async () => {
+    const snapshot = taken.parse(await world.api('GET', '/console/snapshot'))
+    return snapshot.data.totals.waiting === 3 && snapshot
+  }, 'three wait')
+  await page.goto('/console')
+  await figure('Waiting').getByText('3', { exact: true }).waitFor()
+  await page.goto('/console/lanes')
+  const row = page.getByRole('table', { name: 'Lanes' }).getByRole('row', { name: /^1 / })
+  await row.getByRole('cell').filter({ hasText: /^3$/ }).first().waitFor()
+  const overHttp = z.object({ data: lanesSchema }).parse(await world.api('GET', '/admin/lanes')).data
+  const onCli = lanesSchema.parse(await cli('lanes', 'list', '--account', '1'))
+  for (const { sender, waiting, rate_per_s: rate } of data.lanes) {
+    const all = waiting.transactional + waiting.campaign
+    for (const told of [overHttp, onCli]) {
+      expect(told.find(({ lane }) => lane === sender)).toMatchObject({ waiting: all, rate })
+    }
+  }
+  await world.api('POST', '/admin/lanes/1/resume', {})
+})
+
+const progressSchema = z.looseObject({ total: z.number() })
+
+test('the ledger of a campaign is the same on its page, over HTTP and on the command line, and adds up', async () => {
+  const made = await world.api('POST', '/campaigns', {
+    name: 'Counted',
+    sender: world.demo.sender,
+    template: {
+      name: 'clip',
+      language: { code: 'en_US' },
+      components: [{ type: 'HEADER', parameters: [{ type: 'video', video: { link: 'https://shop.example/a.mp4' } }] }],
+    },
+    recipients: { tags: [world.demo.tag_ids[0]] },
+  })
+  const id = textAt(made, ['data', 'id'])
+  const state = async () => textAt(await world.api('GET', `/campaigns/${id}`), ['data', 'state'])
+  await world.api('POST', `/campaigns/${id}/preflight`)
+  await eventually(async () => (await state()) === 'ready', 'ready')
+  await world.api('POST', `/campaigns/${id}/start`)
+  await eventually(async () => (await state()) === 'done', 'done')
+  const read = async () =>
+    z.object({ data: z.object({ progress: progressSchema }) }).parse(await world.api('GET', `/campaigns/${id}`)).data
+      .progress
+  // People read for a while after it is done.
+  const progress = await eventually(async () => {
+    const now = await read()
+    return now.read === now.total && now
+  }, 'all have read it')
+  const onCli = z.looseObject({ progress: progressSchema }).parse(await cli('campaigns', 'show', id))
+  expect(onCli.progress).toMatchObject({ total: progress.total, read: progress.read })
+  await page.goto(`/console/campaigns/${id}`)
+  await page.getByText('adds up', { exact: true }).waitFor()
+  await page.getByText(`${progress.total} = ${progress.read} read`).waitFor()
+})
+
+const REASONS: Readonly<Record<LaneState, [reason: string | null, word: string, said: RegExp]>> = {
+  stuck: ['The same message has been next for 40 s although nothing holds the lane.', 'Stuck', /next for 40 s/],
+  no_worker: ['No worker has said lately that it is alive.', 'No worker', /No worker has said lately/],
+  redis_full: ['Redis has used up its memory and takes no claim; nothing is lost.', 'Redis full', /nothing is lost/],
+  paused: ['stock-taking', 'Paused', /Stock-taking\. By Ada\./],
+  cooldown: ['Too many requests (130429)', 'Cooldown', /Too many requests \(130429\).*Ends in/],
+  waiting_for_pace: [
+    'All of its pace is used: 80 messages a second.',
+    'At its pace',
+    /8 messages to go, .* at this rate/,
+  ],
+  sending: [null, 'Sending', /Messages leave it/],
+  idle: [null, 'Idle', /Nothing waits/],
+}
+
+const lane = (sender: number, state: LaneState): SnapshotLane => ({
+  ...{ sender, name: `shop ${sender}`, account: 1, state, reason: REASONS[state][0] },
+  by: state === 'paused' ? 'Ada' : null,
+  until: state === 'cooldown' ? new Date(Date.now() + 90_000).toISOString() : null,
+  drain_s: state === 'idle' ? null : 1,
+  waiting: { transactional: state === 'idle' ? 0 : 5, campaign: state === 'idle' ? 0 : 3 },
+  ...{ oldest_s: state === 'idle' ? null : 12, rate_per_s: 80, sent_per_s: 79.5, dead_letters: 0, in_flight: 2 },
+  spark: Array.from({ length: 30 }, (_, i) => i),
+})
+
+/** Has the tab told of these lanes in place of those there are. */
+async function tell(lanes: SnapshotLane[]): Promise<void> {
+  const { data } = taken.parse(await world.api('GET', '/console/snapshot'))
+  await page.route('**/console/stream*', (route) => {
+    const made: Snapshot = { ...data, at: new Date().toISOString(), lanes, lanes_total: lanes.length }
+    const body = `retry: 500\nevent: snapshot\ndata: ${JSON.stringify(made)}\n\n`
+    return route.fulfill({ contentType: 'text/event-stream', body })
+  })
+  await page.route('**/console/snapshot*', (route) => {
+    const made: Snapshot = { ...data, at: new Date().toISOString(), lanes, lanes_total: lanes.length }
+    return route.fulfill({ json: { status: true, data: made } })
+  })
+}
+
+test('every reason why a lane does not send is said in words, with who and until when', async () => {
+  await tell(LANE_STATES.map((state, i) => lane(i + 1, state)))
+  for (const [i, state] of LANE_STATES.entries()) {
+    const [, word, said] = REASONS[state]
+    await page.goto(`/console/lanes/${i + 1}`)
+    await page.locator('h1').getByText(word, { exact: true }).waitFor()
+    await page.locator('main').locator('p').filter({ hasText: said }).first().waitFor()
+  }
+  await page.goto('/console')
+  await page.getByRole('heading', { name: '5 lanes that do not send' }).waitFor()
+})
+
+test('200 lanes are shown, found, and accessible, also on a phone', async () => {
+  const states: LaneState[] = ['paused', 'cooldown', 'waiting_for_pace', 'sending']
+  await tell(Array.from({ length: 200 }, (_, i) => lane(i + 1, states[i % 4] ?? 'idle')))
+  for (const size of [
+    { width: 1_280, height: 900 },
+    { width: 360, height: 800 },
+  ]) {
+    await page.setViewportSize(size)
+    for (const path of ['/console', '/console/lanes']) {
+      await page.goto(path)
+      await page.locator('main').getByText('shop 1', { exact: true }).first().waitFor()
+      expect(await accessibilityFaults(page), path).toEqual([])
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).toBeLessThanOrEqual(0)
+    }
+  }
+  await page.getByLabel('Sender').fill('shop 199')
+  await page.getByRole('status').getByText('1 lane', { exact: true }).waitFor()
+  expect(tab.faults).toEqual([])
+})
