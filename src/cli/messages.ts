@@ -6,6 +6,7 @@ import type { ListSettings } from '../campaigns/store/in-chunk.ts'
 import { findMessage } from '../lookup/lookup.ts'
 import { historyOf, iso, receivedDocument, sentDocument } from '../lookup/message-document.ts'
 import { type MessageId, parseMessageId } from '../messages/message-id.ts'
+import { wordsOfParts } from '../messages/received-words.ts'
 import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
 import type { Redis } from '../redis/connect.ts'
 import { cancelVerb } from './cancel.ts'
@@ -56,6 +57,7 @@ async function showSent(redis: Redis, id: MessageId, lists: ListSettings): Promi
       ['Waits', waits?.sentence ?? ''],
       ['Problem', problem ? `${problem.sentence} [${problem.code}]` : ''],
       ['Provider id', document.provider_id ?? ''],
+      ['Not before', document.send_at ?? ''],
       ['Valid until', document.valid_until],
     ])}\n\n${table(
       ['WHEN', 'AFTER', 'WHAT', 'DETAIL'],
@@ -86,6 +88,7 @@ const received = (message: InboundMessage, account: number, sender: Sender | und
     ['To', sender === undefined ? `sender ${message.lane}, which is gone` : nameOf(sender)],
     ['Kind', `${message.type}, received`],
     ['Text', message.text],
+    ...wordsOfParts(message.parts),
     ['Received', iso(message.received_at)],
   ]),
 })

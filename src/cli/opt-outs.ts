@@ -1,12 +1,20 @@
-// opt-outs: list, add, remove. People who want no advertising of an account.
+// opt-outs: list, add, remove, import, export. People who want no advertising of an account.
+import { createWriteStream } from 'node:fs'
+import { resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import { counted } from '../messages/fault.ts'
+import { exportOptOuts } from '../opt-outs/commands/export-opt-outs.ts'
+import { importOptOuts } from '../opt-outs/commands/import-opt-outs.ts'
 import { addOptOuts, listOptOuts, removeOptOuts } from '../opt-outs/store/opt-outs.ts'
 import { parsePerson } from '../people/person.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { contactKeys } from '../redis/keys.ts'
 import { existingAccount } from './accounts.ts'
-import { table } from './table.ts'
+import { bytesOf } from './csv-file.ts'
+import { fileFailure } from './failure.ts'
+import { keyValueTable, table } from './table.ts'
 import { accountId, parser } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
@@ -22,6 +30,11 @@ const limit = parser('a number from 1 to 1000', (text) =>
   /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 1_000 ? Number(text) : undefined,
 )
 const LIMIT_DEFAULT = 50
+const file = z.string().transform((path) => resolve(path))
+/** Refused rows that are named; a file is better mended in one go than by the thousand. */
+const REFUSED_NAMED = 1_000
+/** Of those so many on a terminal. */
+const REFUSED_SHOWN = 10
 const ofAccount = { '!--account <id>': 'account whose advertising it is' }
 
 export const optOuts: Noun = {
@@ -74,6 +87,51 @@ export const optOuts: Noun = {
         const detail = counted(removed, 'opt-out')
         const acted = removed === 0 ? undefined : { account, detail }
         return { json: { removed }, text: `Removed ${detail}.`, acted }
+      },
+    }),
+    verb({
+      usage: 'import <file>',
+      act: 'people.opt_out',
+      summary: 'write down everybody in a CSV file with the column person or phone',
+      example: 'stop-list.csv --account 1',
+      options: ofAccount,
+      values: z.strictObject({ file, account: accountId }),
+      async run({ file: path, account }, { redis }) {
+        await existingAccount(redis, account)
+        const refusedRows: { line: number; reason: string }[] = []
+        const report = {
+          async add(line: number, reason: string): Promise<void> {
+            if (refusedRows.length < REFUSED_NAMED) refusedRows.push({ line, reason })
+          },
+        }
+        const counts = await importOptOuts(redis, { account, source: bytesOf(path), saidBy: 'cli', report })
+        const refused = refusedRows.slice(0, REFUSED_SHOWN).map(({ line, reason }) => `Line ${line}: ${reason}`)
+        const figures = keyValueTable([
+          ['Rows imported', String(counts.imported)],
+          ['New to the list', String(counts.added)],
+          ['Rows refused', String(counts.refused)],
+        ])
+        return {
+          json: { ...counts, refused_rows: refusedRows },
+          text: [figures, ...refused].join('\n'),
+          acted: { account, detail: `${counts.imported} rows` },
+        }
+      },
+    }),
+    verb({
+      usage: 'export <file>',
+      summary: 'write the whole list into a CSV file with the columns person, source and since',
+      example: 'opt-outs.csv --account 1',
+      options: ofAccount,
+      values: z.strictObject({ file, account: accountId }),
+      async run({ file: path, account }, { redis }) {
+        await existingAccount(redis, account)
+        // Numbers of people: for nobody's eyes but the one's who asks.
+        const out = createWriteStream(path, { mode: 0o600 })
+        await pipeline(Readable.from(exportOptOuts(redis, account)), out).catch((error: unknown) => {
+          throw error instanceof Error && 'syscall' in error ? fileFailure(path, error) : error
+        })
+        return { json: { file: path }, text: `The list is in ${path}.` }
       },
     }),
   ],

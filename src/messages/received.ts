@@ -19,6 +19,7 @@ const mediaSchema = z.strictObject({
 export const receivedPartsSchema = z.strictObject({
   from_user_id: words.describe('The person’s user id, which is there also when there is no number.'),
   from_name: words.describe('The name of the person’s profile.'),
+  from_username: words.describe('The name that the person goes by where no number is shown.'),
   group_id: words,
   context: z
     .strictObject({

@@ -13,13 +13,10 @@ import type { ProviderSender } from './provider.ts'
 export const MEDIA_MAX_BYTES = 100 * 1024 * 1024
 /** Files that one process has open at a time. */
 export const MOST_OPEN = 32
-/** Where the file is: within so long, in an answer of so many bytes. */
-const LOOK_UP_MS = 10_000
+/** Where the file is, in an answer of so many bytes. */
 const LOOK_UP_BYTES = 64 * 1024
-/** The file begins within so long, goes on within so long, and ends within so long. */
-const BEGIN_MS = 15_000
-const PAUSE_MS = 30_000
-const WHOLE_MS = 10 * 60_000
+/** It is said within `lookUp` ms where the file is, which begins, goes on and ends within so long. */
+const LIMITS_MS = { lookUp: 10_000, begin: 15_000, pause: 30_000, whole: 10 * 60_000 }
 
 /** `gone`: the chat product keeps it no longer. `unavailable`: it could not be had now; `cause` is a word for the log. */
 export type MediaEnd =
@@ -41,7 +38,7 @@ const errorSchema = z.object({
 export type MediaSource = ReturnType<typeof createMediaSource>
 
 /** `version`: of the Graph API, as in `v25.0`. */
-export function createMediaSource(version: string) {
+export function createMediaSource(version: string, limitsMs = LIMITS_MS) {
   // Who configures a sender may name any network; what the API answers may not.
   const own = createTargetAgent(createTargetRule(['0.0.0.0/0', '::/0']), MOST_OPEN)
   const elsewhere = createTargetAgent(createTargetRule([]), MOST_OPEN)
@@ -52,12 +49,12 @@ export function createMediaSource(version: string) {
      * large, or takes too long; destroying it ends the request.
      */
     async open(sender: ProviderSender, id: string): Promise<MediaEnd> {
-      const where = await lookUp(own, sender, id, version)
+      const where = await lookUp(own, sender, id, { version, limitMs: limitsMs.lookUp })
       if (where.kind !== 'where') return where
       if (where.file_size !== undefined && where.file_size > MEDIA_MAX_BYTES) return { kind: 'too_large' }
       const url = new URL(where.url)
       const isOwn = url.origin === new URL(sender.baseUrl).origin
-      return read(isOwn ? own : elsewhere, url, sender.token, where)
+      return read(isOwn ? own : elsewhere, url, { token: sender.token, where, limitsMs })
     },
 
     close: async (): Promise<void> => {
@@ -78,11 +75,11 @@ async function lookUp(
   agent: Agent,
   { baseUrl, token, phoneNumberId }: ProviderSender,
   id: string,
-  version: string,
+  { version, limitMs }: { version: string; limitMs: number },
 ): Promise<Where | Exclude<MediaEnd, { kind: 'found' }>> {
   const query = phoneNumberId === '' ? '' : `?phone_number_id=${encodeURIComponent(phoneNumberId)}`
   try {
-    const signal = AbortSignal.timeout(LOOK_UP_MS)
+    const signal = AbortSignal.timeout(limitMs)
     const url = `${baseUrl}/${version}/${encodeURIComponent(id)}${query}`
     const { statusCode, body } = await request(url, { dispatcher: agent, headers: headersOf(token), signal })
     const text = await upTo(LOOK_UP_BYTES, body)
@@ -104,14 +101,18 @@ function isGone(answer: unknown): boolean {
   return data?.error.code === 100 && data.error.error_subcode === 33
 }
 
-async function read(agent: Agent, url: URL, token: string, where: Where): Promise<MediaEnd> {
+async function read(
+  agent: Agent,
+  url: URL,
+  { token, where, limitsMs }: { token: string; where: Where; limitsMs: typeof LIMITS_MS },
+): Promise<MediaEnd> {
   try {
     const { statusCode, headers, body } = await request(url, {
       dispatcher: agent,
       headers: headersOf(token),
-      headersTimeout: BEGIN_MS,
-      bodyTimeout: PAUSE_MS,
-      signal: AbortSignal.timeout(WHOLE_MS),
+      headersTimeout: limitsMs.begin,
+      bodyTimeout: limitsMs.pause,
+      signal: AbortSignal.timeout(limitsMs.whole),
     })
     if (statusCode !== 200) {
       // What an error says is not for those who asked for a file; nobody hears how its connection ends.

@@ -67,6 +67,10 @@ export const messageItem = z.object({
       button_reply: spare(choice),
       list_reply: spare(choice),
       nfm_reply: spare(z.object({ name: word, body: long, response_json: long })),
+      /** Whether they may be called: `accept` or `reject`. */
+      call_permission_reply: spare(
+        z.object({ response: cut(WORD_MAX) }).transform(({ response }) => ({ id: response, title: response })),
+      ),
     }),
   ),
   location: spare(z.object({ latitude: degrees, longitude: degrees, name: word, address: word, url: word })),
@@ -128,7 +132,7 @@ export type MessageItem = z.infer<typeof messageItem>
 export const personItem = z.object({
   wa_id: spare(z.string()),
   user_id: word,
-  profile: spare(z.object({ name: word })),
+  profile: spare(z.object({ name: word, username: word })),
 })
 
 /** The types that are read; any other is kept as `unsupported`. */
@@ -161,7 +165,7 @@ export function contentOf(
   const { location, reaction, referral, interactive, button, order } = item
   const edited = item.edit?.message
   const media = fileIn(item) ?? (edited && fileIn(edited))
-  const chosen = interactive?.button_reply ?? interactive?.list_reply
+  const chosen = interactive?.button_reply ?? interactive?.list_reply ?? interactive?.call_permission_reply
   const named = item.type || NODES.find((node) => item[node] !== undefined) || ''
   const type = KNOWN.has(named) ? named : 'unsupported'
   const text =
@@ -186,6 +190,7 @@ export function contentOf(
     parts: {
       from_user_id: userId,
       from_name: person?.profile?.name,
+      from_username: person?.profile?.username,
       group_id: item.group_id,
       context: item.context && {
         message_id: item.context.id,

@@ -7,6 +7,7 @@ import type { Evidence } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
 import type { ReceivedParts } from '../messages/received.ts'
+import { type Preference, preferenceList, readPreference } from './cloud-preferences.ts'
 import { contentOf, isMessage, type MessageItem, messageItem, personItem } from './cloud-received.ts'
 
 /** What a webhook says about a message that we sent. */
@@ -35,10 +36,11 @@ export interface ReceivedMessage {
   atMs: number | undefined
 }
 
-/** What one webhook request holds, in the order of its items. */
+/** What one webhook request holds, each kind in the order of its items. */
 export interface WebhookContent {
   statuses: StatusUpdate[]
   received: ReceivedMessage[]
+  preferences: Preference[]
   /** Items that could not be read. */
   unreadable: number
 }
@@ -65,7 +67,7 @@ const timestamp = z
 const envelope = z.object({ entry: z.array(z.unknown()) })
 const entry = z.object({ changes: z.array(z.unknown()) })
 /** Some who hand webhooks on leave the field out. */
-const change = z.object({ field: z.literal('messages').nullish(), value: z.unknown() })
+const change = z.object({ field: z.enum(['messages', 'user_preferences']).nullish(), value: z.unknown() })
 /** Each list stands for itself: what is wrong with one must not drop the other. */
 const statusList = z.object({ statuses: z.array(z.unknown()).default([]) })
 const messageList = z.object({
@@ -104,7 +106,7 @@ const ITEMS_A_TURN = 200
 export async function readWebhook(body: unknown): Promise<WebhookContent | undefined> {
   const outer = envelope.safeParse(body)
   if (!outer.success) return undefined
-  const content: WebhookContent = { statuses: [], received: [], unreadable: 0 }
+  const content: WebhookContent = { statuses: [], received: [], preferences: [], unreadable: 0 }
   let items = 0
   for (const readItem of readersOf(outer.data.entry, content)) {
     readItem?.()
@@ -139,7 +141,9 @@ function* readersOfChange(value: unknown, content: WebhookContent): Generator<()
       else content.unreadable += 1
     }
   }
-  if (typeof value !== 'object' || value === null || !('messages' in value)) return
+  if (typeof value !== 'object' || value === null) return
+  if ('user_preferences' in value) yield* readersOfPreferences(value, content)
+  if (!('messages' in value)) return
   const received = messageList.safeParse(value)
   if (!received.success) {
     content.unreadable += 1
@@ -153,6 +157,18 @@ function* readersOfChange(value: unknown, content: WebhookContent): Generator<()
       if (item.success && isMessage(item.data))
         content.received.push(toReceived(metadata.phone_number_id, item.data, people))
       else content.unreadable += 1
+    }
+  }
+}
+
+function* readersOfPreferences(value: object, content: WebhookContent): Generator<() => void> {
+  const read = preferenceList.safeParse(value)
+  if (!read.success) content.unreadable += 1
+  for (const raw of read.data?.user_preferences ?? []) {
+    yield () => {
+      const found = readPreference(read.data?.metadata.phone_number_id ?? '', raw)
+      if (found === undefined) content.unreadable += 1
+      else if (found !== 'other') content.preferences.push(found)
     }
   }
 }

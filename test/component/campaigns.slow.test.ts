@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { waitingInChunks } from '../../src/lanes/waiting.ts'
 import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
-
+import { acknowledgedId, audioTo, reaches } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.
@@ -53,10 +53,18 @@ test('a pause holds within a second, what stays put stays put, and a resumed cam
   expect(held).toBeLessThan(before + 1_000)
   await laneIsEmpty()
   expect((await service.ledger()).length).toBe(held)
+
+  // Others on the lane do not stay put, also not one that waits for its time.
+  const send_at = new Date(Date.now() + 10_000).toISOString()
+  const alone = audioTo('+491529990001', { send_at })
+  const put = await service.post('/sendservicemessages/sendmessages', { ...alone, api_key: service.tenant.apiKey })
+  await reaches(service, service.tenant, acknowledgedId(put), 'read', 60_000)
+  expect((await service.ledger()).slice(held)).toEqual(['491529990001'])
+  expect((await service.show(id)).state).toBe('paused')
   await service.move(id, 'resume')
   const done = await service.reaches(id, 'done')
   expect(done.progress).toMatchObject({ total: 1_000, queued: 0 })
-  expect((await service.ledger()).slice(before).sort()).toEqual([...phones].sort())
+  expect((await service.ledger()).slice(before).sort()).toEqual([...phones, '491529990001'].sort())
 })
 
 test('a cancelled campaign sends nothing more, and whoever was not reached counts as cancelled', async () => {

@@ -165,6 +165,33 @@ test("a received message is found by the chat product's id, and cannot move the 
   expect((await show('wamid.in')).stdout).toContain('Text      Hi\\u001b[2J\n')
 })
 
+test('what a received message holds besides its words is shown, a line for each part', async () => {
+  const parts = {
+    ...{ from_name: 'Ada', from_username: 'ada.b', from_user_id: 'US.1' },
+    context: { message_id: 'wamid.before', forwarded: true },
+    reply: { id: 'tea', title: 'Tea' },
+    media: { id: '77', mime_type: 'image/jpeg', filename: 'a\u001b.jpg' },
+    location: { latitude: 1.5, longitude: -2, name: 'Pier' },
+    reaction: { message_id: 'wamid.before', emoji: '' },
+    order: { items: [{ product_retailer_id: 'TEA', quantity: 2, item_price: 3, currency: 'EUR' }] },
+    contacts: [{ name: 'Bo', phones: [{ phone: '+1' }], emails: [] }],
+    referral: { headline: 'Sale' },
+    system: { type: 'user_changed_number', wa_id: '492' },
+    ...{ edits: 'wamid.old', deletes: 'wamid.gone' },
+  }
+  const message = { id: 'wamid.parts', lane, from: '491', type: 'text', text: '', parts, received_at: Date.now() }
+  await storeInbound(redis, account, message, HOUR_MS)
+  const lines = (await show('wamid.parts')).stdout.split('\n').map((line) => line.replace(/ {2,}/, ': '))
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      ...['Name: Ada', 'Username: ada.b', 'User id: US.1', 'Chose: Tea (tea)', 'Answers: wamid.before'],
+      ...['File: a\\u001b.jpg, image/jpeg, 77', 'Place: Pier, 1.5, -2', 'Reaction: taken back, to wamid.before'],
+      ...['Order: 2 × TEA at 3 EUR', 'Contacts: Bo, +1', 'Came by: Sale', 'Changed: user_changed_number, 492'],
+      ...['Forwarded: yes', 'Replaces: wamid.old', 'Deletes: wamid.gone'],
+    ]),
+  )
+})
+
 test.each([
   ['an id of ours', messageId(1, newUlid(0))],
   ['any other string', 'nonsense'],

@@ -2,10 +2,10 @@
 // HTTP, producer, worker, the endpoints. Stood in for: the chat product.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
-import { eventKeys, outboxKey } from '../../src/redis/keys.ts'
+import { eventKeys, messageKey, outboxKey } from '../../src/redis/keys.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { audioMessage, LONG_TIMES } from '../support/lane-redis.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -111,6 +111,29 @@ describe('an endpoint', () => {
     for (const id of ids) expect(toldOf(receiver, id).map(({ seq }) => seq)).toEqual([3, 4])
     // Few of them were nearly empty.
     expect(receiver.all.length).toBeLessThan(20)
+  })
+
+  test('hears of a quiet sender while a busy one has much to tell', async () => {
+    const { tenant, call, receiver, create } = await listener()
+    const { id: endpoint } = await create({ enabled: false })
+    await happen(tenant, 200, tenant.partnerLane)
+    const [quiet] = await happen(tenant, 1, tenant.cloudLane)
+    await call('PATCH', `/${endpoint}`, { enabled: true })
+    await eventually(async () => receiver.events().length >= 201, 'all events')
+    // What the busy one has stands in entries of up to a hundred, and an entry is told whole.
+    expect(receiver.events().findIndex(({ id }) => id === quiet)).toBeLessThan(200)
+  })
+
+  test('is told of a message whose record is none, and of its neighbours', async () => {
+    const { tenant, call, receiver, create } = await listener()
+    const { id: endpoint } = await create({ enabled: false, batch: { max_events: 100 } })
+    const [broken = '', whole] = await happen(tenant, 2)
+    const id = parseMessageId(broken)
+    await service.redis.set(messageKey(tenant.partnerLane, id?.ulid ?? ''), 'not a hash')
+    await call('PATCH', `/${endpoint}`, { enabled: true })
+    await eventually(async () => toldOf(receiver, whole).length > 0, 'the events')
+    expect(receiver.events().find((event) => event.id === broken)?.data).toMatchObject({ class: null, kind: null })
+    expect(receiver.events().find((event) => event.id === whole)?.data).toMatchObject({ kind: 'audio' })
   })
 
   test('with content is told numbers and texts, and one of a sender only of that sender', async () => {

@@ -3,13 +3,15 @@
 // simulator is the honest chat product, and the test itself the one that lies.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
+import { createMediaSource } from '../../src/providers/cloud-media.ts'
 import { senderKey } from '../../src/redis/keys.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -21,6 +23,8 @@ let tenant: Tenant
 let lane: number
 /** Where the file is, and how it is handed over. */
 let where: () => object
+const tells: Behave = (response) => response.end(JSON.stringify({ url: `${liar.url}/file`, ...where() }))
+let tell = tells
 let hand: Behave
 const asked: string[] = []
 const elsewhere: string[] = []
@@ -46,7 +50,7 @@ beforeAll(async () => {
   tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
   liar = await listening((response, request) => {
     asked.push(`${request.url} ${request.headers.authorization}`)
-    if (request.url?.startsWith('/v')) response.end(JSON.stringify({ url: `${liar.url}/file`, ...where() }))
+    if (request.url?.startsWith('/v')) tell(response, request)
     else hand(response, request)
   })
   bystander = await listening((response, request) => {
@@ -182,4 +186,47 @@ test('when whoever asked hangs up, nothing more is read from the chat product', 
   expect(answer.status).toBe(200)
   stop.abort()
   await eventually(async () => closed, 'the request to the chat product has ended', 10_000)
+})
+
+describe('a chat product that hangs', () => {
+  // What the producer fetches files with, under limits that a test can wait for; `unavailable` is the 502 of above.
+  const hasty = createMediaSource('v25.0', { lookUp: 300, begin: 300, pause: 300, whole: 3_000 })
+  afterEach(() => {
+    tell = tells
+  })
+  afterAll(() => hasty.close())
+  /** undici looks at its clocks twice a second. */
+  const SOON_MS = 10_000
+  const open = () => {
+    where = () => ({})
+    return hasty.open({ number: '4917200099', baseUrl: liar.url, token: 'tok', phoneNumberId: '4711' }, '77')
+  }
+
+  test('when it is asked where the file is, or before the file begins, is given up in bounded time', async () => {
+    const began = performance.now()
+    tell = () => undefined
+    expect(await open()).toMatchObject({ kind: 'unavailable' })
+    tell = tells
+    hand = () => undefined
+    expect(await open()).toMatchObject({ kind: 'unavailable' })
+    expect(performance.now() - began).toBeLessThan(SOON_MS)
+  })
+
+  test.each<[string, Behave]>([
+    ['in the middle of the file', (response) => void response.write('half')],
+    [
+      'by sending a byte now and then',
+      (response) => {
+        const dripping = setInterval(() => response.write('x'), 50)
+        response.on('close', () => clearInterval(dripping))
+      },
+    ],
+  ])('%s is given up in bounded time, and half a file does not look whole', async (_when, behave) => {
+    hand = behave
+    const began = performance.now()
+    const end = await open()
+    if (end.kind !== 'found') throw new Error(`it did not begin: ${end.kind}`)
+    await expect(buffer(end.stream)).rejects.toThrow()
+    expect(performance.now() - began).toBeLessThan(SOON_MS)
+  })
 })

@@ -1,7 +1,10 @@
 // Pins: whoever wants no advertising gets none: from the word that they write, the chat product's own report, HTTP, to the
 // campaigns and templates that pass them over; what is no advertising reaches them unless the account says otherwise.
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
-
+import { createHmac } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
@@ -124,6 +127,34 @@ test('whom the chat product reports as opted out is on the list', async () => {
   expect(found.source).toBe('provider')
 })
 
+test('who tells the chat product to stop or resume advertising is heard; what they wrote themselves stays', async () => {
+  const metadata = { display_phone_number: '1', phone_number_id: `${PHONE_NUMBER_ID}1` }
+  const tell = async (wa_id: string, value: string, timestamp: number) => {
+    const wish = { wa_id, category: 'marketing_messages', value, timestamp }
+    const change = { field: 'user_preferences', value: { metadata, user_preferences: [wish] } }
+    const raw = JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '1', changes: [change] }] })
+    const signature = `sha256=${createHmac('sha256', 'app-secret').update(raw).digest('hex')}`
+    const headers = { 'x-hub-signature-256': signature, 'content-type': 'application/json' }
+    const { status } = await fetch(`${service.url}/webhooks/cloud-api`, { method: 'POST', headers, body: raw })
+    expect(status).toBe(200)
+  }
+  const [person, other] = ['491520558801', '491520558802']
+  const now = Math.floor(Date.now() / 1_000)
+  await tell(person, 'stop', now - 60)
+  expect(await optOutOf(person)).toMatchObject({
+    source: 'provider',
+    since: new Date((now - 60) * 1_000).toISOString(),
+  })
+  // One that was sent before and comes after it.
+  await tell(person, 'resume', now - 120)
+  expect(await optOutOf(person)).toBeDefined()
+  await tell(person, 'resume', now - 30)
+  expect(await optOutOf(person)).toBeUndefined()
+  await hear({ from: `+${other}`, text: 'stop' })
+  await tell(other, 'resume', now + 60)
+  expect(await optOutOf(other)).toMatchObject({ source: 'word' })
+})
+
 test('a campaign refuses them in its preflight, and sends nothing to those who opt out before their turn', async () => {
   const { redis, tenant } = service
   const { id: tag } = await createTag(redis, tenant.account, 'mixed')
@@ -221,6 +252,82 @@ test('an erased person is on the list no more', async () => {
     (key + value).includes('491520572001'),
   )
   expect(places).toEqual([])
+})
+
+async function upload(csv: string, type = 'text/csv', key = contacts): Promise<{ status: number; body: unknown }> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': type }
+  const answer = await fetch(`${service.url}/opt-outs/import`, { method: 'POST', headers, body: csv })
+  return { status: answer.status, body: await answer.json() }
+}
+async function download(key: string): Promise<string[]> {
+  const answer = await fetch(`${service.url}/opt-outs/export`, { headers: { authorization: `Bearer ${key}` } })
+  expect(answer.headers.get('content-disposition')).toBe('attachment; filename="opt-outs.csv"')
+  return (await answer.text()).trimEnd().split('\n')
+}
+
+test('a file of people is imported as often as one likes, and what is exported comes back the same', async () => {
+  const rows = ['Name,Phone,note', 'Ada,+49 1520 574001,"a, b"', 'Bo,nobody,', ',,', 'Cy,US.57,x', 'Di,491520574001,']
+  const reason = 'expected a full international number, or the id of a person without one'
+  const data = { imported: 3, added: 2, refused: 1, refused_rows: [{ line: 3, reason }] }
+  expect((await upload(rows.join('\n'))).body).toMatchObject({ status: true, data })
+  expect((await upload(rows.join('\n'))).body).toMatchObject({ data: { imported: 3, added: 0 } })
+  expect(await optOutOf('491520574001')).toMatchObject({ source: 'http' })
+  expect(await optOutOf('US.57')).toBeDefined()
+
+  const exported = await download(contacts)
+  expect(exported[0]).toBe('person,source,since')
+  expect(exported.filter((line) => /^(491520574001|US\.57),http,2/.test(line))).toHaveLength(2)
+  const other = await service.addTenant()
+  const both = ['contacts:read', 'contacts:write'] as const
+  const { secret } = await createCredential(service.redis, other.account, both, Date.now())
+  expect((await upload(exported.join('\n'), 'text/csv', secret)).body).toMatchObject({ data: { refused: 0 } })
+  const people = (lines: string[]) => lines.map((line) => line.split(',')[0]).sort()
+  expect(people(await download(secret))).toEqual(people(exported))
+})
+
+test('a list of many pages is exported whole, and an empty one has its header', async () => {
+  const other = await service.addTenant()
+  const key = await other.key('contacts:read')
+  expect(await download(key)).toEqual(['person,source,since'])
+  const many = Array.from({ length: 2_345 }, (_, i) => `4915205${String(i).padStart(6, '0')}`)
+  await addOptOuts(service.redis, other.account, many, { source: 'cli', nowMs: Date.now() })
+  const lines = await download(key)
+  expect(new Set(lines.slice(1).map((line) => line.split(',')[0]))).toEqual(new Set(many))
+  expect(lines).toHaveLength(many.length + 1)
+})
+
+test('what is no list of people is refused, with what was before it kept', async () => {
+  expect(await upload('name,email\nAda,a@b.c\n')).toMatchObject({
+    status: 400,
+    body: { error: { details: [{ message: expect.stringContaining('the column person, or phone') }] } },
+  })
+  const rows = Array.from({ length: 500 }, (_, i) => `+491520575${String(i).padStart(3, '0')}`)
+  expect(await upload(`person\n${rows.join('\n')}\n"+491520576001`)).toMatchObject({ status: 400 })
+  expect(await optOutOf('491520575499')).toBeDefined()
+  expect((await upload('person\n', 'application/json')).status).toBe(415)
+  expect((await upload('person\n', 'text/csv', service.tenant.apiKey)).status).toBe(403)
+  expect((await upload('person\n')).body).toMatchObject({ data: { imported: 0, refused_rows: [] } })
+})
+
+test('the command line imports and exports them', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'laneway-opt-outs-'))
+  try {
+    const [from, to] = [join(dir, 'stop.csv'), join(dir, 'all.csv')]
+    writeFileSync(from, 'phone\n+49 1520 577001\nnone\n')
+    const account = String(service.tenant.account)
+    const cli = (...words: string[]) =>
+      runCli(['opt-outs', ...words, '--account', account], { REDIS_URL: service.server.url })
+    const { stdout } = await cli('import', from)
+    expect(stdout).toMatch(/Rows imported +1\n/)
+    expect(stdout).toContain('Line 3: expected a full international number')
+    expect(await optOutOf('491520577001')).toMatchObject({ source: 'cli' })
+    await cli('export', to)
+    expect(readFileSync(to, 'utf8')).toMatch(/^person,source,since\n(.+\n)*491520577001,cli,2/)
+    expect(statSync(to).mode & 0o077).toBe(0)
+    expect((await cli('import', join(dir, 'none.csv'))).stderr).toContain('none.csv')
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
 })
 
 test('the command line adds, lists and removes them', async () => {

@@ -6,6 +6,7 @@ import { errorOf } from '../support/api-error.ts'
 import { acknowledgedId, audioTo, deliveryOf, reaches } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
+import { eventually } from '../support/wait.ts'
 
 const SERVICE = '/sendservicemessages/sendmessages'
 const DAY = 86_400_000
@@ -25,7 +26,12 @@ const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
 const send = (more: object, { apiKey }: Tenant = tenant) =>
   service.post(SERVICE, { ...audioTo('+491700000001', { ...more }), api_key: apiKey })
 
-const shape = z.object({ data: z.looseObject({ send_at: z.string().nullable(), valid_until: z.string() }) })
+const shape = z.object({
+  data: z.looseObject({
+    ...{ send_at: z.string().nullable(), valid_until: z.string() },
+    waits: z.looseObject({ why: z.string() }).nullable(),
+  }),
+})
 async function shown(id: string, { apiKey }: Tenant = tenant) {
   const answer = await fetch(`${service.url}/messages/${id}`, { headers: { authorization: `Bearer ${apiKey}` } })
   return shape.parse(await answer.json()).data
@@ -53,6 +59,37 @@ describe('a message with send_at', () => {
     expect((await service.post(`/messages/${id}/cancel`, {}, headers)).status).toBe(200)
     expect(await deliveryOf(service, tenant, id)).toMatchObject({ status: 'cancelled' })
     expect(await shown(id)).toMatchObject({ state: 'cancelled', send_at, waits: null })
+  })
+
+  test('waits for its lane as well when that is paused at its time, and leaves once it goes on', async () => {
+    const { partnerLane: lane } = tenant
+    const admin = { authorization: `Bearer ${await tenant.key('admin')}` }
+    expect((await service.post(`/admin/lanes/${lane}/pause`, {}, admin)).status).toBe(200)
+    const send_at = inMs(1_500)
+    const id = acknowledgedId(await send({ send_at }))
+    expect(await shown(id)).toMatchObject({ state: 'queued', send_at, waits: { why: 'send_at' } })
+    const late = async () => {
+      const now = await shown(id)
+      return now.waits?.why === 'lane_paused' && now
+    }
+    expect(await eventually(late, 'its time has come')).toMatchObject({ state: 'queued', send_at })
+    const taken = async () => (await readLedger(service.simulator.url)).filter(({ opaque }) => opaque === id).length
+    expect(await taken()).toBe(0)
+    expect((await service.post(`/admin/lanes/${lane}/resume`, {}, admin)).status).toBe(200)
+    await reaches(service, tenant, id, 'read', 15_000)
+    expect(await taken()).toBe(1)
+  })
+
+  test('does not leave before its time when its lane was paused and went on meanwhile', async () => {
+    const { partnerLane: lane } = tenant
+    const admin = { authorization: `Bearer ${await tenant.key('admin')}` }
+    const send_at = inMs(2_500)
+    const id = acknowledgedId(await send({ send_at }))
+    for (const act of ['pause', 'resume']) await service.post(`/admin/lanes/${lane}/${act}`, {}, admin)
+    expect(await shown(id)).toMatchObject({ state: 'queued', waits: { why: 'send_at', until: send_at } })
+    await reaches(service, tenant, id, 'read', 15_000)
+    const entry = (await readLedger(service.simulator.url)).find(({ opaque }) => opaque === id)
+    expect(entry?.at_ms).toBeGreaterThanOrEqual(Date.parse(send_at))
   })
 
   test('is valid from its time on when it is queued again, not from now', async () => {

@@ -6,6 +6,8 @@ import { z } from 'zod'
 import type { CampaignDefinition, CampaignDescription } from '../../packages/client/src/campaign.ts'
 import * as client from '../../packages/client/src/contract.ts'
 import type { ServiceContent, TemplateContent } from '../../packages/client/src/messages.ts'
+import type { OptOut } from '../../packages/client/src/opt-outs.ts'
+import type { ReceivedParts } from '../../packages/client/src/received-parts.ts'
 import type { describeCampaign } from '../../src/campaigns/commands/describe.ts'
 import type { definitionSchema } from '../../src/campaigns/definition.ts'
 import { CAMPAIGN_STATES } from '../../src/campaigns/states.ts'
@@ -21,6 +23,8 @@ import {
 } from '../../src/jobs/intake.ts'
 import type { serviceContentSchema, templateMessageContent } from '../../src/messages/content.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
+import type { receivedPartsSchema } from '../../src/messages/received.ts'
+import type { optOutSchema } from '../../src/opt-outs/opt-out.ts'
 import { INTAKE_PREFIX } from '../../src/redis/bullmq-layout.ts'
 
 /** `true` when each of two types can stand for the other. */
@@ -44,7 +48,9 @@ const alike: [
   Alike<client.IntakeAnswers['send'], z.infer<typeof intakeAnswers.send>>,
   Alike<client.IntakeAnswers['status'], z.infer<typeof intakeAnswers.status>>,
   Alike<client.IntakeAnswers['campaign-start'], z.infer<(typeof intakeAnswers)['campaign-start']>>,
-] = [true, true, true, true, true, true, true, true, true, true, true, true, true, true]
+  Alike<OptOut, z.infer<typeof optOutSchema>>,
+  Alike<keyof ReceivedParts, keyof z.infer<typeof receivedPartsSchema>>,
+] = [true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true]
 
 test('queue, version, names of jobs and states are the same', () => {
   expect(new Set(alike)).toEqual(new Set([true]))

@@ -51,6 +51,12 @@ test.each<[string, object, { type: string; text: string; parts: ReceivedParts }]
     { type: 'image', image: { ...FILE, caption: 'Look' } },
     { type: 'image', text: 'Look', parts: { media: FILE } },
   ],
+  ['a video', { type: 'video', video: FILE }, { type: 'video', text: '', parts: { media: FILE } }],
+  [
+    'a forwarded video',
+    { type: 'video', video: { ...FILE, caption: 'Look' }, context: { forwarded: true } },
+    { type: 'video', text: 'Look', parts: { media: FILE, context: { forwarded: true } } },
+  ],
   [
     'a document',
     { type: 'document', document: { ...FILE, filename: 'a.pdf' } },
@@ -117,6 +123,30 @@ test.each<[string, object, { type: string; text: string; parts: ReceivedParts }]
     { type: 'text', text: 'Hi', parts: { referral: { source_type: 'ad', source_id: '9', headline: 'Sale' } } },
   ],
   [
+    'a question about a product',
+    {
+      type: 'text',
+      text: { body: 'Blue?' },
+      context: { referred_product: { catalog_id: 'c', product_retailer_id: 'TEA' } },
+    },
+    {
+      type: 'text',
+      text: 'Blue?',
+      parts: { context: { product: { catalog_id: 'c', product_retailer_id: 'TEA' } } },
+    },
+  ],
+  [
+    'an answer to whether one may be called',
+    { type: 'interactive', interactive: { call_permission_reply: { response: 'accept', is_permanent: false } } },
+    { type: 'interactive', text: 'accept', parts: { reply: { id: 'accept', title: 'accept' } } },
+  ],
+  ['a request to be welcomed', { type: 'request_welcome' }, { type: 'request_welcome', text: '', parts: {} }],
+  [
+    'what is written in a group',
+    { type: 'text', text: { body: 'Hi' }, group_id: 'g1' },
+    { type: 'text', text: 'Hi', parts: { group_id: 'g1' } },
+  ],
+  [
     'a flow',
     { type: 'interactive', interactive: { nfm_reply: { name: 'flow', body: 'Sent', response_json: '{"a":1}' } } },
     { type: 'interactive', text: 'Sent', parts: { flow: { name: 'flow', response_json: '{"a":1}' } } },
@@ -140,6 +170,15 @@ test.each<[string, object, { type: string; text: string; parts: ReceivedParts }]
     'a change of number',
     { type: 'system', system: { body: 'A changed', wa_id: '492', type: 'user_changed_number' } },
     { type: 'system', text: 'A changed', parts: { system: { type: 'user_changed_number', wa_id: '492' } } },
+  ],
+  [
+    'a change of user id',
+    { type: 'system', system: { type: 'user_changed_user_id', user_id: 'US.2', previous_user_id: 'US.1' } },
+    {
+      type: 'system',
+      text: '',
+      parts: { system: { type: 'user_changed_user_id', user_id: 'US.2', previous_user_id: 'US.1' } },
+    },
   ],
   [
     'what the chat product cannot show',

@@ -17,7 +17,8 @@ const message = (id: string, more: object = {}) => ({
 const change = (value: unknown, field = 'messages') => ({ field, value })
 const webhook = (...changes: unknown[]) => ({ object: 'whatsapp_business_account', entry: [{ id: '1', changes }] })
 const metadata = { display_phone_number: '15550001', phone_number_id: '106' }
-const read = async (body: unknown) => (await readWebhook(body)) ?? { statuses: [], received: [], unreadable: -1 }
+const read = async (body: unknown) =>
+  (await readWebhook(body)) ?? { statuses: [], received: [], preferences: [], unreadable: -1 }
 
 describe('a status', () => {
   test.each([
@@ -97,6 +98,36 @@ describe('a received message', () => {
   test('from somebody whose number is not told is kept', async () => {
     const messages = [message('w1', { from: undefined }), message('w2', { from: null })]
     expect((await read(webhook(change({ metadata, messages })))).received.map(({ from }) => from)).toEqual(['', ''])
+  })
+})
+
+describe('a wish about advertising', () => {
+  const wish = (more: object) => ({
+    ...{ wa_id: '491700000001', category: 'marketing_messages', value: 'stop', timestamp: 1_763_640_000 },
+    ...more,
+  })
+  const read1 = async (...user_preferences: unknown[]) => {
+    const value = { metadata, user_preferences }
+    return read({ object: 'x', entry: [{ changes: [{ field: 'user_preferences', value }] }] })
+  }
+
+  test('is read with the person and its time', async () => {
+    const { preferences, unreadable } = await read1(
+      wish({}),
+      wish({ value: 'resume', user_id: 'US.1', wa_id: undefined, timestamp: '1763640000000' }),
+    )
+    expect(preferences).toEqual([
+      { phoneNumberId: '106', people: ['491700000001'], wish: 'stop', atMs: 1_763_640_000_000 },
+      { phoneNumberId: '106', people: ['US.1'], wish: 'resume', atMs: 1_763_640_000_000 },
+    ])
+    expect(unreadable).toBe(0)
+  })
+
+  test('that is odd, or about something else, drops no neighbour', async () => {
+    const others = [null, wish({ value: 'maybe' }), wish({ wa_id: undefined }), wish({ category: 'calls' })]
+    const { preferences, unreadable } = await read1(...others, wish({ timestamp: 'soon' }))
+    expect(preferences).toMatchObject([{ wish: 'stop', atMs: undefined }])
+    expect(unreadable).toBe(3)
   })
 })
 

@@ -39,7 +39,19 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   activity: ['redis'],
   'opt-outs': [],
   'opt-outs/store': ['redis', 'opt-outs'],
-  'opt-outs/commands': ['redis', 'messages', 'messages/store', 'accounts/store', 'opt-outs', 'opt-outs/store'],
+  'opt-outs/commands': [
+    ...[
+      'redis',
+      'files',
+      'messages',
+      'messages/store',
+      'accounts/store',
+      'accept',
+      'people',
+      'opt-outs',
+      'opt-outs/store',
+    ],
+  ],
 
   messages: [],
   tracing: ['messages'],
@@ -165,7 +177,15 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'accept',
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'people', 'telemetry', 'activity'],
-    ...['accounts/commands', 'contacts/commands', 'events', 'events/store', 'events/commands', 'opt-outs/store'],
+    ...[
+      'accounts/commands',
+      'contacts/commands',
+      'events',
+      'events/store',
+      'events/commands',
+      'opt-outs/store',
+      'opt-outs/commands',
+    ],
     ...['config', 'log', 'telemetry/live', 'version', 'redis-socket'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.

@@ -4,9 +4,12 @@
 //   const id = await laneway.send({ to: '+14155550123', type: 'image', image: { link } }, { idempotencyKey: 'order-17' })
 //   const { status } = await laneway.waitForOutcome(id)
 import { type Campaigns, openCampaigns } from './campaigns.ts'
+import { type Conversations, openConversations } from './conversations.ts'
 import { type LanewayError, LanewayTimeout, LanewayUnavailable } from './errors.ts'
+import { createCaller, type HttpCaller } from './http-call.ts'
 import { type Lifetime, newLifetime, type WaitOptions } from './lifetime.ts'
 import { bodyOf, type Message } from './messages.ts'
+import { type OptOuts, openOptOuts } from './opt-outs.ts'
 import { isOutcome, type MessageStatus, openStatuses } from './statuses.ts'
 import { askOne, type Reply, type Transport } from './transport.ts'
 
@@ -16,12 +19,14 @@ const LOT = 500
 const LOTS_AT_ONCE = 2
 
 interface Key {
-  /** A key with `messages:send` for sending and for changing campaigns, `messages:read` for looking. */
+  /** A key with `messages:send` for sending and for changing campaigns, `messages:read` for looking. Opt-outs say their own. */
   apiKey: string
 }
 
 /** Either the address of the service, `https://…`, or that of the Redis that it runs on: `redis://…`, `redis+sentinel://…`, `redis+cluster://…`. */
-export type ConnectOptions = Key & ({ url: string; redisUrl?: never } | { redisUrl: string; url?: never })
+export type ConnectOptions = HttpOptions | (Key & { redisUrl: string; url?: never })
+/** Over HTTP. */
+export type HttpOptions = Key & { url: string; redisUrl?: never }
 
 /** How one message is sent. The wait is 30 s unless `timeoutMs` says otherwise. */
 export interface SendOptions extends WaitOptions {
@@ -66,12 +71,29 @@ export interface Laneway {
   close(): Promise<void>
 }
 
+/** A client that is connected over HTTP, for what no job asks for. */
+export interface LanewayOverHttp extends Laneway {
+  optOuts: OptOuts
+  conversations: Conversations
+}
+
 /**
  * Connects to Laneway. Rejects with LanewayUnavailable when its Redis cannot be reached; over HTTP nothing is asked yet.
  */
-export async function connectLaneway(options: ConnectOptions): Promise<Laneway> {
+export async function connectLaneway(options: HttpOptions): Promise<LanewayOverHttp>
+export async function connectLaneway(options: ConnectOptions): Promise<Laneway>
+export async function connectLaneway(options: ConnectOptions): Promise<Laneway | LanewayOverHttp> {
+  const { url, redisUrl, apiKey } = options
+  if ((url === undefined) === (redisUrl === undefined)) throw new TypeError('Give either url or redisUrl.')
   const life = newLifetime()
-  const transport = await openTransport(options, life)
+  // Loads only the one that is used: over HTTP nobody waits for BullMQ to load.
+  if (url === undefined) return clientOf(await (await import('./intake.ts')).openIntake(redisUrl, apiKey, life), life)
+  const caller: HttpCaller = createCaller(url, apiKey, life)
+  const laneway = clientOf((await import('./http.ts')).openHttp(caller), life)
+  return { ...laneway, optOuts: openOptOuts(caller), conversations: openConversations(caller) }
+}
+
+function clientOf(transport: Transport, life: Lifetime): Laneway {
   const statuses = openStatuses(transport, life)
 
   return {
@@ -119,13 +141,6 @@ export async function connectLaneway(options: ConnectOptions): Promise<Laneway> 
       await transport.close()
     },
   }
-}
-
-/** Loads only the one that is used: over HTTP nobody waits for BullMQ to load. */
-async function openTransport({ url, redisUrl, apiKey }: ConnectOptions, life: Lifetime): Promise<Transport> {
-  if ((url === undefined) === (redisUrl === undefined)) throw new TypeError('Give either url or redisUrl.')
-  if (url !== undefined) return (await import('./http.ts')).openHttp(url, apiKey, life)
-  return (await import('./intake.ts')).openIntake(redisUrl, apiKey, life)
 }
 
 const requestOf = ({ message, idempotencyKey, traceparent }: SendItem) => ({

@@ -2,6 +2,7 @@
 // a connection.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type CampaignState, type MessageState, membersOf } from './contract.ts'
+import type { ReceivedParts } from './received-parts.ts'
 
 /** What every event says of itself. */
 interface EventOf<Type extends string, Data> {
@@ -33,68 +34,17 @@ export interface MessageEventData {
   text?: string | null
 }
 
-/** What is told of a message that somebody wrote to a sender. */
-export interface ReceivedEventData {
+/** What is told of a message that somebody wrote to a sender. What it holds only to an endpoint that includes content. */
+export interface ReceivedEventData extends ReceivedParts {
   /** The id of the chat product. */
   id: string
   seq: 1
   kind: string
   sender: string | null
   received_at: string
-  /** From here on only to an endpoint that includes content: digits, or the user id of a person without a number. */
+  /** Digits, or the user id of a person without a number. */
   from?: string
   text?: string
-  from_user_id?: string
-  from_name?: string
-  group_id?: string
-  /** What it answers, by the chat product's id. */
-  context?: {
-    message_id?: string
-    from?: string
-    forwarded?: boolean
-    frequently_forwarded?: boolean
-    product?: { catalog_id?: string; product_retailer_id?: string }
-  }
-  /** The button or row that was chosen. */
-  reply?: { id: string; title: string; description?: string }
-  /** `GET /messages/{id}/media` fetches it. */
-  media?: {
-    id: string
-    mime_type?: string
-    sha256?: string
-    filename?: string
-    voice?: boolean
-    animated?: boolean
-  }
-  location?: { latitude: number; longitude: number; name?: string; address?: string; url?: string }
-  /** `emoji` is empty when it was taken back. */
-  reaction?: { message_id: string; emoji: string }
-  order?: {
-    catalog_id?: string
-    items: { product_retailer_id?: string; quantity?: number; item_price?: number; currency?: string }[]
-  }
-  contacts?: {
-    name: string
-    phones: { phone?: string; wa_id?: string; type?: string }[]
-    emails: { email?: string; type?: string }[]
-  }[]
-  /** The advertisement that led the person here. */
-  referral?: {
-    source_type?: string
-    source_id?: string
-    source_url?: string
-    headline?: string
-    body?: string
-    media_type?: string
-    ctwa_clid?: string
-  }
-  flow?: { name?: string; response_json?: string }
-  /** The person has changed number or user id. */
-  system?: { type?: string; wa_id?: string; user_id?: string; previous_user_id?: string }
-  /** The message that this one replaces, and the one that it deletes. */
-  edits?: string
-  deletes?: string
-  unsupported?: { type?: string; code?: number; title?: string }
 }
 
 /** What is told of a campaign. */

@@ -1,20 +1,15 @@
 // Puts events into words. What changed stands in the outbox; what stays the same of a message (its kind, its sender, its
 // text) is read from its record when it is told, so that an event costs few bytes, and an erased person is told of no more.
-import { z } from 'zod'
 import type { Sender } from '../../accounts/store/senders.ts'
 import { campaignId } from '../../campaigns/campaign-id.ts'
-import { campaignText } from '../../campaigns/store/text.ts'
 import { masked } from '../../messages/masked.ts'
 import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
-import { openTextOr } from '../../messages/sealed.ts'
 import { findInbound } from '../../messages/store/inbound.ts'
-import { countedClassSchema, FIELDS, typeSchema } from '../../messages/store/record-format.ts'
-import { readMessagesOrNot } from '../../messages/store/records.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { messageKey } from '../../redis/keys.ts'
 import type { EventDocument } from '../event-schema.ts'
 import { type EventType, typeOfState } from '../event-types.ts'
 import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../outbox-entry.ts'
+import { type MessageContent, type MessageFacts, readContents, readFacts } from './message-facts.ts'
 
 /** What is needed to put events of one account into words; `senderOf` knows the account's senders by lane. */
 export interface Telling {
@@ -50,11 +45,36 @@ export async function documentsOf(
   telling: Telling,
   events: readonly PlacedEvent[],
 ): Promise<(EventDocument | undefined)[]> {
-  // All reads of one turn go to Redis together.
-  return Promise.all(events.map((event) => documentOf(telling, event)))
+  const known = await knownOf(telling, events)
+  // All other reads of one turn go to Redis together.
+  return Promise.all(events.map((event) => documentOf(telling, event, known)))
 }
 
-async function documentOf(telling: Telling, event: PlacedEvent): Promise<EventDocument | undefined> {
+/** What is read of messages, by lane. */
+interface Known {
+  facts: ReadonlyMap<number, ReadonlyMap<string, MessageFacts>>
+  contents: ReadonlyMap<number, ReadonlyMap<string, MessageContent>>
+}
+
+async function knownOf({ redis, includeContent }: Telling, events: readonly PlacedEvent[]): Promise<Known> {
+  const wanted = new Map<number, Set<string>>()
+  for (const { source, occurrence } of events) {
+    if (occurrence.about !== 'message') continue
+    const ulids = wanted.get(source) ?? new Set()
+    wanted.set(source, ulids.add(occurrence.ulid))
+  }
+  const facts = new Map<number, ReadonlyMap<string, MessageFacts>>()
+  const contents = new Map<number, ReadonlyMap<string, MessageContent>>()
+  await Promise.all(
+    [...wanted].flatMap(([lane, ulids]) => [
+      readFacts(redis, lane, [...ulids]).then((found) => facts.set(lane, found)),
+      ...(includeContent ? [readContents(redis, lane, [...ulids]).then((found) => contents.set(lane, found))] : []),
+    ]),
+  )
+  return { facts, contents }
+}
+
+async function documentOf(telling: Telling, event: PlacedEvent, known: Known): Promise<EventDocument | undefined> {
   const { occurrence, source } = event
   const type = typeOf(occurrence)
   if (type === undefined) return undefined
@@ -63,7 +83,7 @@ async function documentOf(telling: Telling, event: PlacedEvent): Promise<EventDo
   const sender = telling.senderOf(source)?.number ?? null
   switch (occurrence.about) {
     case 'message':
-      return { type, timestamp, data: { event_id, ...(await messageData(telling, source, occurrence)), sender } }
+      return { type, timestamp, data: { event_id, ...messageData(telling, source, occurrence, known), sender } }
     case 'received': {
       const found = await findInbound(telling.redis, telling.account, occurrence.id).catch(() => undefined)
       if (found === undefined) return undefined
@@ -87,36 +107,26 @@ async function documentOf(telling: Telling, event: PlacedEvent): Promise<EventDo
   }
 }
 
-const text = z.string().nullable()
-const stored = z.tuple([countedClassSchema.nullable(), typeSchema.nullable(), text, text, text])
-
-async function messageData(telling: Telling, lane: number, change: MessageChange) {
-  const { redis, includeContent } = telling
+function messageData({ includeContent }: Telling, lane: number, change: MessageChange, { facts, contents }: Known) {
   const { ulid, seq, state, possibleDuplicate, problem } = change
-  const fields = [FIELDS.class, FIELDS.type, FIELDS.campaign, FIELDS.run, FIELDS.providerId]
-  const raw = await redis.hmget(messageKey(lane, ulid), ...fields)
-  const [of, kind, group, run, providerId] = stored.safeParse(raw).data ?? [null, null, null, null, null]
+  const fact = facts.get(lane)?.get(ulid)
+  const run = fact?.run ?? null
+  const content = contents.get(lane)?.get(ulid)
   return {
     id: messageId(lane, ulid),
     seq,
     state,
     possible_duplicate: possibleDuplicate,
-    class: of,
-    kind,
-    campaign_id: group,
-    campaign: run === null ? null : campaignId({ lane, number: Number(run) }),
+    class: fact?.class ?? null,
+    kind: fact?.kind ?? null,
+    campaign_id: fact?.group ?? null,
+    campaign: run === null ? null : campaignId({ lane, number: run }),
     // The chat product's ids hold the number of the recipient.
-    provider_id: includeContent && providerId !== null ? openTextOr(providerId, '') || null : null,
+    provider_id: (includeContent && fact?.providerId) || null,
     accepted_at: iso(acceptedAtMs(ulid)),
     problem: problem ? { ...problem, sentence: includeContent ? problem.sentence : masked(problem.sentence) } : null,
-    ...(includeContent && (await contentOf(redis, lane, ulid))),
+    ...(includeContent && { to: content?.to ?? null, text: content?.text ?? null }),
   }
-}
-
-async function contentOf(redis: Redis, lane: number, ulid: string) {
-  const [record] = await readMessagesOrNot(redis, lane, [ulid])
-  if (record === undefined || record === 'unreadable') return { to: null, text: null }
-  return { to: record.to, text: (await campaignText(redis, lane, record)) ?? record.text }
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString()

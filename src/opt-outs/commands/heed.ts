@@ -8,7 +8,7 @@ import { OPTED_OUT_THERE } from '../../messages/provider-codes.ts'
 import type { InboundMessage } from '../../messages/store/inbound.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { addOptOuts, removeOptOuts } from '../store/opt-outs.ts'
+import { addOptOuts, findOptOut, removeOptOuts } from '../store/opt-outs.ts'
 import { wishOf } from '../words.ts'
 
 /** Kinds whose text the person has written or chosen, and not what stands below a picture. */
@@ -31,6 +31,26 @@ export async function heedWords(
   else await removeOptOuts(redis, account, people)
 }
 
+/**
+ * Obeys what the person has told the chat product about advertising. It takes back what the chat product said before, and not
+ * what the person wrote or the account knows by itself; nor what was said after it, as webhooks come in any order.
+ */
+export async function heedPreference(
+  redis: Redis,
+  account: number,
+  { people, wish, atMs }: { people: readonly string[]; wish: 'stop' | 'resume'; atMs: number | undefined },
+): Promise<void> {
+  const nowMs = Math.min(atMs ?? Number.POSITIVE_INFINITY, Date.now())
+  if (wish === 'stop') {
+    await addOptOuts(redis, account, people, { source: 'provider', nowMs })
+    return
+  }
+  for (const person of people) {
+    const known = await findOptOut(redis, account, person)
+    if (known?.source === 'provider' && Date.parse(known.since) <= nowMs) await removeOptOuts(redis, account, [person])
+  }
+}
+
 /** Writes down that the person has stopped advertising with the chat product, if that is why a message to them failed. */
 export async function heedRefusal(
   redis: Redis,
@@ -39,7 +59,8 @@ export async function heedRefusal(
   { code }: Pick<Problem, 'code'>,
 ): Promise<void> {
   if (code !== OPTED_OUT_THERE || person === '') return
-  await addOptOuts(redis, account, [person], { source: 'provider', nowMs: Date.now() })
+  // The outcome of the message, which is written next, waits by itself and must not fail of this.
+  await addOptOuts(redis, account, [person], { source: 'provider', nowMs: Date.now(), replicated: false })
 }
 
 /** The same of a message of which only the id is known. To whom it went, our own record says, not who reports it. */

@@ -11,21 +11,20 @@ const sourceSchema = z.enum(OPT_OUT_SOURCES).catch('http')
 
 /**
  * Writes down that they want no advertising; whoever is written down already stays as they are. Returns how many are new.
- * Rejects with a NotReplicatedError when too few replicas have in time what a person or the account wishes.
+ * Rejects with a NotReplicatedError when too few replicas have it in time, unless it need not be `replicated`.
  */
 export async function addOptOuts(
   redis: Redis,
   account: number,
   people: readonly string[],
-  { source, nowMs }: { source: OptOutSource; nowMs: number },
+  { source, nowMs, replicated = true }: { source: OptOutSource; nowMs: number; replicated?: boolean },
 ): Promise<number> {
   if (people.length === 0) return 0
   const { optOuts, optOutSources } = contactKeys(account)
   const transaction = redis.multi()
   for (const person of people) transaction.hsetnx(optOutSources, person, source)
   const replies = await execForReplies(transaction.zadd(optOuts, 'NX', ...people.flatMap((person) => [nowMs, person])))
-  // What a provider reports is written before the outcome of its message, which waits by itself and must not fail of this.
-  if (source !== 'provider') await assertKept(redis, optOuts, people, 'there')
+  if (replicated) await assertKept(redis, optOuts, people, 'there')
   return Number(replies.at(-1))
 }
 

@@ -12,7 +12,8 @@ import type { Log } from '../../log.ts'
 import { parseMessageId } from '../../messages/message-id.ts'
 import { storeInbound } from '../../messages/store/inbound.ts'
 import { recordStatus } from '../../messages/store/steps.ts'
-import { heedRefusalOf, heedWords } from '../../opt-outs/commands/heed.ts'
+import { heedPreference, heedRefusalOf, heedWords } from '../../opt-outs/commands/heed.ts'
+import type { Preference } from '../../providers/cloud-preferences.ts'
 import {
   isSignature,
   isSigned,
@@ -105,6 +106,7 @@ async function receive(
   const work = [
     ...content.statuses.map((update) => () => settleBy(deps, update, account)),
     ...content.received.map((message) => () => keep(deps, message, account)),
+    ...content.preferences.map((preference) => () => heed(deps, preference, account)),
   ]
   // Many at once: the commands share the connection's round trips. As many as may come would be 30 ms without a turn.
   let failure: PromiseRejectedResult | undefined
@@ -141,6 +143,12 @@ async function keep(deps: WebhookDeps, message: ReceivedMessage, account: number
   await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, () =>
     heedWords(deps.redis, owner, received),
   )
+}
+
+async function heed({ redis }: WebhookDeps, preference: Preference, account: number | undefined): Promise<void> {
+  const sender = await senderOfPhoneNumberId(redis, preference.phoneNumberId)
+  if (!sender || (account !== undefined && sender.account !== account)) return
+  await heedPreference(redis, sender.account, preference)
 }
 
 const badSignature = (): ApiError => new ApiError(401, 'bad_signature', 'X-Hub-Signature-256 does not match the body.')

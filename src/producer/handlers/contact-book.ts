@@ -7,15 +7,14 @@ import { changeContact, makeContact, removeContact, showContact } from '../../co
 import { findContacts, MEMBER_CURSOR, SCAN_CURSOR } from '../../contacts/store/find-contacts.ts'
 import { findContact, newContactId } from '../../contacts/store/one-contact.ts'
 import { countMembers, findTag, listTags } from '../../contacts/store/tags.ts'
-import { counted } from '../../messages/fault.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { bind, type Route } from '../bind.ts'
-import { ApiError, invalid, notFound } from '../errors.ts'
-import { flowing } from '../flowing.ts'
+import { collectRefused, readCsv } from '../csv-upload.ts'
+import { invalid, notFound } from '../errors.ts'
 import { pageOfAll } from '../pages.ts'
 import type { CallOf } from '../route.ts'
-import { contactBook, IMPORT_MAX_BYTES, REFUSED_SHOWN } from '../routes/contact-book.ts'
+import { contactBook } from '../routes/contact-book.ts'
 
 interface BookDeps {
   redis: Redis
@@ -74,47 +73,12 @@ export const contactBookRoutes = ({ redis, config }: BookDeps): Route[] =>
   })
 
 async function importRows(deps: BookDeps, { caller, query, incoming, note }: CallOf<typeof contactBook.import>) {
-  const refusedRows: { line: number; reason: string }[] = []
-  const report = {
-    async add(line: number, reason: string) {
-      if (refusedRows.length < REFUSED_SHOWN) refusedRows.push({ line, reason })
-    },
-  }
-  try {
-    refuseOtherTypes(incoming.headers)
-    // What announces its size need not be read first.
-    if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw tooLarge(IMPORT_MAX_BYTES)
-    const source = upTo(IMPORT_MAX_BYTES, flowing(incoming))
-    const { account } = caller
-    const most = await mostOf(deps, account)
-    const { tag, ...counts } = await importCsv(deps.redis, { account, tag: query.tag, source, report, most })
-    note({ target: `tag ${tag.id}`, detail: `${counts.imported} rows` })
-    const data = { tag, ...counts, refused_rows: refusedRows }
-    return { body: { status: true as const, message: 'imported', data } }
-  } catch (error) {
-    // What is left of it is read and dropped, so that the client gets to read the answer.
-    incoming.resume()
-    if (incoming.destroyed && !incoming.complete) {
-      throw new ApiError(400, 'invalid_body', 'The body ended before its announced length.')
-    }
-    throw error
-  }
+  const report = collectRefused()
+  const { account } = caller
+  const { tag, ...counts } = await readCsv(incoming, async (source) =>
+    importCsv(deps.redis, { account, tag: query.tag, source, report, most: await mostOf(deps, account) }),
+  )
+  note({ target: `tag ${tag.id}`, detail: `${counts.imported} rows` })
+  const data = { tag, ...counts, refused_rows: report.rows }
+  return { body: { status: true as const, message: 'imported', data } }
 }
-
-function refuseOtherTypes(headers: CallOf<typeof contactBook.import>['incoming']['headers']): void {
-  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase()
-  if (type === 'text/csv' && (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return
-  throw new ApiError(415, 'unsupported_media_type', 'Send the contacts as Content-Type: text/csv, not compressed.')
-}
-
-async function* upTo(limit: number, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let bytes = 0
-  for await (const piece of pieces) {
-    bytes += piece.length
-    if (bytes > limit) throw tooLarge(limit)
-    yield piece
-  }
-}
-
-const tooLarge = (limit: number): ApiError =>
-  new ApiError(413, 'too_large', `The file is too large: at most ${counted(limit, 'byte')}.`)

@@ -1,11 +1,15 @@
-// Who wants no advertising: listed, added, removed.
+// Who wants no advertising: listed, added, removed, imported and exported.
+import { Readable } from 'node:stream'
 import { once } from '../../accept/once.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
+import { exportOptOuts } from '../../opt-outs/commands/export-opt-outs.ts'
+import { importOptOuts } from '../../opt-outs/commands/import-opt-outs.ts'
 import { addOptOuts, findOptOut, isOptOutCursor, listOptOuts, removeOptOuts } from '../../opt-outs/store/opt-outs.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { bind, type Route } from '../bind.ts'
+import { collectRefused, readCsv } from '../csv-upload.ts'
 import { invalid, notFound } from '../errors.ts'
 import { personOf } from '../person-field.ts'
 import { optOuts } from '../routes/opt-outs.ts'
@@ -39,6 +43,30 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
         find: (name) => findOptOut(redis, account, name),
       })
       return { status: 201, body: { status: true, message: 'opted out', data } }
+    },
+
+    async import({ caller: { account }, incoming, note }) {
+      const report = collectRefused()
+      const counts = await readCsv(incoming, (source) =>
+        importOptOuts(redis, { account, source, saidBy: 'http', report }),
+      )
+      note({ detail: `${counts.imported} rows` })
+      return { body: { status: true, message: 'imported', data: { ...counts, refused_rows: report.rows } } }
+    },
+
+    async export({ caller: { account } }) {
+      const pieces = exportOptOuts(redis, account)
+      // Before the header is sent, so that what cannot be read is still answered as what it is.
+      const first = await pieces.next()
+      async function* all() {
+        if (!first.done) yield first.value
+        yield* pieces
+      }
+      const headers = {
+        'Content-Type': 'text/csv; charset=utf-8',
+        'Content-Disposition': 'attachment; filename="opt-outs.csv"',
+      }
+      return { headers, stream: Readable.from(all()) }
     },
 
     async show({ caller: { account }, params }) {

@@ -43,6 +43,14 @@ const message = z.object({
   document: captioned,
 })
 
+const preference = z.object({
+  wa_id: text.optional().describe('Digits of the person.'),
+  user_id: text.optional(),
+  category: text.describe('Only `marketing_messages` is looked at.'),
+  value: z.enum(['stop', 'resume']),
+  timestamp: z.int().describe('Unix seconds.'),
+})
+
 const exampleMetadata = { display_phone_number: '447700900001', phone_number_id: '106540352242922' }
 
 export const providerWebhooks: ZodOpenApiPathsObject = {
@@ -84,12 +92,34 @@ export const providerWebhooks: ZodOpenApiPathsObject = {
       ],
     },
   }),
+  cloudApiPreference: report({
+    id: 'cloudApiPreference',
+    summary: 'Somebody stopped or resumed advertising.',
+    description:
+      'Who stops is on the list of opt-outs; who resumes is taken off it, unless the account put them there.',
+    field: 'user_preferences',
+    value: z.object({ messaging_product: text.optional(), metadata, user_preferences: z.array(preference) }),
+    example: {
+      messaging_product: 'whatsapp',
+      metadata: exampleMetadata,
+      user_preferences: [
+        { wa_id: '447700900124', category: 'marketing_messages', value: 'stop', timestamp: 1_795_183_569 },
+      ],
+    },
+  }),
 }
 
 /** One report in the envelope of all, signed like all. */
-function report(options: { id: string; summary: string; description: string; value: z.ZodType; example: object }) {
-  const { id, summary, description, value, example } = options
-  const change = z.object({ field: z.literal('messages'), value })
+function report(options: {
+  id: string
+  summary: string
+  description: string
+  field?: string
+  value: z.ZodType
+  example: object
+}) {
+  const { id, summary, description, field = 'messages', value, example } = options
+  const change = z.object({ field: z.literal(field), value })
   const envelope = z.object({ object: text, entry: z.array(z.object({ id: text, changes: z.array(change) })) })
   const signature = z.string().regex(/^sha256=[0-9a-f]{64}$/)
   return {
@@ -111,7 +141,7 @@ function report(options: { id: string; summary: string; description: string; val
             schema: envelope,
             example: {
               object: 'whatsapp_business_account',
-              entry: [{ id: '1', changes: [{ field: 'messages', value: example }] }],
+              entry: [{ id: '1', changes: [{ field, value: example }] }],
             },
           },
         },

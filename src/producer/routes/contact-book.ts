@@ -5,16 +5,13 @@ import { parsePhone } from '../../messages/phone.ts'
 import { idempotencyHeaders, idField, pageFields, textIdField } from '../fields.ts'
 import { route } from '../route.ts'
 import { done, doneWith, listOf } from './answers.ts'
+import { IMPORT_MAX_BYTES, refusedRows } from './import-limits.ts'
 
 const mayLook = { in: 'bearer', permission: 'contacts:read' } as const
 const mayChange = { in: 'bearer', permission: 'contacts:write' } as const
 const params = z.object({ id: textIdField })
 const errors = { 404: ['not_found'] } as const
 
-/** Some ten million rows; they are imported as they come. */
-export const IMPORT_MAX_BYTES = 1024 ** 3
-/** Refused rows that an answer names. */
-export const REFUSED_SHOWN = 1_000
 const TAGS_MAX = 100
 
 const text = z.string().nullable()
@@ -62,9 +59,7 @@ const importedSchema = z.strictObject({
   created: count.describe('Contacts that the account did not have before.'),
   refused: count,
   repeated: count.describe('Rows with a number of an earlier row; the last row counts.'),
-  refused_rows: z
-    .array(z.strictObject({ line: z.int(), reason: z.string() }))
-    .describe(`The first ${REFUSED_SHOWN} of them.`),
+  refused_rows: refusedRows,
 })
 importedSchema.register(z.globalRegistry, { id: 'ImportedContacts' })
 

@@ -1,10 +1,11 @@
-// Who wants no advertising: listed, added, removed.
+// Who wants no advertising: listed, added, removed, imported and exported.
 import { z } from 'zod'
 import { textUpTo } from '../../messages/bounded-text.ts'
 import { optOutSchema } from '../../opt-outs/opt-out.ts'
 import { idempotencyHeaders, pageFields } from '../fields.ts'
 import { route } from '../route.ts'
 import { done, doneWith, listOf } from './answers.ts'
+import { IMPORT_MAX_BYTES, refusedRows } from './import-limits.ts'
 
 const mayLook = { in: 'bearer', permission: 'contacts:read' } as const
 const mayChange = { in: 'bearer', permission: 'contacts:write' } as const
@@ -13,6 +14,15 @@ const person = textUpTo(140).meta({
 })
 const params = z.object({ person })
 const errors = { 404: ['not_found'] } as const
+
+const count = z.int().nonnegative()
+const importedSchema = z.strictObject({
+  imported: count.describe('Rows whose person is on the list now.'),
+  added: count.describe('People who were not on it before.'),
+  refused: count,
+  refused_rows: refusedRows,
+})
+importedSchema.register(z.globalRegistry, { id: 'ImportedOptOuts' })
 
 const optOut = { person: '447700900155', source: 'http', since: '2026-11-21T10:00:00.000Z' }
 
@@ -53,6 +63,44 @@ export const optOuts = {
         answer: { status: true, message: 'opted out', data: optOut },
       },
     ],
+  }),
+  import: route({
+    method: 'post',
+    path: '/opt-outs/import',
+    summary: 'Writes down everybody in a CSV file with the column `person` or `phone`, as it comes.',
+    details: 'Other columns are left out. Doing it again changes nothing. Rows before a broken one are imported.',
+    access: mayChange,
+    act: 'people.opt_out',
+    takesRoom: true,
+    body: { as: 'stream', contentTypes: ['text/csv'], limit: IMPORT_MAX_BYTES, schema: z.string() },
+    answers: { 200: doneWith(importedSchema) },
+    errors: { 400: ['invalid_request'] },
+    examples: [
+      {
+        headers: { 'Content-Type': 'text/csv' },
+        text: 'person\n+44 7700 900156\nnone\n',
+        status: 200,
+        answer: {
+          status: true,
+          message: 'imported',
+          data: {
+            ...{ imported: 1, added: 1, refused: 1 },
+            refused_rows: [
+              { line: 3, reason: 'expected a full international number, or the id of a person without one' },
+            ],
+          },
+        },
+      },
+    ],
+  }),
+  export: route({
+    method: 'get',
+    path: '/opt-outs/export',
+    summary: 'Gives the whole list as CSV, the latest first, with the columns `person`, `source` and `since`.',
+    access: mayLook,
+    body: { as: 'ignored' },
+    answers: { 200: { contentTypes: ['text/csv'] } },
+    examples: [{ status: 200 }],
   }),
   show: route({
     method: 'get',

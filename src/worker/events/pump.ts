@@ -19,8 +19,14 @@ const LOOK_MS = 20
 const LOOK_STILL_MS = 300
 /** A source is still when nothing came for so long. */
 const STILL_AFTER_MS = 5_000
-/** Entries read at a time, and how many events are enough for one round. */
-const ENTRIES_AT_ONCE = 100
+/**
+ * Entries read at a time: as many as are likely to hold what is wanted, within these bounds. One holds what a step changed, a
+ * line for each of up to a hundred messages.
+ */
+const FEWEST_ENTRIES = 10
+const MOST_ENTRIES = 300
+/** Rounds that events are read for, while those of the first are told. */
+const AHEAD = 2
 /** An endpoint that has so many deliveries waiting for a retry is told nothing new until there are fewer. */
 const MOST_WAITING = 1_000
 const FULL_LOOK_MS = 2_000
@@ -44,6 +50,8 @@ interface Source {
   entries: OutboxEntry[]
   lookAt: number
   newsAt: number
+  /** Events of an entry, on average of late. */
+  density: number
 }
 
 /** The pump of one endpoint. `step` does one round and says how long (ms) to wait for the next; it rejects when Redis is away. */
@@ -64,23 +72,28 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
     for (const source of wanted) {
       if (sources.has(source)) continue
       const stands = cursors.get(source) ?? ''
-      sources.set(source, { stands, read: stands || first, entries: [], lookAt: 0, newsAt: Date.now() })
+      sources.set(source, { stands, read: stands || first, entries: [], lookAt: 0, newsAt: Date.now(), density: 5 })
     }
   }
 
   async function look(nowMs: number, enough: number): Promise<void> {
     await Promise.all(
       [...sources].map(async ([source, state]) => {
-        if (state.lookAt > nowMs || eventsIn(state) >= enough) return
-        const found = await readAfter(deps.redis, target.endpoint.account, source, state.read, ENTRIES_AT_ONCE)
+        const known = eventsIn(state)
+        if (state.lookAt > nowMs || known >= enough) return
+        const likely = Math.ceil((enough - known) / state.density)
+        const most = Math.min(MOST_ENTRIES, Math.max(FEWEST_ENTRIES, likely))
+        const found = await readAfter(deps.redis, target.endpoint.account, source, state.read, most)
         const last = found.at(-1)
         if (last !== undefined) {
+          const events = found.reduce((sum, each) => sum + each.events.length, 0)
+          state.density = Math.max(1, (state.density + events / found.length) / 2)
           state.entries.push(...found.map((each) => ({ ...each, events: each.events.filter(isWanted) })))
           state.read = last.entry
           state.newsAt = nowMs
         }
         const isStill = nowMs - state.newsAt > STILL_AFTER_MS
-        state.lookAt = found.length === ENTRIES_AT_ONCE ? 0 : nowMs + (isStill ? LOOK_STILL_MS : LOOK_MS)
+        state.lookAt = found.length === most ? 0 : nowMs + (isStill ? LOOK_STILL_MS : LOOK_MS)
       }),
     )
   }
@@ -95,7 +108,10 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
 
   const eventsIn = ({ entries }: Source): number => entries.reduce((sum, { events }) => sum + events.length, 0)
 
-  /** Takes whole entries, in turns of the sources, until there are enough events. */
+  /**
+   * Takes whole entries, source by source, until there are enough events. Sources that were taken from come last the next
+   * time: a busy lane must not keep those of others waiting.
+   */
   function take(enough: number) {
     const taken: { source: number; state: Source; count: number }[] = []
     const events: PlacedEvent[] = []
@@ -107,6 +123,10 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
         count += 1
       }
       if (count > 0) taken.push({ source, state, count })
+    }
+    for (const { source, state } of taken) {
+      sources.delete(source)
+      sources.set(source, state)
     }
     return { taken, events }
   }
@@ -196,9 +216,15 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
         if (nowMs - batchSince < endpoint.max_wait_ms) return Math.min(LOOK_MS, endpoint.max_wait_ms)
       }
       batchSince = undefined
-      if (events.length > 0 && !(await tellAll(events, stopped))) {
-        sources.clear()
-        return LOOK_STILL_MS
+      if (events.length > 0) {
+        // What comes next is read while these are told. A Redis that is away is noticed by the next round.
+        const ahead = target.failures > 0 ? undefined : look(Date.now(), AHEAD * enough).catch(() => undefined)
+        const isWhole = await tellAll(events, stopped)
+        await ahead
+        if (!isWhole) {
+          sources.clear()
+          return LOOK_STILL_MS
+        }
       }
       await moveOn(taken)
       return 0

@@ -70,7 +70,8 @@ export async function tell(
   const id = endpoint.max_events === 1 ? first.data.event_id : deliveryId(events.map(refOf))
   const end = await send(deps, target, { id, documents }, how)
   if (end.kind === 'taken') {
-    for (const { entry } of events) observerOf(deps.redis).eventDelivered(Date.now() - Number.parseInt(entry, 10))
+    const [observer, nowMs] = [observerOf(deps.redis), Date.now()]
+    for (const { entry } of events) observer.eventDelivered(nowMs - Number.parseInt(entry, 10))
   } else if (end.kind === 'failed') {
     observerOf(deps.redis).eventsNotTaken(events.length)
   }

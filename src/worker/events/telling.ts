@@ -35,7 +35,7 @@ export function startTelling(
       } catch (error) {
         if (!stopping.signal.aborted) deps.log.warn({ endpoint: endpoint.id, err: error }, 'events.not_told')
       }
-      await new Promise((resolve) => setTimeout(resolve, waitMs))
+      await new Promise((resolve) => (waitMs === 0 ? setImmediate(resolve) : setTimeout(resolve, waitMs)))
     }
   }
   const running = run()

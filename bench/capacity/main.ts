@@ -1,0 +1,79 @@
+// `npm run capacity`: what an installation needs for so many messages a day, from the bench's own figures.
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { readFigures } from './figures.ts'
+import { type Capacity, capacityOf, type Question } from './model.ts'
+import { tableOf } from './table.ts'
+
+const HELP = `npm run capacity -- --messages-per-day 1e8 --senders 500 --retention-days 30 [options]
+
+  --messages-per-day <n>  messages of a day, such as 1e8
+  --senders <n>           numbers to send from
+  --retention-days <n>    how long finished messages are kept, 9 to 365 (default 30)
+  --peak <n>              busiest hour against the mean of the day (default 5)
+  --figures <file>        what \`npm run bench -- accept campaign --json <file>\` has written
+                          (default bench/capacity/figures.json)
+  --table                 the table of docs/scale.md, in place of an answer
+  --json                  answer with one JSON document
+  --help`
+
+const number = (least: number, most: number) => z.coerce.number().min(least).max(most)
+const questionSchema = z.object({
+  'messages-per-day': number(1, 1e11),
+  senders: number(1, 1e7).pipe(z.int()),
+  'retention-days': number(9, 365).default(30),
+  peak: number(1, 100).default(5),
+})
+
+const { values } = parseArgs({
+  options: {
+    'messages-per-day': { type: 'string' },
+    senders: { type: 'string' },
+    'retention-days': { type: 'string' },
+    peak: { type: 'string' },
+    figures: { type: 'string', default: 'bench/capacity/figures.json' },
+    json: { type: 'boolean', default: false },
+    table: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.table) {
+  process.stdout.write(tableOf(readFigures(values.figures).cost))
+  process.exit(0)
+}
+const asked = questionSchema.safeParse(values)
+if (values.help || !asked.success) {
+  const faults = asked.success ? [] : asked.error.issues.map(({ path, message }) => `--${path.join('.')}: ${message}`)
+  process.stderr.write(values.help ? `${HELP}\n` : `${faults.join('\n')}\n\n${HELP}\n`)
+  process.exit(values.help ? 0 : 1)
+}
+const question: Question = {
+  messagesPerDay: asked.data['messages-per-day'],
+  senders: asked.data.senders,
+  retentionDays: asked.data['retention-days'],
+  peakFactor: asked.data.peak,
+}
+const { cost, machine } = readFigures(values.figures)
+const capacity = capacityOf(cost, question)
+process.stdout.write(
+  values.json ? `${JSON.stringify({ question, cost, machine, capacity }, null, 2)}\n` : table(capacity),
+)
+
+function table(found: Capacity): string {
+  const whole = (value: number): string => Math.ceil(value).toLocaleString('en')
+  const rows = [
+    ['messages a second, mean and at the peak', `${whole(found.meanPerSecond)} and ${whole(found.peakPerSecond)}`],
+    ['the senders can send a second', `${whole(found.sendersPerSecond)}${found.sendersSuffice ? '' : ': TOO FEW'}`],
+    ['producers (one core each)', `${found.producers}, busy for ${found.producerCores.toFixed(2)} cores`],
+    ['workers (one core each)', `${found.workers}, busy for ${found.workerCores.toFixed(2)} cores`],
+    ['Redis primaries, each with a replica', `${found.primaries}, busy for ${found.redisCores.toFixed(2)} cores`],
+    ['memory of Redis in all', `${(found.redisBytes / 2 ** 30).toFixed(1)} GB`],
+    ['connections to Redis, at most', whole(found.connections)],
+    ['a month, US dollars', `${whole(found.monthly.compute + found.monthly.redis + found.monthly.disk)}`],
+    ['a million messages, US dollars', found.perMillion.toFixed(2)],
+  ]
+  const width = Math.max(...rows.map(([what = '']) => what.length))
+  const lines = rows.map(([what = '', value = '']) => `${what.padEnd(width)}  ${value}`)
+  const conditions = machine.conditions === undefined ? '' : `, ${machine.conditions}`
+  return `${lines.join('\n')}\n\nMeasured at commit ${machine.commit} on ${machine.machine}${conditions}; prices and formula: docs/scale.md.\n`
+}

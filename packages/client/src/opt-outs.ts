@@ -1,0 +1,59 @@
+// Who wants no advertising of the account, for those who import the client.
+import { randomUUID } from 'node:crypto'
+import { LanewayRefused } from './errors.ts'
+import type { HttpCaller } from './http-call.ts'
+import type { WaitOptions } from './lifetime.ts'
+import { dataOf, everyItem, hasTexts } from './pages.ts'
+
+/** That a person wants no advertising. */
+export interface OptOut {
+  /** Digits, or the id of a person without a number. */
+  person: string
+  /** `word`: they wrote a stop word. `provider`: the chat product said so. Else who wrote it down. */
+  source: 'word' | 'provider' | 'http' | 'cli'
+  /** ISO 8601. */
+  since: string
+}
+
+/** People are given as a number in any spelling, or as the id of a person without one. */
+export interface OptOuts {
+  /** Writes down that they want no advertising; whoever is written down already stays as they are. Needs `contacts:write`. */
+  add(person: string, options?: WaitOptions): Promise<OptOut>
+  /** They may be written to again, whether or not they were written down. Needs `contacts:write`. */
+  remove(person: string, options?: WaitOptions): Promise<void>
+  /** Undefined for whoever is not written down. Needs `contacts:read`. */
+  find(person: string, options?: WaitOptions): Promise<OptOut | undefined>
+  /** All of them, the latest first. Needs `contacts:read`. */
+  list(options?: WaitOptions): AsyncIterable<OptOut>
+}
+
+const PATH = '/opt-outs'
+const isOptOut = (value: unknown): value is OptOut => hasTexts(value, 'person', 'source', 'since')
+const pathOf = (person: string): string => `${PATH}/${encodeURIComponent(person)}`
+
+/** The opt-outs of a client that is connected over HTTP. */
+export function openOptOuts(caller: HttpCaller): OptOuts {
+  /** Undefined for what the list does not have. */
+  async function ofPerson(method: 'GET' | 'DELETE', person: string, timeoutMs: number | undefined) {
+    const reply = await caller.ask({ method, path: pathOf(person), keyIn: 'bearer' }, timeoutMs)
+    if (reply.ok) return reply.body
+    if (reply.error instanceof LanewayRefused && reply.error.code === 'not_found') return undefined
+    throw reply.error
+  }
+
+  return {
+    async add(person, { timeoutMs } = {}) {
+      const request = { method: 'POST', path: PATH, keyIn: 'bearer', body: { person } } as const
+      const answer = await caller.askOrThrow({ ...request, idempotencyKey: randomUUID() }, timeoutMs)
+      return dataOf(answer, PATH, isOptOut)
+    },
+    async remove(person, { timeoutMs } = {}) {
+      await ofPerson('DELETE', person, timeoutMs)
+    },
+    async find(person, { timeoutMs } = {}) {
+      const answer = await ofPerson('GET', person, timeoutMs)
+      return answer && dataOf(answer, PATH, isOptOut)
+    },
+    list: (options = {}) => everyItem(caller, PATH, {}, isOptOut, options),
+  }
+}

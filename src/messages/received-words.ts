@@ -1,0 +1,46 @@
+// What a received message holds besides its words, as a list of facts for people: the command line and the console show the
+// same. Pure, and without a schema: the console has it as well.
+import type { ReceivedParts } from './received.ts'
+
+/** Items of an order that are named; of more only how many there are. */
+const ITEMS_NAMED = 10
+
+/** Name and text of each part that the message has, in the order they are shown. */
+export function wordsOfParts(parts: ReceivedParts): [name: string, text: string][] {
+  const { context, reply, media, location, reaction, order, contacts, referral, flow, system, unsupported } = parts
+  const facts: [string, string | undefined][] = [
+    ['Name', parts.from_name],
+    ['Username', parts.from_username],
+    ['User id', parts.from_user_id],
+    ['Group', parts.group_id],
+    ['Chose', reply && `${reply.title} (${reply.id})`],
+    ['File', media && joined(media.filename, media.mime_type, media.id)],
+    ['Place', location && joined(location.name, location.address, `${location.latitude}, ${location.longitude}`)],
+    ['Reaction', reaction && `${reaction.emoji || 'taken back'}, to ${reaction.message_id}`],
+    ['Order', order && orderOf(order)],
+    ['Contacts', contacts?.map(({ name, phones }) => joined(name, ...phones.map(({ phone }) => phone))).join('; ')],
+    ['Form', flow && joined(flow.name, flow.response_json)],
+    ['Changed', system && joined(system.type, system.wa_id, system.user_id)],
+    ['Answers', context?.message_id],
+    ['About', context?.product && joined(context.product.product_retailer_id, context.product.catalog_id)],
+    ['Forwarded', context?.frequently_forwarded ? 'many times' : context?.forwarded ? 'yes' : undefined],
+    ['Replaces', parts.edits],
+    ['Deletes', parts.deletes],
+    ['Came by', referral && (referral.headline ?? referral.source_url ?? referral.source_id)],
+    ['Not supported', unsupported && (unsupported.title ?? unsupported.type ?? 'its kind')],
+  ]
+  return facts.flatMap(([name, text]) => (text === undefined || text === '' ? [] : [[name, text]]))
+}
+
+function orderOf({ items }: NonNullable<ReceivedParts['order']>): string {
+  const named = items
+    .slice(0, ITEMS_NAMED)
+    .map(({ quantity, product_retailer_id: product, item_price: price, currency }) => {
+      const cost = price === undefined ? '' : ` at ${price} ${currency ?? ''}`.trimEnd()
+      return `${quantity ?? 1} × ${product ?? '?'}${cost}`
+    })
+  const more = items.length - named.length
+  return joined(...named, more > 0 ? `${more} more` : undefined)
+}
+
+const joined = (...texts: (string | undefined)[]): string => texts.filter((text) => text).join(', ')

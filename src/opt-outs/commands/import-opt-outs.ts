@@ -1,0 +1,81 @@
+// Importing a CSV file of people who want no advertising, in flat memory: 500 are written down at a time. Doing it again
+// changes nothing.
+import { Refusal } from '../../accept/refusal.ts'
+import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { parsePerson } from '../../people/person.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { contactKeys } from '../../redis/keys.ts'
+import type { OptOutSource } from '../opt-out.ts'
+import { addOptOuts } from '../store/opt-outs.ts'
+
+const AT_ONCE = 500
+/** What the column may be called: as it is exported, and as lists of contacts have it. */
+const COLUMNS = ['person', 'phone']
+
+/** What became of the rows. */
+export interface OptOutCounts {
+  /** Rows whose person is on the list now. */
+  imported: number
+  /** People who were not on it before. */
+  added: number
+  refused: number
+}
+
+/** What is imported; `report` hears of rows that are refused. */
+export interface OptOutImport {
+  account: number
+  source: AsyncIterable<Buffer>
+  saidBy: OptOutSource
+  report: { add: (line: number, reason: string, person: string) => Promise<void> }
+}
+
+/**
+ * Imports all rows that are in order; other columns are left out. Throws a Refusal when the header names no column or a quote
+ * is never closed; rows before that are imported.
+ */
+export async function importOptOuts(
+  redis: Redis,
+  { account, source, saidBy, report }: OptOutImport,
+): Promise<OptOutCounts> {
+  const counts: OptOutCounts = { imported: 0, added: 0, refused: 0 }
+  const nowMs = await redisNowMs(redis, contactKeys(account).optOuts)
+  let people: string[] = []
+  const store = async (): Promise<void> => {
+    counts.added += await addOptOuts(redis, account, people, { source: saidBy, nowMs })
+    counts.imported += people.length
+    people = []
+  }
+  const records = csvRecords(source)
+  try {
+    const header = await records.next()
+    const at = columnOf(header.done ? [] : header.value.cells)
+    for await (const { cells, line } of records) {
+      // Spreadsheets leave lines of empty cells behind their last row.
+      if (cells.every((cell) => cell.trim() === '')) continue
+      const cell = (cells[at] ?? '').trim()
+      const person = cell.length > 200 ? undefined : parsePerson(cell)
+      if (person === undefined) {
+        counts.refused += 1
+        await report.add(line, 'expected a full international number, or the id of a person without one', cell)
+        continue
+      }
+      people.push(person)
+      if (people.length === AT_ONCE) await store()
+    }
+    if (people.length > 0) await store()
+    return counts
+  } catch (error) {
+    if (!(error instanceof UnclosedQuoteError)) throw error
+    throw inFile(`${error.message}; mend it and import it again.`)
+  }
+}
+
+function columnOf(header: readonly string[]): number {
+  const at = header.findIndex((cell) => COLUMNS.includes(cell.trim().toLowerCase()))
+  if (at >= 0) return at
+  throw inFile(`expected a header with the column person, or phone, got "${header.join(',').slice(0, 80)}"`)
+}
+
+const inFile = (message: string): Refusal =>
+  new Refusal('invalid', 'invalid_request', `${message.replace(/\.$/, '')}.`, [{ path: '', message }])

@@ -1,0 +1,57 @@
+// A CSV file in the body of a request, read as it comes.
+import type { IncomingMessage } from 'node:http'
+import { counted } from '../messages/fault.ts'
+import { ApiError } from './errors.ts'
+import { flowing } from './flowing.ts'
+import { IMPORT_MAX_BYTES, REFUSED_SHOWN } from './routes/import-limits.ts'
+
+/** Rows that were refused, as an answer names them: the first of them. */
+export function collectRefused() {
+  const rows: { line: number; reason: string }[] = []
+  return {
+    rows,
+    async add(line: number, reason: string): Promise<void> {
+      if (rows.length < REFUSED_SHOWN) rows.push({ line, reason })
+    },
+  }
+}
+
+/**
+ * Hands the bytes to `work`. Throws an ApiError for another type (415), a body that is too large (413) or that ended too
+ * early (400); what is left of it is then read and dropped, so that the client gets to read the answer.
+ */
+export async function readCsv<T>(
+  incoming: IncomingMessage,
+  work: (source: AsyncIterable<Buffer>) => Promise<T>,
+): Promise<T> {
+  try {
+    refuseOtherTypes(incoming.headers)
+    // What announces its size need not be read first.
+    if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw tooLarge()
+    return await work(upTo(IMPORT_MAX_BYTES, flowing(incoming)))
+  } catch (error) {
+    incoming.resume()
+    if (incoming.destroyed && !incoming.complete) {
+      throw new ApiError(400, 'invalid_body', 'The body ended before its announced length.')
+    }
+    throw error
+  }
+}
+
+function refuseOtherTypes(headers: IncomingMessage['headers']): void {
+  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase()
+  if (type === 'text/csv' && (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return
+  throw new ApiError(415, 'unsupported_media_type', 'Send the rows as Content-Type: text/csv, not compressed.')
+}
+
+async function* upTo(limit: number, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const piece of pieces) {
+    bytes += piece.length
+    if (bytes > limit) throw tooLarge()
+    yield piece
+  }
+}
+
+const tooLarge = (): ApiError =>
+  new ApiError(413, 'too_large', `The file is too large: at most ${counted(IMPORT_MAX_BYTES, 'byte')}.`)

@@ -1,0 +1,42 @@
+// Reading what a person has told the chat product about advertising: the field `user_preferences` of a webhook.
+import { z } from 'zod'
+
+/** That a person stops or resumes the advertising of one of our numbers. */
+export interface Preference {
+  phoneNumberId: string
+  /** Digits, the user id, or both. */
+  people: string[]
+  wish: 'stop' | 'resume'
+  /** Epoch ms; undefined where the chat product says nothing that is a time. */
+  atMs: number | undefined
+}
+
+const name = z.string().max(200).optional().catch(undefined)
+
+/** The list of a change. */
+export const preferenceList = z.object({
+  metadata: z.object({ phone_number_id: z.union([z.string(), z.number().transform(String)]) }),
+  user_preferences: z.array(z.unknown()),
+})
+
+const item = z.object({
+  wa_id: name,
+  user_id: name,
+  category: z.string(),
+  value: z.enum(['stop', 'resume']),
+  timestamp: z
+    .union([z.string().regex(/^\d{1,15}$/), z.number().int().nonnegative()])
+    .transform(Number)
+    .optional()
+    .catch(undefined),
+})
+
+/** One item of it; `other` for a wish about something else than advertising, undefined for what cannot be read. */
+export function readPreference(phoneNumberId: string, raw: unknown): Preference | 'other' | undefined {
+  const { data } = item.safeParse(raw)
+  if (data === undefined) return undefined
+  if (data.category !== 'marketing_messages') return 'other'
+  const people = [data.wa_id?.replace(/\D/g, ''), data.user_id].flatMap((each) => (each ? [each] : []))
+  const atMs = data.timestamp === undefined || data.timestamp > 1e11 ? data.timestamp : data.timestamp * 1_000
+  return people.length === 0 ? undefined : { phoneNumberId, people, wish: data.value, atMs }
+}
