@@ -20,6 +20,7 @@ import { dispatch } from './scenarios/dispatch.ts'
 import { events } from './scenarios/events.ts'
 import { find } from './scenarios/find.ts'
 import { growth } from './scenarios/growth.ts'
+import { guards } from './scenarios/guards.ts'
 import { idle } from './scenarios/idle.ts'
 import { idleLanes } from './scenarios/idle-lanes.ts'
 import { importContacts } from './scenarios/import.ts'
@@ -38,6 +39,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   memory,
   latency,
   growth,
+  guards,
   lookups,
   find,
   webhooks,

@@ -1,4 +1,4 @@
-// Starts the producer that is attacked as a process of its own, and asks it how it is.
+// Starts the producer that is attacked, and the worker beside it, as processes of their own, and asks the first how it is.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { z } from 'zod'
@@ -20,14 +20,11 @@ export interface Apart {
   close: () => void
 }
 
+type Settings = Readonly<Record<string, string>>
+
 /** Starts it with these settings. */
-export async function startApart(env: Readonly<Record<string, string>>): Promise<Apart> {
-  const child = fork(new URL('./producer-process.js', import.meta.url), {
-    env: { PATH: process.env.PATH, ...env },
-    execArgv: ['--expose-gc', '--max-old-space-size=1024'],
-  })
-  const ended = once(child, 'exit').then(([code, signal]) => `the producer ended (${signal ?? `exit ${code}`})`)
-  const [message] = await Promise.race([once(child, 'message'), ended.then((how) => Promise.reject(new Error(how)))])
+export async function startApart(env: Settings): Promise<Apart> {
+  const { child, ended, message } = await start('producer', env)
   return {
     url: started.parse(message).url,
     async look() {
@@ -39,4 +36,21 @@ export async function startApart(env: Readonly<Record<string, string>>): Promise
     ended,
     close: () => child.disconnect(),
   }
+}
+
+/** Starts a worker with these settings; it works until it is closed, or whoever started it ends. */
+export async function startWorkerApart(env: Settings): Promise<{ ended: Promise<string>; close: () => void }> {
+  const { child, ended } = await start('worker', env)
+  return { ended, close: () => child.disconnect() }
+}
+
+/** Resolves with what it says first. */
+async function start(part: 'producer' | 'worker', env: Settings) {
+  const child = fork(new URL(`./${part}-process.js`, import.meta.url), {
+    env: { PATH: process.env.PATH, ...env },
+    execArgv: ['--expose-gc', '--max-old-space-size=1024'],
+  })
+  const ended = once(child, 'exit').then(([code, signal]) => `the ${part} ended (${signal ?? `exit ${code}`})`)
+  const [message] = await Promise.race([once(child, 'message'), ended.then((how) => Promise.reject(new Error(how)))])
+  return { child, ended, message }
 }

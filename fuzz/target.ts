@@ -7,7 +7,7 @@ import { createTag } from '../src/contacts/store/tags.ts'
 import { createFolder } from '../src/gallery/store/folders.ts'
 import type { Redis } from '../src/redis/connect.ts'
 import { startDemoWorld } from '../test/support/demo-world.ts'
-import { startApart } from './apart.ts'
+import { startApart, startWorkerApart } from './apart.ts'
 import type { CredentialKind } from './requests.ts'
 import type { Target } from './run.ts'
 
@@ -23,10 +23,9 @@ async function plant(redis: Redis, account: number, canary: string): Promise<voi
   await createCredential(redis, account, [], Date.now(), 0, canary)
 }
 
-/** Starts it, with a worker. `apart`: what is attacked is a producer in a process of its own. */
+/** Starts it, with a worker. `apart`: what is attacked is a producer in a process of its own, and so is the worker. */
 export async function openTarget({ apart = false } = {}): Promise<Target & { close: () => Promise<void> }> {
   const { service, account, otherAccount, key } = await startDemoWorld({ LANEWAY_BULK_MOVE_WAIT_SECONDS: '1' })
-  await service.startWorker()
   const { redis } = service
   await plant(redis, account, CANARIES.main)
   await plant(redis, otherAccount, CANARIES.other)
@@ -55,13 +54,17 @@ export async function openTarget({ apart = false } = {}): Promise<Target & { clo
     other,
   }
   const { dataDir } = service.config
-  const alone = apart
-    ? await startApart({
-        ...{ PORT: '0', REDIS_URL: service.server.url, LANEWAY_DATA_DIR: dataDir, LANEWAY_LOG_LEVEL: 'silent' },
-        ...{ LANEWAY_CLOUD_API_APP_SECRET: 'app-secret', LANEWAY_CLOUD_API_VERIFY_TOKEN: 'verify-token' },
-        LANEWAY_BULK_MOVE_WAIT_SECONDS: '1',
-      })
-    : undefined
+  const settings = {
+    ...{ PORT: '0', REDIS_URL: service.server.url, LANEWAY_DATA_DIR: dataDir, LANEWAY_LOG_LEVEL: 'silent' },
+    ...{ LANEWAY_CLOUD_API_APP_SECRET: 'app-secret', LANEWAY_CLOUD_API_VERIFY_TOKEN: 'verify-token' },
+    LANEWAY_BULK_MOVE_WAIT_SECONDS: '1',
+  }
+  const worker = apart ? await startWorkerApart(settings) : undefined
+  if (worker === undefined) await service.startWorker()
+  let isOver = false
+  // A run without it would find faults that are none.
+  worker?.ended.then((how) => (isOver ? undefined : Promise.reject(new Error(how))))
+  const alone = apart ? await startApart(settings) : undefined
   return {
     url: alone?.url ?? service.url,
     canaries: CANARIES,
@@ -69,7 +72,9 @@ export async function openTarget({ apart = false } = {}): Promise<Target & { clo
     keyOf: (kind, permissions) => (kind === 'lacking' ? keyLacking(permissions) : keys[kind]),
     signatureOf: (body) => `sha256=${createHmac('sha256', 'app-secret').update(body).digest('hex')}`,
     async close() {
+      isOver = true
       alone?.close()
+      worker?.close()
       await service.close()
     },
   }

@@ -1,6 +1,6 @@
 // A copy of the build in which pieces of text were replaced: how a safeguard is taken away, or a bug put in, without
 // an option in the product that could be left on.
-import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Alteration {
@@ -19,6 +19,9 @@ const PLAIN = /\.plain\.js$/
  */
 export function alteredBuild(build: string, to: string, ...alterations: readonly Alteration[]): string {
   cpSync(build, to, { recursive: true })
+  // A build reads its version from beside it.
+  const manifest = join(build, '../package.json')
+  if (existsSync(manifest)) cpSync(manifest, join(to, '../package.json'))
   for (const file of readdirSync(to, { recursive: true, encoding: 'utf8' })) {
     if (PLAIN.test(file)) renameSync(join(to, file), join(to, file.replace(PLAIN, '.js')))
   }

@@ -103,6 +103,14 @@ export const settings = {
     .describe(
       'The same as one key, at least 32 characters; default outside production: generated once in the data folder',
     ),
+  LANEWAY_DATA_KEY: z
+    .string()
+    .optional()
+    .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
+    .refine((keys) => keys.every((key) => key.length >= SECRET_KEY_MIN), SECRET_KEY_EXPECTED)
+    .describe(
+      'Seals numbers and texts of messages in Redis, keys by commas: the first seals, all open; default: none is sealed',
+    ),
   LANEWAY_RETENTION_DAYS: z.coerce
     .number()
     .min(9)
@@ -201,6 +209,7 @@ const schema = z.object(settings).transform((env) => ({
   metricsHost: env.LANEWAY_METRICS_HOST,
   publicUrl: env.LANEWAY_PUBLIC_URL,
   trustedProxies: env.LANEWAY_TRUSTED_PROXIES,
+  dataKeys: env.LANEWAY_DATA_KEY,
   secretKeys: env.LANEWAY_SECRET_KEY === undefined ? env.LANEWAY_SECRET_KEYS : [env.LANEWAY_SECRET_KEY],
   retentionMs: env.LANEWAY_RETENTION_DAYS,
   receivedRetentionMs: env.LANEWAY_RETENTION_RECEIVED_DAYS ?? env.LANEWAY_RETENTION_DAYS,
@@ -241,7 +250,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     const sentences = parsed.error.issues.map((issue) => {
       const name = String(issue.path[0])
       // What was meant for a secret is one, and this sentence goes to terminals and logs.
-      const came = /SECRET|TOKEN|FILES_URL/.test(name) ? 'invalid' : `"${env[name] ?? ''}"`
+      const came = /SECRET|TOKEN|DATA_KEY|FILES_URL/.test(name) ? 'invalid' : `"${env[name] ?? ''}"`
       return `${name} is ${came}: ${issue.message.replace(/^Invalid input: /, '')}.`
     })
     throw new ConfigError(sentences.join(' '))

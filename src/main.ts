@@ -11,6 +11,7 @@ import type { Log } from './log.ts'
 import { createLog } from './log.ts'
 import { checkRedis } from './redis/safety.ts'
 import { banner } from './start/banner.ts'
+import { checkDataKeys } from './start/check-data-keys.ts'
 import { lockDataDir } from './start/data-dir-lock.ts'
 import { openDataFolder } from './start/data-folder.ts'
 import { removeDemoFile } from './start/demo-file.ts'
@@ -57,6 +58,7 @@ async function startAll(config: Config, parent: number, life: Lifecycle, log: Lo
   // Loaded only now: nearly all of the time that a start takes is spent on that, and most refusals come before.
   const { startAlone, startWithSimulator } = await import('./start/service.ts')
   await checkSenders(config, redisUrl)
+  await checkDataKeys(config, redisUrl)
   const facts = await (config.production ? startAlone : startWithSimulator)(config, redisUrl, life, log)
   process.stdout.write(banner(facts, process.stdout.isTTY && process.stdout.hasColors()))
 }

@@ -11,14 +11,16 @@ export interface LookedAt {
   redisUrl: string | undefined
   publicUrl: string | undefined
   secretKeys: readonly string[]
+  dataKeys?: readonly string[]
   cloudApi: { appSecret: string | undefined; verifyToken: string | undefined }
 }
 
 /** One sentence for each setting that must not be as it is; none gives a secret away. */
-export function productionFaults({ redisUrl, publicUrl, secretKeys, cloudApi }: LookedAt): string[] {
+export function productionFaults({ redisUrl, publicUrl, secretKeys, dataKeys = [], cloudApi }: LookedAt): string[] {
   const faults = [
     ...(secretKeys.length === 0 ? ['LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY must be set.'] : []),
     ...secretKeys.flatMap((key) => secretFaults('LANEWAY_SECRET_KEYS', key)),
+    ...dataKeys.flatMap((key) => secretFaults('LANEWAY_DATA_KEY', key)),
     ...secretFaults('LANEWAY_CLOUD_API_APP_SECRET', cloudApi.appSecret),
     ...secretFaults('LANEWAY_CLOUD_API_VERIFY_TOKEN', cloudApi.verifyToken),
     ...(publicUrl === undefined ? ['LANEWAY_PUBLIC_URL must be set: else whoever asks says where files are.'] : []),

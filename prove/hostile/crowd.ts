@@ -53,7 +53,8 @@ const join = (place) => {
     clearInterval(trickle)
     if (socket.bytesWritten > 0 || socket.remoteAddress) cut += 1
     if (open > 0) open -= 1
-    setTimeout(() => join(place), 5000 + (place * 7919) % 10000)
+    // Of 10,000, of which 2,000 may stand, that is 200 new connections a second: more would be a flood of connections.
+    setTimeout(() => join(place), 20000 + (place * 7919) % 40000)
   })
 }
 // Not in one moment: that would be a flood of connections, which is another matter.

@@ -5,6 +5,7 @@ import { SealError } from '../accounts/seal.ts'
 import { SecretKeyError } from '../accounts/secret-key.ts'
 import { ConfigError } from '../config.ts'
 import { isFilesAway } from '../files/store.ts'
+import { DataKeyError } from '../messages/sealed.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway, isReplyError } from '../redis/errors.ts'
 
@@ -27,7 +28,7 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
   if (error instanceof CliFailure) return { sentence: error.message, exitCode: error.exitCode }
   if (error instanceof Refusal) return { sentence: sentenceOfRefusal(error), exitCode: 1 }
   if (!(error instanceof Error)) return undefined
-  if ([ConfigError, SealError, SecretKeyError].some((kind) => error instanceof kind)) {
+  if ([ConfigError, SealError, SecretKeyError, DataKeyError].some((kind) => error instanceof kind)) {
     return { sentence: error.message, exitCode: 1 }
   }
   if (error instanceof CorruptRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }

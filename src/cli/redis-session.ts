@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Config } from '../config.ts'
+import { useDataKeys } from '../messages/sealed.ts'
+import { noteDataKeys } from '../messages/store/data-keys.ts'
 import { openOrThrow, type Redis } from '../redis/connect.ts'
 import { isRedisAddress, shownRedis } from '../redis-socket.ts'
 import { CliFailure, reasonOf } from './failure.ts'
@@ -18,6 +20,8 @@ export async function withRedis<T>(config: Config, work: (redis: Redis) => Promi
     throw new CliFailure(`Redis at ${shownRedis(url)} cannot be used: ${reasonOf(error)}.`)
   })
   try {
+    await noteDataKeys(redis, config.dataKeys, { keptMs: config.retentionMs, nowMs: Date.now() })
+    useDataKeys(config.dataKeys)
     return await work(redis)
   } finally {
     redis.disconnect()

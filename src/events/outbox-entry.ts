@@ -5,6 +5,7 @@ import { CAMPAIGN_STATES } from '../campaigns/states.ts'
 import { LETTERS, type State } from '../messages/lifecycle.ts'
 import { acceptedAtMs } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
+import { openTextOr } from '../messages/sealed.ts'
 import { shownState } from '../messages/shown-state.ts'
 
 const at = z.number()
@@ -19,7 +20,7 @@ const otherEvent = z.discriminatedUnion('about', [
     reason: z.string().optional(),
   }),
   z.object({ about: z.literal('sender'), blocked: z.boolean(), reason: z.string(), at }),
-  z.object({ about: z.literal('received'), id: z.string(), at }),
+  z.object({ about: z.literal('received'), id: z.string().transform((stored) => openTextOr(stored, '')), at }),
   z.object({ about: z.literal('endpoint'), id: z.string(), reason: z.string(), at }),
 ])
 
@@ -75,7 +76,7 @@ function readChange(line: string): MessageChange | undefined {
     possibleDuplicate: again === '!',
     seq: Number(seq),
     at: acceptedAtMs(ulid) + Number.parseInt(since, 36),
-    problem: bar < 0 ? undefined : { code: why.slice(0, bar), sentence: why.slice(bar + 1) },
+    problem: bar < 0 ? undefined : { code: why.slice(0, bar), sentence: openTextOr(why.slice(bar + 1), '') },
   }
 }
 

@@ -5,13 +5,14 @@ import { textUpTo } from '../messages/bounded-text.ts'
 import { contentSchema } from '../messages/content.ts'
 import { LIMITS } from '../messages/limits.ts'
 import { isUserId } from '../messages/recipient.ts'
+import { isForeignSeal, openText, sealText } from '../messages/sealed.ts'
 import { wordedText } from '../messages/text.ts'
 
 export const SEND_JOB = 'send'
 
 export const messageClassSchema = z.enum(['transactional', 'campaign'])
 
-export const sendPayloadSchema = z.object({
+const payloadSchema = z.object({
   v: z.literal(1),
   /** Recipient: digits with country code, or a user id. */
   to: z.union([z.string().regex(/^\d{5,15}$/), z.string().refine(isUserId)]),
@@ -39,7 +40,38 @@ export const sendPayloadSchema = z.object({
   /** `traceparent` of the trace that it was accepted in. Whatever is wrong with it, the message is sent. */
   trace: z.string().optional().catch(undefined),
 })
-export type SendPayload = z.infer<typeof sendPayloadSchema>
+export type SendPayload = z.infer<typeof payloadSchema>
+
+/** By hand: every job is looked at, and a schema that finds nothing takes as long as the payload's own. */
+const isSealed = (data: unknown): data is { sealed: string } =>
+  typeof data === 'object' && data !== null && 'sealed' in data && typeof data.sealed === 'string'
+
+/** The payload of a job, which may be sealed. One that no key opens is none. */
+export const sendPayloadSchema = z
+  .unknown()
+  .transform((data, context): unknown => {
+    if (!isSealed(data)) return data
+    const { sealed, ...open } = data
+    try {
+      const closed: unknown = JSON.parse(openText(sealed))
+      return Object.assign(open, closed)
+    } catch {
+      context.addIssue({ code: 'custom', message: 'cannot be opened', path: ['sealed'] })
+      return z.NEVER
+    }
+  })
+  .pipe(payloadSchema)
+
+/** What a job holds: whom it goes to and what it says are sealed where there is a data key, the rest is for the lane. */
+export function storedPayload(payload: SendPayload): object {
+  const { to, content, wording, filled, ...open } = payload
+  const closed = JSON.stringify({ to, content, wording, filled })
+  const sealed = sealText(closed)
+  return sealed === closed ? payload : { ...open, sealed }
+}
+
+/** Whether the job is sealed under a key that this process does not have: it is another one's to run. */
+export const isForeignPayload = (data: unknown): boolean => isSealed(data) && isForeignSeal(data.sealed)
 
 /** What the person reads. */
 export const textOfPayload = (payload: SendPayload): string => wordedText(payload.content, payload.wording)

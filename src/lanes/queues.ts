@@ -2,7 +2,7 @@
 // and keeps it; they all share the process's one connection.
 import type { Queue } from 'bullmq'
 import { CHUNK_JOB, type Chunk, chunkJobId } from '../jobs/chunk.ts'
-import { SEND_JOB, type SendPayload } from '../jobs/send.ts'
+import { SEND_JOB, type SendPayload, storedPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
 import { type IndexedMessage, indexMessages } from '../messages/store/message-index.ts'
@@ -239,7 +239,7 @@ function jobOf({ id, payload, delayMs = 0 }: LaneMessage) {
   const timestamp = acceptedAtMs(laneOf(id).ulid)
   return {
     name: SEND_JOB,
-    data: payload,
+    data: storedPayload(payload),
     opts: {
       jobId: id,
       timestamp,

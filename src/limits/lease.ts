@@ -7,6 +7,11 @@ const LEASE_MS = 250
 const AHEAD_MS = 100
 /** When the bucket is empty it is asked again after so long at the earliest: refusals in between cost no Redis. */
 const ASK_AGAIN_MS = 25
+/**
+ * The same of somebody who comes more than twice as often as the rate allows. What comes into the bucket meanwhile is
+ * leased at once then: each lease is a write, for which a Redis that syncs its file makes everybody else wait.
+ */
+const FLOOD_ASK_AGAIN_MS = AHEAD_MS
 
 /** What Redis said: `left` stay in the bucket, and the next one comes after `waitMs`. */
 export interface Granted {
@@ -26,7 +31,7 @@ export interface Lease {
   /** How many to ask for, for those that wait and those that will come soon. 0: there are enough. */
   wanted(rate: number, waiting: number, nowMs: number): number
   /** Redis has answered. */
-  take(reply: Granted, asked: number, nowMs: number): void
+  take(reply: Granted, asked: number, rate: number, nowMs: number): void
   /** Redis does not answer: this process goes on at the rate by itself. */
   takeAlone(rate: number, nowMs: number): void
   /** Requests that could follow now, as far as is known, and in how many ms the next one can. */
@@ -68,12 +73,14 @@ export function createLease(): Lease {
       // Whoever comes alone leaves nothing over.
       return waiting + (ahead > 1 ? ahead : 0)
     },
-    take(reply, asked, nowMs) {
+    take(reply, asked, rate, nowMs) {
       if (nowMs >= untilMs) tokens = 0
       tokens += reply.granted
       left = reply.left
       if (reply.granted > 0) untilMs = nowMs + LEASE_MS
-      emptyUntilMs = reply.granted < asked ? nowMs + Math.max(ASK_AGAIN_MS, reply.waitMs) : 0
+      const isFlood = Math.max(came, cameBefore) > (2 * rate * AHEAD_MS) / 1_000
+      const againMs = Math.max(isFlood ? FLOOD_ASK_AGAIN_MS : ASK_AGAIN_MS, reply.waitMs)
+      emptyUntilMs = reply.granted < asked ? nowMs + againMs : 0
     },
     takeAlone(rate, nowMs) {
       tokens = Math.max(1, Math.floor((rate * AHEAD_MS) / 1_000))

@@ -78,7 +78,7 @@ export function createRates(redis: Redis, clock = () => performance.now()) {
     const { lease, asking, rate } = bucket
     bucket.asking = 0
     if (given === undefined) lease.takeAlone(rate, clock())
-    else lease.take(given, asking, clock())
+    else lease.take(given, asking, rate, clock())
     const waiting = bucket.waiting.splice(0)
     const late = waiting.filter((answer) => {
       const isWithin = lease.use(clock())

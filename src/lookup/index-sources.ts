@@ -1,9 +1,10 @@
 // The segments of the index as sources of entries. When a person is asked for, their four bytes are looked for among
 // those of a segment, and its ids are read only where they are found.
-import { ID_BYTES, MARK_BYTES, markOf, packPlace } from '../messages/packed-id.ts'
+import { ID_BYTES, MARK_BYTES, packPlace } from '../messages/packed-id.ts'
 import {
   CAMPAIGN_ID_BYTES,
   placesIn,
+  placesOfPerson,
   RECEIVED_ID_BYTES,
   readSegment,
   type Segment,
@@ -31,7 +32,8 @@ function segmentSource(redis: Redis, segment: Segment, person: string | undefine
     bound,
     async read() {
       source.bound = undefined
-      const places = person === undefined ? undefined : placesOf(await readSegment(redis, segment, 'marks'), person)
+      const places =
+        person === undefined ? undefined : placesOfPerson(await readSegment(redis, segment, 'marks'), person)
       if (places?.length === 0) return []
       const ids = await readSegment(redis, segment, 'ids')
       if (ids === null) return []
@@ -60,7 +62,8 @@ function campaignSource(redis: Redis, segment: Segment, person: string | undefin
       const to = end
       end = from
       source.bound = from === 0 ? undefined : least(bound, keyOfPlace(segment, from - 1))
-      const wanted = person === undefined ? undefined : placesOf(await readMarks(redis, segment, from, to), person)
+      const wanted =
+        person === undefined ? undefined : placesOfPerson(await readMarks(redis, segment, from, to), person)
       if (wanted?.length === 0 || to === 0) return []
       const places = wanted ?? Array.from({ length: to - from }, (_, i) => i)
       const first = places[0] ?? 0
@@ -93,16 +96,4 @@ function keyOfPlace(segment: Segment, place: number): string {
   const bytes = Buffer.alloc(ID_BYTES, 0xff)
   packPlace(segment.newestMs, place, bytes, 0)
   return bytes.toString('latin1')
-}
-
-/** Where the four bytes of a person stand. */
-function placesOf(marks: Buffer | null, person: string): number[] {
-  if (marks === null) return []
-  const wanted = Buffer.alloc(MARK_BYTES)
-  wanted.writeUInt32LE(markOf(person))
-  const places: number[] = []
-  for (let at = marks.indexOf(wanted); at !== -1; at = marks.indexOf(wanted, at + 1)) {
-    if (at % MARK_BYTES === 0) places.push(at / MARK_BYTES)
-  }
-  return places
 }

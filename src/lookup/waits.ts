@@ -5,6 +5,7 @@ import { laneCooldown } from '../lanes/cooldown.ts'
 import { waitingInChunks } from '../lanes/waiting.ts'
 import { masked } from '../messages/masked.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
+import { nameOfPerson } from '../messages/sealed.ts'
 import { laneBacklogKeys, laneMetaKey } from '../redis/bullmq-layout.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -58,7 +59,7 @@ async function recipientCooldown(
   { id, to }: { id: MessageId; to: string },
   now: number,
 ): Promise<Waits | undefined> {
-  const cooldown = await redis.get(recipientCooldownKey(id.lane, to))
+  const cooldown = await redis.get(recipientCooldownKey(id.lane, nameOfPerson(to)))
   if (cooldown === null) return undefined
   const [end = 0, next = 0] = cooldown.split(' ').map(Number)
   const turn = await ownTurn(redis, id)

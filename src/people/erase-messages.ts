@@ -7,9 +7,11 @@ import { cancelStep } from '../lanes/cancel-message.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { LETTERS } from '../messages/lifecycle.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
+import { namesOfPerson, openTextOr } from '../messages/sealed.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { findInboundBy } from '../messages/store/inbound.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
+import { FIELDS } from '../messages/store/record-format.ts'
 import { jobKey, resolveUnconfirmed } from '../messages/store/steps.ts'
 import { JOB } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -67,7 +69,8 @@ export async function eraseMessages(
       await forgetPlaces(redis, some.filter(isForgotten))
     }
   }
-  await redis.del(recipientCooldownKey(of.lane, of.person), replyWindowKey(of.lane, of.person))
+  const names = namesOfPerson(of.person)
+  await redis.del(...names.flatMap((name) => [recipientCooldownKey(of.lane, name), replyWindowKey(of.lane, name)]))
   return done
 }
 
@@ -120,7 +123,10 @@ const eraseReply = z.string()
 
 async function eraseRecord(redis: Redis, { lane, ulid }: MessageId, person: string) {
   const keys = { record: messageKey(lane, ulid), polls: pollKey(lane) }
-  return eraseReply.parse(await eraseScript(redis, keys, { ulid, person }))
+  // A recipient is sealed in another way each time, and never again once it is written.
+  const stored = await redis.hget(keys.record, FIELDS.to)
+  const recipient = stored !== null && openTextOr(stored, '') === person ? stored : person
+  return eraseReply.parse(await eraseScript(redis, keys, { ulid, recipient }))
 }
 
 /** False while a worker holds it: it is refused its claim, and the job goes. */

@@ -4,6 +4,8 @@
 import { z } from 'zod'
 import { ERASURE_JOB, ERASURE_QUEUE, type ErasurePayload } from '../jobs/erasure.ts'
 import { newUlid } from '../messages/message-id.ts'
+import { sealText } from '../messages/sealed.ts'
+import { sealedText } from '../messages/store/record-format.ts'
 import type { Redis } from '../redis/connect.ts'
 import { readRecord } from '../redis/corrupt-record.ts'
 import { isThere } from '../redis/hashes.ts'
@@ -22,7 +24,7 @@ const count = z.coerce.number().int().default(0)
 const erasureSchema = z.object({
   account: z.coerce.number().int().positive(),
   /** Whom it is about; gone once it is done. */
-  person: z.string().optional(),
+  person: sealedText.optional(),
   state: z.enum(['waiting', 'running', 'done', 'failed']),
   created_at: z.coerce.number(),
   ended_at: z.coerce.number().optional(),
@@ -74,7 +76,7 @@ export function openErasureQueue(redis: Redis) {
       const { account, person, nowMs } = of
       await inTime(redis, async () => {
         const key = erasureKey(id)
-        const record = { account, person, state: 'waiting', created_at: nowMs }
+        const record = { account, person: sealText(person), state: 'waiting', created_at: nowMs }
         await execOrThrow(redis.multi().hset(key, record).pexpire(key, KEEP_MS))
         await queue.add(ERASURE_JOB, { v: 1, job: id }, { jobId: id })
       })

@@ -1,8 +1,9 @@
 // Where a person stands in the index of a lane: the four bytes beside each id tell, or nearly. The message itself has the
 // last word, since one person in four billion others has the same four.
-import { ID_BYTES, MARK_BYTES, markOf, packPlace, timeOf, unpackUlid } from '../messages/packed-id.ts'
+import { ID_BYTES, MARK_BYTES, packPlace, timeOf, unpackUlid } from '../messages/packed-id.ts'
 import {
   CAMPAIGN_ID_BYTES,
+  placesOfPerson,
   RECEIVED_ID_BYTES,
   readSegment,
   type Segment,
@@ -46,7 +47,7 @@ async function inSegment(redis: Redis, segment: Segment, person: string): Promis
       to: (from + PLACES) * MARK_BYTES,
     })
     if (marks === null || marks.length === 0) return found
-    const places = placesOf(marks, person)
+    const places = placesOfPerson(marks, person)
     for (let at = 0; at < places.length; at += IDS) {
       const read = places.slice(at, at + IDS).map((place) => messageAt(redis, segment, from + place))
       found.push(...(await Promise.all(read)).filter((message) => message !== undefined))
@@ -68,17 +69,6 @@ async function messageAt(redis: Redis, segment: Segment, place: number): Promise
   if (kind === 'campaign') packPlace(segment.newestMs, place, whole, 0)
   id.copy(whole, ID_BYTES - id.length)
   return { lane, kind: 'sent', name: unpackUlid(whole), acceptedAtMs: timeOf(whole), segment, place }
-}
-
-/** Where the four bytes of a person stand. */
-function placesOf(marks: Buffer, person: string): number[] {
-  const wanted = Buffer.alloc(MARK_BYTES)
-  wanted.writeUInt32LE(markOf(person))
-  const places: number[] = []
-  for (let at = marks.indexOf(wanted); at !== -1; at = marks.indexOf(wanted, at + 1)) {
-    if (at % MARK_BYTES === 0) places.push(at / MARK_BYTES)
-  }
-  return places
 }
 
 /** The four bytes stand for nobody any more. An index that has ended meanwhile is left as it is. */

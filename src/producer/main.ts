@@ -8,6 +8,7 @@ import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
+import { useDataKeys } from '../messages/sealed.ts'
 import { openErasureQueue } from '../people/erasures.ts'
 import { createTombstones } from '../people/tombstones.ts'
 import { createMediaSource } from '../providers/cloud-media.ts'
@@ -76,6 +77,7 @@ export async function startProducer(
   telemetry: Telemetry = createTelemetry(),
   demo?: DemoSwitch,
 ): Promise<{ url: string; close: () => Promise<void> }> {
+  useDataKeys(settings.dataKeys)
   const files = await openFiles(settings)
   const config = { ...settings, files }
   const redis = connectFailFast(redisUrl)

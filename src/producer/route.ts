@@ -213,7 +213,8 @@ export interface StreamAnswer {
 /** Text, answered with 200, or with 304 where it has an ETag that the client names. Plain, unless a header says otherwise. */
 export interface TextAnswer {
   headers?: Readonly<Record<string, string>>
-  text: string
+  /** As bytes it is the same for everybody, and is not held once for each who reads it slowly. */
+  text: string | Buffer
 }
 
 /** A file that is kept, whole or the range that is asked for. */

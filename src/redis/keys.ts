@@ -15,6 +15,8 @@ export const rootKeys = {
   sequences: 'lw:sequences',
   /** SET of account ids. */
   accounts: 'lw:accounts',
+  /** HASH id of a data key → since when it seals nothing new (epoch ms), 0 for the one that seals. */
+  dataKeys: 'lw:data-keys',
   /** ZSET worker name → time of its last heartbeat (Redis clock, ms). */
   workers: 'lw:workers',
   /** HASH lane id → account id. */
@@ -134,14 +136,14 @@ export const laneCooldownKey = (lane: number): string => `${lanePrefix(lane)}:re
  * itself.
  */
 export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKey(lane)}-reason`
-/** STRING: the cooldown of one recipient of the lane, by its digits. */
-export const recipientCooldownKey = (lane: number, to: string): string => `${lanePrefix(lane)}:rest:${to}`
+/** STRING: the cooldown of one recipient of the lane; `name` stands for them, see messages/sealed.ts. */
+export const recipientCooldownKey = (lane: number, name: string): string => `${lanePrefix(lane)}:rest:${name}`
 
 /**
  * STRING that is there while the person, who wrote to the lane's number, can be answered with any kind of message: its
- * expiry is the end of that, see messages/store/reply-window.ts.
+ * expiry is the end of that, see messages/store/reply-window.ts. `name` stands for the person, see messages/sealed.ts.
  */
-export const replyWindowKey = (lane: number, person: string): string => `${lanePrefix(lane)}:window:${person}`
+export const replyWindowKey = (lane: number, name: string): string => `${lanePrefix(lane)}:window:${name}`
 
 /** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
 export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`

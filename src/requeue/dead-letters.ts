@@ -1,6 +1,6 @@
 // Dead letters: jobs that failed before any worker could claim them. They have no record, so the job is all there is.
 import type { Job } from 'bullmq'
-import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { type SendPayload, sendPayloadSchema, storedPayload } from '../jobs/send.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { keepIndexed } from '../messages/store/message-index.ts'
@@ -71,7 +71,7 @@ export async function retryDeadLetter(
   const until = Date.now() + config.validityMs[payload.class]
   const ulid = parseMessageId(job.id ?? '')?.ulid
   if (ulid !== undefined) await keepIndexed(redis, lane, [ulid], until + config.retentionMs)
-  await job.updateData({ ...payload, until })
+  await job.updateData(storedPayload({ ...payload, until }))
   try {
     await job.retry('failed')
     return true

@@ -3,6 +3,8 @@
 import { z } from 'zod'
 import { messageClassSchema } from '../jobs/send.ts'
 import { newUlid } from '../messages/message-id.ts'
+import { sealText } from '../messages/sealed.ts'
+import { sealedText } from '../messages/store/record-format.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
 import { isThere } from '../redis/hashes.ts'
@@ -32,11 +34,15 @@ const orderSchema = z.object({
 })
 export type RequeueOrder = z.infer<typeof orderSchema>
 
+/** It may name a recipient. */
+const storedOrder = sealedText.pipe(jsonText).pipe(orderSchema)
+const orderText = (order: RequeueOrder): string => sealText(JSON.stringify(order))
+
 const jobSchema = z.object({
   /** 0: asked for on the command line, over accounts. */
   account: z.coerce.number().int().nonnegative(),
   state: z.enum(['waiting', 'running', 'done', 'failed']),
-  order: jsonText.pipe(orderSchema),
+  order: storedOrder,
   created_at: z.coerce.number(),
   ended_at: z.coerce.number().optional(),
 })
@@ -61,7 +67,7 @@ export async function createRequeueJob(
   { account, order, nowMs }: { account: number; order: RequeueOrder; nowMs: number },
 ): Promise<void> {
   const key = requeueJobKey(id)
-  if (await redis.hsetnx(key, 'order', JSON.stringify(order))) {
+  if (await redis.hsetnx(key, 'order', orderText(order))) {
     await redis.hset(key, { account, created_at: nowMs })
   }
   await redis.hsetnx(key, 'account', account)
@@ -89,9 +95,9 @@ export async function setRequeueState(
   const ended = state === 'done' || state === 'failed'
   const key = requeueJobKey(id)
   const before = ended ? await redis.hget(key, 'order') : null
-  const order = before === null ? undefined : jsonText.pipe(orderSchema).safeParse(before).data
+  const order = before === null ? undefined : storedOrder.safeParse(before).data
   const named = order?.filter.to === undefined ? undefined : { ...order, filter: { ...order.filter, to: '' } }
-  await redis.hset(key, { state, ...(ended && { ended_at: nowMs }), ...(named && { order: JSON.stringify(named) }) })
+  await redis.hset(key, { state, ...(ended && { ended_at: nowMs }), ...(named && { order: orderText(named) }) })
   await redis.pexpire(key, KEEP_MS)
 }
 

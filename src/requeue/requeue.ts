@@ -5,7 +5,7 @@
 // the list of those queued again, and the sweep adds its job (worker/sweep-lane.ts); after that, all is done.
 
 import { createCampaignContent } from '../campaigns/store/content.ts'
-import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { type SendPayload, sendPayloadSchema, storedPayload } from '../jobs/send.ts'
 import { markLane } from '../lanes/due-lanes.ts'
 import { forgetDeadLetters, jobStates } from '../lanes/jobs.ts'
 import type { LaneMessage, LaneQueues } from '../lanes/queues.ts'
@@ -91,7 +91,10 @@ export async function putBack(
   const stepping = found.flatMap((each, i): Again[] => {
     if (blocked(i)) return []
     const content = contents[i]
-    const made = typeof content === 'object' && each.record.payload === undefined ? JSON.stringify(content) : undefined
+    const made =
+      typeof content === 'object' && each.record.payload === undefined
+        ? JSON.stringify(storedPayload(content))
+        : undefined
     return [{ ulid: each.ulid, until: untilOf(each), content: made }]
   })
   const replies = await requeueSteps(redis, lane, stepping, { retentionMs: config.retentionMs, job })
@@ -146,7 +149,7 @@ export async function requeueMessage(
 
 const isRequeueable = (state: State | undefined): boolean => REQUEUE_STATES.some((each) => each === state)
 
-const storedPayload = jsonText.pipe(sendPayloadSchema)
+const payloadText = jsonText.pipe(sendPayloadSchema)
 
 /** What each says, from its record or its campaign, or why it cannot be sent again. */
 async function contentsOf(redis: Redis, lane: number, found: readonly Found[]): Promise<(SendPayload | Obstacle)[]> {
@@ -156,7 +159,7 @@ async function contentsOf(redis: Redis, lane: number, found: readonly Found[]): 
       const { run } = record
       const obstacle = run === undefined ? undefined : await campaigns.obstacle(run)
       if (obstacle !== undefined) return obstacle
-      const kept = storedPayload.safeParse(record.payload)
+      const kept = payloadText.safeParse(record.payload)
       if (kept.success) return kept.data
       return (run === undefined ? undefined : await campaigns.payloadOf({ ...record, run })) ?? 'without_content'
     }),

@@ -3,6 +3,7 @@ import { type Config, ConfigError, loadConfig, startedByNpm } from '../config.ts
 import { createLog, type Log } from '../log.ts'
 import { checkRedis } from '../redis/safety.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
+import { checkDataKeys } from './check-data-keys.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
 import { startMetricsPort } from './metrics-port.ts'
@@ -42,6 +43,7 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     const begin = async () => {
       await checkRedis(redisUrl, config.production, log)
       await checkSenders(config, redisUrl)
+      await checkDataKeys(config, redisUrl)
       return startPart(settings, redisUrl, log, telemetry)
     }
     await life.start(

@@ -12,6 +12,7 @@ import { countLanes } from '../lanes/survey.ts'
 import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { askForServers, countReopened, lanesToWake, serversAsked } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
+import { useDataKeys } from '../messages/sealed.ts'
 import { createTombstones } from '../people/tombstones.ts'
 import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
@@ -72,6 +73,7 @@ export async function startWorker(
 ): Promise<{ name: string; close: () => Promise<void> }> {
   const host = hostname()
   const name = `${host}-${process.pid}-${randomUUID().slice(0, 8)}`
+  useDataKeys(config.dataKeys)
   const redis = connectWithRetry(redisUrl)
   const listener = connectWithRetry(redisUrl)
   requireReplicas(redis, config.redisMinReplicas)
@@ -130,7 +132,7 @@ export async function startWorker(
     opened,
   })
   const moves = await startMoves({ redis, log })
-  const intake = await startIntake({ redis, config: { ...config, files }, log, queues })
+  const intake = await startIntake({ redis, config: { ...config, files }, log, queues, tombstones })
   const requeues = startRequeues({ redis, config, log, queues })
   const relay = startRelay({ redis, config, log, seal: createSeal(secretKeys), worker: name })
   const erasures = await startErasures({ redis, files, config, log, queues })

@@ -1,6 +1,6 @@
 // The job `send`: one message that has a job of its own. What becomes of the attempt, attempt.ts says.
 import type { Job } from 'bullmq'
-import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelStep } from '../lanes/cancel-message.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { optedOut } from '../messages/outcome.ts'
@@ -12,6 +12,9 @@ import type { JobEnd } from './bullmq.ts'
 import { senderOrWait } from './lane-sender.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
+/** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
+const FOREIGN_WAIT_MS = 30_000
+
 /**
  * Makes one attempt for the message of a job and says what becomes of the job. Rejects only when Redis is away or full,
  * or a record is not what Laneway wrote; then nothing was sent, or the sweep settles what was.
@@ -22,6 +25,10 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   const payload = sendPayloadSchema.safeParse(job.data)
   if (!id) return { kind: 'dead_letter', reason: 'the job id is not a message id' }
   if (!payload.success) {
+    if (isForeignPayload(job.data)) {
+      deps.log.error({ message: job.id }, 'attempt.data_key_missing')
+      return { kind: 'lane_waits', ms: FOREIGN_WAIT_MS }
+    }
     // The place and the rule, not the sentence: that quotes what a person was to read, and this reason is logged.
     const [issue] = payload.error.issues
     return { kind: 'dead_letter', reason: `payload does not parse: ${issue?.path.join('.')} (${issue?.code})` }

@@ -55,7 +55,7 @@ test('a pause holds within a second, what stays put stays put, and a resumed cam
   expect((await service.ledger()).length).toBe(held)
 
   // Others on the lane do not stay put, also not one that waits for its time.
-  const send_at = new Date(Date.now() + 1_000).toISOString()
+  const send_at = new Date(Date.now() + 10_000).toISOString()
   const alone = audioTo('+491529990001', { send_at })
   const put = await service.post('/sendservicemessages/sendmessages', { ...alone, api_key: service.tenant.apiKey })
   await reaches(service, service.tenant, acknowledgedId(put), 'read', 60_000)

@@ -116,3 +116,25 @@ test('a person that stands in keys of every kind is left in none, and others are
   expect(JSON.parse(left?.failedReason ?? '{}')).toMatchObject({ code: 'unauthorized' })
   expect(left?.data).toEqual({ erased: true })
 })
+
+test('a job of another service that waited while its person was erased is not sent, and one that is written later is', async () => {
+  const { tenant } = service
+  const person = '491520880055'
+  const send = { v: 1, api_key: tenant.apiKey, message: audioTo(`+${person}`) }
+  // Written before, taken in after.
+  await queue.pause()
+  const before = await queue.add('send', send)
+  const others = await queue.add('send', { ...send, message: audioTo(`+${OTHER}`) })
+  const answer = await service.request('DELETE', `/admin/people/${person}`, undefined, admin)
+  expect(answer.status, answer.text).toBe(200)
+  const after = await queue.add('send', send, { timestamp: Date.now() + 1_000 })
+  await queue.resume()
+  await eventually(async () => (await before.isFailed()) || undefined, 'it is refused')
+  await eventually(
+    async () => ((await others.isCompleted()) && (await after.isCompleted())) || undefined,
+    'they are taken in',
+  )
+  const refused = await queue.getJob(before.id ?? '')
+  expect(JSON.parse(refused?.failedReason ?? '{}')).toMatchObject({ code: 'person_erased' })
+  expect(JSON.stringify(refused?.data)).not.toContain(person)
+})

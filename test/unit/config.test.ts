@@ -25,6 +25,9 @@ test('a short one among several secrets is not repeated either', () => {
     /^LANEWAY_SECRET_KEYS is invalid: expected keys of at least 32/,
   )
   expect(() => loadConfig({ LANEWAY_SECRET_KEYS })).toThrow(/^(?!.*hunter2)/)
+  expect(() => loadConfig({ LANEWAY_DATA_KEY: LANEWAY_SECRET_KEYS })).toThrow(
+    /^LANEWAY_DATA_KEY is invalid(?!.*hunter2)/,
+  )
 })
 
 test('one key in its short form and several keys together are refused, for nobody could say which one seals', () => {

@@ -206,6 +206,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   start: [
     ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
     ...[
+      'messages/store',
       'producer',
       'worker',
       'telemetry',

@@ -33,6 +33,14 @@ describe('a safeguard is taken away', () => {
     expect(readFileSync(join(original, 'a.js'), 'utf8')).toBe('if (claimed) send()')
   })
 
+  test('and the copy has beside it what the original has its version from', () => {
+    const original = build('if (claimed) send()')
+    writeFileSync(join(folder, 'package.json'), '{}')
+    mkdirSync(join(folder, 'run'))
+    alteredBuild(original, join(folder, 'run/dist'), away)
+    expect(readFileSync(join(folder, 'run/package.json'), 'utf8')).toBe('{}')
+  })
+
   test('also from what a program loads, which is the bundle in the original', () => {
     const original = build('if (claimed) send()')
     mkdirSync(join(original, 'start'))

@@ -2,6 +2,7 @@
 // delivery at once.
 import { z } from 'zod'
 import { campaignTexts } from '../../campaigns/store/text.ts'
+import { openTextOr } from '../../messages/sealed.ts'
 import { countedClassSchema, FIELDS, typeSchema } from '../../messages/store/record-format.ts'
 import { readMessagesOrNot } from '../../messages/store/records.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -39,7 +40,8 @@ export async function readFacts(
     const found = replies.parse(await script(redis, {}, { fields: READ }, each))
     for (const [i, ulid] of lot.entries()) {
       const [of, kind, group, run, providerId] = stored.safeParse(found[i]).data ?? [null, null, null, null, null]
-      facts.set(ulid, { class: of, kind, group, run: run === null ? null : Number(run), providerId })
+      const opened = providerId === null ? null : openTextOr(providerId, '') || null
+      facts.set(ulid, { class: of, kind, group, run: run === null ? null : Number(run), providerId: opened })
     }
   })
   return facts

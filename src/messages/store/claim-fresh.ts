@@ -14,6 +14,7 @@ import {
 } from '../../redis/keys.ts'
 import { acceptedAtMs } from '../message-id.ts'
 import type { Pace } from '../pace.ts'
+import { isSealing, nameOfPerson, sealText } from '../sealed.ts'
 import { type Slot, slotOf } from './claim.ts'
 import { defineMessageScript } from './message-script.ts'
 import { filledField, type NewMessage, sharedRecordFields } from './record-format.ts'
@@ -67,9 +68,10 @@ export async function claimFresh(
       ulids: claims.map(({ ulid }) => ulid),
       places: claims.map(({ place }) => place),
       attempts: claims.map(({ attempt }) => attempt),
-      recipients: claims.map(({ message }) => message.to),
+      recipients: claims.map(({ message }) => sealText(message.to)),
       filled: claims.map(({ message }) => filledField(message.filled)),
       pace: { gapUs, closestUs, window },
+      names: isSealing() ? claims.map(({ message }) => nameOfPerson(message.to)) : undefined,
     },
   )
   return read(reply, claims.length)

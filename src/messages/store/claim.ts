@@ -21,6 +21,7 @@ import type { State, Verdict } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId } from '../message-id.ts'
 import { workerLost } from '../outcome.ts'
 import type { Pace } from '../pace.ts'
+import { nameOfPerson } from '../sealed.ts'
 import { gathered, isLate, repliesOrLate } from './gather.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { type NewMessage, newRecordFields, stateSchema, storedProblem } from './record-format.ts'
@@ -133,7 +134,7 @@ const claimTogether = gathered<Claim>(async (redis, claims) => {
       keys: {
         record: messageKey(lane, id.ulid),
         job: jobKey(id),
-        recipientCooldown: recipientCooldownKey(lane, message.to),
+        recipientCooldown: recipientCooldownKey(lane, nameOfPerson(message.to)),
         wait: messageWaitKey(lane, id.ulid),
       },
       args: {

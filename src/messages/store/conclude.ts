@@ -1,6 +1,6 @@
 // Ending messages that no claim can end or may begin, so that every recipient has an outcome and the campaign an end.
 import { z } from 'zod'
-import type { SendPayload } from '../../jobs/send.ts'
+import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { observerOf } from '../../observe.ts'
 import { laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -60,7 +60,7 @@ export async function conclude(
       ...{ ulid, why: how, acceptedAt: acceptedAtMs(ulid), retentionMs, run, campaigns: campaignPrefix(lane) },
       problem: storedProblem(end.problem),
       newFields: [
-        ...(isErased ? [] : [FIELDS.payload, JSON.stringify(payload)]),
+        ...(isErased ? [] : [FIELDS.payload, JSON.stringify(storedPayload(payload))]),
         ...newRecordFields({ ...message, run, ...(!isErased && { filled }), ...(again && { again }) }),
       ],
     },

@@ -6,19 +6,22 @@ import { inboundKey, inboundKeyOf, outboxKey } from '../../redis/keys.ts'
 import { assertReplicated } from '../../redis/replication.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { receivedPartsSchema } from '../received.ts'
+import { sealText } from '../sealed.ts'
 import { indexReceived } from './message-index.ts'
+import { sealedText } from './record-format.ts'
 import { openReplyWindow } from './reply-window.ts'
 
 const inboundSchema = z.object({
-  id: z.string(),
+  /** It has the number in it. */
+  id: sealedText,
   /** The lane of the sender that received it. */
   lane: z.coerce.number().int().positive(),
   /** Digits of the person who wrote, or the user id where the chat product does not give the number. */
-  from: z.string(),
+  from: sealedText,
   type: z.string(),
-  text: z.string(),
+  text: sealedText,
   /** JSON in the hash. Messages of before have none. */
-  parts: jsonText.pipe(receivedPartsSchema).prefault('{}'),
+  parts: sealedText.pipe(jsonText).pipe(receivedPartsSchema).prefault('{}'),
   /** Epoch ms. */
   received_at: z.coerce.number(),
 })
@@ -46,14 +49,18 @@ export async function storeInbound(
   // First, so that whoever dies in between leaves an id without a message. A repeat is shown once.
   if ((await redis.exists(key)) === 0) {
     await indexReceived(redis, message, retentionMs)
-    const stored = { ...message, parts: JSON.stringify(message.parts ?? {}) }
+    const { id, from, text, parts = {} } = message
+    const stored = {
+      ...message,
+      ...{ id: sealText(id), from: sealText(from), text: sealText(text), parts: sealText(JSON.stringify(parts)) },
+    }
     await execOrThrow(redis.multi().hset(key, stored).pexpire(key, retentionMs, 'NX'))
   }
   if (opensWindow(message)) {
     await openReplyWindow(redis, message.lane, message.from, message.received_at, Date.now())
   }
   await heed?.()
-  const event = JSON.stringify({ about: 'received', id: message.id, at: message.received_at })
+  const event = JSON.stringify({ about: 'received', id: sealText(message.id), at: message.received_at })
   await redis.xadd(outboxKey(message.lane), 'NOMKSTREAM', '*', 'e', event)
   await redis.hset(key, NOTIFIED, '1')
   await assertReplicated(redis, [key])

@@ -2,6 +2,8 @@
 // what they look like.
 import type { Redis } from '../../redis/connect.ts'
 import { messageIndexKey } from '../../redis/keys.ts'
+import { MARK_BYTES } from '../packed-id.ts'
+import { indexMarksOf } from '../sealed.ts'
 
 /** Bytes of the id of a received message: the time, and what stands for the id in its key. */
 export const RECEIVED_ID_BYTES = 27
@@ -96,3 +98,15 @@ export function readSegment(
 /** Messages that a segment of a campaign has room for. */
 export const placesIn = async (redis: Redis, { lane, name }: Segment): Promise<number> =>
   Math.floor((await redis.strlen(`${messageIndexKey(lane)}:${name}`)) / CAMPAIGN_ID_BYTES)
+
+/** Where a person's four bytes stand in the marks of a segment, in their order. */
+export function placesOfPerson(marks: Buffer | null, person: string): number[] {
+  if (marks === null) return []
+  const places = new Set<number>()
+  for (const wanted of indexMarksOf(person)) {
+    for (let at = marks.indexOf(wanted); at !== -1; at = marks.indexOf(wanted, at + 1)) {
+      if (at % MARK_BYTES === 0) places.add(at / MARK_BYTES)
+    }
+  }
+  return [...places].sort((one, other) => one - other)
+}

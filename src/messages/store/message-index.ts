@@ -6,7 +6,8 @@ import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inboundDigest, messageIndexKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { acceptedAtMs } from '../message-id.ts'
-import { ID_BYTES, MARK_BYTES, markOf, packTime, packUlid, placeIn } from '../packed-id.ts'
+import { ID_BYTES, MARK_BYTES, packTime, packUlid, placeIn } from '../packed-id.ts'
+import { indexMarkOf } from '../sealed.ts'
 import { RECEIVED_ID_BYTES, segmentsFrom } from './index-segments.ts'
 
 const addScript = defineScript(import.meta.url, 'index-add')
@@ -53,7 +54,7 @@ function addSingle(
   let [oldestMs, newestMs] = [Number.POSITIVE_INFINITY, 0]
   for (const [i, { ulid, to }] of messages.entries()) {
     packUlid(ulid, ids, i * ID_BYTES)
-    marks.writeUInt32LE(markOf(to), i * MARK_BYTES)
+    marks.writeUInt32LE(indexMarkOf(to), i * MARK_BYTES)
     const at = ids.readUIntBE(i * ID_BYTES, 6)
     oldestMs = Math.min(oldestMs, at)
     newestMs = Math.max(newestMs, at)
@@ -106,7 +107,7 @@ function addPiece(
   const marks = Buffer.alloc(messages.length * MARK_BYTES)
   for (const [i, { ulid, to }] of messages.entries()) {
     packUlid(ulid, ids, i * ID_BYTES)
-    marks.writeUInt32LE(markOf(to), i * MARK_BYTES)
+    marks.writeUInt32LE(indexMarkOf(to), i * MARK_BYTES)
   }
   const untilMs = lastOf(messages) + retentionMs
   const args = { campaigns: campaignPrefix(lane), run, startedAtMs, place, ids, marks, untilMs }
@@ -125,7 +126,7 @@ export async function indexReceived(
   // 27 characters are 162 bits; one more makes whole bytes of them.
   Buffer.from(`${inboundDigest(message.id)}A`, 'base64url').copy(ids, 6)
   const marks = Buffer.alloc(MARK_BYTES)
-  marks.writeUInt32LE(markOf(from))
+  marks.writeUInt32LE(indexMarkOf(from))
   const times = { oldestMs: at, newestMs: at, untilMs: Math.max(at, Date.now()) + retentionMs }
   await addScript(redis, { index: messageIndexKey(lane) }, { series: 'r', ids, marks, ...times })
 }

@@ -8,6 +8,7 @@ import { CONTENT_TYPES, type Content } from '../content.ts'
 import { LETTERS, type State } from '../lifecycle.ts'
 import type { Problem } from '../outcome.ts'
 import { packText, unpackText } from '../packed-text.ts'
+import { openText, openTextOr, sealText } from '../sealed.ts'
 
 /** The letter that each field of a record is stored under. */
 export const FIELDS = {
@@ -23,14 +24,14 @@ export const FIELDS = {
   others: 'b',
   /** Packed history, see src/messages/history.ts. */
   history: 'h',
-  /** Recipient: digits with country code. */
+  /** Recipient: digits with country code; sealed (see src/messages/sealed.ts) where there is a data key. */
   to: 't',
   type: 'k',
-  /** As it is, where it cannot be packed. Neither is there for a message of a campaign. */
+  /** As it is where it cannot be packed, or sealed. Neither is there for a message of a campaign. */
   text: 'x',
   /** The same packed, see src/messages/packed-text.ts. */
   packedText: 'z',
-  /** JSON. Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts). */
+  /** JSON, or sealed. Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts). */
   filled: 'v',
   /** `t` or `c`. */
   class: 'y',
@@ -42,11 +43,11 @@ export const FIELDS = {
   campaign: 'g',
   /** Number of the campaign of ours that it belongs to. */
   run: 'r',
-  /** The chat product's own id, once known. */
+  /** The chat product's own id, once known; it has the number in it, and is sealed as that. */
   providerId: 'w',
-  /** `code|sentence`. */
+  /** `code|sentence`, the sentence sealed. */
   problem: 'e',
-  /** The send payload as JSON, kept until the message is delivered; of a campaign's message only while it may be sent again. */
+  /** What its job held, kept until the message is delivered; of a campaign's message only while it may be sent again. */
   payload: 'p',
 } as const
 
@@ -72,6 +73,21 @@ export const typeSchema = z
   .transform((stored) => TYPE_OF.get(stored) ?? stored)
   .pipe(z.enum(CONTENT_TYPES))
 
+/** A text that may be sealed. */
+export const sealedText = z.string().transform((stored, context) => {
+  try {
+    return openText(stored)
+  } catch {
+    context.addIssue('cannot be opened')
+    return z.NEVER
+  }
+})
+
+const problemSchema = z.string().transform((stored): Problem => {
+  const at = stored.indexOf('|')
+  return { code: stored.slice(0, at), sentence: openTextOr(stored.slice(at + 1), '') }
+})
+
 /** A record from the hash that Redis has. A field at fault is named by its letter. */
 export const recordSchema = z
   .object({
@@ -81,18 +97,18 @@ export const recordSchema = z
     [FIELDS.repeats]: z.coerce.number().int().default(0),
     [FIELDS.others]: z.string().default(''),
     [FIELDS.history]: z.string().default(''),
-    [FIELDS.to]: z.string().default(''),
+    [FIELDS.to]: sealedText.prefault(''),
     [FIELDS.type]: typeSchema,
-    [FIELDS.text]: z.string().default(''),
+    [FIELDS.text]: sealedText.prefault(''),
     [FIELDS.packedText]: z.string().optional(),
-    [FIELDS.filled]: jsonText.pipe(z.array(z.string())).optional(),
+    [FIELDS.filled]: sealedText.pipe(jsonText).pipe(z.array(z.string())).optional(),
     [FIELDS.class]: z.enum(['t', 'c']),
     [FIELDS.validUntil]: z.coerce.number(),
     [FIELDS.sendAt]: z.coerce.number().optional(),
     [FIELDS.campaign]: z.string().optional(),
     [FIELDS.run]: z.coerce.number().int().optional(),
-    [FIELDS.providerId]: z.string().optional(),
-    [FIELDS.problem]: z.string().optional(),
+    [FIELDS.providerId]: sealedText.optional(),
+    [FIELDS.problem]: problemSchema.optional(),
     [FIELDS.payload]: z.string().optional(),
   })
   .transform((raw) => ({
@@ -112,7 +128,7 @@ export const recordSchema = z
     campaign: raw[FIELDS.campaign],
     run: raw[FIELDS.run],
     providerId: raw[FIELDS.providerId],
-    problem: problemOf(raw[FIELDS.problem]),
+    problem: raw[FIELDS.problem],
     payload: raw[FIELDS.payload],
   }))
 export type MessageRecord = z.infer<typeof recordSchema>
@@ -120,14 +136,8 @@ export type MessageRecord = z.infer<typeof recordSchema>
 const textOf = (plain: string, packed: string | undefined): string =>
   packed === undefined ? plain : unpackText(packed)
 
-function problemOf(stored: string | undefined): Problem | undefined {
-  if (stored === undefined) return undefined
-  const at = stored.indexOf('|')
-  return { code: stored.slice(0, at), sentence: stored.slice(at + 1) }
-}
-
-/** A problem as it is stored. */
-export const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sentence}`
+/** A problem as it is stored. What the chat product says of one may repeat the number. */
+export const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sealText(sentence)}`
 
 /** `|` separates events of the history and the parts of a problem. */
 export const storable = (text: string): string => text.replaceAll('|', '/')
@@ -164,13 +174,13 @@ export const newMessageOf = (payload: SendPayload): NewMessage => ({
 
 /** What a new record holds besides its progress: field, value, … */
 export const newRecordFields = (message: NewMessage): string[] => [
-  ...[FIELDS.to, message.to],
+  ...[FIELDS.to, sealText(message.to)],
   ...(message.filled === undefined ? textFields(message.text) : [FIELDS.filled, filledField(message.filled)]),
   ...sharedRecordFields(message),
 ]
 
 /** What was filled in, as it is stored. */
-export const filledField = (filled: readonly string[]): string => JSON.stringify(filled)
+export const filledField = (filled: readonly string[]): string => sealText(JSON.stringify(filled))
 
 /** What the records of all messages of a campaign hold: field, value, … */
 export const sharedRecordFields = (message: Omit<NewMessage, 'to' | 'text' | 'filled'>): string[] => [
@@ -186,6 +196,8 @@ export const sharedRecordFields = (message: Omit<NewMessage, 'to' | 'text' | 'fi
 const PACK_FROM = 32
 
 function textFields(text: string): string[] {
-  const packed = text.length < PACK_FROM ? undefined : packText(text)
-  return packed === undefined ? [FIELDS.text, text] : [FIELDS.packedText, packed]
+  const stored = sealText(text)
+  // What is sealed cannot be packed.
+  const packed = stored !== text || text.length < PACK_FROM ? undefined : packText(text)
+  return packed === undefined ? [FIELDS.text, stored] : [FIELDS.packedText, packed]
 }

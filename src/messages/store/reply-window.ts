@@ -3,6 +3,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import { replyWindowKey } from '../../redis/keys.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
+import { nameOfPerson, namesOfPerson } from '../sealed.ts'
 
 /** How long a window stays open after the latest message of the person. */
 export const WINDOW_MS = 24 * 3_600_000
@@ -18,13 +19,14 @@ export async function openReplyWindow(
   // A time to come is one that nobody can know.
   const until = Math.min(atMs, nowMs) + WINDOW_MS
   if (until <= nowMs) return
-  const key = replyWindowKey(lane, person)
+  const key = replyWindowKey(lane, nameOfPerson(person))
   // Webhooks come in any order: an earlier message must not shorten it.
   await execOrThrow(redis.multi().set(key, '', 'PXAT', until, 'NX').pexpireat(key, until, 'GT'))
 }
 
 /** Until when the person can be answered by this lane (epoch ms); undefined while the window is closed. */
 export async function replyWindowOf(redis: Redis, lane: number, person: string): Promise<number | undefined> {
-  const until = await redis.pexpiretime(replyWindowKey(lane, person))
+  const all = await Promise.all(namesOfPerson(person).map((name) => redis.pexpiretime(replyWindowKey(lane, name))))
+  const until = Math.max(...all)
   return until > 0 ? until : undefined
 }

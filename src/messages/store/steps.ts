@@ -21,6 +21,7 @@ import { readHistory } from '../history.ts'
 import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Verdict } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
+import { nameOfPerson, sealText } from '../sealed.ts'
 import { gathered, isLate, repliesOrLate } from './gather.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { countedClassSchema, stateSchema, storable, storedProblem } from './record-format.ts'
@@ -176,7 +177,8 @@ const stepTogether = gathered<{ id: MessageId; step: StepArguments; cooldown: Co
 
 function stepArguments(id: MessageId, step: StepArguments) {
   const { problem } = step
-  const given = { ...step, ulid: id.ulid, acceptedAt: acceptedAtMs(id.ulid), problem: undefined }
+  const sentAs = step.sentAs === undefined ? undefined : sealText(step.sentAs)
+  const given = { ...step, sentAs, ulid: id.ulid, acceptedAt: acceptedAtMs(id.ulid), problem: undefined }
   if (problem === undefined) return given
   // Only a status that is a failure has its code in the history.
   const isFailure = (step.status ?? LETTERS.failed) === LETTERS.failed
@@ -186,7 +188,8 @@ function stepArguments(id: MessageId, step: StepArguments) {
 const stepKeys = (id: MessageId, cooldown: Cooldown | undefined) => ({
   record: messageKey(id.lane, id.ulid),
   job: jobKey(id),
-  cooldown: cooldown?.of === 'recipient' ? recipientCooldownKey(id.lane, cooldown.to) : laneCooldownKey(id.lane),
+  cooldown:
+    cooldown?.of === 'recipient' ? recipientCooldownKey(id.lane, nameOfPerson(cooldown.to)) : laneCooldownKey(id.lane),
 })
 
 /** Where BullMQ keeps the job of a message. */

@@ -8,15 +8,15 @@
 --   polls   ZSET  messages of the lane to poll
 -- Arguments:
 --   ulid
---   person  as the record has the recipient
+--   recipient  as the record has it
 -- Output: `erased`; `before`: it was erased already; `other`: it is of somebody else or gone; else the letter of its state
 -- include ../../messages/store/scripts/message-lifecycle
 local record, polls = unpack(KEYS)
-local ulid, person = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local ulid, recipient = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local f = redis.call('HMGET', record, 't', 's', 'u', 'e')
 local state = f[2]
 if state and f[1] == '' then return 'before' end
-if f[1] ~= person then return 'other' end
+if f[1] ~= recipient then return 'other' end
 local isOver = state == QUEUED and redisNowMs() >= tonumber(f[3] or '0')
 if state == SENDING or state == UNCONFIRMED or (state == QUEUED and not isOver) then return state end
 -- The chat product's own id has the number in it, and what it said of a failure may repeat it.

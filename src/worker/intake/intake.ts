@@ -30,13 +30,14 @@ import type { Log } from '../../log.ts'
 import { notOneOf } from '../../messages/fault.ts'
 import { withoutNumbers } from '../../messages/masked.ts'
 import { observerOf } from '../../observe.ts'
+import type { Tombstones } from '../../people/tombstones.ts'
 import { INTAKE_PREFIX } from '../../redis/bullmq-layout.ts'
 import { isCluster } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { beforeStalledCheck, closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
 import { repairActive, repairJob, repairStalled } from './repair.ts'
 import type { VerbDeps } from './verb.ts'
-import { intakeVerbs } from './verbs.ts'
+import { intakeVerbs, PERSON_ERASED } from './verbs.ts'
 
 /**
  * Jobs in flight at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most
@@ -65,7 +66,7 @@ interface IntakeDeps extends VerbDeps {
 
 /** Starts to take jobs in, on a connection that waits for Redis. */
 export async function startIntake(
-  given: AcceptDeps & { config: Pick<Config, 'retentionMs'> & ListSettings; log: Log },
+  given: AcceptDeps & { config: Pick<Config, 'retentionMs'> & ListSettings; log: Log; tombstones: Tombstones },
 ) {
   const { redis, config } = given
   const campaigns = openCampaignQueue(redis)
@@ -215,6 +216,8 @@ const isTooLarge = (data: unknown): boolean => Buffer.byteLength(JSON.stringify(
 /** What stays of a job's data: all but the keys when it was refused, for inspection; nothing when it was done. */
 function remains(data: unknown, end: IntakeEnd): object {
   if ('answer' in end) return { v: INTAKE_VERSION }
+  // Whom it was for is forgotten, and must not stand here for another week.
+  if (end.refusal.code === PERSON_ERASED) return { erased: true }
   if (isTooDeep(data) || isTooLarge(data)) return {}
   const kept = hideKeys(data)
   return typeof kept === 'object' && kept !== null && !Array.isArray(kept) ? kept : { data: kept }

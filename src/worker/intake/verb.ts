@@ -8,9 +8,11 @@ import type { LifecycleDeps } from '../../campaigns/commands/lifecycle.ts'
 import type { ListSettings } from '../../campaigns/store/in-chunk.ts'
 import type { IntakeContract, IntakeJob, intakeAnswers } from '../../jobs/intake.ts'
 import { faultsOf } from '../../messages/fault.ts'
+import type { Tombstones } from '../../people/tombstones.ts'
 
 /** What the functions behind intake jobs need, beside what accepting a message does. */
 export interface VerbDeps extends AcceptDeps {
+  tombstones: Tombstones
   lifecycle: LifecycleDeps
   config: AcceptDeps['config'] & ListSettings
 }

@@ -1,11 +1,26 @@
 // What each job of the intake queue asks for, and which permission its key must have. To add one: its name and shape in
 // src/jobs/intake.ts, its line here, its section in docs/jobs.md.
 import { acceptMessage } from '../../accept/accept-message.ts'
-import { doesNotExist } from '../../accept/refusal.ts'
+import { doesNotExist, Refusal } from '../../accept/refusal.ts'
 import type { IntakeJob } from '../../jobs/intake.ts'
 import { deliveryOf, findOwnMessage } from '../../lookup/own-message.ts'
+import { parsePerson } from '../../people/person.ts'
 import { campaignVerbs } from './campaigns.ts'
-import { type IntakeVerb, keyOf, read } from './verb.ts'
+import { type CheckedJob, type IntakeVerb, keyOf, read, type VerbDeps } from './verb.ts'
+
+/** The job was written before the person was erased. */
+export const PERSON_ERASED = 'person_erased'
+
+/**
+ * A job that waited while the person was forgotten is not sent; one that is written later is. Whoever dies after asking
+ * accepts the message again under its key, or not at all.
+ */
+async function refuseErased({ tombstones }: VerbDeps, { account, addedAtMs }: CheckedJob, to: unknown): Promise<void> {
+  const person = typeof to === 'string' ? parsePerson(to) : undefined
+  if (person === undefined || !(await tombstones.isAny(account, addedAtMs))) return
+  if (!(await tombstones.erasedOf(account, [person], addedAtMs)).has(person)) return
+  throw new Refusal('overtaken', PERSON_ERASED, 'Whom this is for was erased after the job was written.')
+}
 
 export const intakeVerbs: { [J in IntakeJob]: IntakeVerb<J> } = {
   ...campaignVerbs,
@@ -13,6 +28,7 @@ export const intakeVerbs: { [J in IntakeJob]: IntakeVerb<J> } = {
     permission: 'messages:send',
     async run(deps, job) {
       const { message, idempotency_key, traceparent } = read(job.contract.send, job.data)
+      await refuseErased(deps, job, message.to)
       const { id } = await acceptMessage(deps, {
         account: job.account,
         kind: message.type === 'template' ? 'template' : 'service',

@@ -19,22 +19,23 @@
 --   validUntil    ms
 --   aheadUs       a slot is reserved so far ahead at most
 --   records       what the keys of messages begin with, before their ulid
---   cooldowns     the same of the cooldowns of recipients, before their digits
+--   cooldowns     the same of the cooldowns of recipients, before their names
 --   waits         the same of the waits of messages
 --   shared        {field, value, ...}: what all new records hold
 --   ulids         of the messages, in the order of the list
 --   places        of their recipients in the list
 --   attempts      ids of the attempts
---   recipients    digits
+--   recipients    as the record has them
 --   filled        what was filled in, as it is stored
 --   pace          {gapUs: between slots, closestUs: least gap, window: slots of it}
+--   names?        what stands for the recipients in the names of keys, where it is not what the record has
 -- Output: {'stopped'}: the campaign does not run; {'lane_cooldown', ms}; else {'done', time (µs), one of each}: its slot,
 -- `other` for one that is to be claimed by itself, or the ms to wait of one whose slot would be too far ahead
 -- include message-lifecycle
 -- include message-pace
 local inDoubt, laneCooldown, slots, campaign, marks = unpack(KEYS)
 local lostAfterMs, retentionMs, campaigns, run, acceptedAt, validUntil, aheadUs, records, cooldowns, waits, shared, ulids,
-  places, attempts, recipients, filled, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 17)
+  places, attempts, recipients, filled, pace, names = unpack(cmsgpack.unpack(ARGV[1]), 1, 18)
 
 local nowUs = redisNowUs()
 local now = math.floor(nowUs / 1000)
@@ -49,7 +50,7 @@ if coolMs > 0 then return { 'lane_cooldown', coolMs } end
 local asked, known = {}, {}
 local first, last = math.huge, -1
 for i = 1, total do
-  asked[i], asked[total + i] = cooldowns .. recipients[i], waits .. ulids[i]
+  asked[i], asked[total + i] = cooldowns .. (names or recipients)[i], waits .. ulids[i]
   known[i] = records .. ulids[i]
   first, last = math.min(first, places[i]), math.max(last, places[i])
 end

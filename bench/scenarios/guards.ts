@@ -1,0 +1,73 @@
+// What guarding costs: the same service with a limit of every kind that is never met, with numbers and texts sealed, and with
+// neither, in one run. Single messages are accepted with the workers held back; then they are sent.
+import { type Bench, compare, cpuPer, inTurn, type Measured } from '../bench.ts'
+import { send, sinkGets, watchSink } from '../contender.ts'
+import { type Laneway, startLaneway } from '../laneway.ts'
+import type { Figure } from '../report.ts'
+import { spreadOf } from '../statistics.ts'
+
+const CONNECTIONS = 64
+/** A tenth of a million a second: it is counted, and never reached. */
+const NEVER = '100000'
+
+const KINDS: readonly { name: string; settings: Record<string, string>; atLeast?: number }[] = [
+  { name: 'neither', settings: {} },
+  {
+    name: 'limits',
+    settings: {
+      LANEWAY_LIMIT_KEY_RATE: NEVER,
+      LANEWAY_LIMIT_ACCOUNT_RATE: NEVER,
+      LANEWAY_LIMIT_ADDRESS_RATE: NEVER,
+    },
+    atLeast: 0.95,
+  },
+  { name: 'data key', settings: { LANEWAY_DATA_KEY: 'the data key of the bench is long enough' } },
+]
+
+/** Accepting and sending, with limits and with a data key, against neither. */
+export async function guards(bench: Bench): Promise<Figure[]> {
+  const { rig, dir, closing } = bench
+  const contenders: Laneway[] = []
+  for (const { name, settings } of KINDS) {
+    const folder = `${dir}/${name.replaceAll(' ', '-')}`
+    contenders.push({ ...(await startLaneway(rig, folder, closing, { settings, profile: bench.profile })), name })
+  }
+  const sendingUs = contenders.map((): number[] => [])
+  const values = await inTurn(bench, contenders, async (at, isWarmUp): Promise<Measured> => {
+    const contender = contenders[at]
+    if (contender === undefined) throw new Error(`no contender ${at}`)
+    const { port, traffic, acceptPids, sendPids } = contender
+    const ms = (isWarmUp ? 1 : bench.seconds) * 1_000
+    await contender.hold()
+    await watchSink(rig)
+    let perSecond = 0
+    let accepted = 0
+    const cpuUs = await cpuPer(acceptPids, async () => {
+      const report = await send(rig, { port, connections: CONNECTIONS, traffic, ms })
+      perSecond = report.perSecond
+      accepted = report.messages
+      return report.messages
+    })
+    const sentUs = await cpuPer(sendPids, async () => {
+      await contender.release()
+      await sinkGets(rig, accepted)
+      return accepted
+    })
+    if (!isWarmUp) sendingUs[at]?.push(sentUs)
+    return { perSecond, cpuUs }
+  })
+  return KINDS.flatMap(({ name, atLeast }, at) => {
+    const [plain = [], own = []] = [values[0], values[at]]
+    const goals = atLeast === undefined ? {} : { neither: atLeast }
+    const compared = compare('guards', [name, 'neither'], [own, plain], goals)
+    const cpu = spreadOf(sendingUs[at] ?? [])
+    const sending = {
+      scenario: 'guards',
+      what: `${name}, CPU per message sent`,
+      value: cpu.median,
+      unit: 'us',
+      spread: cpu,
+    }
+    return [...compared.filter(({ what }) => what.startsWith(name) && what !== 'neither / neither'), sending]
+  })
+}

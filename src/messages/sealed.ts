@@ -1,0 +1,119 @@
+// Numbers and texts of people as they stand in Redis: sealed when LANEWAY_DATA_KEY is set, in clear when it is not. What
+// was written before there was a key, or under an older one of the list, is read all the same. Where a number must be
+// found again, in the name of a key or in the index, an HMAC stands for it.
+//
+// The keys are the process's, as its settings are: a process belongs to one installation.
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { MARK_BYTES, markOf } from './packed-id.ts'
+
+/** A sealed text that is damaged, or was sealed under a key that LANEWAY_DATA_KEY does not have. */
+export class DataKeyError extends Error {
+  override name = 'DataKeyError'
+}
+
+interface Key {
+  id: string
+  seal: Buffer
+  name: Buffer
+}
+
+/** Begins every sealed text: private use, so that next to no text of people does. */
+const HEAD = '\uE0D5'
+const ID_CHARACTERS = 8
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+/** Characters that stand for a person in the name of a key. */
+const NAME_CHARACTERS = 22
+
+let keys: readonly Key[] = []
+
+/** From now on the first of these seals, and all of them open. None: nothing is sealed, and nothing is opened. */
+export function useDataKeys(secrets: readonly string[]): void {
+  keys = secrets.map(keyOf)
+}
+
+function keyOf(secret: string): Key {
+  const derive = (purpose: string, bytes: number) => Buffer.from(hkdfSync('sha256', secret, '', purpose, bytes))
+  return {
+    id: derive('laneway data key id', ID_CHARACTERS / 2).toString('hex'),
+    seal: derive('laneway data', 32),
+    name: derive('laneway names of people', 32),
+  }
+}
+
+/** Whether there is a key. */
+export const isSealing = (): boolean => keys.length > 0
+
+/** Eight digits for each of the keys, from which the keys cannot be told. */
+export const dataKeyIds = (secrets: readonly string[]): string[] => secrets.map((secret) => keyOf(secret).id)
+
+/** The text as it is stored. An empty one says nothing, and marks what was erased: it stays empty. */
+export function sealText(text: string): string {
+  const [key] = keys
+  if (key === undefined || text === '') return text
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key.seal, nonce)
+  const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return HEAD + key.id + body.toString('base64url')
+}
+
+/**
+ * The text that is stored so. Without a key, and of a text that is not sealed, the text itself. Throws a DataKeyError for
+ * one that no key opens.
+ */
+export function openText(stored: string): string {
+  if (keys.length === 0 || !stored.startsWith(HEAD)) return stored
+  const id = stored.slice(1, 1 + ID_CHARACTERS)
+  const key = keys.find((each) => each.id === id)
+  if (key === undefined) throw new DataKeyError(`LANEWAY_DATA_KEY has no key ${id}, under which this was sealed.`)
+  const bytes = Buffer.from(stored.slice(1 + ID_CHARACTERS), 'base64url')
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key.seal, bytes.subarray(0, NONCE_BYTES))
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+    return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+  } catch (cause) {
+    throw new DataKeyError('A sealed text is damaged.', { cause })
+  }
+}
+
+/** The same, or a word for one that no key opens: for what is told of in passing. */
+export function openTextOr(stored: string, otherwise: string): string {
+  try {
+    return openText(stored)
+  } catch {
+    return otherwise
+  }
+}
+
+/** Whether this is a sealed text that this process cannot open, having no key for it. */
+export const isForeignSeal = (stored: string): boolean =>
+  stored.startsWith(HEAD) && !keys.some(({ id }) => stored.startsWith(id, 1))
+
+/** What stands for a person in the name of a key. */
+export function nameOfPerson(person: string): string {
+  const [key] = keys
+  return key === undefined || person === '' ? person : nameUnder(key, person)
+}
+
+/** All names that the person can have been given: under each key, and before there was one. */
+export const namesOfPerson = (person: string): string[] => [...keys.map((key) => nameUnder(key, person)), person]
+
+const nameUnder = ({ name }: Key, person: string): string =>
+  createHmac('sha256', name).update(person).digest('base64url').slice(0, NAME_CHARACTERS)
+
+/** The four bytes that stand for a person in the index. */
+export function indexMarkOf(person: string): number {
+  const [key] = keys
+  return key === undefined ? markOf(person) : markUnder(key, person)
+}
+
+/** All marks that the person can have been given, each as it stands in the index. */
+export const indexMarksOf = (person: string): Buffer[] =>
+  [...keys.map((key) => markUnder(key, person)), markOf(person)].map((mark) => {
+    const bytes = Buffer.alloc(MARK_BYTES)
+    bytes.writeUInt32LE(mark)
+    return bytes
+  })
+
+const markUnder = ({ name }: Key, person: string): number =>
+  createHmac('sha256', name).update(`index\n${person}`).digest().readUInt32LE(0)
