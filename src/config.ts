@@ -28,6 +28,13 @@ const optionalText = z
   .optional()
   .transform((value) => (value === '' ? undefined : value))
 
+/** Keys separated by commas; empty when there are none. */
+const secretKeys = z
+  .string()
+  .optional()
+  .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
+  .refine((keys) => keys.every((key) => key.length >= SECRET_KEY_MIN), SECRET_KEY_EXPECTED)
+
 /** One entry per variable; the description is what the documentation prints. */
 export const settings = {
   PORT: z
@@ -90,12 +97,9 @@ export const settings = {
     .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
     .pipe(z.array(networkSchema))
     .describe('Networks of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8; default: none'),
-  LANEWAY_SECRET_KEYS: z
-    .string()
-    .optional()
-    .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
-    .refine((keys) => keys.every((key) => key.length >= SECRET_KEY_MIN), SECRET_KEY_EXPECTED)
-    .describe('Seal secrets and sign ids, separated by commas: the first for all that is new, the others open the old'),
+  LANEWAY_SECRET_KEYS: secretKeys.describe(
+    'Seal secrets and sign ids, separated by commas: the first for all that is new, the others open the old',
+  ),
   LANEWAY_SECRET_KEY: z
     .union([z.literal(''), z.string().min(SECRET_KEY_MIN, SECRET_KEY_EXPECTED)])
     .optional()
@@ -103,14 +107,9 @@ export const settings = {
     .describe(
       'The same as one key, at least 32 characters; default outside production: generated once in the data folder',
     ),
-  LANEWAY_DATA_KEY: z
-    .string()
-    .optional()
-    .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
-    .refine((keys) => keys.every((key) => key.length >= SECRET_KEY_MIN), SECRET_KEY_EXPECTED)
-    .describe(
-      'Seals numbers and texts of messages in Redis, keys by commas: the first seals, all open; default: none is sealed',
-    ),
+  LANEWAY_DATA_KEY: secretKeys.describe(
+    'Seals numbers and texts of messages in Redis, keys by commas: the first seals, all open; default: none is sealed',
+  ),
   LANEWAY_RETENTION_DAYS: z.coerce
     .number()
     .min(9)

@@ -35,6 +35,7 @@ test.each([
     'messages:send',
   ],
   ['contacts', async (): Promise<string> => '/contacts/import?tag=People', 'contacts:write'],
+  ['opt-outs', async (): Promise<string> => '/opt-outs/import', 'contacts:write'],
 ] as const)(
   '%s that are announced larger than may be are refused before they are sent',
   async (_what, pathOf, need) => {

@@ -55,6 +55,7 @@ test('uploads, imports, campaigns and batches are what takes much room', () => {
     'post /campaigns/:id/start',
     'post /contacts/import',
     'post /messages/batch',
+    'post /opt-outs/import',
     'post /partners/wp-gallery/manage/files',
   ])
 })
