@@ -20,7 +20,7 @@ export async function withRedis<T>(config: Config, work: (redis: Redis) => Promi
     throw new CliFailure(`Redis at ${shownRedis(url)} cannot be used: ${reasonOf(error)}.`)
   })
   try {
-    await noteDataKeys(redis, config.dataKeys, { keptMs: config.retentionMs, nowMs: Date.now() })
+    await noteDataKeys(redis, config.dataKeys, { retentionMs: config.retentionMs, nowMs: Date.now() })
     useDataKeys(config.dataKeys)
     return await work(redis)
   } finally {

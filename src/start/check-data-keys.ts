@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { noteDataKeys } from '../messages/store/data-keys.ts'
 import { connectWithRetry } from '../redis/connect.ts'
 
-/** Throws a DataKeyError that names the one that lacks. */
+/** Throws a DataKeyError that names the key that is missing. */
 export async function checkDataKeys(
   { dataKeys, retentionMs }: Pick<Config, 'dataKeys' | 'retentionMs'>,
   redisUrl: string,
@@ -12,7 +12,7 @@ export async function checkDataKeys(
   const redis = connectWithRetry(redisUrl)
   redis.on('error', () => undefined)
   try {
-    await noteDataKeys(redis, dataKeys, { keptMs: retentionMs, nowMs: Date.now() })
+    await noteDataKeys(redis, dataKeys, { retentionMs, nowMs: Date.now() })
   } finally {
     redis.disconnect()
   }

@@ -166,13 +166,13 @@ test('a worker without the key leaves a message to one that has it', async () =>
 
 test('a process without a key under which something is still sealed does not start, and says which', async () => {
   const { redis, server } = service
-  const keptMs = 30 * DAY_MS
+  const retentionMs = 30 * DAY_MS
   const nowMs = Date.now()
   await redis.del(rootKeys.dataKeys)
-  await noteDataKeys(redis, [], { keptMs, nowMs })
-  await noteDataKeys(redis, [KEY], { keptMs, nowMs })
-  await expect(noteDataKeys(redis, [], { keptMs, nowMs })).rejects.toThrow(/LANEWAY_DATA_KEY is not set/)
-  await expect(noteDataKeys(redis, [NEXT], { keptMs, nowMs })).rejects.toThrow(/lacks the key [0-9a-f]{8}/)
+  await noteDataKeys(redis, [], { retentionMs, nowMs })
+  await noteDataKeys(redis, [KEY], { retentionMs, nowMs })
+  await expect(noteDataKeys(redis, [], { retentionMs, nowMs })).rejects.toThrow(/LANEWAY_DATA_KEY is not set/)
+  await expect(noteDataKeys(redis, [NEXT], { retentionMs, nowMs })).rejects.toThrow(/lacks the key [0-9a-f]{8}/)
   const env = { REDIS_URL: server.url, LANEWAY_DATA_DIR: service.config.dataDir }
   const refused = await runCli(['messages', 'list', '--account', '1'], env)
   expect(refused.code).toBe(1)
@@ -180,9 +180,11 @@ test('a process without a key under which something is still sealed does not sta
   expect((await runCli(['messages', 'list', '--account', '1'], { ...env, LANEWAY_DATA_KEY: KEY })).code).toBe(0)
 
   // Rotated, the old one is needed until what it sealed has ended.
-  await noteDataKeys(redis, [NEXT, KEY], { keptMs, nowMs })
-  await expect(noteDataKeys(redis, [NEXT], { keptMs, nowMs: nowMs + 29 * DAY_MS })).rejects.toThrow(/lacks the key/)
-  await noteDataKeys(redis, [NEXT], { keptMs, nowMs: nowMs + 31 * DAY_MS })
+  await noteDataKeys(redis, [NEXT, KEY], { retentionMs, nowMs })
+  await expect(noteDataKeys(redis, [NEXT], { retentionMs, nowMs: nowMs + 149 * DAY_MS })).rejects.toThrow(
+    /lacks the key/,
+  )
+  await noteDataKeys(redis, [NEXT], { retentionMs, nowMs: nowMs + 151 * DAY_MS })
   expect(Object.keys(await redis.hgetall(rootKeys.dataKeys))).toHaveLength(1)
   useDataKeys([KEY])
 })
