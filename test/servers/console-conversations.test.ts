@@ -7,7 +7,8 @@ import { z } from 'zod'
 import { NO_ACCOUNT } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { openTab, signIn, type Tab } from '../support/browser.ts'
-import { type ConsoleWorld, startConsoleWorld, textAt } from '../support/console-world.ts'
+import { acts, startSignedIn } from '../support/console-tab.ts'
+import { type ConsoleWorld, textAt } from '../support/console-world.ts'
 
 const PERSON = '447700900177'
 
@@ -16,23 +17,11 @@ let tab: Tab
 let page: Page
 
 beforeAll(async () => {
-  world = await startConsoleWorld()
-  tab = await openTab(world.browser, world.baseUrl)
-  page = tab.page
-  await signIn(page, world.key)
+  ;({ world, tab, page } = await startSignedIn())
 })
-afterAll(async () => {
-  await tab?.context.close()
-  await world?.close()
-})
+afterAll(() => world?.close())
 
-const press = (name: string | RegExp) =>
-  page
-    .locator('main')
-    .getByRole('button', { name, exact: typeof name === 'string' })
-    .first()
-    .click()
-const confirm = (name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+const { press, confirm } = acts(() => page)
 const card = () => page.getByRole('region', { name: 'Conversation' })
 const senders = z.object({ data: z.array(z.object({ id: z.number(), phone_number_id: z.string().nullable() })) })
 

@@ -3,7 +3,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTab, signIn, type Tab } from '../support/browser.ts'
-import { type ConsoleWorld, HOSTILE, startConsoleWorld } from '../support/console-world.ts'
+import { acts, startSignedIn } from '../support/console-tab.ts'
+import { type ConsoleWorld, HOSTILE } from '../support/console-world.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -17,28 +18,18 @@ let page: Page
 
 beforeAll(async () => {
   receiver = await startReceiver()
-  world = await startConsoleWorld({
+  const env = {
     LANEWAY_EVENTS_ALLOW_PRIVATE: '127.0.0.0/8',
     LANEWAY_EVENTS_RETRY_SECONDS: '1,1,1,1,1,1',
-  })
-  tab = await openTab(world.browser, world.baseUrl)
-  page = tab.page
-  await signIn(page, world.key)
+  }
+  ;({ world, tab, page } = await startSignedIn(env))
 })
 afterAll(async () => {
-  await tab?.context.close()
   await world?.close()
   await receiver?.close()
 })
 
-const press = (name: string) => page.locator('main').getByRole('button', { name, exact: true }).click()
-const dialog = () => page.getByRole('dialog')
-const confirm = (name: string | RegExp) =>
-  dialog()
-    .getByRole('button', { name, exact: typeof name === 'string' })
-    .click()
-const said = (text: string) => page.locator('.notices').getByText(text).waitFor()
-const badge = (word: string) => page.locator('h1').getByText(word, { exact: true }).waitFor()
+const { press, dialog, confirm, said, badge } = acts(() => page)
 const deliveries = () => page.getByRole('table', { name: 'Deliveries' }).getByRole('row')
 
 /** The secret of the dialog that shows it once. */

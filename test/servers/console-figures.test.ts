@@ -6,9 +6,10 @@ import { z } from 'zod'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { LANE_STATES, type LaneState } from '../../src/telemetry/lane-state.ts'
 import { type Snapshot, type SnapshotLane, snapshotSchema } from '../../src/telemetry/snapshot.ts'
-import { accessibilityFaults, openTab, signIn, type Tab } from '../support/browser.ts'
+import { accessibilityFaults, type Tab } from '../support/browser.ts'
 import { runCli } from '../support/cli.ts'
-import { type ConsoleWorld, startConsoleWorld, textAt } from '../support/console-world.ts'
+import { startSignedIn } from '../support/console-tab.ts'
+import { type ConsoleWorld, textAt } from '../support/console-world.ts'
 import { eventually } from '../support/wait.ts'
 
 let world: ConsoleWorld
@@ -16,15 +17,9 @@ let tab: Tab
 let page: Page
 
 beforeAll(async () => {
-  world = await startConsoleWorld()
-  tab = await openTab(world.browser, world.baseUrl)
-  page = tab.page
-  await signIn(page, world.key)
+  ;({ world, tab, page } = await startSignedIn())
 })
-afterAll(async () => {
-  await tab?.context.close()
-  await world?.close()
-})
+afterAll(() => world?.close())
 
 const taken = z.object({ data: snapshotSchema })
 const lanesSchema = z.array(z.looseObject({ lane: z.number(), waiting: z.number(), rate: z.number() }))
