@@ -15,6 +15,10 @@ import { personOf } from './messages/message-table.tsx'
 
 type Message = SentMessage | ReceivedMessage
 
+/** The provider's sentence names its code, ours do not. */
+const problemText = ({ code, sentence }: { code: string; sentence: string }): string =>
+  sentence.includes(code) ? sentence : `${code}: ${sentence}`
+
 const EVERY_MS = 2_000
 /** States that change by themselves within moments. */
 const MOVING = ['queued', 'sending', 'unconfirmed', 'sent']
@@ -53,7 +57,7 @@ export function MessagePage({ id }: { id: string }) {
             )}
             {found.problem && (
               <p class="problem">
-                <Said text={`${found.problem.code}: ${found.problem.sentence}`} />
+                <Said text={problemText(found.problem)} />
               </p>
             )}
             {found.waits && (
