@@ -54,4 +54,5 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** Such as `paused a lane`; undefined for an act that this page does not know. */
-export const actWords = (action: string): string | undefined => (Object.hasOwn(WORDS, action) ? WORDS[action] : undefined)
+export const actWords = (action: string): string | undefined =>
+  Object.hasOwn(WORDS, action) ? WORDS[action] : undefined

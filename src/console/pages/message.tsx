@@ -1,6 +1,7 @@
 // One message: where it stands, why it waits, and everything that happened to it.
 import { useEffect, useState } from 'preact/hooks'
 import type { ReceivedMessage, SentMessage } from '../../lookup/message-schema.ts'
+import { problemText } from '../logic/problem-words.ts'
 import { MessageState } from '../parts/badge.tsx'
 import { Age, Page, Shown } from '../parts/page.tsx'
 import { Said, Until } from '../parts/text.tsx'
@@ -14,10 +15,6 @@ import { Timeline } from './message/timeline.tsx'
 import { personOf } from './messages/message-table.tsx'
 
 type Message = SentMessage | ReceivedMessage
-
-/** The provider's sentence names its code, ours do not. */
-const problemText = ({ code, sentence }: { code: string; sentence: string }): string =>
-  sentence.includes(code) ? sentence : `${code}: ${sentence}`
 
 const EVERY_MS = 2_000
 /** States that change by themselves within moments. */
@@ -38,7 +35,7 @@ export function MessagePage({ id }: { id: string }) {
     <Page
       title="Message"
       above={<a href="/console/messages">Messages</a>}
-      badge={message && <MessageState state={message.state} />}
+      badge={message && <MessageState state={message.state} direction={message.direction} />}
       actions={
         message?.direction === 'outbound' && may('send') && <MessageActions message={message} onChange={loaded.put} />
       }

@@ -10,6 +10,7 @@ import { Empty } from '../../parts/page.tsx'
 import { CampaignLink } from '../../parts/search-link.tsx'
 import { Table } from '../../parts/table.tsx'
 import { Said, When } from '../../parts/text.tsx'
+import { MessageTable } from '../messages/message-table.tsx'
 
 /** As `GET /admin/people/{person}` answers. */
 export type Kept = z.infer<(typeof people.show.answers)[200]['schema']>['data']
@@ -93,26 +94,7 @@ const Campaigns = ({ campaigns }: Pick<Kept, 'campaigns'>) => (
 const Messages = ({ messages }: { messages: readonly ListedMessage[] }) => (
   <section class="card" aria-labelledby="messages">
     <h2 id="messages">Messages</h2>
-    <Table
-      cards
-      caption="Messages"
-      rows={messages.slice(0, SHOWN)}
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          title: 'Accepted',
-          head: true,
-          cell: ({ id, accepted_at }) => (
-            <a href={`/console/messages/${encodeURIComponent(id)}`}>
-              <When at={accepted_at} />
-            </a>
-          ),
-        },
-        { title: 'Direction', cell: ({ direction }) => (direction === 'inbound' ? 'received' : 'sent by us') },
-        { title: 'State', cell: ({ state }) => <MessageState state={state} /> },
-        { title: 'Text', cell: ({ text }) => <Said class="anywhere" text={text} /> },
-      ]}
-    />
+    <MessageTable rows={messages.slice(0, SHOWN)} />
     <Rest count={messages.length} />
   </section>
 )
