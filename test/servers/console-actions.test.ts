@@ -2,18 +2,18 @@
 // act asks first, and what the server knows afterwards is what was asked for.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Tab } from '../support/browser.ts'
-import { acts, startSignedIn } from '../support/console-tab.ts'
+import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
 import { type ConsoleWorld, textAt } from '../support/console-world.ts'
 
 let world: ConsoleWorld
-let tab: Tab
+let tab: ConsoleTab
 let page: Page
 
 beforeAll(async () => {
-  ;({ world, tab, page } = await startSignedIn())
+  tab = await startConsoleTab()
+  ;({ world, page } = tab)
 })
-afterAll(() => world?.close())
+afterAll(() => tab?.close())
 
 const { press, confirm, said, badge } = acts(() => page)
 
@@ -187,7 +187,7 @@ test('a copy of a campaign has its values and its recipients', async () => {
   const list = await world.api('GET', '/campaigns?limit=50')
   const id = /"id":"(cmp_[^"]+)","name":"Spring sale"/.exec(JSON.stringify(list))?.[1]
   await page.goto(`/console/campaigns/${id}`)
-  await page.getByRole('link', { name: 'Copy' }).click()
+  await page.getByRole('link', { name: 'Make a copy' }).click()
   await page
     .getByRole('group', { name: /^Code of the button/ })
     .getByLabel('Value')

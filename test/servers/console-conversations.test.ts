@@ -6,20 +6,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { NO_ACCOUNT } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
-import { openTab, signIn, type Tab } from '../support/browser.ts'
-import { acts, startSignedIn } from '../support/console-tab.ts'
+import { openTab, signIn } from '../support/browser.ts'
+import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
 import { type ConsoleWorld, textAt } from '../support/console-world.ts'
 
 const PERSON = '447700900177'
 
 let world: ConsoleWorld
-let tab: Tab
+let tab: ConsoleTab
 let page: Page
 
 beforeAll(async () => {
-  ;({ world, tab, page } = await startSignedIn())
+  tab = await startConsoleTab()
+  ;({ world, page } = tab)
 })
-afterAll(() => world?.close())
+afterAll(() => tab?.close())
 
 const { press, confirm } = acts(() => page)
 const card = () => page.getByRole('region', { name: 'Conversation' })

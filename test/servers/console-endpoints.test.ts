@@ -2,8 +2,8 @@
 // its secret is shown once, and what it answered is there to be seen. Real: the service, a browser, a receiver over HTTP.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTab, signIn, type Tab } from '../support/browser.ts'
-import { acts, startSignedIn } from '../support/console-tab.ts'
+import { openTab, signIn } from '../support/browser.ts'
+import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
 import { type ConsoleWorld, HOSTILE } from '../support/console-world.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { eventually } from '../support/wait.ts'
@@ -13,7 +13,7 @@ const SHOWN = '<img src=x onerror="document.title=`pwned`"><b>bold</b> ⟨RLO⟩
 
 let world: ConsoleWorld
 let receiver: EventReceiver
-let tab: Tab
+let tab: ConsoleTab
 let page: Page
 
 beforeAll(async () => {
@@ -22,10 +22,11 @@ beforeAll(async () => {
     LANEWAY_EVENTS_ALLOW_PRIVATE: '127.0.0.0/8',
     LANEWAY_EVENTS_RETRY_SECONDS: '1,1,1,1,1,1',
   }
-  ;({ world, tab, page } = await startSignedIn(env))
+  tab = await startConsoleTab(env)
+  ;({ world, page } = tab)
 })
 afterAll(async () => {
-  await world?.close()
+  await tab?.close()
   await receiver?.close()
 })
 

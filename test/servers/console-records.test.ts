@@ -1,21 +1,20 @@
 // Pins: keys, senders, templates and contacts are made, changed and removed in the console; a key is shown once.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Tab } from '../support/browser.ts'
-import { acts, startSignedIn } from '../support/console-tab.ts'
+import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
 import type { ConsoleWorld } from '../support/console-world.ts'
 
 let world: ConsoleWorld
-let tab: Tab
+let tab: ConsoleTab
 let page: Page
 
 beforeAll(async () => {
-  ;({ world, tab, page } = await startSignedIn())
+  tab = await startConsoleTab()
+  ;({ world, page } = tab)
 })
-afterAll(() => world?.close())
+afterAll(() => tab?.close())
 
-const { press, dialog, confirm, said } = acts(() => page)
-const row = (words: string) => page.locator('main').getByRole('row').filter({ hasText: words })
+const { press, dialog, confirm, said, row } = acts(() => page)
 
 test('a key is made with a name and permissions, shown once, used, rotated and revoked', async () => {
   await page.goto('/console/keys')
