@@ -199,7 +199,7 @@ test('a copy of a campaign has its values and its recipients', async () => {
   const list = await world.api('GET', '/campaigns?limit=50')
   const id = /"id":"(cmp_[^"]+)","name":"Spring sale"/.exec(JSON.stringify(list))?.[1]
   await page.goto(`/console/campaigns/${id}`)
-  await page.getByRole('link', { name: 'Copy' }).click()
+  await page.getByRole('link', { name: 'Make a copy' }).click()
   await page
     .getByRole('group', { name: /^Code of the button/ })
     .getByLabel('Value')

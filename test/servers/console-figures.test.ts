@@ -170,7 +170,7 @@ test('200 lanes are shown, found, and accessible, also on a phone', async () => 
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).toBeLessThanOrEqual(0)
     }
   }
-  await page.getByLabel('Sender').fill('shop 199')
+  await page.getByLabel('Find a sender').fill('shop 199')
   await page.getByRole('status').getByText('1 lane', { exact: true }).waitFor()
   expect(tab.faults).toEqual([])
 })
