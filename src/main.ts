@@ -41,7 +41,10 @@ async function main(): Promise<void> {
   } catch (error) {
     if (error instanceof StopRequested) return
     const sentence = startupErrorMessage(error)
-    say(sentence ?? `Laneway could not start: ${error instanceof Error ? sourceStack(String(error.stack)) : String(error)}`)
+    say(
+      sentence ??
+        `Laneway could not start: ${error instanceof Error ? sourceStack(String(error.stack)) : String(error)}`,
+    )
     if (life === undefined) process.exit(1)
     await life.stop('the start failed', 1)
   }

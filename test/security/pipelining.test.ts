@@ -35,9 +35,13 @@ test('connections that bring many requests at the same moment are read over seve
   let thisTurn = 0
   let mostInATurn = 0
   let answered = 0
+  let accepted = 0
   const held = createHeldBytes(64_000_000)
   const server = createServer(createDispatch((_request, response) => void response.end(), held))
   limit(server, silentLog)
+  server.on('connection', () => {
+    accepted += 1
+  })
   server.on('request', () => {
     if (thisTurn === 0) {
       setImmediate(() => {
@@ -63,6 +67,7 @@ test('connections that bring many requests at the same moment are read over seve
       })
     }),
   )
+  await vi.waitFor(() => expect(accepted).toBe(CONNECTIONS), { timeout: 30_000 })
   for (const socket of sockets) socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(10))
   await vi.waitFor(() => expect(answered).toBe(10 * CONNECTIONS), { timeout: 30_000 })
   // 10 ms of them, 64 more, and the rest of one connection.
