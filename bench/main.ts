@@ -31,6 +31,7 @@ import { lanes } from './scenarios/lanes.ts'
 import { latency } from './scenarios/latency.ts'
 import { lookups } from './scenarios/lookups.ts'
 import { memory } from './scenarios/memory.ts'
+import { observed } from './scenarios/observed.ts'
 import { replicas } from './scenarios/replicas.ts'
 import { webhooks } from './scenarios/webhooks.ts'
 
@@ -43,6 +44,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   latency,
   growth,
   guards,
+  observed,
   lookups,
   find,
   webhooks,
