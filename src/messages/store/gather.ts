@@ -8,11 +8,11 @@ import { NotReplicatedError } from '../../redis/replication.ts'
 /** Most messages of one step: Redis serves nobody else for some 3 ms. */
 const MOST = 100
 
-interface Batch<Item> {
+interface Batch<Item, Result> {
   items: Item[]
   /** Takes it at once. */
   full: () => void
-  results: Promise<readonly unknown[]>
+  results: Promise<readonly (Result | Error)[]>
 }
 
 /**
@@ -20,18 +20,18 @@ interface Batch<Item> {
  * resolves to a result for each, in their order; a result that is an Error rejects for that one alone. With `waitMs` it
  * waits so long for others, for steps that nobody waits for.
  */
-export function gathered<Item>(
-  take: (redis: Redis, items: readonly Item[]) => Promise<readonly unknown[]>,
+export function gathered<Item, Result = unknown>(
+  take: (redis: Redis, items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
   waitMs = 0,
 ) {
-  const open = new WeakMap<Redis, Map<string, Batch<Item>>>()
+  const open = new WeakMap<Redis, Map<string, Batch<Item, Result>>>()
 
-  return async (redis: Redis, group: string, item: Item): Promise<unknown> => {
-    const groups = open.get(redis) ?? new Map<string, Batch<Item>>()
+  return async (redis: Redis, group: string, item: Item): Promise<Result> => {
+    const groups = open.get(redis) ?? new Map<string, Batch<Item, Result>>()
     open.set(redis, groups)
     let batch = groups.get(group)
     if (batch === undefined || batch.items.length >= MOST) {
-      const begun: Batch<Item> = { items: [], full: () => undefined, results: Promise.resolve([]) }
+      const begun: Batch<Item, Result> = { items: [], full: () => undefined, results: Promise.resolve([]) }
       begun.results = new Promise<void>((isDue) => {
         begun.full = isDue
         if (waitMs === 0) setImmediate(isDue)
@@ -46,6 +46,7 @@ export function gathered<Item>(
     const place = batch.items.push(item) - 1
     if (batch.items.length >= MOST) batch.full()
     const result = (await batch.results)[place]
+    if (result === undefined) throw new Error('a step of many told nothing of one of them')
     if (result instanceof Error) throw result
     return result
   }
