@@ -1,6 +1,5 @@
 // What is asked of one lane in the same turn of the event loop goes to Redis as one step: a round trip, a script and a
 // sync of Redis' file for all of it. A worker that sends hundreds a second asks for many in each turn.
-import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { replyError } from '../../redis/errors.ts'
 import { NotReplicatedError } from '../../redis/replication.ts'
@@ -72,8 +71,11 @@ export async function repliesOrLate(replies: Promise<unknown>): Promise<readonly
   }
 }
 
-const someReplies = z.array(z.array(z.unknown()))
-
-/** What a script of many came to for each of them; an Error for one that failed. */
-export const repliesOf = (replies: unknown): readonly unknown[] =>
-  someReplies.parse(replies).map((reply) => (reply[0] === 'error' ? replyError(String(reply[1])) : reply))
+/** What a script of many came to for each of them; an Error for one that failed. By hand: each message has one. */
+export function repliesOf(replies: unknown): readonly unknown[] {
+  if (!Array.isArray(replies)) throw new Error('a step of many was answered with no list')
+  return replies.map((reply: unknown) => {
+    if (!Array.isArray(reply)) throw new Error('a step of many told of one of them with no list')
+    return reply[0] === 'error' ? replyError(String(reply[1])) : reply
+  })
+}
