@@ -9,11 +9,11 @@ COPY scripts ./scripts
 COPY src ./src
 
 FROM sources AS build
-RUN node scripts/build.mjs && npm prune --omit=dev
+RUN node scripts/build.mjs
 
 FROM sources AS build-with-simulator
 COPY simulator ./simulator
-RUN node scripts/build.mjs && npm prune --omit=dev
+RUN node scripts/build.mjs
 
 FROM node:24-bookworm-slim AS base
 WORKDIR /app
@@ -29,11 +29,9 @@ CMD ["node", "dist/start/producer.js"]
 
 FROM base AS simulator
 COPY --from=build-with-simulator /app/package.json ./
-COPY --from=build-with-simulator /app/node_modules ./node_modules
 COPY --from=build-with-simulator /app/dist ./dist
 
-# The last stage is what `docker build .` makes.
+# Libraries are in the bundles: nothing is installed beside them. The last stage is what `docker build .` makes.
 FROM base AS production
 COPY --from=build /app/package.json ./
-COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

@@ -2,10 +2,11 @@
 // must not wait for it.
 import { join } from 'node:path'
 import { build } from 'vite'
+import { modulesOf } from './carried.mjs'
 
-/** Puts index.html and its hashed scripts and styles into `outDir`; rejects when something cannot be built. */
+/** Puts index.html and its hashed scripts and styles into `outDir`; returns the modules that are in them. */
 export async function buildConsole(root, outDir) {
-  await build({
+  const { output } = await build({
     root: join(root, 'src/console'),
     base: '/console/',
     configFile: false,
@@ -25,4 +26,5 @@ export async function buildConsole(root, outDir) {
       reportCompressedSize: false,
     },
   })
+  return modulesOf(output)
 }

@@ -1,13 +1,14 @@
 // Compiles src/ and the simulator to dist/, puts Lua scripts and demo files beside the compiled files that load them,
-// makes the description of the interface, which takes a producer too long, bundles what is started, and builds the
-// console's page into dist/console. Built aside and put in place by rename, so that nobody who starts a part meanwhile finds half a dist/, and
+// makes the description of the interface, which takes a producer too long, bundles what is started, builds the
+// console's page into dist/console, and lists the packages that are in all that. Built aside and put in place by rename, so that nobody who starts a part meanwhile finds half a dist/, and
 // a failed build leaves the old one. Does nothing when dist/ was built from the very sources that are there.
 import { spawnSync } from 'node:child_process'
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { buildConsole } from './build-console.mjs'
 import { bundlePrograms } from './bundle.mjs'
+import { writeCarried } from './carried.mjs'
 import { copyUncompiled } from './copy-uncompiled.mjs'
 import { BUILD_STAMP, buildIsFresh, fingerprintOfSources, prepareDependencies, root } from './prepare.mjs'
 
@@ -21,8 +22,12 @@ compile(root, draft)
 if (existsSync(join(root, 'simulator'))) compile(join(root, 'simulator'), join(draft, 'simulator'))
 copyUncompiled(join(root, 'src'), draft)
 await orNothing(() => describeInto(join(draft, 'producer/openapi')))
-await orNothing(() => bundlePrograms(draft))
-await orNothing(() => buildConsole(root, join(draft, 'console')))
+const programs = await orNothing(() => bundlePrograms(draft))
+const pages = await orNothing(() => buildConsole(root, join(draft, 'console')))
+// bull-board's pages are built already; src/producer/dashboard.ts serves them from here.
+const dashboard = 'node_modules/@bull-board/ui'
+cpSync(join(root, dashboard, 'dist'), join(draft, 'dashboard/dist'), { recursive: true })
+await orNothing(() => writeCarried(draft, [...programs, ...pages, join(root, dashboard, 'package.json')]))
 writeFileSync(join(draft, BUILD_STAMP), fingerprint)
 putInPlace(draft, join(root, 'dist'))
 
@@ -46,10 +51,10 @@ async function describeInto(folder) {
   writeFileSync(join(folder, 'published.json'), JSON.stringify(publish()))
 }
 
-/** One step of the build; ends the process when it fails. */
+/** One step of the build and what it returns; ends the process when it fails. */
 async function orNothing(step) {
   try {
-    await step()
+    return await step()
   } catch (error) {
     console.error(error)
     rmSync(draft, { recursive: true, force: true })

@@ -4,17 +4,25 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
+import { modulesOf } from './carried.mjs'
+import { leaveOut } from './left-out.mjs'
 
 /** What people start. */
 const PROGRAMS = ['main.js', 'cli.js', 'start/producer.js', 'start/worker.js', 'simulator/main.js']
 
+/** They run for long and look up their stacks themselves, when one is written: src/log-stack.ts says why. */
+const SERVICES = ['main.js', 'start/producer.js', 'start/worker.js']
+
 /** Stays beside a program: it as it was compiled, which loads the compiled files. */
 const PLAIN = '.plain.js'
 
-/** Loaded from node_modules all the same: it finds its machine code beside its own files. */
+/** Not in a bundle, as it finds its machine code beside its own files. Without it msgpackr does its work in JavaScript. */
 const EXTERNAL = [/^node:/, 'msgpackr-extract']
 
-/** Bundles the programs of the compiled folder `dist` into dist/bundle, and makes each program load its bundle. */
+/**
+ * Bundles the programs of the compiled folder `dist` into dist/bundle, and makes each program load its bundle. Returns the
+ * modules that are in them, by path.
+ */
 export async function bundlePrograms(dist) {
   const programs = PROGRAMS.filter((program) => existsSync(join(dist, program)))
   const folder = join(dist, 'bundle')
@@ -22,14 +30,14 @@ export async function bundlePrograms(dist) {
     input: Object.fromEntries(programs.map((program) => [nameOf(program), join(dist, program)])),
     platform: 'node',
     external: EXTERNAL,
-    plugins: [asCompiled(dist, folder)],
+    plugins: [leaveOut, asCompiled(dist, folder)],
     // Nobody imports a program.
     preserveEntrySignatures: false,
     logLevel: 'warn',
     // bull-board has one that is not reached, see src/producer/dashboard.ts.
     checks: { eval: false },
   })
-  await build.write({
+  const { output } = await build.write({
     dir: folder,
     format: 'esm',
     entryFileNames: '[name].js',
@@ -42,8 +50,10 @@ export async function bundlePrograms(dist) {
     const path = join(dist, program)
     renameSync(path, path.replace(/\.js$/, PLAIN))
     const toDist = relative(dirname(path), dist) || '.'
-    writeFileSync(path, `process.setSourceMapsEnabled(true)\nawait import('${toDist}/bundle/${nameOf(program)}.js')\n`)
+    const maps = SERVICES.includes(program) ? '' : 'process.setSourceMapsEnabled(true)\n'
+    writeFileSync(path, `${maps}await import('${toDist}/bundle/${nameOf(program)}.js')\n`)
   }
+  return modulesOf(output)
 }
 
 /** `start/worker.js` is `start-worker` in the flat folder of bundles. */

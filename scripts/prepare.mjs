@@ -51,7 +51,10 @@ export function buildIsFresh() {
 
 /** SHA-256 over everything that decides what dist/ holds. */
 export const fingerprintOfSources = () =>
-  fingerprintOf(['src', 'simulator'], ['scripts/build.mjs', 'scripts/build-console.mjs', 'scripts/bundle.mjs'])
+  fingerprintOf(
+    ['src', 'simulator'],
+    ['build', 'build-console', 'bundle', 'carried', 'left-out'].map((name) => `scripts/${name}.mjs`),
+  )
 
 /** SHA-256 over the files of these folders, these files, and what decides how they are compiled. */
 export function fingerprintOf(folders, files) {

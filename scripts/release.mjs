@@ -3,7 +3,9 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from './prepare.mjs'
+import { billOf } from './bill.mjs'
+import { carriedBy } from './carried.mjs'
+import { prepareBuild, root } from './prepare.mjs'
 import { giveUp, say } from './say.mjs'
 
 const version = process.argv[2] ?? ''
@@ -23,9 +25,11 @@ writeFileSync(changelog, text.replace('## Unreleased\n', `## Unreleased\n\n## ${
 run('npm', 'version', '--no-git-tag-version', '--workspaces', '--include-workspace-root', version)
 run('git', 'commit', '--all', '--message', `Release ${version}`)
 run('git', 'tag', '--annotate', `v${version}`, '--message', `Laneway ${version}`)
-// What is in the release, for whoever has to know: CycloneDX, of what runs in production.
+// What is in the release, for whoever has to know: CycloneDX, of what the build carries.
 const sbom = `laneway-${version}.cdx.json`
-writeFileSync(join(root, sbom), run('npm', 'sbom', '--sbom-format=cyclonedx', '--omit=dev', '--package-lock-only'))
+prepareBuild()
+const carried = carriedBy(join(root, 'dist'))
+writeFileSync(join(root, sbom), `${JSON.stringify(billOf(version, carried), undefined, 2)}\n`)
 const packed = run('npm', 'pack', '--silent', '--workspace', 'laneway-client')
 say(`Committed and tagged v${version}; packed ${packed.split('\n').at(-1)} and ${sbom}.`)
 say('Publish it with: git push --follow-tags')

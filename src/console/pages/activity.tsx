@@ -1,6 +1,7 @@
 // Who did what, and when: over HTTP, in the console, on the command line. Kept for 90 days.
 
 import type { ActivityEntry } from '../../activity/entry.ts'
+import { actWords } from '../logic/act-words.ts'
 import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'
 import { Table } from '../parts/table.tsx'
@@ -14,6 +15,17 @@ const ACCOUNT = {
   number: true,
   wide: true,
   cell: ({ account }: ActivityEntry) => account ?? '–',
+}
+
+/** In words, with the name under which the log and the command line tell it. */
+function What({ action }: Pick<ActivityEntry, 'action'>) {
+  const words = actWords(action)
+  if (words === undefined) return <Said text={action} />
+  return (
+    <>
+      {words} <code class="reason">{action}</code>
+    </>
+  )
 }
 
 /** The list, the latest first. */
@@ -34,6 +46,7 @@ export function Activity() {
             </Empty>
           ) : (
             <Table
+              cards
               caption="Activity"
               rows={rows}
               keyOf={(entry) => `${entry.at} ${entry.action} ${entry.target} ${entry.request_id}`}
@@ -50,7 +63,7 @@ export function Activity() {
                       <Said text={actor.key_name || (actor.key_id ?? 'a key that nobody was given')} />
                     ),
                 },
-                { title: 'What', cell: ({ action }) => <Said text={action} /> },
+                { title: 'What', cell: ({ action }) => <What action={action} /> },
                 { title: 'Target', cell: ({ target }) => <Said text={target ?? '–'} /> },
                 {
                   title: 'Detail',

@@ -19,6 +19,7 @@ import { MessagePage } from './message.tsx'
 import { Messages } from './messages.tsx'
 import { OptOuts } from './opt-outs.tsx'
 import { Overview } from './overview.tsx'
+import { Person } from './person.tsx'
 import { Senders } from './senders.tsx'
 import { Start } from './start.tsx'
 import { Templates } from './templates.tsx'
@@ -35,6 +36,7 @@ const PAGES: readonly (readonly [RegExp, (...parts: string[]) => ComponentChild]
   [/^\/campaigns\/([^/]{1,60})$/, (id) => <CampaignPage key={id} id={id} />],
   [/^\/contacts$/, () => <Contacts />],
   [/^\/opt-outs$/, () => <OptOuts key={place.value.query.get('person')} />],
+  [/^\/people$/, () => <Person key={place.value.query.get('person')} />],
   [/^\/templates$/, () => <Templates />],
   [/^\/senders$/, () => <Senders />],
   [/^\/keys$/, () => <Keys />],

@@ -50,12 +50,6 @@ export function CampaignPage({ id }: { id: string }) {
               <p class="held">
                 <span aria-hidden="true">! </span>
                 Throttled by the provider: held to {rateText(found.progress.held_to)} per second.
-                {live?.throttle && (
-                  <>
-                    {' '}
-                    <Said text={live.throttle} />
-                  </>
-                )}
               </p>
             )}
             {found.state === 'running' && (

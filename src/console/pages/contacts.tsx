@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { countText } from '../logic/numbers.ts'
 import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'
+import { PersonLink } from '../parts/search-link.tsx'
 import { Table } from '../parts/table.tsx'
 import { Said } from '../parts/text.tsx'
 import { call, type Page } from '../state/http.ts'
@@ -116,12 +117,13 @@ function People({
             </Empty>
           ) : (
             <Table
+              cards
               caption="Contacts"
               rows={rows}
               keyOf={({ id }) => id}
               columns={[
                 { title: 'Name', head: true, cell: ({ name }) => <Said text={name ?? '–'} /> },
-                { title: 'Phone', cell: (contact) => <Said text={contact.phone} /> },
+                { title: 'Phone', cell: (contact) => <PersonLink person={contact.phone} /> },
                 { title: 'Email', wide: true, cell: ({ email }) => <Said text={email ?? '–'} /> },
                 { title: 'Lists', wide: true, cell: (contact) => <Said text={contact.tags.map(nameOf).join(', ')} /> },
                 ...(mayWrite

@@ -50,6 +50,7 @@ export function Endpoints() {
 
 const EndpointTable = ({ all }: { all: readonly EndpointDocument[] }) => (
   <Table
+    cards
     caption="Event endpoints"
     rows={all}
     keyOf={({ id }) => id}

@@ -39,6 +39,7 @@ export function Keys() {
             <Empty title="No key yet." />
           ) : (
             <Table
+              cards
               caption="Keys"
               rows={rows}
               keyOf={({ id }) => id}

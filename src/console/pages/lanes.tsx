@@ -39,14 +39,14 @@ export function Lanes() {
       ) : (
         <>
           <search class="filters">
-            <TextField label="Sender" type="search" value={words} onValue={setWords} />
+            <TextField label="Find a sender" type="search" value={words} onValue={setWords} />
             <p class="quiet" role="status">
               {counted(lanes.length, 'lane')}
               {figures.lanes_total > figures.lanes.length &&
                 ` of ${countText(figures.lanes_total)}: the first ${figures.lanes.length} are shown, those in trouble first`}
             </p>
           </search>
-          <Table caption="Lanes" rows={lanes} keyOf={({ sender }) => sender} columns={columns(may('runLanes'))} />
+          <Table cards caption="Lanes" rows={lanes} keyOf={({ sender }) => sender} columns={columns(may('runLanes'))} />
         </>
       )}
     </Page>

@@ -28,6 +28,7 @@ export function Limits() {
       <Shown loaded={loaded}>
         {(limits) => (
           <Table
+            cards
             caption="Limits"
             rows={limits}
             keyOf={({ limit }) => limit}
@@ -72,16 +73,15 @@ function Used({ limit, used, most }: LimitInForce) {
   if (used === null) return <span class="quiet">counted each second</span>
   const isNearly = most !== null && used >= NEARLY * most
   return (
-    <>
+    <span class="used">
       <span class="number">{amountText(limit, used)}</span>
       {most !== null && (
         <>
-          {' '}
-          <Gauge label={`Used of ${limitWords(limit).name}`} value={used} most={most} />{' '}
+          <Gauge label={`Used of ${limitWords(limit).name}`} value={used} most={most} />
           <span class="quiet">{shareText(used, most)}</span>
         </>
       )}
       {isNearly && <Badge tone="bad">{used >= most ? 'full' : 'nearly full'}</Badge>}
-    </>
+    </span>
   )
 }

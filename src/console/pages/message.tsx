@@ -1,6 +1,7 @@
 // One message: where it stands, why it waits, and everything that happened to it.
 import { useEffect, useState } from 'preact/hooks'
 import type { ReceivedMessage, SentMessage } from '../../lookup/message-schema.ts'
+import { problemText } from '../logic/problem-words.ts'
 import { MessageState } from '../parts/badge.tsx'
 import { Age, Page, Shown } from '../parts/page.tsx'
 import { Said, Until } from '../parts/text.tsx'
@@ -34,7 +35,7 @@ export function MessagePage({ id }: { id: string }) {
     <Page
       title="Message"
       above={<a href="/console/messages">Messages</a>}
-      badge={message && <MessageState state={message.state} />}
+      badge={message && <MessageState state={message.state} direction={message.direction} />}
       actions={
         message?.direction === 'outbound' && may('send') && <MessageActions message={message} onChange={loaded.put} />
       }
@@ -53,7 +54,7 @@ export function MessagePage({ id }: { id: string }) {
             )}
             {found.problem && (
               <p class="problem">
-                <Said text={`${found.problem.code}: ${found.problem.sentence}`} />
+                <Said text={problemText(found.problem)} />
               </p>
             )}
             {found.waits && (

@@ -72,7 +72,12 @@ export function OptOuts() {
         {() =>
           rows.length === 0 ? (
             <Empty title={person === '' ? 'Nobody has opted out.' : 'This person has not opted out.'}>
-              {person !== '' && (
+              {person === '' ? (
+                <p>
+                  Who writes STOP, or tells the chat product so, is put on this list by itself. Add those here who told
+                  you otherwise.
+                </p>
+              ) : (
                 <p>
                   <a href="/console/opt-outs">Show everybody who has</a>
                 </p>
@@ -80,6 +85,7 @@ export function OptOuts() {
             </Empty>
           ) : (
             <Table
+              cards
               caption="Opt-outs"
               rows={rows}
               keyOf={(each) => each.person}

@@ -11,6 +11,7 @@ import { useLoad } from '../state/load.ts'
 import { ChangeSender } from './senders/change-sender.tsx'
 import { NewSender } from './senders/new-sender.tsx'
 import { RemoveSender } from './senders/remove-sender.tsx'
+import { WebhookSecrets } from './senders/webhook-secrets.tsx'
 
 /** The list, with what adds, changes and removes. */
 export function Senders() {
@@ -38,6 +39,7 @@ export function Senders() {
             </Empty>
           ) : (
             <Table
+              cards
               caption="Senders"
               rows={rows}
               keyOf={({ id }) => id}
@@ -90,6 +92,7 @@ export function Senders() {
         }
       </Shown>
       <More more={more} />
+      <WebhookSecrets />
       {asked?.what === 'new' && <NewSender {...props} />}
       {asked?.what === 'change' && <ChangeSender sender={asked.sender} {...props} />}
       {asked?.what === 'remove' && <RemoveSender sender={asked.sender} {...props} />}

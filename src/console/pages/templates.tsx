@@ -31,7 +31,6 @@ export function Templates() {
         )
       }
     >
-      <Age loaded={loaded} />
       <Shown loaded={loaded}>
         {(all) => {
           if (all.length === 0) return <None />
@@ -42,6 +41,7 @@ export function Templates() {
               <search class="filters">
                 <TextField label="Name" type="search" value={words} onValue={setWords} />
               </search>
+              <Age loaded={loaded} />
               <div class={one ? 'writing' : ''}>
                 <TemplateTable rows={rows} />
                 {one && <One key={one.id} template={one} onRemoved={loaded.reload} />}

@@ -30,8 +30,10 @@ const MESSAGE: Readonly<Record<string, Tone>> = {
 /** The tone of a message's state. */
 export const toneOf = (state: string): Tone => MESSAGE[state] ?? 'quiet'
 
-/** A badge for one of the ten states; an unknown one is shown quietly. */
-export const MessageState = ({ state }: { state: string }) => <Badge tone={toneOf(state)}>{state}</Badge>
+/** A badge for one of the ten states; an unknown one is shown quietly. What a person wrote was delivered to us: received. */
+export const MessageState = ({ state, direction }: { state: string; direction?: 'inbound' | 'outbound' }) => (
+  <Badge tone={toneOf(state)}>{direction === 'inbound' ? 'received' : state}</Badge>
+)
 
 const CAMPAIGN: Readonly<Record<string, Tone>> = {
   draft: 'quiet',

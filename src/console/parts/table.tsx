@@ -1,4 +1,5 @@
-// Tables that align numbers. Too wide for the screen, a table scrolls by itself and can be scrolled with the keyboard.
+// Tables that align numbers. Too wide for the screen, a table scrolls by itself and can be scrolled with the keyboard; on a
+// phone each row of a table with buttons or sentences is a card of its own, so that none of them is out of sight.
 import type { ComponentChildren, Key } from 'preact'
 import { useState } from 'preact/hooks'
 
@@ -23,19 +24,24 @@ interface Order {
 const classOf = ({ number, wide }: Column<never>): string =>
   [number ? 'number' : '', wide ? 'wide' : ''].join(' ').trim()
 
-/** A table with `caption` for its name. Without rows nothing is shown: the page says what to do instead. */
+/**
+ * A table with `caption` for its name. Without rows nothing is shown: the page says what to do instead. `cards`: on a
+ * narrow screen each row stands by itself, its cells below each other.
+ */
 export function Table<Row>({
   caption,
   columns,
   rows,
   keyOf,
   busy = false,
+  cards = false,
 }: {
   caption: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => Key
   busy?: boolean
+  cards?: boolean
 }) {
   const [order, setOrder] = useState<Order>()
   const by = columns.find(({ title, sort }) => sort !== undefined && title === order?.title)?.sort
@@ -43,7 +49,7 @@ export function Table<Row>({
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard
     // biome-ignore lint/a11y/useSemanticElements: a table is no set of fields
-    <div class="scroll" role="group" aria-label={caption} tabIndex={0} aria-busy={busy}>
+    <div class={cards ? 'scroll cards' : 'scroll'} role="group" aria-label={caption} tabIndex={0} aria-busy={busy}>
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>
@@ -71,7 +77,7 @@ export function Table<Row>({
                     {column.cell(row)}
                   </th>
                 ) : (
-                  <td key={column.title} class={classOf(column)}>
+                  <td key={column.title} class={classOf(column)} data-title={column.title}>
                     {column.cell(row)}
                   </td>
                 ),

@@ -27,7 +27,7 @@ export function AccountSwitcher() {
   if (!operator) {
     return (
       <p class="account">
-        Account <Said text={known?.account?.name ?? ''} />
+        <span class="quiet">Account</span> <Said text={known?.account?.name ?? ''} />
       </p>
     )
   }

@@ -19,6 +19,7 @@ const LINKS: readonly { path: string; name: string; deed?: Deed; group?: true }[
   { path: '/start', name: 'Send a message', deed: 'write' },
   { path: '/contacts', name: 'Contacts', deed: 'readContacts', group: true },
   { path: '/opt-outs', name: 'Opt-outs', deed: 'readContacts' },
+  { path: '/people', name: 'Data of a person', deed: 'run' },
   { path: '/templates', name: 'Templates', deed: 'readTemplates' },
   { path: '/gallery', name: 'Gallery', deed: 'gallery' },
   { path: '/senders', name: 'Senders', deed: 'run', group: true },
@@ -85,7 +86,8 @@ export function Header() {
             </select>
           </label>
           <p>
-            {known?.operator ? 'Operator' : 'Key'} <Said text={known?.key_name || 'without a name'} />
+            <span class="quiet">{known?.operator ? 'Operator, signed in with' : 'Signed in with'}</span>{' '}
+            <Said text={known?.key_name || 'a key without a name'} />
             {known?.senders && <span class="quiet"> (only for sender {known.senders.join(', ')})</span>}
             {!known?.operator && !may('send') && !may('runLanes') && <span class="quiet"> (can only look)</span>}
           </p>

@@ -53,7 +53,7 @@ export function CampaignActions({ campaign, onChange }: { campaign: Campaign; on
           </button>
         ))}
       <a class="button" href={`/console/campaigns/new?from=${campaign.id}`}>
-        Copy
+        Make a copy
       </a>
       {asked === 'schedule' && <Schedule {...props} />}
       {asked === 'again' && <RunAgain campaign={campaign} onClose={close} />}

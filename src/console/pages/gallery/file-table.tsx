@@ -63,6 +63,7 @@ export function FileTable({
         </div>
       )}
       <Table
+        cards
         caption="Files"
         rows={files}
         keyOf={({ id }) => id}

@@ -4,7 +4,7 @@ import { Badge } from '../../parts/badge.tsx'
 import { Fact, Facts } from '../../parts/facts.tsx'
 import { Shown } from '../../parts/page.tsx'
 import { Until, When } from '../../parts/text.tsx'
-import { dataOf } from '../../state/http.ts'
+import { addressOf, dataOf } from '../../state/http.ts'
 import { useLoad } from '../../state/load.ts'
 import { may } from '../../state/session.ts'
 import { AddOptOut } from '../opt-outs/add-opt-out.tsx'
@@ -58,13 +58,14 @@ export function Conversation({ person, sender }: { person: string; sender: strin
                 <Badge tone={opted_out ? 'wait' : 'quiet'}>{opted_out ? 'opted out' : 'not opted out'}</Badge>
               </Fact>
             </Facts>
-            {may('writeContacts') && (
-              <div class="actions">
+            <div class="actions">
+              {may('writeContacts') && (
                 <button type="button" onClick={() => setAsked(true)}>
                   {opted_out ? 'Remove the opt-out' : 'Opt this person out'}
                 </button>
-              </div>
-            )}
+              )}
+              {may('run') && <a href={addressOf('/console/people', { person })}>All that is kept of the person</a>}
+            </div>
           </>
         )}
       </Shown>

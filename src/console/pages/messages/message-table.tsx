@@ -1,5 +1,6 @@
 // Messages as rows: who, what, where it stands and why.
 import type { ListedMessage } from '../../../lookup/message-schema.ts'
+import { problemText } from '../../logic/problem-words.ts'
 import { MessageState } from '../../parts/badge.tsx'
 import { Table } from '../../parts/table.tsx'
 import { Said, When } from '../../parts/text.tsx'
@@ -9,7 +10,7 @@ export const personOf = (message: ListedMessage): string =>
   message.direction === 'inbound' ? message.from : message.to
 
 /** A table of messages, newest first as they come. */
-export function MessageTable({ rows, busy }: { rows: readonly ListedMessage[]; busy: boolean }) {
+export function MessageTable({ rows, busy = false }: { rows: readonly ListedMessage[]; busy?: boolean }) {
   return (
     <Table
       caption="Messages"
@@ -40,11 +41,11 @@ export function MessageTable({ rows, busy }: { rows: readonly ListedMessage[]; b
           title: 'State',
           cell: (message) => (
             <>
-              <MessageState state={message.state} />
+              <MessageState state={message.state} direction={message.direction} />
               {message.possible_duplicate && <span class="reason held">! possible duplicate</span>}
               {message.problem && (
                 <span class="reason">
-                  <Said text={`${message.problem.code}: ${message.problem.sentence}`} />
+                  <Said text={problemText(message.problem)} />
                 </span>
               )}
             </>

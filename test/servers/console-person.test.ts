@@ -1,0 +1,112 @@
+// Pins: what is kept of a person is shown, saved and forgotten in the console; secrets of webhooks are added there, shown
+// at most once, and removed; the activity tells of both in words.
+
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
+
+const PERSON = '447700900188'
+let tab: ConsoleTab
+let message: string
+
+beforeAll(async () => {
+  tab = await startConsoleTab()
+  message = await tab.world.send(`+${PERSON}`, 'Your parcel is at the door')
+  await tab.world.reaches(message, 'delivered', 'read')
+  await tab.world.api('POST', '/opt-outs', { person: `+${PERSON}` })
+})
+afterAll(() => tab?.close())
+
+test('a message leads to all that is kept of its person', async () => {
+  const { page } = tab
+  await page.goto(`/console/messages/${message}`)
+  await page.getByRole('link', { name: 'All that is kept of the person' }).click()
+  await page.getByRole('heading', { name: PERSON }).waitFor()
+  await page.getByText('opted out', { exact: true }).waitFor()
+  await page.getByRole('table', { name: 'Messages' }).getByText('Your parcel is at the door').waitFor()
+})
+
+test('it is saved as one file, whose name tells of nobody', async () => {
+  const { page, press } = tab
+  await page.goto(`/console/people?person=${PERSON}`)
+  const [file] = await Promise.all([page.waitForEvent('download'), press('Save as a file')])
+  expect(file.suggestedFilename()).toBe('person.json')
+  const saved: unknown = JSON.parse(readFileSync(await file.path(), 'utf8'))
+  expect(saved).toMatchObject({ data: { person: PERSON, messages: [{ id: message }], opt_out: { person: PERSON } } })
+})
+
+test('nobody is erased before their number is typed, and then nothing is kept of them', async () => {
+  const { page, press, dialog, confirm } = tab
+  await page.goto(`/console/people?person=${PERSON}`)
+  await press('Erase')
+  await dialog().getByText('the number and text of 1 message').waitFor()
+  const erase = dialog().getByRole('button', { name: 'Erase for good' })
+  expect(await erase.isDisabled()).toBe(true)
+  await dialog().getByRole('textbox').fill('+44 7700 900189')
+  expect(await erase.isDisabled()).toBe(true)
+  await dialog().getByRole('textbox').fill('+44 7700 900188')
+  await confirm('Erase for good')
+  await page.getByText('erased', { exact: true }).waitFor()
+  await page.getByText('Nothing is kept of this person.').waitFor()
+  await page.goto(`/console/messages/${message}`)
+  await page.getByText('What happened').waitFor()
+  expect(await page.locator('main').innerText()).not.toContain('parcel')
+  await page.goto('/console/activity')
+  await page.getByRole('table').getByText('erased a person').first().waitFor()
+  expect(await page.locator('main').innerText()).not.toContain(PERSON)
+})
+
+test('a verify token is made in the browser, shown once, and answers the handshake', async () => {
+  const { page, press, dialog, confirm, row, world } = tab
+  await page.goto('/console/senders')
+  await press('Add: Verify token')
+  await confirm('Add the secret')
+  const token = (await dialog().locator('.secret code').textContent()) ?? ''
+  expect(token).toMatch(/^[0-9a-f]{64}$/)
+  await confirm('I have kept it')
+  expect(await page.content()).not.toContain(token)
+  await row('Verify token').getByText('1 of 2').waitFor()
+  const shake = new URLSearchParams({ 'hub.mode': 'subscribe', 'hub.verify_token': token, 'hub.challenge': '42' })
+  const answer = await fetch(`${world.baseUrl}/webhooks/cloud-api/${world.demo.account_id}?${shake}`)
+  expect([answer.status, await answer.text()]).toEqual([200, '42'])
+})
+
+test('of two app secrets both are good, until the older one is removed', async () => {
+  const { page, press, dialog, confirm, row, said } = tab
+  const signed = async (secret: string): Promise<number> => {
+    const body = JSON.stringify({ object: 'whatsapp_business_account', entry: [] })
+    const signature = createHmac('sha256', secret).update(body).digest('hex')
+    const address = `${tab.world.baseUrl}/webhooks/cloud-api/${tab.world.demo.account_id}`
+    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
+    return (await fetch(address, { method: 'POST', headers, body })).status
+  }
+  const [older, newer] = ['a secret of the past'.replaceAll(' ', '-'), 'one-of-the-present']
+  await page.goto('/console/senders')
+  for (const [secret, count] of [
+    [older, '1 of 2'],
+    [newer, '2 of 2'],
+  ] as const) {
+    await press('Add: App secret')
+    expect(await dialog().getByRole('button', { name: 'Add the secret' }).isDisabled()).toBe(true)
+    await dialog().getByLabel('Secret').fill(secret)
+    await confirm('Add the secret')
+    await said('The secret is added.')
+    await row('App secret').getByText(count).waitFor()
+  }
+  await expect.poll(async () => [await signed(older), await signed(newer)], { timeout: 5_000 }).toEqual([200, 200])
+  await press('Remove: App secret')
+  await confirm('Remove the secret')
+  await row('App secret').getByText('1 of 2').waitFor()
+  await expect.poll(() => signed(older), { timeout: 5_000 }).toBe(401)
+  expect(await signed(newer)).toBe(200)
+})
+
+test('a key that may only look is led to no data of a person', async () => {
+  const { world } = tab
+  const session = await world.keyWith(['messages:read'], 'reader')
+  const answer = await fetch(`${world.baseUrl}/admin/people/${PERSON}`, {
+    headers: { authorization: `Bearer ${session}` },
+  })
+  expect(answer.status).toBe(403)
+})
