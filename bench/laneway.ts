@@ -48,6 +48,8 @@ export async function startLaneway(
     rate?: number
     settings?: Record<string, string>
     profile?: string | undefined
+    /** Another build than the one beside the bench. */
+    build?: string
   } = {},
 ): Promise<Laneway> {
   const { lanes = 1, workers = 1, rate = MAX_RATE } = options
@@ -68,9 +70,10 @@ export async function startLaneway(
     ...options.settings,
   }
   const flags = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`]
-  const producer = startPart('start/producer.js', settings, closing, flags)
-  const worker = startPart('start/worker.js', settings, closing, flags)
-  const others = Array.from({ length: workers - 1 }, () => startPart('start/worker.js', settings, closing, flags))
+  const producer = startPart('start/producer.js', settings, closing, flags, options.build)
+  const startWorker = () => startPart('start/worker.js', settings, closing, flags, options.build)
+  const worker = startWorker()
+  const others = Array.from({ length: workers - 1 }, startWorker)
   await until('Laneway is ready', 30_000, async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
 
   const batch = (size: number, among = lanes): Traffic => ({

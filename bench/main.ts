@@ -29,6 +29,7 @@ import { lanes } from './scenarios/lanes.ts'
 import { latency } from './scenarios/latency.ts'
 import { lookups } from './scenarios/lookups.ts'
 import { memory } from './scenarios/memory.ts'
+import { observed } from './scenarios/observed.ts'
 import { webhooks } from './scenarios/webhooks.ts'
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -40,6 +41,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   latency,
   growth,
   guards,
+  observed,
   lookups,
   find,
   webhooks,

@@ -49,23 +49,19 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   /** What waits for the end of this turn of the event loop, by lane: one broken lane must not harm the others. */
   const gathered = new Map<number, { messages: LaneMessage[]; added: Promise<void> }>()
 
-  /** The BullMQ queue of a lane. */
-  function queueOf(lane: number): Queue {
-    const known = open.get(lane)
+  const openOnce = (opened: Map<number, Queue>, lane: number, name: string): Queue => {
+    const known = opened.get(lane)
     if (known) return known
-    const queue = openQueue(redis, laneQueue(lane), lanePrefix(lane))
-    open.set(lane, queue)
+    const queue = openQueue(redis, name, lanePrefix(lane))
+    opened.set(lane, queue)
     return queue
   }
 
+  /** The BullMQ queue of a lane. */
+  const queueOf = (lane: number): Queue => openOnce(open, lane, laneQueue(lane))
+
   /** The BullMQ queue of the chunks of a lane's campaigns. */
-  function chunkQueueOf(lane: number): Queue {
-    const known = openChunks.get(lane)
-    if (known) return known
-    const queue = openQueue(redis, laneChunkQueue(lane), lanePrefix(lane))
-    openChunks.set(lane, queue)
-    return queue
-  }
+  const chunkQueueOf = (lane: number): Queue => openOnce(openChunks, lane, laneChunkQueue(lane))
 
   /** Ends what holds the lane's chunks back; whatever does so still is found by whoever takes one up. */
   async function letChunksGo(lane: number): Promise<void> {
