@@ -1,7 +1,7 @@
 // Each safeguard of Laneway is taken away once, and the scenario that holds it must then lose or double messages: a
 // scenario that passes without the safeguard would prove nothing.
 import { join } from 'node:path'
-import { type Alteration, alteredBuild } from './altered-build.ts'
+import { type Alteration, alteredBuild } from '../testbed/altered-build.ts'
 import type { Judgement } from './checker.ts'
 import { STILL_MS } from './quiescence.ts'
 import type { Scenario } from './scenario.ts'
