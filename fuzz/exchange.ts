@@ -47,7 +47,8 @@ export function createClient(url: string, connections: number) {
               response.on('end', end)
             },
           )
-          asked.setTimeout(LIMIT_MS, () => asked.destroy(new Error(`no answer within ${LIMIT_MS} ms`)))
+          const late = `no answer to ${method} ${path.slice(0, 200)} within ${LIMIT_MS} ms`
+          asked.setTimeout(LIMIT_MS, () => asked.destroy(new Error(late)))
           asked.on('error', fail)
           asked.end(body)
         } catch {
