@@ -60,6 +60,7 @@ const countsOf = ({ judgement, recoveryMs, figures }: NonNullable<Played['findin
   lost_silently: judgement.lostSilently.length,
   sent_twice_silently: judgement.sentTwiceSilently.length,
   sent_twice: judgement.sentTwice.length,
+  unsettled: judgement.unsettled.length,
   flagged: judgement.flagged.length,
   recovery_ms: recoveryMs === undefined ? null : Math.round(recoveryMs),
   figures,
