@@ -8,6 +8,7 @@ const REMEMBERED = 500
 const EVERY_MS = 3_600_000
 const ID = /^\d{1,32}$/
 
+/** Who tells of them. */
 export interface Asides {
   /** A change is about something that we do not take, such as `message_echoes`. */
   otherField(field: string): void
