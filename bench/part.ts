@@ -1,13 +1,14 @@
 // A part of Laneway as its own process, started the way `npm run producer` and `npm run worker` start it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { environmentWith } from '../src/config.ts'
 import { NODE_FLAGS } from './child.ts'
 import type { Closing } from './closing.ts'
 
 /** The copy of dist/ beside the compiled bench, see scripts/bench.mjs. */
-const dist = new URL('../../dist/', import.meta.url)
+export const dist = new URL('../../dist/', import.meta.url)
 
 export interface Part {
   pid: number
@@ -19,8 +20,9 @@ export function startPart(
   settings: Record<string, string>,
   closing: Closing,
   nodeFlags: readonly string[] = [],
+  build = fileURLToPath(dist),
 ): Part {
-  const child = spawn(process.execPath, [...NODE_FLAGS, ...nodeFlags, fileURLToPath(new URL(script, dist))], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...nodeFlags, join(build, script)], {
     env: environmentWith(settings),
     stdio: ['ignore', 'inherit', 'inherit'],
   })

@@ -10,6 +10,9 @@ import { leaveOut } from './left-out.mjs'
 /** What people start. */
 const PROGRAMS = ['main.js', 'cli.js', 'start/producer.js', 'start/worker.js', 'simulator/main.js']
 
+/** They run for long and look up their stacks themselves, when one is written: src/log-stack.ts says why. */
+const SERVICES = ['main.js', 'start/producer.js', 'start/worker.js']
+
 /** Stays beside a program: it as it was compiled, which loads the compiled files. */
 const PLAIN = '.plain.js'
 
@@ -47,7 +50,8 @@ export async function bundlePrograms(dist) {
     const path = join(dist, program)
     renameSync(path, path.replace(/\.js$/, PLAIN))
     const toDist = relative(dirname(path), dist) || '.'
-    writeFileSync(path, `process.setSourceMapsEnabled(true)\nawait import('${toDist}/bundle/${nameOf(program)}.js')\n`)
+    const maps = SERVICES.includes(program) ? '' : 'process.setSourceMapsEnabled(true)\n'
+    writeFileSync(path, `${maps}await import('${toDist}/bundle/${nameOf(program)}.js')\n`)
   }
   return modulesOf(output)
 }

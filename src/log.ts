@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import type { Config } from './config.ts'
 import { createLogOutput } from './log-output.ts'
 import { prettyLine } from './log-pretty.ts'
+import { sourceStack } from './log-stack.ts'
 import { traceOfLog } from './tracing.ts'
 
 export type Log = pino.Logger
@@ -28,5 +29,5 @@ export function createLog(config: Pick<Config, 'logLevel'>, part: string): Log {
  */
 export function loggedError(error: Error): object {
   const { type, message, stack, code } = pino.stdSerializers.err(error)
-  return { type, message, stack, ...(code === undefined ? {} : { code }) }
+  return { type, message, stack: sourceStack(stack), ...(code === undefined ? {} : { code }) }
 }

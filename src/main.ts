@@ -9,6 +9,7 @@ import type { Config } from './config.ts'
 import { loadConfig, startedByNpm } from './config.ts'
 import type { Log } from './log.ts'
 import { createLog } from './log.ts'
+import { sourceStack } from './log-stack.ts'
 import { checkRedis } from './redis/safety.ts'
 import { banner } from './start/banner.ts'
 import { checkDataKeys } from './start/check-data-keys.ts'
@@ -40,7 +41,10 @@ async function main(): Promise<void> {
   } catch (error) {
     if (error instanceof StopRequested) return
     const sentence = startupErrorMessage(error)
-    say(sentence ?? `Laneway could not start: ${error instanceof Error ? error.stack : String(error)}`)
+    say(
+      sentence ??
+        `Laneway could not start: ${error instanceof Error ? sourceStack(String(error.stack)) : String(error)}`,
+    )
     if (life === undefined) process.exit(1)
     await life.stop('the start failed', 1)
   }

@@ -68,7 +68,8 @@ export interface Observer {
   refusedBy(limit: Limit): void
 }
 
-const nobody: Observer = {
+/** Hears everything and does nothing. */
+export const nobody: Observer = {
   accepted: () => undefined,
   acceptTook: () => undefined,
   changed: () => undefined,

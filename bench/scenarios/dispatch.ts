@@ -1,48 +1,102 @@
 // How fast an accepted backlog reaches the provider through one worker process. The backlog is built up while the
 // worker is held back, then let go; what counts is the pace at which the sink gets it: between the first and the last
 // tenth, and over the whole from the release to the last arrival, which also counts who is slow to begin or to end.
-import { type Bench, compare, cpuPer, inTurn } from '../bench.ts'
+import type { Bench } from '../bench.ts'
 import { type Contender, rateOf, send, sinkGets, watchSink } from '../contender.ts'
 import { startKannel } from '../kannel.ts'
 import { startLaneway } from '../laneway.ts'
 import { startPlainBullMq } from '../plain-bullmq.ts'
-import type { Figure } from '../report.ts'
+import { cpuMs } from '../process-usage.ts'
+import type { BenchRedis } from '../redis.ts'
+import { type Figure, withGoal } from '../report.ts'
 import { ratioOf, spreadOf } from '../statistics.ts'
 
 const BACKLOG = 20_000
 const WARM_UP = 5_000
 
-export async function dispatch(bench: Bench): Promise<Figure[]> {
-  const { rig, dir, closing } = bench
-  const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { profile: bench.profile })
-  const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep: true, say: bench.say })
-  const kannel = await startKannel(rig, `${dir}/kannel`, closing, bench.say)
-  const contenders: Contender[] = [laneway, plain, ...(kannel ? [kannel] : [])]
-  const names = contenders.map(({ name }) => name)
+/** What one contender came to in one round; times in µs of CPU a message. */
+interface Round {
+  middle: number
+  whole: number
+  /** Of Kannel, which has no Redis, both of its processes. */
+  worker?: number
+  redis?: number
+}
 
-  const whole: number[][] = contenders.map(() => [])
-  const values = await inTurn(bench, contenders, async (at, isWarmUp) => {
-    const contender = contenders[at] ?? laneway
-    const requests = isWarmUp ? WARM_UP : BACKLOG
-    await contender.hold()
-    await watchSink(rig)
-    await send(rig, { port: contender.port, connections: 64, traffic: contender.traffic, requests })
-    let perSecond = 0
-    const cpuUs = await cpuPer(contender.sendPids, async () => {
-      const releasedAt = performance.now()
-      await contender.release()
-      perSecond = rateOf(await sinkGets(rig, requests))
-      if (!isWarmUp) whole[at]?.push((requests * 1_000) / (performance.now() - releasedAt))
-      return requests
-    })
-    return { perSecond, cpuUs }
-  })
-  const figures = compare('dispatch', names, values, { [plain.name]: 0.85, Kannel: 1.5 })
-  for (const [at, name] of names.entries()) {
-    const rate = spreadOf(whole[at] ?? [])
-    figures.push({ scenario: 'dispatch', what: `${name}, whole backlog`, value: rate.median, unit: '/s', spread: rate })
+export async function dispatch(bench: Bench): Promise<Figure[]> {
+  const { rig, dir, closing, progress } = bench
+  const backlog = bench.people ?? BACKLOG
+  const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { profile: bench.profile })
+  // A quick look does without: the sweep would take longer than all else.
+  const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep: backlog >= BACKLOG, say: bench.say })
+  const kannel = await startKannel(rig, `${dir}/kannel`, closing, bench.say)
+  const contenders: { of: Contender; worker?: number; redis?: BenchRedis; rounds: Round[] }[] = [
+    { of: laneway, worker: laneway.worker.pid, redis: laneway.redis, rounds: [] },
+    { of: plain, worker: plain.worker.pid, redis: plain.redis, rounds: [] },
+    ...(kannel ? [{ of: kannel, rounds: [] }] : []),
+  ]
+  for (let round = 0; round <= bench.rounds; round += 1) {
+    for (const contender of contenders) {
+      progress(`${round === 0 ? 'warm-up' : `round ${round} of ${bench.rounds}`}, ${contender.of.name}`)
+      const measured = await measure(bench, contender, round === 0 ? WARM_UP : backlog)
+      if (round > 0) contender.rounds.push(measured)
+    }
   }
-  const ratio = ratioOf(whole[0] ?? [], whole[1] ?? [])
-  const what = `${laneway.name} / ${plain.name}, whole backlog`
-  return [...figures, { scenario: 'dispatch', what, value: ratio.median, unit: 'x', spread: ratio }]
+  const [ours = [], theirs = [], others] = contenders.map(({ rounds }) => rounds)
+  return [
+    ...contenders.flatMap(({ of, rounds }) => figuresOf(of.name, rounds)),
+    withGoal(ratio('Laneway / plain BullMQ', ours, theirs, 'middle'), '>= 0.85'),
+    ratio('Laneway / plain BullMQ, whole backlog', ours, theirs, 'whole'),
+    ratio("Laneway / plain BullMQ, worker's CPU", ours, theirs, 'worker'),
+    ratio("Laneway / plain BullMQ, Redis' CPU", ours, theirs, 'redis'),
+    ...(others ? [withGoal(ratio('Laneway / Kannel', ours, others, 'middle'), '>= 1.5')] : []),
+  ]
+}
+
+async function measure(
+  { rig }: Bench,
+  { of, worker, redis }: { of: Contender; worker?: number; redis?: BenchRedis },
+  requests: number,
+): Promise<Round> {
+  await of.hold()
+  await watchSink(rig)
+  const fill = () => send(rig, { port: of.port, connections: 64, traffic: of.traffic, requests })
+  if (worker === undefined || redis === undefined) {
+    // It cannot be held back and sends while it accepts: its whole is counted from its first arrival.
+    await fill()
+    const report = await sinkGets(rig, requests)
+    const [first = 0, last = 0] = [report.everyHundredthAtMs[0], report.everyHundredthAtMs.at(-1)]
+    return { middle: rateOf(report), whole: ((requests - 100) * 1_000) / (last - first) }
+  }
+  await fill()
+  const pids = [worker, redis.pid]
+  const before = pids.map((pid) => cpuMs([pid]))
+  const releasedAt = performance.now()
+  await of.release()
+  const report = await sinkGets(rig, requests)
+  const tookMs = performance.now() - releasedAt
+  const [ofWorker = 0, ofRedis = 0] = pids.map((pid, i) => ((cpuMs([pid]) - (before[i] ?? 0)) * 1_000) / requests)
+  return { middle: rateOf(report), whole: (requests * 1_000) / tookMs, worker: ofWorker, redis: ofRedis }
+}
+
+const SHOWN = {
+  middle: ['', '/s'],
+  whole: [', whole backlog', '/s'],
+  worker: [", worker's CPU per message", 'us'],
+  redis: [", Redis' CPU per message", 'us'],
+} as const
+
+const figuresOf = (name: string, rounds: readonly Round[]): Figure[] =>
+  (['middle', 'whole', 'worker', 'redis'] as const).flatMap((key) => {
+    const values = rounds.flatMap((round) => round[key] ?? [])
+    if (values.length === 0) return []
+    const [what, unit] = SHOWN[key]
+    const spread = spreadOf(values)
+    return [{ scenario: 'dispatch', what: `${name}${what}`, value: spread.median, unit, spread }]
+  })
+
+function ratio(what: string, ours: readonly Round[], theirs: readonly Round[], key: keyof Round): Figure {
+  const valuesOf = (rounds: readonly Round[]) => rounds.map((round) => round[key] ?? Number.NaN)
+  const spread = ratioOf(valuesOf(ours), valuesOf(theirs))
+  return { scenario: 'dispatch', what, value: spread.median, unit: 'x', spread }
 }

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
-import { alteredBuild } from '../altered-build.ts'
+import { alteredBuild } from '../../testbed/altered-build.ts'
 import { laneOf } from '../lookup.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'

@@ -7,9 +7,10 @@ import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
 import { type IndexedMessage, indexMessages } from '../messages/store/message-index.ts'
 import { laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../redis/bullmq-layout.ts'
-import { onServerLost, type Redis } from '../redis/connect.ts'
+import type { Redis } from '../redis/connect.ts'
 import { lanePrefix, rootKeys } from '../redis/keys.ts'
 import { inTime, openQueue } from '../redis/open-queue.ts'
+import { addJobs, type WaitingJob } from './add-jobs.ts'
 import { markLane } from './due-lanes.ts'
 import { waitingInChunks } from './waiting.ts'
 
@@ -45,29 +46,22 @@ const DEFAULT_RETENTION_MS = 30 * 86_400_000
 export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS) {
   const open = new Map<number, Queue>()
   const openChunks = new Map<number, Queue>()
-  /** Of which messages Redis is known to have the script that indexes them. */
-  const known = new Set<'single' | 'campaign'>()
-  onServerLost(redis, () => known.clear())
   /** What waits for the end of this turn of the event loop, by lane: one broken lane must not harm the others. */
   const gathered = new Map<number, { messages: LaneMessage[]; added: Promise<void> }>()
 
-  /** The BullMQ queue of a lane. */
-  function queueOf(lane: number): Queue {
-    const known = open.get(lane)
+  const openOnce = (opened: Map<number, Queue>, lane: number, name: string): Queue => {
+    const known = opened.get(lane)
     if (known) return known
-    const queue = openQueue(redis, laneQueue(lane), lanePrefix(lane))
-    open.set(lane, queue)
+    const queue = openQueue(redis, name, lanePrefix(lane))
+    opened.set(lane, queue)
     return queue
   }
 
+  /** The BullMQ queue of a lane. */
+  const queueOf = (lane: number): Queue => openOnce(open, lane, laneQueue(lane))
+
   /** The BullMQ queue of the chunks of a lane's campaigns. */
-  function chunkQueueOf(lane: number): Queue {
-    const known = openChunks.get(lane)
-    if (known) return known
-    const queue = openQueue(redis, laneChunkQueue(lane), lanePrefix(lane))
-    openChunks.set(lane, queue)
-    return queue
-  }
+  const chunkQueueOf = (lane: number): Queue => openOnce(openChunks, lane, laneChunkQueue(lane))
 
   /** Ends what holds the lane's chunks back; whatever does so still is found by whoever takes one up. */
   async function letChunksGo(lane: number): Promise<void> {
@@ -75,21 +69,21 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   }
 
   async function addToLane(lane: number, messages: readonly LaneMessage[], areNew = true): Promise<void> {
+    const waiting: LaneMessage[] = []
+    const later: LaneMessage[] = []
+    for (const message of messages) (waitMsOf(message) === 0 ? waiting : later).push(message)
+    const indexed = areNew ? messages.map(indexedOf) : []
+    const alone = indexed.filter(({ run }) => run !== undefined)
     await inTime(redis, async () => {
-      // First the index, then the jobs, in one write: whoever dies in between leaves ids without messages.
-      const indexed = areNew ? indexMessages(redis, lane, messages.map(indexedOf), retentionMs) : undefined
-      // A script that Redis does not know yet is sent once more, which would put it behind the jobs.
-      if (areNew && messages.some((message) => !known.has(kindOf(message)))) {
-        await indexed
-        for (const message of messages) known.add(kindOf(message))
+      // First the index, then the jobs: whoever dies in between leaves ids without messages. The index of a campaign's
+      // messages is written by a step of its own.
+      if (alone.length > 0) await indexMessages(redis, lane, alone, retentionMs)
+      const single = indexed.filter(({ run }) => run === undefined)
+      const jobs = waiting.map(waitingJobOf)
+      if (jobs.length > 0 || single.length > 0) {
+        await addJobs(redis, lane, { name: SEND_JOB, jobs, indexed: single }, retentionMs)
       }
-      const [index, jobs] = await Promise.allSettled([indexed, queueOf(lane).addBulk(messages.map(jobOf))])
-      if (jobs.status === 'rejected') throw jobs.reason
-      // A full Redis had room again for the jobs. Should that fail as well, the messages are on their lane all the same:
-      // whoever were refused now would send them again. No list shows them then, their ids do.
-      if (index.status === 'rejected') {
-        await indexMessages(redis, lane, messages.map(indexedOf), retentionMs).catch(() => {})
-      }
+      if (later.length > 0) await queueOf(lane).addBulk(later.map(delayedJobOf))
     })
     wake(lane)
   }
@@ -232,26 +226,36 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   }
 }
 
-/** The BullMQ job of a message. */
-function jobOf({ id, payload, delayMs = 0 }: LaneMessage) {
-  const isCampaign = payload.class === 'campaign'
-  const waitMs = Math.max(delayMs, (payload.sendAt ?? 0) - Date.now())
+const priorityOf = ({ class: of }: SendPayload): number => (of === 'campaign' ? CAMPAIGN_PRIORITY : 0)
+
+/** How long its job is to be delayed. */
+const waitMsOf = ({ payload, delayMs = 0 }: LaneMessage): number =>
+  Math.max(delayMs, payload.sendAt === undefined ? 0 : payload.sendAt - Date.now(), 0)
+
+/** The job of a message that waits for its turn only. */
+const waitingJobOf = ({ id, payload }: LaneMessage): WaitingJob => ({
+  id,
+  data: JSON.stringify(storedPayload(payload)),
+  timestamp: acceptedAtMs(laneOf(id).ulid),
+  priority: priorityOf(payload),
+})
+
+/** The BullMQ job of a message that waits for a time. */
+function delayedJobOf(message: LaneMessage) {
+  const { id, payload } = message
   const timestamp = acceptedAtMs(laneOf(id).ulid)
+  const priority = priorityOf(payload)
   return {
     name: SEND_JOB,
     data: storedPayload(payload),
     opts: {
-      jobId: id,
-      timestamp,
-      ...(isCampaign ? { priority: CAMPAIGN_PRIORITY } : {}),
-      ...(waitMs > 0 ? { delay: Date.now() - timestamp + Math.ceil(waitMs) } : {}),
+      ...{ jobId: id, timestamp, delay: Date.now() - timestamp + Math.ceil(waitMsOf(message)) },
+      ...(priority > 0 ? { priority } : {}),
     },
   }
 }
 
 const ULID_LENGTH = 26
-
-const kindOf = ({ payload }: LaneMessage) => (payload.run === undefined ? 'single' : 'campaign')
 
 /** What the index is told of a message. */
 const indexedOf = ({ id, payload: { to, until, run } }: LaneMessage): IndexedMessage => ({

@@ -4,7 +4,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HeldBytes, Holding } from './held-bytes.ts'
-import { inNextTurns, isTurnUsedUp } from './turn-budget.ts'
+import { countArrival, inNextTurns, isTurnUsedUp } from './turn-budget.ts'
 
 /** What one read of a connection brings at most. Requests that wait behind another one hold as much. */
 const READ_BYTES = 64 * 1_024
@@ -63,6 +63,7 @@ export function createDispatch(handle: RequestListener, held: HeldBytes): Reques
   }
 
   return (request, response) => {
+    countArrival()
     const { socket } = request
     const line = lines.get(socket)
     if (line === undefined) {

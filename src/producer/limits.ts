@@ -2,6 +2,7 @@
 // limit, or with one of minutes, has one here.
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Log } from '../log.ts'
 import { refuse, requestIdOf } from './answer.ts'
@@ -50,7 +51,8 @@ export function limit(server: Server, log: Log): void {
 
   /** Responses that are not out yet, by connection. */
   const unanswered = new WeakMap<Duplex, Set<ServerResponse>>()
-  const room = createRoom(CONNECTIONS_MAX, (socket) => (unanswered.get(socket)?.size ?? 0) > 0)
+  const isBusy = (socket: Socket): boolean => (unanswered.get(socket)?.size ?? 0) > 0
+  const room = createRoom(CONNECTIONS_MAX, isBusy)
   let loggedAt = Number.NEGATIVE_INFINITY
   const tellFull = (): void => {
     if (performance.now() - loggedAt < FULL_LINE_MS) return
@@ -59,7 +61,7 @@ export function limit(server: Server, log: Log): void {
   }
   server.on('connection', (socket) => {
     if (room.add(socket)) tellFull()
-    watchConnection(socket)
+    watchConnection(socket, () => isBusy(socket))
   })
   server.on('drop', tellFull)
 

@@ -40,7 +40,7 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
   function fillOf(content: Content): Fill {
     const known = campaigns.get(content)
     if (known) return known
-    const fill = jsonWithHoles(wireContent(content))
+    const fill = jsonWithHoles(JSON.parse(wireJson(content)))
     campaigns.set(content, fill)
     return fill
   }
@@ -48,7 +48,7 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
   return {
     async send(sender, message, timeoutMs, leaveBy) {
       const { content, values } = message
-      const json = values === undefined ? JSON.stringify(wireContent(content)) : fillOf(content)(values)
+      const json = values === undefined ? wireJson(content) : fillOf(content)(values)
       const { url, headers: own } = targetOf(sender)
       const headers = message.traceparent === undefined ? own : { ...own, ...traceHeader(message) }
       return readSend(await postJson(agent, url, headers, bodyOf(message, json), timeoutMs, leaveBy))
@@ -66,26 +66,15 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
 
 type Fill = ReturnType<typeof jsonWithHoles>
 
-/** Component, button and parameter kinds are lower case on this wire; the rest of the content is the same. */
-function wireContent(content: Content): object {
-  if (content.type !== 'template') return content
-  const { components, ...template } = content.template
-  return {
-    type: 'template',
-    template: components === undefined ? template : { ...template, components: components.map(lowerKinds) },
-  }
+/**
+ * Component, button and parameter kinds are lower case on this wire; the rest of the content is the same. In the text: no
+ * string of it can look like such a field, for the quotes in a string are escaped.
+ */
+function wireJson(content: Content): string {
+  const json = JSON.stringify(content)
+  return content.type === 'template' ? json.replace(KIND, (kind) => kind.toLowerCase()) : json
 }
-
-function lowerKinds(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(lowerKinds)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => {
-      const isKind = (key === 'type' || key === 'sub_type') && typeof each === 'string'
-      return [key, isKind ? each.toLowerCase() : lowerKinds(each)]
-    }),
-  )
-}
+const KIND = /"(?:sub_)?type":"[^"\\]*"/g
 
 function readSend(end: Awaited<ReturnType<typeof postJson>>): CallEnd {
   if (end.kind !== 'answer') return end

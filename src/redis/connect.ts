@@ -136,12 +136,6 @@ export function serverOf(redis: Redis, key: string): string {
   return redis.slots[new Command('exists', [key]).getSlot()]?.[0] ?? ''
 }
 
-/** Called whenever a server was lost, or another one took its place. */
-export function onServerLost(redis: Redis, lost: () => void): void {
-  redis.on('close', lost)
-  if (redis instanceof Cluster) redis.on('-node', lost)
-}
-
 /**
  * A connection that fails fast and answers. Rejects with the reason when it does not within `limitMs`, or says before that
  * it cannot.

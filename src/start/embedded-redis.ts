@@ -4,7 +4,6 @@
 // ended first: two servers on the same files would destroy them.
 import type { ChildProcess } from 'node:child_process'
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +11,7 @@ import { Redis } from 'ioredis'
 import { bareEnvironment } from '../config.ts'
 import type { Log } from '../log.ts'
 import { socketUrl } from '../redis-socket.ts'
+import { endChild } from './end-child.ts'
 import { hasEnded, processAt, signal } from './process-table.ts'
 import { REDIS_SETTINGS } from './redis-settings.ts'
 import { socketPathIn } from './redis-socket-folder.ts'
@@ -69,7 +69,7 @@ export async function startEmbeddedRedis(dataDir: string, log: Log): Promise<Emb
   try {
     await loaded(child, socket, dir)
   } catch (error) {
-    await end(child)
+    await endChild(child, END_LIMIT_MS)
     throw error
   }
   watch()
@@ -79,7 +79,7 @@ export async function startEmbeddedRedis(dataDir: string, log: Log): Promise<Emb
     async stop() {
       stopping = true
       clearTimeout(relaunch)
-      await end(child)
+      await endChild(child, END_LIMIT_MS)
     },
     abandon() {
       stopping = true
@@ -174,13 +174,4 @@ async function loaded(child: ChildProcess, socket: string, dir: string): Promise
   }
   const lastLines = textOf(join(dir, 'redis.log')).trim().split('\n').slice(-3).join('\n')
   throw new StartError(`The private Redis did not start; the end of ${join(dir, 'redis.log')}:\n${lastLines}`)
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = once(child, 'exit')
-  const killer = setTimeout(() => child.kill('SIGKILL'), END_LIMIT_MS)
-  child.kill('SIGTERM')
-  await gone
-  clearTimeout(killer)
 }

@@ -2,13 +2,13 @@
 // process does (the channel between them closes), and is started again on the same port when it dies.
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { bareEnvironment } from '../config.ts'
 import type { Log } from '../log.ts'
+import { endChild } from './end-child.ts'
 import { keptSimulatorPort } from './ports.ts'
 import { StartError, systemCode } from './start-error.ts'
 
@@ -73,7 +73,7 @@ export async function startSimulatorChild(dataDir: string, appSecret: string, lo
     async stop() {
       stopping = true
       clearTimeout(relaunch)
-      await end(child)
+      await endChild(child, END_LIMIT_MS)
     },
   }
 }
@@ -129,13 +129,4 @@ function lastWords(dataDir: string): string {
   } catch (error) {
     return `its output cannot be read (${systemCode(error)})`
   }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = once(child, 'exit')
-  const killer = setTimeout(() => child.kill('SIGKILL'), END_LIMIT_MS)
-  child.kill('SIGTERM')
-  await gone
-  clearTimeout(killer)
 }

@@ -1,7 +1,7 @@
 // What a process has counted for the history and not written yet. Counting touches two maps and nothing else; whoever
 // writes takes whole batches. A process that is killed takes the seconds with it that it had not written.
 import { randomBytes } from 'node:crypto'
-import type { Observer } from '../observe.ts'
+import { nobody, type Observer } from '../observe.ts'
 import { countedCode } from './codes.ts'
 import { enteredStates } from './entered-states.ts'
 import { addFields, COUNTED, FINE, type Fields, MEASURED } from './history-fields.ts'
@@ -60,6 +60,7 @@ export function createHistoryBuffer(now: () => number = Date.now) {
   }
 
   const observer: Observer = {
+    ...nobody,
     accepted({ lane, count: by }) {
       if (by > 0) count(lane, COUNTED.accepted, by)
     },
@@ -69,14 +70,6 @@ export function createHistoryBuffer(now: () => number = Date.now) {
         if (state === 'failed') count(lane, `${COUNTED.failed}.${countedCode(code) || 'other'}`, by)
       }
     },
-    acceptTook: () => undefined,
-    attempted: () => undefined,
-    polled: () => undefined,
-    tookIn: () => undefined,
-    campaignPaused: () => undefined,
-    eventDelivered: () => undefined,
-    eventsNotTaken: () => undefined,
-    refusedBy: () => undefined,
   }
 
   return {

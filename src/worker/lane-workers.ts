@@ -10,6 +10,7 @@ import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { lanePrefix } from '../redis/keys.ts'
 import { endJob, giveBack, type JobEnd, openWorker, unrecoverable } from './bullmq.ts'
+import { finishTogether } from './finish-together.ts'
 import type { LaneShare } from './lane-share.ts'
 import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
 
@@ -82,6 +83,7 @@ export function openMessagesWorker(
     { ...LIVES, concurrency: 1, removeOnFail: { age: config.retentionMs / 1_000, limit: DEAD_LETTERS_SWEPT } },
     (error) => log.debug({ lane, err: error }, 'lane.error'),
   )
+  finishTogether(worker, redis, { lane, lockMs: LOCK_MS })
   worker.on('failed', (job, error) => {
     log.error({ lane, message: job?.id, reason: error.message }, 'message.dead_lettered')
   })

@@ -21,6 +21,7 @@ import {
   laneMetaKey,
   laneOfQueue,
   laneQueue,
+  laneTakeKeys,
   sharedDelayedKey,
   sharedWaitingKey,
 } from '../../src/redis/bullmq-layout.ts'
@@ -91,6 +92,20 @@ test('what the next check takes from a dead worker stands in a set of its own', 
     await queue.close()
   }
 })
+
+test('what wakes a Worker, what counts prioritized jobs and what the next check takes stand where they are looked for', () =>
+  withLane(async (lane, queue, worker) => {
+    const { marker, counter, stalled } = laneTakeKeys(lane)
+    await queue.add('send', {}, { jobId: 'p1', priority: PRIORITY })
+    expect(await redis.zrange(marker, '0', '-1', 'WITHSCORES')).toEqual(['0', '0'])
+    expect(await redis.get(counter)).toBe('1')
+    await nextOf(worker)
+    await worker.backend.moveStalledJobsToWait()
+    expect(await redis.smembers(stalled)).toEqual(['p1'])
+    // Nothing is prioritized any more: the next one counts from the beginning.
+    await nextOf(worker)
+    expect(await redis.exists(counter)).toBe(0)
+  }))
 
 test('a job that is taken off its list, and its hash with it, is as if it had never been added', () =>
   withLane(async (lane, queue, worker) => {

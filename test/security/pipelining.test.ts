@@ -30,6 +30,52 @@ test('a flood of pipelined requests is cut after 16 that wait for their answers'
   server.close()
 })
 
+test('connections that bring many requests at the same moment are read over several turns', async () => {
+  const CONNECTIONS = 100
+  let thisTurn = 0
+  let mostInATurn = 0
+  let answered = 0
+  let accepted = 0
+  const held = createHeldBytes(64_000_000)
+  const server = createServer(createDispatch((_request, response) => void response.end(), held))
+  limit(server, silentLog)
+  server.on('connection', () => {
+    accepted += 1
+  })
+  server.on('request', () => {
+    if (thisTurn === 0) {
+      setImmediate(() => {
+        thisTurn = 0
+      })
+    }
+    thisTurn += 1
+    mostInATurn = Math.max(mostInATurn, thisTurn)
+    // What reading one costs, on a slow machine.
+    const end = performance.now() + 0.2
+    while (performance.now() < end);
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const sockets = await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      const socket = connect(address.port, '127.0.0.1')
+      await once(socket, 'connect')
+      return socket.on('data', (bytes: Buffer) => {
+        answered += bytes.toString('latin1').split('HTTP/1.1 200').length - 1
+      })
+    }),
+  )
+  await vi.waitFor(() => expect(accepted).toBe(CONNECTIONS), { timeout: 30_000 })
+  for (const socket of sockets) socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(10))
+  await vi.waitFor(() => expect(answered).toBe(10 * CONNECTIONS), { timeout: 30_000 })
+  // 10 ms of them, 64 more, and the rest of one connection.
+  expect(mostInATurn).toBeLessThan(200)
+  for (const socket of sockets) socket.destroy()
+  server.close()
+})
+
 test('some requests in one go are all answered, in their order', async () => {
   const server = createServer((request, response) => void response.end(request.url))
   limit(server, silentLog)

@@ -2,32 +2,20 @@
 // act asks first, and what the server knows afterwards is what was asked for.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTab, signIn, type Tab } from '../support/browser.ts'
-import { type ConsoleWorld, startConsoleWorld, textAt } from '../support/console-world.ts'
+import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
+import { type ConsoleWorld, textAt } from '../support/console-world.ts'
 
 let world: ConsoleWorld
-let tab: Tab
+let tab: ConsoleTab
 let page: Page
 
 beforeAll(async () => {
-  world = await startConsoleWorld()
-  tab = await openTab(world.browser, world.baseUrl)
-  page = tab.page
-  await signIn(page, world.key)
+  tab = await startConsoleTab()
+  ;({ world, page } = tab)
 })
-afterAll(async () => {
-  await tab?.context.close()
-  await world?.close()
-})
+afterAll(() => tab?.close())
 
-const press = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' }).click()
-const confirm = (name: string | RegExp) =>
-  page
-    .getByRole('dialog')
-    .getByRole('button', { name, exact: typeof name === 'string' })
-    .click()
-const said = (text: string | RegExp) => page.locator('.notices').getByText(text).waitFor()
-const badge = (word: string) => page.locator('h1').getByText(word, { exact: true }).waitFor()
+const { press, confirm, said, badge } = acts(() => page)
 
 test('the first message is sent from the page that invites to, and is shown being delivered', async () => {
   await page.goto('/console')

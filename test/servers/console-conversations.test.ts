@@ -6,33 +6,23 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { NO_ACCOUNT } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
-import { openTab, signIn, type Tab } from '../support/browser.ts'
-import { type ConsoleWorld, startConsoleWorld, textAt } from '../support/console-world.ts'
+import { openTab, signIn } from '../support/browser.ts'
+import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
+import { type ConsoleWorld, textAt } from '../support/console-world.ts'
 
 const PERSON = '447700900177'
 
 let world: ConsoleWorld
-let tab: Tab
+let tab: ConsoleTab
 let page: Page
 
 beforeAll(async () => {
-  world = await startConsoleWorld()
-  tab = await openTab(world.browser, world.baseUrl)
-  page = tab.page
-  await signIn(page, world.key)
+  tab = await startConsoleTab()
+  ;({ world, page } = tab)
 })
-afterAll(async () => {
-  await tab?.context.close()
-  await world?.close()
-})
+afterAll(() => tab?.close())
 
-const press = (name: string | RegExp) =>
-  page
-    .locator('main')
-    .getByRole('button', { name, exact: typeof name === 'string' })
-    .first()
-    .click()
-const confirm = (name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+const { press, confirm } = acts(() => page)
 const card = () => page.getByRole('region', { name: 'Conversation' })
 const senders = z.object({ data: z.array(z.object({ id: z.number(), phone_number_id: z.string().nullable() })) })
 

@@ -2,8 +2,9 @@
 // its secret is shown once, and what it answered is there to be seen. Real: the service, a browser, a receiver over HTTP.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTab, signIn, type Tab } from '../support/browser.ts'
-import { type ConsoleWorld, HOSTILE, startConsoleWorld } from '../support/console-world.ts'
+import { openTab, signIn } from '../support/browser.ts'
+import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
+import { type ConsoleWorld, HOSTILE } from '../support/console-world.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -12,33 +13,24 @@ const SHOWN = '<img src=x onerror="document.title=`pwned`"><b>bold</b> ⟨RLO⟩
 
 let world: ConsoleWorld
 let receiver: EventReceiver
-let tab: Tab
+let tab: ConsoleTab
 let page: Page
 
 beforeAll(async () => {
   receiver = await startReceiver()
-  world = await startConsoleWorld({
+  const env = {
     LANEWAY_EVENTS_ALLOW_PRIVATE: '127.0.0.0/8',
     LANEWAY_EVENTS_RETRY_SECONDS: '1,1,1,1,1,1',
-  })
-  tab = await openTab(world.browser, world.baseUrl)
-  page = tab.page
-  await signIn(page, world.key)
+  }
+  tab = await startConsoleTab(env)
+  ;({ world, page } = tab)
 })
 afterAll(async () => {
-  await tab?.context.close()
-  await world?.close()
+  await tab?.close()
   await receiver?.close()
 })
 
-const press = (name: string) => page.locator('main').getByRole('button', { name, exact: true }).click()
-const dialog = () => page.getByRole('dialog')
-const confirm = (name: string | RegExp) =>
-  dialog()
-    .getByRole('button', { name, exact: typeof name === 'string' })
-    .click()
-const said = (text: string) => page.locator('.notices').getByText(text).waitFor()
-const badge = (word: string) => page.locator('h1').getByText(word, { exact: true }).waitFor()
+const { press, dialog, confirm, said, badge } = acts(() => page)
 const deliveries = () => page.getByRole('table', { name: 'Deliveries' }).getByRole('row')
 
 /** The secret of the dialog that shows it once. */

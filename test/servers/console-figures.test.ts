@@ -6,25 +6,21 @@ import { z } from 'zod'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { LANE_STATES, type LaneState } from '../../src/telemetry/lane-state.ts'
 import { type Snapshot, type SnapshotLane, snapshotSchema } from '../../src/telemetry/snapshot.ts'
-import { accessibilityFaults, openTab, signIn, type Tab } from '../support/browser.ts'
+import { accessibilityFaults } from '../support/browser.ts'
 import { runCli } from '../support/cli.ts'
-import { type ConsoleWorld, startConsoleWorld, textAt } from '../support/console-world.ts'
+import { type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
+import { type ConsoleWorld, textAt } from '../support/console-world.ts'
 import { eventually } from '../support/wait.ts'
 
 let world: ConsoleWorld
-let tab: Tab
+let tab: ConsoleTab
 let page: Page
 
 beforeAll(async () => {
-  world = await startConsoleWorld()
-  tab = await openTab(world.browser, world.baseUrl)
-  page = tab.page
-  await signIn(page, world.key)
+  tab = await startConsoleTab()
+  ;({ world, page } = tab)
 })
-afterAll(async () => {
-  await tab?.context.close()
-  await world?.close()
-})
+afterAll(() => tab?.close())
 
 const taken = z.object({ data: snapshotSchema })
 const lanesSchema = z.array(z.looseObject({ lane: z.number(), waiting: z.number(), rate: z.number() }))

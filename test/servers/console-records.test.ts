@@ -1,33 +1,20 @@
 // Pins: keys, senders, templates and contacts are made, changed and removed in the console; a key is shown once.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTab, signIn, type Tab } from '../support/browser.ts'
-import { type ConsoleWorld, startConsoleWorld } from '../support/console-world.ts'
+import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
+import type { ConsoleWorld } from '../support/console-world.ts'
 
 let world: ConsoleWorld
-let tab: Tab
+let tab: ConsoleTab
 let page: Page
 
 beforeAll(async () => {
-  world = await startConsoleWorld()
-  tab = await openTab(world.browser, world.baseUrl)
-  page = tab.page
-  await signIn(page, world.key)
+  tab = await startConsoleTab()
+  ;({ world, page } = tab)
 })
-afterAll(async () => {
-  await tab?.context.close()
-  await world?.close()
-})
+afterAll(() => tab?.close())
 
-const press = (name: string | RegExp) =>
-  page
-    .getByRole('button', { name, exact: typeof name === 'string' })
-    .first()
-    .click()
-const dialog = () => page.getByRole('dialog')
-const confirm = (name: string) => dialog().getByRole('button', { name, exact: true }).click()
-const said = (text: string | RegExp) => page.locator('.notices').getByText(text).waitFor()
-const row = (words: string) => page.locator('main').getByRole('row').filter({ hasText: words })
+const { press, dialog, confirm, said, row } = acts(() => page)
 
 test('a key is made with a name and permissions, shown once, used, rotated and revoked', async () => {
   await page.goto('/console/keys')

@@ -32,7 +32,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   version: [],
   'log-output': [],
   'log-pretty': [],
-  log: ['config', 'log-output', 'log-pretty', 'tracing'],
+  'log-stack': [],
+  log: ['config', 'log-output', 'log-pretty', 'log-stack', 'tracing'],
   repeatedly: ['log'],
   redis: ['log', 'redis-address', 'redis-socket'],
   files: [],
@@ -218,7 +219,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'redis-socket',
     ],
   ],
-  main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log'],
+  main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log', 'log-stack'],
 }
 
 /** What of the producer may know a provider. */

@@ -1,5 +1,5 @@
 // Pins: docs/interface.md names every route of the table and no other, its answers are those of the table, and so are its
-// error codes. That the table is what runs, route-access.test.ts holds.
+// error codes. That the table is what runs, route-access.slow.test.ts holds.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

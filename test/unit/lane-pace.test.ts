@@ -1,5 +1,5 @@
 // Pins: the numbers of a lane's pace, and those of the limit under which its jobs are fetched. That the slots keep every
-// span within its bounds is in test/component/slot-spans.test.ts.
+// span within its bounds is in test/component/slot-spans.slow.test.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { flowOf, paceOf } from '../../src/messages/pace.ts'

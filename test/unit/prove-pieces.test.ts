@@ -3,13 +3,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { alteredBuild } from '../../prove/altered-build.ts'
 import { busiest } from '../../prove/departures.ts'
 import { readTrace } from '../../prove/fsync-trace.ts'
 import { createRandom } from '../../prove/random.ts'
 import { ALTERATIONS } from '../../prove/safeguards.ts'
 import { brokenFigures } from '../../prove/scenario.ts'
 import { TAKEN_UP } from '../../prove/scenarios/poison-jobs.ts'
+import { alteredBuild } from '../../testbed/altered-build.ts'
 
 let folder: string
 beforeEach(() => {

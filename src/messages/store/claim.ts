@@ -17,7 +17,7 @@ import {
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { assertReplicating, NotReplicatedError } from '../../redis/replication.ts'
-import type { State, Verdict } from '../lifecycle.ts'
+import { LETTERS, type State, type Verdict } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId } from '../message-id.ts'
 import { workerLost } from '../outcome.ts'
 import type { Pace } from '../pace.ts'
@@ -79,8 +79,9 @@ export async function claim(
     if (isClaimed(taken.reply)) await markNotSent(redis, id, attempt, notReplicated).catch(onlyLate)
     throw new NotReplicatedError(taken.reply)
   }
-  const reply = taken
-  const [verdict, state, last, slot, nowUs] = claimReply.parse(reply)
+  const plain = plainClaim(taken)
+  if (plain) return plain
+  const [verdict, state, last, slot, nowUs] = claimReply.parse(taken)
   // A claim also ends what must not leave. That a message is being sent now, its end will tell.
   if ((verdict === 'done' && state === 'expired') || (verdict === 'stopped' && state === 'cancelled')) {
     observerOf(redis).changed({ lane: id.lane, class: message.class, from: 'queued', to: state })
@@ -98,6 +99,18 @@ export async function claim(
         ? { verdict, state }
         : { verdict, state, slot: slotOf(slot, nowUs) }
   }
+}
+
+/**
+ * The answer for a message that may be sent in its slot, which is what almost all claims come to; undefined for any other,
+ * which the schema reads.
+ */
+function plainClaim(reply: unknown): ClaimResult | undefined {
+  if (!Array.isArray(reply) || reply.length !== 5) return undefined
+  const [verdict, state, , slot, nowUs]: unknown[] = reply
+  if (verdict !== 'done' || state !== LETTERS.sending || typeof slot !== 'string') return undefined
+  const givenOutAt = Number(nowUs)
+  return Number.isSafeInteger(givenOutAt) ? { verdict, state: 'sending', slot: slotOf(slot, givenOutAt) } : undefined
 }
 
 interface Claim {

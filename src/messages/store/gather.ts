@@ -1,6 +1,5 @@
 // What is asked of one lane in the same turn of the event loop goes to Redis as one step: a round trip, a script and a
 // sync of Redis' file for all of it. A worker that sends hundreds a second asks for many in each turn.
-import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { replyError } from '../../redis/errors.ts'
 import { NotReplicatedError } from '../../redis/replication.ts'
@@ -8,11 +7,11 @@ import { NotReplicatedError } from '../../redis/replication.ts'
 /** Most messages of one step: Redis serves nobody else for some 3 ms. */
 const MOST = 100
 
-interface Batch<Item> {
+interface Batch<Item, Result> {
   items: Item[]
   /** Takes it at once. */
   full: () => void
-  results: Promise<readonly unknown[]>
+  results: Promise<readonly (Result | Error)[]>
 }
 
 /**
@@ -20,18 +19,18 @@ interface Batch<Item> {
  * resolves to a result for each, in their order; a result that is an Error rejects for that one alone. With `waitMs` it
  * waits so long for others, for steps that nobody waits for.
  */
-export function gathered<Item>(
-  take: (redis: Redis, items: readonly Item[]) => Promise<readonly unknown[]>,
+export function gathered<Item, Result = unknown>(
+  take: (redis: Redis, items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
   waitMs = 0,
 ) {
-  const open = new WeakMap<Redis, Map<string, Batch<Item>>>()
+  const open = new WeakMap<Redis, Map<string, Batch<Item, Result>>>()
 
-  return async (redis: Redis, group: string, item: Item): Promise<unknown> => {
-    const groups = open.get(redis) ?? new Map<string, Batch<Item>>()
+  return async (redis: Redis, group: string, item: Item): Promise<Result> => {
+    const groups = open.get(redis) ?? new Map<string, Batch<Item, Result>>()
     open.set(redis, groups)
     let batch = groups.get(group)
     if (batch === undefined || batch.items.length >= MOST) {
-      const begun: Batch<Item> = { items: [], full: () => undefined, results: Promise.resolve([]) }
+      const begun: Batch<Item, Result> = { items: [], full: () => undefined, results: Promise.resolve([]) }
       begun.results = new Promise<void>((isDue) => {
         begun.full = isDue
         if (waitMs === 0) setImmediate(isDue)
@@ -46,6 +45,7 @@ export function gathered<Item>(
     const place = batch.items.push(item) - 1
     if (batch.items.length >= MOST) batch.full()
     const result = (await batch.results)[place]
+    if (result === undefined) throw new Error('a step of many told nothing of one of them')
     if (result instanceof Error) throw result
     return result
   }
@@ -71,8 +71,11 @@ export async function repliesOrLate(replies: Promise<unknown>): Promise<readonly
   }
 }
 
-const someReplies = z.array(z.array(z.unknown()))
-
-/** What a script of many came to for each of them; an Error for one that failed. */
-export const repliesOf = (replies: unknown): readonly unknown[] =>
-  someReplies.parse(replies).map((reply) => (reply[0] === 'error' ? replyError(String(reply[1])) : reply))
+/** What a script of many came to for each of them; an Error for one that failed. By hand: each message has one. */
+export function repliesOf(replies: unknown): readonly unknown[] {
+  if (!Array.isArray(replies)) throw new Error('a step of many was answered with no list')
+  return replies.map((reply: unknown) => {
+    if (!Array.isArray(reply)) throw new Error('a step of many told of one of them with no list')
+    return reply[0] === 'error' ? replyError(String(reply[1])) : reply
+  })
+}

@@ -49,18 +49,23 @@ function addSingle(
   messages: readonly IndexedMessage[],
   retentionMs: number,
 ): Promise<unknown> {
-  const ids = Buffer.alloc(messages.length * ID_BYTES)
+  const { packedIds: ids, ...packed } = packForIndex(messages, retentionMs)
+  return addScript(redis, { index: messageIndexKey(lane) }, { series: 'o', ids, ...packed })
+}
+
+/** Messages of no campaign as a script adds them to the index, see `indexMessages` in scripts/message-index.lua. */
+export function packForIndex(messages: readonly IndexedMessage[], retentionMs: number) {
+  const packedIds = Buffer.alloc(messages.length * ID_BYTES)
   const marks = Buffer.alloc(messages.length * MARK_BYTES)
   let [oldestMs, newestMs] = [Number.POSITIVE_INFINITY, 0]
   for (const [i, { ulid, to }] of messages.entries()) {
-    packUlid(ulid, ids, i * ID_BYTES)
+    packUlid(ulid, packedIds, i * ID_BYTES)
     marks.writeUInt32LE(indexMarkOf(to), i * MARK_BYTES)
-    const at = ids.readUIntBE(i * ID_BYTES, 6)
+    const at = packedIds.readUIntBE(i * ID_BYTES, 6)
     oldestMs = Math.min(oldestMs, at)
     newestMs = Math.max(newestMs, at)
   }
-  const untilMs = lastOf(messages) + retentionMs
-  return addScript(redis, { index: messageIndexKey(lane) }, { series: 'o', ids, marks, oldestMs, newestMs, untilMs })
+  return { packedIds, marks, oldestMs, newestMs, untilMs: lastOf(messages) + retentionMs }
 }
 
 const lastOf = (messages: readonly IndexedMessage[]): number => Math.max(...messages.map(({ until }) => until))

@@ -2,29 +2,10 @@
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { eventSchema } from '../../events/event-schema.ts'
+import { deliveredEvent } from '../routes/example-event.ts'
 import { FAMILY_NOTES } from './families.ts'
 
 const batch = z.strictObject({ type: z.literal('batch'), timestamp: z.iso.datetime(), data: z.array(eventSchema) })
-
-const example = {
-  type: 'message.delivered',
-  timestamp: '2026-11-21T10:00:02.000Z',
-  data: {
-    event_id: 'evt_1_1795255202000_0_0',
-    id: 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV',
-    seq: 4,
-    state: 'delivered',
-    possible_duplicate: false,
-    class: 'transactional',
-    kind: 'image',
-    campaign_id: null,
-    campaign: null,
-    provider_id: null,
-    accepted_at: '2026-11-21T10:00:00.000Z',
-    problem: null,
-    sender: '447700900001',
-  },
-}
 
 const headers = z.object({
   'webhook-id': z.string().describe('Of the delivery, the same at each try.'),
@@ -45,7 +26,7 @@ export const eventWebhooks: ZodOpenApiPathsObject = {
       requestParams: { header: headers },
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: z.union([eventSchema, batch]), example } },
+        content: { 'application/json': { schema: z.union([eventSchema, batch]), example: deliveredEvent } },
       },
       responses: {
         204: { description: 'Taken; any 2xx is.' },

@@ -7,6 +7,7 @@ import { pageFields } from '../fields.ts'
 import { route } from '../route.ts'
 import { eventAttempts, eventEndpoints } from './event-endpoints.ts'
 import { eventReplays } from './event-replays.ts'
+import { deliveredEvent } from './example-event.ts'
 
 const access = { in: 'bearer', permission: 'events' } as const
 
@@ -29,26 +30,6 @@ const feedQuery = z.strictObject({
   include_content: flag.meta({ description: 'Whether numbers and texts are told.' }),
 })
 
-const example = {
-  type: 'message.delivered',
-  timestamp: '2026-11-21T10:00:02.000Z',
-  data: {
-    event_id: 'evt_1_1795255202000_0_0',
-    id: 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV',
-    seq: 4,
-    state: 'delivered',
-    possible_duplicate: false,
-    class: 'transactional',
-    kind: 'image',
-    campaign_id: null,
-    campaign: null,
-    provider_id: null,
-    accepted_at: '2026-11-21T10:00:00.000Z',
-    problem: null,
-    sender: '447700900001',
-  },
-}
-
 export const events = {
   pull: route({
     method: 'get',
@@ -65,7 +46,7 @@ export const events = {
       }),
     },
     examples: [
-      { query: { limit: '1' }, status: 200, answer: { status: true, data: [example], next: 'AQHg7ce0zjQAAQ' } },
+      { query: { limit: '1' }, status: 200, answer: { status: true, data: [deliveredEvent], next: 'AQHg7ce0zjQAAQ' } },
     ],
   }),
   ...eventEndpoints,

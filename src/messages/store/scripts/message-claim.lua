@@ -61,9 +61,40 @@ local coolUntil = found[1] and tonumber(found[1]) or 0
 local timeUs = string.format('%.0f', nowUs)
 local lane = pace and openSlots(slots, nowUs, pace, #each)
 
+-- The plain case first, which almost all are: nobody has claimed the message before, and nothing is in its way. It is written
+-- without looking at what a record of it could hold. Records of the step are looked for in one go.
+local records, taken = {}, {}
+for i = 1, #each do records[i] = KEYS[4 * i + 3] end
+local areNew = coolUntil <= now and redis.call('EXISTS', unpack(records)) == 0
+local keptMs = string.format('%.0f', retentionMs)
+local lostAt = string.format('%.0f', now + lostAfterMs)
+
+local function tooEarly(slotUs, aheadUs)
+  local earlyUs = slotUs - nowUs - aheadUs
+  -- More than one slot is let pass, so that it is not asked again for each.
+  if earlyUs > 0 then return { 'too_early', QUEUED, math.ceil((earlyUs + aheadUs / 2) / 1000) } end
+end
+
+-- The claim of a plain one; nil of any other, which is not touched.
+local function claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run)
+  if run or not areNew or taken[ulid] or found[2 * i] or found[2 * i + 1] or now >= validUntil then return nil end
+  local slotUs = pace and lane.next()
+  local early = slotUs and tooEarly(slotUs, aheadUs)
+  if early then return early end
+  taken[ulid] = true
+  local history = 'c' .. base36(now - acceptedAt) .. ',' .. attempt
+  redis.call('HSET', records[i], 's', SENDING, 'a', attempt, 'h', history, unpack(newFields))
+  redis.call('PEXPIRE', records[i], keptMs)
+  addLater(inDoubt, lostAt, ulid)
+  if not slotUs then return { 'done', SENDING, attempt } end
+  return { 'done', SENDING, attempt, lane.reserve(slotUs), timeUs }
+end
+
 local function claim(i)
   local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 3, 4 * i + 6)
   local ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run = unpack(each[i], 1, 7)
+  local new = claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run)
+  if new then return new end
   local m = {
     record = record,
     queuedAgain = queuedAgain,
@@ -92,9 +123,8 @@ local function claim(i)
     if coolUntil > now then return { 'lane_cooldown', p.state, coolUntil - now } end
     if pace then
       slotUs = lane.next()
-      local earlyUs = slotUs - nowUs - aheadUs
-      -- More than one slot is let pass, so that it is not asked again for each.
-      if earlyUs > 0 then return { 'too_early', p.state, math.ceil((earlyUs + aheadUs / 2) / 1000) } end
+      local early = tooEarly(slotUs, aheadUs)
+      if early then return early end
     end
     -- Last: a recipient's turn is used up by asking. Read again, for another message of this step may have used one.
     local text = found[2 * i] and redis.call('GET', recipientCooldown)

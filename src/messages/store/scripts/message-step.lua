@@ -52,10 +52,40 @@ local function drop(p, field)
   if p.has[field] then gone[#gone + 1] = field end
 end
 
+-- The plain case first, which almost all are: a message of no campaign was sent at its first attempt, and nothing else is
+-- known of it. What it comes to is what the table of moves says; nil of any other, which is not touched.
+local function takeSent(record, job, ulid, attempt, acceptedAt, at, sentAs, firstPollMs, content)
+  local state, counts, history, run, to, problem, payload, others, repeats, class =
+    unpack(redis.call('HMGET', record, 's', 'a', 'h', 'r', 't', 'e', 'p', 'b', 'o', 'y'), 1, 10)
+  if state ~= SENDING or counts ~= attempt or run or problem or payload or others then return nil end
+  local claimedAt = string.match(history or '', '^c(%w+),%w+$')
+  local sentMs = at - acceptedAt
+  -- An erased person's record keeps nothing that names them.
+  if not claimedAt or not to or to == '' or tonumber(claimedAt, 36) > sentMs then return nil end
+  history = history .. '|' .. SENT .. base36(sentMs)
+  -- It can still fail, and is sent again by hand then.
+  local data = redis.call('HGET', job, 'data') or content
+  if data then
+    redis.call('HSET', record, 's', SENT, 'h', history, 'w', sentAs, 'p', data)
+  else
+    redis.call('HSET', record, 's', SENT, 'h', history, 'w', sentAs)
+  end
+  tell({ state = SENT, repeats = tonumber(repeats or '0') }, ulid, history)
+  removeLater(inDoubt, ulid)
+  if firstPollMs then addLater(polls, now + firstPollMs, ulid) end
+  return { 'done', SENT, SENDING, class or '', '' }
+end
+
 local function take(i)
   local record, job, cooldown = unpack(KEYS, 3 * i + 3, 3 * i + 5)
   local ulid, kind, acceptedAt, attempt, detail, problem, status, happenedAt, sentAs, firstPollMs, counts, coolDown,
     evidenceMs, policy, maxTries, ifDead, content = unpack(each[i], 1, 17)
+  -- Nothing that we are told has happened later than now.
+  local at = happenedAt and math.min(happenedAt, now) or now
+  if kind == 'status' and status == SENT and sentAs and not problem then
+    local sent = takeSent(record, job, ulid, attempt, acceptedAt, at, sentAs, firstPollMs, content)
+    if sent then return sent end
+  end
   local p, exists = load(record)
   if not exists then return { 'missing' } end
   -- Somebody may have given it another job meanwhile.
@@ -77,8 +107,6 @@ local function take(i)
   local cause = (before == UNKNOWN or p.state == UNKNOWN) and string.sub(redis.call('HGET', record, 'e') or '', 1, 12)
   local isLost = cause == 'worker_lost|' or cause == 'record_lost|'
 
-  -- Nothing that we are told has happened later than now.
-  local at = happenedAt and math.min(happenedAt, now) or now
   -- Of another attempt than the one that counts, or of that one while another is known to be sent: the state stays, and
   -- with it all lists.
   if kind == 'status' and p.state == before then

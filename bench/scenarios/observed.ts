@@ -1,0 +1,70 @@
+// What it costs that metrics and counts are kept of every message, and that messages can be searched: the service beside
+// a copy of it from which the observers and the index of messages were taken out, in one run. Single messages are
+// accepted with the workers held back; then they are sent.
+import { fileURLToPath } from 'node:url'
+import { type Alteration, alteredBuild } from '../../testbed/altered-build.ts'
+import { type Bench, compare, cpuPer, inTurn, type Measured } from '../bench.ts'
+import { send, sinkGets, watchSink } from '../contender.ts'
+import { type Laneway, startLaneway } from '../laneway.ts'
+import { dist } from '../part.ts'
+import { type Figure, withGoal } from '../report.ts'
+import { ratioOf, spreadOf } from '../statistics.ts'
+
+const SCENARIO = 'observed'
+const CONNECTIONS = 64
+const AT_LEAST = 0.95
+
+const UNOBSERVED: readonly Alteration[] = [
+  { file: 'observe.js', find: 'observers.get(redis) ?? nobody', replace: 'nobody' },
+  { file: 'lanes/queues.js', find: 'areNew ? indexMessages', replace: 'false ? indexMessages' },
+]
+
+const KINDS = [
+  { name: 'observed', alterations: [] },
+  { name: 'without', alterations: UNOBSERVED },
+]
+
+/** Accepting and sending, with metrics, counts and index, against without. */
+export async function observed(bench: Bench): Promise<Figure[]> {
+  const { rig, dir, closing } = bench
+  const contenders: Laneway[] = []
+  for (const { name, alterations } of KINDS) {
+    // Beside dist/, where what it imports is found; also of the unaltered one, as a copy is not bundled.
+    const build = alteredBuild(fileURLToPath(dist), fileURLToPath(new URL(`../${name}/dist`, dist)), ...alterations)
+    const options = { build, profile: bench.profile }
+    contenders.push({ ...(await startLaneway(rig, `${dir}/${name}`, closing, options)), name })
+  }
+  const sendUs = contenders.map((): number[] => [])
+  const accepting = await inTurn(bench, contenders, async (at, isWarmUp): Promise<Measured> => {
+    const contender = contenders[at]
+    if (contender === undefined) throw new Error(`no contender ${at}`)
+    const { port, traffic, acceptPids, sendPids } = contender
+    await contender.hold()
+    await watchSink(rig)
+    let report = { perSecond: 0, messages: 0 }
+    const cpuUs = await cpuPer(acceptPids, async () => {
+      const ms = (isWarmUp ? 1 : bench.seconds) * 1_000
+      report = await send(rig, { port, connections: CONNECTIONS, traffic, ms })
+      return report.messages
+    })
+    const { messages, perSecond } = report
+    const us = await cpuPer(sendPids, async () => {
+      await contender.release()
+      await sinkGets(rig, messages)
+      return messages
+    })
+    if (!isWarmUp) sendUs[at]?.push(us)
+    return { perSecond, cpuUs }
+  })
+  const names = KINDS.map(({ name }) => name)
+  const [own = [], without = []] = sendUs
+  const sending = sendUs.map((rounds, at): Figure => {
+    const spread = spreadOf(rounds)
+    return { scenario: SCENARIO, what: `${names[at]}, CPU per message sent`, value: spread.median, unit: 'us', spread }
+  })
+  // As a speed: the less CPU time, the faster.
+  const spread = ratioOf(without, own)
+  const what = 'observed / without, sending by CPU time'
+  const ratio = withGoal({ scenario: SCENARIO, what, value: spread.median, unit: 'x', spread }, `>= ${AT_LEAST}`)
+  return [...compare(SCENARIO, names, accepting, { without: AT_LEAST }), ...sending, ratio]
+}

@@ -1,0 +1,48 @@
+// Adding jobs of messages to their lane, many in one step in Redis, together with their ids in its index. Where the process
+// may die: the step is all or nothing, and adding the same messages again is safe.
+import { type IndexedMessage, packForIndex } from '../messages/store/message-index.ts'
+import { laneBacklogKeys, laneJobKey, laneMetaKey, laneTakeKeys } from '../redis/bullmq-layout.ts'
+import type { Redis } from '../redis/connect.ts'
+import { messageIndexKey } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+
+const addScript = defineScript(import.meta.url, 'lane-add')
+
+/** A job that is to wait on its lane. */
+export interface WaitingJob {
+  id: string
+  /** JSON. */
+  data: string
+  /** When the message was accepted (epoch ms). */
+  timestamp: number
+  /** 0 for one that goes first; BullMQ's priority else. */
+  priority: number
+}
+
+/**
+ * Adds jobs called `name` to the queue of the lane, those that are not there yet, and first the messages that are to be
+ * `indexed` to its index, for `retentionMs` after their validity. Rejects when Redis is away or full; then none is added,
+ * or all are and the answer was lost.
+ */
+export async function addJobs(
+  redis: Redis,
+  lane: number,
+  { name, jobs, indexed }: { name: string; jobs: readonly WaitingJob[]; indexed: readonly IndexedMessage[] },
+  retentionMs: number,
+): Promise<void> {
+  const { waiting, prioritized } = laneBacklogKeys(lane)
+  const { marker, counter } = laneTakeKeys(lane)
+  await addScript(
+    redis,
+    { waiting, prioritized, marker, counter, meta: laneMetaKey(lane), index: messageIndexKey(lane) },
+    {
+      jobs: laneJobKey(lane, ''),
+      name,
+      ids: jobs.map(({ id }) => id),
+      payloads: jobs.map(({ data }) => data),
+      times: jobs.map(({ timestamp }) => timestamp),
+      priorities: jobs.map(({ priority }) => priority),
+      ...(indexed.length > 0 ? packForIndex(indexed, retentionMs) : {}),
+    },
+  )
+}

@@ -1,0 +1,128 @@
+// Messages that are added together leave on their lane what BullMQ itself would leave, and what it added and what was added
+// so are the same to whoever adds them again or takes them.
+import { Worker } from 'bullmq'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { SendPayload } from '../../src/jobs/send.ts'
+import { CAMPAIGN_PRIORITY, type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { acceptedAtMs, messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
+import { laneBacklogKeys, laneJobKey, laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { lanePrefix } from '../../src/redis/keys.ts'
+import { openQueue } from '../../src/redis/open-queue.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+let server: TestRedis
+let redis: Redis
+let queues: LaneQueues
+let lane = 0
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectWithRetry(server.url)
+  await redis.ping()
+  queues = openLaneQueues(redis)
+})
+afterAll(async () => {
+  await queues?.close()
+  redis?.disconnect()
+  await server?.stop()
+})
+
+const payloadOf = (of: SendPayload['class'] = 'transactional', sendAt?: number): SendPayload => ({
+  ...{ v: 1, to: '4917100012345', class: of, content: { type: 'text', text: { body: 'It is „on“ its way 📦' } } },
+  ...{ until: Date.now() + 3_600_000, ...(sendAt === undefined ? {} : { sendAt }) },
+})
+const newId = (): string => messageId(lane, newUlid(Date.now()))
+const timeOf = (id: string): number => acceptedAtMs(parseMessageId(id)?.ulid ?? '')
+
+/** Everything that Redis has of the queue of a lane but its events, ids aside, and what BullMQ keeps of a job's settings. */
+async function kept(of: number): Promise<Record<string, unknown>> {
+  const own = laneJobKey(of, '')
+  const all: Record<string, unknown> = {}
+  const short = (id: string) => id.replace(/^msg_\d+_/, '')
+  for (const key of (await redis.keys(`${own}*`)).sort()) {
+    const name = short(key.slice(own.length))
+    if (['events', 'id', 'meta'].includes(name)) continue
+    const type = await redis.type(key)
+    if (type === 'string') all[name] = await redis.get(key)
+    else if (type === 'list') all[name] = (await redis.lrange(key, 0, '-1')).map(short)
+    else if (type === 'zset') all[name] = (await redis.zrange(key, '0', '-1', 'WITHSCORES')).map(short)
+    else all[name] = { ...(await redis.hgetall(key)), opts: undefined }
+  }
+  return all
+}
+
+test('a lane is left as BullMQ leaves it, with jobs that wait and with prioritized ones', async () => {
+  lane += 1
+  const mine = lane
+  const ulids = [1, 2, 3, 4].map(() => newUlid(Date.now()))
+  const classes = ['transactional', 'campaign', 'transactional', 'campaign'] as const
+  const payloads = classes.map((of) => payloadOf(of))
+  const messages = ulids.map((ulid, i) => ({ id: messageId(mine, ulid), payload: payloads[i] ?? payloadOf() }))
+  await queues.addMany(messages)
+  lane += 1
+  const queue = openQueue(redis, laneQueue(lane), lanePrefix(lane))
+  for (const [i, ulid] of ulids.entries()) {
+    const opts = { jobId: messageId(lane, ulid), timestamp: acceptedAtMs(ulid) }
+    const priority = classes[i] === 'campaign' ? { priority: CAMPAIGN_PRIORITY } : {}
+    await queue.add('send', payloads[i], { ...opts, ...priority })
+  }
+  const left = await kept(mine)
+  expect(left).toEqual(await kept(lane))
+  expect(left).toHaveProperty('wait')
+  expect(left).toHaveProperty('prioritized')
+  await queue.close()
+})
+
+test('BullMQ takes them in their order, with their payload, and may put them back', async () => {
+  lane += 1
+  const [first, second, campaign] = [newId(), newId(), newId()]
+  await Promise.all([
+    queues.add(campaign, payloadOf('campaign')),
+    queues.add(first, payloadOf()),
+    queues.add(second, payloadOf()),
+  ])
+  const worker = new Worker(laneQueue(lane), null, { connection: redis, prefix: lanePrefix(lane) })
+  const job = await worker.getNextJob('token')
+  expect(job).toMatchObject({ id: first, name: 'send', timestamp: timeOf(first) })
+  expect(job?.data).toMatchObject({ content: payloadOf().content })
+  expect((await worker.getNextJob('token'))?.id).toBe(second)
+  const last = await worker.getNextJob('token')
+  expect(last?.id).toBe(campaign)
+  await last?.moveToWait('token')
+  expect(await redis.zrange(laneBacklogKeys(lane).prioritized, '0', '-1')).toEqual([campaign])
+  await worker.close(true)
+})
+
+test('added again, in the same turn or later, a message stands on its lane once, as it was added first', async () => {
+  lane += 1
+  const id = newId()
+  await Promise.all([queues.add(id, payloadOf()), queues.add(id, payloadOf('campaign'))])
+  await queues.add(id, payloadOf('campaign'))
+  await queues.addMany([{ id, payload: payloadOf() }], 'again')
+  expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual([id])
+  expect(await redis.exists(laneBacklogKeys(lane).prioritized)).toBe(0)
+})
+
+test('one that is not to be sent yet is delayed, and those beside it wait', async () => {
+  lane += 1
+  const [now, later] = [newId(), newId()]
+  await queues.addMany([
+    { id: now, payload: payloadOf() },
+    { id: later, payload: payloadOf('campaign', Date.now() + 60_000) },
+  ])
+  expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual([now])
+  expect(await redis.zrange(laneBacklogKeys(lane).delayed, '0', '-1')).toEqual([later])
+  expect(await redis.hget(laneJobKey(lane, later), 'priority')).toBe(String(CAMPAIGN_PRIORITY))
+})
+
+test('onto a paused lane they are added, and nobody is woken', async () => {
+  lane += 1
+  const [first, second] = [newId(), newId()]
+  await queues.add(first, payloadOf())
+  await queues.pause(lane)
+  const marker = laneJobKey(lane, 'marker')
+  await redis.del(marker)
+  await queues.add(second, payloadOf())
+  expect(await redis.exists(marker)).toBe(0)
+  expect(await redis.llen(laneBacklogKeys(lane).waiting)).toBe(2)
+})

@@ -1,0 +1,169 @@
+// Pins: what the console is told is so, and concerns nobody else: a snapshot is what the lanes are, a history what was
+// counted. Real: Redis, HTTP, producer, worker.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { listLanes } from '../../src/lanes/control.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { createSeriesReader } from '../../src/telemetry/live/series.ts'
+import { seriesSchema } from '../../src/telemetry/series.ts'
+import { snapshotSchema } from '../../src/telemetry/snapshot.ts'
+import { answerOf, bearer, follow, HOSTILE_TEXT, keyOf, laneIn, send, snapshotOf } from '../support/console-reader.ts'
+import { inspect } from '../support/declared-routes.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: Service
+let mine: Tenant
+let theirs: Tenant
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  mine = await service.addTenant()
+  theirs = await service.addTenant()
+})
+afterAll(() => service?.close())
+
+describe('a snapshot', () => {
+  test('says of each lane what the survey of its queue says, and why it does not send', async () => {
+    await send(service, mine, 5)
+    const snapshot = await eventually(async () => {
+      const taken = await snapshotOf(service, mine)
+      return laneIn(taken, mine.partnerLane)?.waiting.transactional === 5 ? taken : undefined
+    }, 'five wait')
+    const queues = openLaneQueues(service.redis)
+    const surveyed = await listLanes(service.redis, queues, mine.account)
+    await queues.close()
+    expect(snapshot.lanes_total).toBe(surveyed.length)
+    for (const { lane, waiting, rate, set_aside } of surveyed) {
+      const shown = laneIn(snapshot, lane)
+      expect((shown?.waiting.transactional ?? 0) + (shown?.waiting.campaign ?? 0)).toBe(waiting)
+      expect([shown?.rate_per_s, shown?.dead_letters]).toEqual([rate, set_aside])
+    }
+    expect(laneIn(snapshot, mine.partnerLane)).toMatchObject({
+      ...{ state: 'no_worker', reason: 'No worker has said lately that it is alive.', drain_s: 1, name: 'partner' },
+    })
+    expect(laneIn(snapshot, mine.cloudLane)).toMatchObject({ state: 'idle', drain_s: null, oldest_s: null })
+    expect(snapshot.totals).toMatchObject({ waiting: 5, unconfirmed: 0 })
+    expect(snapshot.totals.oldest_waiting_s).toBeGreaterThanOrEqual(0)
+  })
+
+  test('holds nothing of another account', async () => {
+    await send(service, theirs, 2)
+    const snapshot = await snapshotOf(service, theirs)
+    expect(snapshot.lanes.map(({ account }) => account)).toEqual([theirs.account, theirs.account])
+    expect(snapshot.lanes.map(({ sender }) => sender).sort()).toEqual([theirs.partnerLane, theirs.cloudLane].sort())
+    expect(snapshot.totals.waiting).toBe(2)
+  })
+
+  test('of another account is answered like one of an account that does not exist', async () => {
+    const { secret } = await keyOf(service, theirs, 'admin')
+    for (const path of ['snapshot', 'stream', 'history']) {
+      const answers = await Promise.all(
+        [mine.account, 999_999].map((account) =>
+          inspect(`${service.url}/console/${path}?account=${account}`, { headers: bearer(secret) }),
+        ),
+      )
+      expect(
+        answers.map(({ status }) => status),
+        path,
+      ).toEqual([404, 404])
+      const [one, other] = answers.map(({ text }) => text.replaceAll(/"request_id":"[^"]+"/g, ''))
+      expect(one).toBe(other)
+    }
+    const lane = await inspect(`${service.url}/console/history?sender=${mine.partnerLane}`, { headers: bearer(secret) })
+    expect(lane.status).toBe(404)
+  })
+
+  test('of a key that is for some senders holds their lanes only, and their history', async () => {
+    const { secret } = await createCredential(service.redis, mine.account, ['admin'], Date.now(), 0, 'bound', {
+      senders: [mine.cloudLane],
+    })
+    const get = (path: string) => inspect(`${service.url}/console/${path}`, { headers: bearer(secret) })
+    const snapshot = answerOf(snapshotSchema, (await get('snapshot')).json)
+    expect(snapshot.lanes.map(({ sender }) => sender)).toEqual([mine.cloudLane])
+    expect([snapshot.lanes_total, snapshot.totals.waiting]).toEqual([1, 0])
+    const { points } = answerOf(seriesSchema, (await get('history')).json)
+    expect(points.every(({ accepted }) => accepted === 0)).toBe(true)
+    expect((await get(`history?sender=${mine.cloudLane}`)).status).toBe(200)
+    expect((await get(`history?sender=${mine.partnerLane}`)).status).toBe(403)
+    const { events, reading } = await follow(service, secret, '?limit=1')
+    await reading
+    expect(events.join()).not.toContain(`"sender":${mine.partnerLane},`)
+  })
+
+  test('says who paused a lane, and for what', async () => {
+    const { secret } = await keyOf(service, mine, 'admin')
+    const paused = await inspect(`${service.url}/admin/lanes/${mine.cloudLane}/pause`, {
+      method: 'POST',
+      headers: { ...bearer(secret), 'content-type': 'application/json' },
+      body: JSON.stringify({ reason: HOSTILE_TEXT }),
+    })
+    expect(paused.status).toBe(200)
+    const lane = await eventually(async () => {
+      const found = laneIn(await snapshotOf(service, mine), mine.cloudLane)
+      return found?.state === 'paused' ? found : undefined
+    }, 'the lane is paused')
+    expect(lane).toMatchObject({ by: 'Ada', reason: HOSTILE_TEXT })
+    const resumed = await inspect(`${service.url}/admin/lanes/${mine.cloudLane}/resume`, {
+      method: 'POST',
+      headers: bearer(secret),
+    })
+    expect(resumed.status).toBe(200)
+  })
+
+  test('adds up: of a campaign, its states are its total', async () => {
+    const snapshot = await snapshotOf(service, mine)
+    for (const campaign of snapshot.campaigns) {
+      const { queued, sending, sent, delivered, read, failed, expired, cancelled, unconfirmed, unknown } = campaign
+      expect(queued + sending + sent + delivered + read + failed + expired + cancelled + unconfirmed + unknown).toBe(
+        campaign.total,
+      )
+    }
+  })
+})
+
+test('the history has a point for every period, and counts what was accepted', async () => {
+  const { secret } = await keyOf(service, mine, 'messages:read')
+  const history = async (query: string) => {
+    const answer = await inspect(`${service.url}/console/history?${query}`, { headers: bearer(secret) })
+    expect(answer.status).toBe(200)
+    return answerOf(seriesSchema, answer.json)
+  }
+  const accepted = async (query: string) =>
+    (await history(query)).points.reduce((sum, point) => sum + point.accepted, 0)
+  const week = await history('span=week')
+  expect([week.step_s, week.points.length]).toEqual([300, 2_016])
+  const hour = await history(`sender=${mine.partnerLane}`)
+  expect([hour.step_s, hour.points.length]).toEqual([10, 360])
+  const times = hour.points.map(({ at }) => Date.parse(at))
+  expect(times.every((time, i) => i === 0 || time - (times[i - 1] ?? 0) === 10_000)).toBe(true)
+  await eventually(async () => (await accepted('span=hour')) === 5, 'five were accepted')
+})
+
+test('a history that is asked for again is what one that is read whole is, with what was counted meanwhile', async () => {
+  const of = { name: 'mine', lanes: async () => [mine.partnerLane, mine.cloudLane] }
+  const read = createSeriesReader(service.redis, 1)
+  const sum = async (reader: typeof read, span: 'hour' | 'week') =>
+    (await reader(of, span)).points.reduce((all, { accepted }) => all + accepted, 0)
+  const before = await sum(read, 'hour')
+  await send(service, mine, 3)
+  await eventually(async () => (await sum(read, 'hour')) === before + 3, 'three more were accepted', 20_000)
+  for (const span of ['hour', 'week'] as const) {
+    expect(await sum(read, span)).toBe(before + 3)
+    expect(await sum(createSeriesReader(service.redis), span)).toBe(before + 3)
+  }
+})
+
+test('once a worker is there the lanes send, and the snapshot names it', async () => {
+  await service.startWorker()
+  const snapshot = await eventually(async () => {
+    const taken = await snapshotOf(service, mine)
+    return taken.totals.waiting === 0 && taken.workers.length === 1 ? taken : undefined
+  }, 'nothing waits')
+  expect(snapshot.workers[0]).toMatchObject({ version: expect.stringMatching(/^\d+\.\d+/), host: expect.any(String) })
+  expect(snapshot.redis.safety.map(({ name: setting }) => setting)).toEqual([
+    'version',
+    'maxmemory-policy',
+    'appendonly',
+    'appendfsync',
+  ])
+})

@@ -1,0 +1,130 @@
+// Pins: the stream of the console tells once a second however many look, is cut off for whoever reads too slowly, and ends
+// when its reader may no longer see it. Real: Redis, HTTP, producer.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { revokeCredential } from '../../src/accounts/store/credentials.ts'
+import { createSnapshotStreams } from '../../src/producer/snapshot-streams.ts'
+import { senderKey } from '../../src/redis/keys.ts'
+import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
+import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
+import { changed, type SnapshotChange } from '../../src/telemetry/snapshot-change.ts'
+import { silentLog } from '../support/app.ts'
+import { follow, HOSTILE_TEXT, keyOf, laneIn, whoseOf } from '../support/console-reader.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: Service
+let mine: Tenant
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  mine = await service.addTenant()
+})
+afterAll(() => service?.close())
+
+test('a stream begins with a snapshot, is named, and lets no text make up an event', async () => {
+  await service.redis.hset(senderKey(mine.cloudLane), 'name', HOSTILE_TEXT)
+  const { secret } = await keyOf(service, mine, 'messages:read')
+  const { answer, events, reading } = await follow(service, secret, '?limit=2')
+  await reading
+  await service.redis.hset(senderKey(mine.cloudLane), 'name', 'cloud')
+  expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(events).toHaveLength(2)
+  const snapshots = events.map((event) => {
+    const [, at, data = ''] = /id: (.*)\nevent: snapshot\ndata: (.*)$/s.exec(event) ?? []
+    expect(data).not.toContain('\n')
+    const snapshot = snapshotSchema.parse(JSON.parse(data))
+    expect(at).toBe(snapshot.at)
+    return snapshot
+  })
+  // The first one may be of the moment before.
+  expect(laneIn(z.array(snapshotSchema).min(2).parse(snapshots)[1] as Snapshot, mine.cloudLane)?.name).toBe(
+    HOSTILE_TEXT,
+  )
+})
+
+test('a stream of changes begins whole, and each change makes the next snapshot of the one before', async () => {
+  const { secret } = await keyOf(service, mine, 'messages:read')
+  const { events, reading } = await follow(service, secret, '?limit=4&changes=true')
+  await reading
+  const told = events.filter((event) => event.includes('event: '))
+  expect(told.map((event) => /event: (\w+)/.exec(event)?.[1])).toEqual(['snapshot', 'change', 'change', 'change'])
+  const data = told.map((event): unknown => JSON.parse(/data: (.*)$/s.exec(event)?.[1] ?? ''))
+  let snapshot: Snapshot | undefined = snapshotSchema.parse(data[0])
+  for (const change of data.slice(1)) snapshot = snapshot && changed(snapshot, change as SnapshotChange)
+  expect(snapshotSchema.parse(snapshot).lanes_total).toBe(2)
+  const sizes = told.map((event) => event.length)
+  expect(Math.max(...sizes.slice(1))).toBeLessThan((sizes[0] ?? 0) / 2)
+})
+
+test('a stream ends when its key is revoked', async () => {
+  const { id, secret } = await keyOf(service, mine, 'messages:read')
+  const { isOver, events } = await follow(service, secret)
+  await eventually(async () => events.length > 0, 'the first snapshot')
+  await revokeCredential(service.redis, mine.account, id)
+  await eventually(async () => isOver(), 'the stream is over')
+})
+
+test('a stream costs one snapshot a second, whoever looks, and none when nobody does', async () => {
+  const snapshots = createSnapshots(service.redis)
+  const taken: unknown[] = []
+  const streams = createSnapshotStreams({
+    take: (whose) => {
+      taken.push(whose)
+      return snapshots.take(whose)
+    },
+    log: silentLog,
+    everyMs: 100,
+  })
+  const tabs = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      streams.open({ whose: whoseOf(mine), limit: 5, mayStill: () => Promise.resolve() }),
+    ),
+  )
+  const texts = await Promise.all(tabs.map((tab) => tab.setEncoding('utf8').toArray()))
+  expect(texts.map((text) => text.join('').split('event: snapshot').length - 1)).toEqual([5, 5, 5, 5, 5])
+  expect(taken).toEqual(Array(5).fill(whoseOf(mine)))
+  await eventually(async () => streams.count() === 0, 'no stream is left')
+  const before = taken.length
+  await Promise.all([streams.once(whoseOf(mine)), streams.once(whoseOf(mine)), streams.once(whoseOf(mine))])
+  expect(taken.length - before).toBeLessThanOrEqual(1)
+  streams.close()
+})
+
+test('a stream that is read too slowly is cut off, and the others go on', async () => {
+  const big = await createSnapshots(service.redis).take(whoseOf(mine))
+  const large: Snapshot = { ...big, failures: [{ code: 'x', meaning: 'y'.repeat(200_000), count: 1 }] }
+  const streams = createSnapshotStreams({ take: async () => large, log: silentLog, everyMs: 20 })
+  const open = () => streams.open({ whose: whoseOf(mine), limit: undefined, mayStill: () => Promise.resolve() })
+  const [slow, quick] = [await open(), await open()]
+  let read = 0
+  quick.on('data', () => {
+    read += 1
+  })
+  await eventually(async () => slow.destroyed, 'the slow one is cut off')
+  const soFar = read
+  await eventually(async () => read > soFar + 2, 'the other one goes on')
+  expect(streams.count()).toBe(1)
+  streams.close()
+  await eventually(async () => streams.count() === 0, 'none is left')
+})
+
+test('a stream has its bound', async () => {
+  const empty = await createSnapshots(service.redis).take(whoseOf(mine))
+  const streams = createSnapshotStreams({ take: async () => empty, log: silentLog, everyMs: 10_000 })
+  const reader = { whose: whoseOf(mine), limit: undefined, mayStill: () => Promise.resolve() }
+  for (let i = 0; i < 200; i += 1) await streams.open(reader)
+  expect(streams.isFull()).toBe(true)
+  streams.close()
+  expect(streams.count()).toBe(0)
+})
+
+test('a stream ends when its producer stops', async () => {
+  const { secret } = await keyOf(service, mine, 'messages:read')
+  const { events, reading } = await follow(service, secret)
+  await eventually(async () => events.length > 1, 'a second snapshot')
+  const began = performance.now()
+  await service.close()
+  await reading
+  expect(performance.now() - began).toBeLessThan(9_000)
+})
