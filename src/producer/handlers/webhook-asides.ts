@@ -18,10 +18,10 @@ export interface Asides {
 
 /** Tells `log` of each. */
 export function createAsides(log: Log): Asides {
-  const told = new LRUCache<string, true>({ max: REMEMBERED, ttl: EVERY_MS, perf: performance })
+  const logged = new LRUCache<string, true>({ max: REMEMBERED, ttl: EVERY_MS, perf: performance })
   const isNew = (what: string): boolean => {
-    if (told.has(what)) return false
-    told.set(what, true)
+    if (logged.has(what)) return false
+    logged.set(what, true)
     return true
   }
   return {
