@@ -14,7 +14,7 @@ import { freePort } from '../testbed/free-port.ts'
 import type { Closing } from './closing.ts'
 import type { Contender, Rig } from './contender.ts'
 import { type Part, startPart, until } from './part.ts'
-import { type BenchRedis, startRedis } from './redis.ts'
+import { type BenchRedis, type Shape, startRedis } from './redis.ts'
 import { TEMPLATE, type Traffic } from './traffic.ts'
 
 const KEYS = 100
@@ -48,13 +48,14 @@ export async function startLaneway(
     rate?: number
     settings?: Record<string, string>
     profile?: string | undefined
+    redis?: Shape
     /** Another build than the one beside the bench. */
     build?: string
   } = {},
 ): Promise<Laneway> {
   const { lanes = 1, workers = 1, rate = MAX_RATE } = options
   mkdirSync(dir, { recursive: true })
-  const redis = await startRedis(dir, closing)
+  const redis = await startRedis(dir, closing, options.redis)
   const queues = openLaneQueues(redis.client)
   closing.add(() => queues.close())
   const { keys, senders, laneIds } = await seed(redis, queues, rig.sinkPort, { lanes, rate })
@@ -92,8 +93,8 @@ export async function startLaneway(
     others,
     queues,
     laneIds,
-    acceptPids: [producer.pid, redis.pid],
-    sendPids: [worker.pid, redis.pid],
+    acceptPids: [producer.pid, ...redis.pids],
+    sendPids: [worker.pid, ...redis.pids],
     key: keys[0] ?? '',
     lookup: (ids) => ({ kind: 'lookup', path: '/chatappbusiness/getmessgageinfobyid', keys, ids }),
     traffic: { kind: 'message', path: '/chatappbusiness/send-templated-message', keys, senders },

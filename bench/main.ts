@@ -15,9 +15,11 @@ import { batch } from './scenarios/batch.ts'
 import { campaign } from './scenarios/campaign.ts'
 import { campaignLatency } from './scenarios/campaign-latency.ts'
 import { campaignSpeed } from './scenarios/campaign-speed.ts'
+import { cluster } from './scenarios/cluster.ts'
 import { consoleScenario } from './scenarios/console.ts'
 import { dispatch } from './scenarios/dispatch.ts'
 import { events } from './scenarios/events.ts'
+import { files } from './scenarios/files.ts'
 import { find } from './scenarios/find.ts'
 import { growth } from './scenarios/growth.ts'
 import { guards } from './scenarios/guards.ts'
@@ -30,6 +32,7 @@ import { latency } from './scenarios/latency.ts'
 import { lookups } from './scenarios/lookups.ts'
 import { memory } from './scenarios/memory.ts'
 import { observed } from './scenarios/observed.ts'
+import { replicas } from './scenarios/replicas.ts'
 import { webhooks } from './scenarios/webhooks.ts'
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -51,6 +54,9 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   campaign,
   'campaign-speed': campaignSpeed,
   'campaign-latency': campaignLatency,
+  cluster,
+  replicas,
+  files,
   console: consoleScenario,
   import: importContacts,
   intake,
@@ -58,13 +64,14 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 
 const HELP = `npm run bench -- [${Object.keys(SCENARIOS).join('|')}]... [options]
 
-Without a name all are run, which takes some twenty minutes, and an hour with --full.
+Without a name all are run, which takes some twenty minutes, and an hour with --full. The scenario files needs
+Swift, an S3 server, and is passed over without.
 
   --rounds <n>     rounds that count, after one that warms up (default 3)
   --seconds <n>    how long each round of a timed scenario loads one contender (default 5)
   --full           the sizes of the goals where the default is smaller: a million waiting, ten minutes of memory
   --people <n>     recipients of the campaign, rows of the import (default 100000, with --full 1000000;
-                   of campaign-speed 20000); messages that wait in console (default 300000)
+                   of campaign-speed 20000, of files 20000); messages that wait in console (default 300000)
   --lanes <n>      lanes of idle-lanes (default 1000)
   --workers <n>    workers of idle-lanes (default 4)
   --json <file>    also write the figures, machine and versions as JSON; - for standard output

@@ -25,6 +25,8 @@ export interface Case {
   possibleDuplicates: ReadonlySet<string>
   /** Recipients whose message the chat product took and reported as failed afterwards: `failed` is the truth then. */
   refusedLater: ReadonlySet<string>
+  /** Whether the chat product was still being sent messages when the time was over: what is open then is late, not lost. */
+  atWork?: boolean
   /** Most messages that may end flagged: killed attempts and answers that prove nothing. */
   flagsEarned: number
 }
@@ -32,7 +34,7 @@ export interface Case {
 export interface Judgement {
   accepted: number
   inLedger: number
-  /** Accepted, never taken by the chat product, and the service does not say so. */
+  /** Accepted, never taken by the chat product, and the service does not say so; nor is it still about to be sent. */
   lostSilently: string[]
   /** Taken more than once without the flag. */
   sentTwiceSilently: string[]
@@ -55,6 +57,7 @@ export interface Judgement {
 const WENT_OUT = new Set(['sent', 'delivered', 'read'])
 const DID_NOT_GO_OUT = new Set(['failed', 'expired', 'cancelled'])
 const FLAGGED = new Set(['unknown', 'unconfirmed'])
+const OPEN = new Set(['queued', 'sending'])
 
 export function judge(given: Case): Judgement {
   const taken = countBy(given.ledger, ({ to }) => to)
@@ -71,6 +74,7 @@ export function judge(given: Case): Judgement {
   const lostSilently = accepted
     .filter((request) => !taken.has(request.to))
     .filter((request) => !DID_NOT_GO_OUT.has(stateOf(request)) && !FLAGGED.has(stateOf(request)))
+    .filter((request) => !(given.atWork && OPEN.has(stateOf(request))))
   const sentTwice = [...taken].filter(([, times]) => times > 1).map(([to]) => to)
   const contradictions = accepted.filter((request) =>
     taken.has(request.to)

@@ -10,6 +10,9 @@ import { eventually } from './wait.ts'
 
 const RESTING = new Set(['sent', 'delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown'])
 
+/** What waits although nothing was sent for so long is lost, not late: work is taken up again within 15 s. */
+export const STILL_MS = 20_000
+
 /** As long as one of the first is at work there is no use in asking for the rest, and asking for all costs the service. */
 const LOOKED_UP_AT_ONCE = 50
 
@@ -36,7 +39,8 @@ export interface KnownMessage {
 
 /**
  * Rest: every accepted message has a state that it may keep, nothing stands on a lane and no status update is under way.
- * When that does not come in time the judge sees things as they are then.
+ * When that does not come in time the judge sees things as they are then, and takes what is open for lost only where
+ * nothing has been sent for a while.
  */
 export async function testimonyAtQuiescence(
   rig: Rig,
@@ -49,12 +53,10 @@ export async function testimonyAtQuiescence(
   let movedAt = performance.now()
   const resting = await eventually(
     async () => {
-      if (run.stillMs !== undefined) {
-        const count = await rig.chatProduct.count()
-        if (count !== taken) movedAt = performance.now()
-        taken = count
-        if (performance.now() - movedAt >= run.stillMs) return true
-      }
+      const count = await rig.chatProduct.count()
+      if (count !== taken) movedAt = performance.now()
+      taken = count
+      if (run.stillMs !== undefined && performance.now() - movedAt >= run.stillMs) return true
       while (open.length > 0) {
         const looked = open.slice(0, LOOKED_UP_AT_ONCE)
         const states = await lookUp(rig.liveProducer(), looked)
@@ -76,10 +78,18 @@ export async function testimonyAtQuiescence(
     run.say(
       `not at rest after ${run.quiescenceLimitMs} ms: ${open.length} messages open or not looked up, ${waiting} waiting`,
     )
-  return testimony(rig, options.flagsEarned, options.refusedLater ?? new Set())
+  const atWork = !resting && performance.now() - movedAt < STILL_MS
+  return testimony(rig, { ...options, atWork })
 }
 
-async function testimony(rig: Rig, flagsEarned: number, refusedLater: ReadonlySet<string>): Promise<Testimony> {
+async function testimony(
+  rig: Rig,
+  {
+    flagsEarned,
+    refusedLater = new Set(),
+    atWork,
+  }: { flagsEarned: number; refusedLater?: ReadonlySet<string>; atWork: boolean },
+): Promise<Testimony> {
   const posted = rig.client.log
   const tenantOf = new Map(posted.map(({ to, tenant }) => [to, tenant]))
   const ledger = await rig.chatProduct.ledger()
@@ -100,6 +110,7 @@ async function testimony(rig: Rig, flagsEarned: number, refusedLater: ReadonlySe
     states,
     possibleDuplicates: new Set(flags),
     refusedLater,
+    atWork,
     flagsEarned,
   })
   const refused = posted.filter((each) => acceptedId(each) === undefined)

@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { type Alteration, alteredBuild } from '../testbed/altered-build.ts'
 import type { Judgement } from './checker.ts'
+import { STILL_MS } from './quiescence.ts'
 import type { Scenario } from './scenario.ts'
 import { backlogResumes } from './scenarios/backlog-resumes.ts'
 import { halfOpenRedis } from './scenarios/half-open-redis.ts'
@@ -101,11 +102,6 @@ export const ALTERATIONS: readonly [name: string, alteration: Alteration][] = AL
   removedBy.map((each): [string, Alteration] => [name, each]),
 )
 
-/**
- * What was sent so long ago that everything has been taken up since, should anybody take it up: work resumes within 15 s.
- * What waits then is lost, not late.
- */
-const STILL_MS = 20_000
 /** A build that sends hardly anything loses messages for another reason than the missing safeguard. */
 const LEAST_SENT = 0.05
 

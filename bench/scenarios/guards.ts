@@ -3,9 +3,10 @@
 import { type Bench, compare, cpuPer, inTurn, type Measured } from '../bench.ts'
 import { send, sinkGets, watchSink } from '../contender.ts'
 import { type Laneway, startLaneway } from '../laneway.ts'
-import type { Figure } from '../report.ts'
-import { spreadOf } from '../statistics.ts'
+import { type Figure, withGoal } from '../report.ts'
+import { ratioOf, type Spread, spreadOf } from '../statistics.ts'
 
+const SCENARIO = 'guards'
 const CONNECTIONS = 64
 /** A tenth of a million a second: it is counted, and never reached. */
 const NEVER = '100000'
@@ -56,18 +57,37 @@ export async function guards(bench: Bench): Promise<Figure[]> {
     if (!isWarmUp) sendingUs[at]?.push(sentUs)
     return { perSecond, cpuUs }
   })
-  return KINDS.flatMap(({ name, atLeast }, at) => {
-    const [plain = [], own = []] = [values[0], values[at]]
-    const goals = atLeast === undefined ? {} : { neither: atLeast }
-    const compared = compare('guards', [name, 'neither'], [own, plain], goals)
-    const cpu = spreadOf(sendingUs[at] ?? [])
-    const sending = {
-      scenario: 'guards',
-      what: `${name}, CPU per message sent`,
-      value: cpu.median,
-      unit: 'us',
-      spread: cpu,
-    }
-    return [...compared.filter(({ what }) => what.startsWith(name) && what !== 'neither / neither'), sending]
+  const rates = compare(
+    SCENARIO,
+    KINDS.map(({ name }) => name),
+    values,
+    {},
+  ).filter(({ unit }) => unit !== 'x')
+  return [...rates, ...KINDS.flatMap((_, at) => sendingOf(sendingUs, at)), ...ratiosOf(values, sendingUs)]
+}
+
+function sendingOf(sendingUs: readonly number[][], at: number): Figure[] {
+  const spread = spreadOf(sendingUs[at] ?? [])
+  const what = `${KINDS[at]?.name}, CPU per message sent`
+  return [{ scenario: SCENARIO, what, value: spread.median, unit: 'us', spread }]
+}
+
+/** Each guard against neither, round by round. */
+function ratiosOf(values: readonly Measured[][], sendingUs: readonly number[][]): Figure[] {
+  const rateOf = (at: number): number[] => (values[at] ?? []).map(({ perSecond }) => perSecond)
+  return KINDS.slice(1).flatMap(({ name, atLeast }, before): Figure[] => {
+    const at = before + 1
+    const ratio = (what: string, spread: Spread): Figure => ({
+      scenario: SCENARIO,
+      what: `${name} / neither, ${what}`,
+      value: spread.median,
+      unit: 'x',
+      spread,
+    })
+    const accepted = ratio('accepted', ratioOf(rateOf(at), rateOf(0)))
+    return [
+      atLeast === undefined ? accepted : withGoal(accepted, `>= ${atLeast}`),
+      ratio('CPU per message sent', ratioOf(sendingUs[at] ?? [], sendingUs[0] ?? [])),
+    ]
   })
 }

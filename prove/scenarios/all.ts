@@ -30,6 +30,7 @@ import { refusedRepeat } from './refused-repeat.ts'
 import { requeueStorm } from './requeue-storm.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
 import { rollingUpdate } from './rolling-update.ts'
+import { s3Outage } from './s3-outage.ts'
 import { slowCrowd } from './slow-crowd.ts'
 import { stall } from './stall.ts'
 import { storm429 } from './storm-429.ts'
@@ -49,6 +50,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...campaignKills,
   ...campaignsOutliveRecords,
   deadLetterInCampaign,
+  s3Outage,
   frozenWorker,
   redisKill,
   ...workerKills,

@@ -1,5 +1,6 @@
 // Clients that keep none of the rules, 200 at a time: bodies made to exhaust the heap, halves that never end, answers
 // that nobody reads, floods of headers; and a thousand that hang up, over all routes and in every moment.
+import { execFileSync } from 'node:child_process'
 import { DECLARED } from '../../test/support/route-table.ts'
 import { preloading } from '../departures.ts'
 import { askOnce } from '../hostile/ask-once.ts'
@@ -117,8 +118,13 @@ export const hostileClients: Scenario = {
     }),
 }
 
-/** As npm and the image start it. */
-const MEMORY = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '32768' }
+/** The settings of the allocator that npm starts it with. */
+function allocator(): Record<string, string> {
+  const told = execFileSync('sh', ['scripts/with-allocator.sh', 'env'], { encoding: 'utf8' })
+  return Object.fromEntries(
+    [...told.matchAll(/^(LD_PRELOAD|MALLOC_\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+  )
+}
 
 /** With the heap that they give it. */
 const planIn = (folder: string): RigPlan => ({
@@ -128,7 +134,7 @@ const planIn = (folder: string): RigPlan => ({
   env: { NODE_OPTIONS: '--max-old-space-size=1024' },
   producerEnv: {
     NODE_OPTIONS: `--max-old-space-size=1024 ${preloading('turns')}`,
-    ...MEMORY,
+    ...allocator(),
     PROVE_TURNS: turnsFile(folder),
   },
 })

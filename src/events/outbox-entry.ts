@@ -20,7 +20,8 @@ const otherEvent = z.discriminatedUnion('about', [
     reason: z.string().optional(),
   }),
   z.object({ about: z.literal('sender'), blocked: z.boolean(), reason: z.string(), at }),
-  z.object({ about: z.literal('received'), id: z.string().transform((stored) => openTextOr(stored, '')), at }),
+  // By what stands for the chat product's id, which has the person's number in it.
+  z.object({ about: z.literal('received'), name: z.string(), at }),
   z.object({ about: z.literal('endpoint'), id: z.string(), reason: z.string(), at }),
 ])
 

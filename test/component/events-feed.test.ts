@@ -1,14 +1,20 @@
 // Pins: what happens to messages, campaigns and senders is told in the feed, once and in its order, and to nobody else.
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { openFolder } from '../../src/files/folder.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { tellBlocked, tellRecovered } from '../../src/lanes/sender-events.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { conclude } from '../../src/messages/store/conclude.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { markNotSent, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
+import { eraseMessage } from '../../src/people/erase-messages.ts'
 import { messageKey, outboxKey } from '../../src/redis/keys.ts'
 import { audioMessage, LONG_TIMES } from '../support/lane-redis.ts'
 import { reaches, sendTo } from '../support/messages.ts'
@@ -193,6 +199,20 @@ test('number, text and the chat product’s id are told only to who asks for con
   expect((await eventsOf(failed))[0]?.data.problem).toEqual({ code: 'a/b', sentence: 'Call … about it. Now.' })
 })
 
+test('what was said of a failure is told no more once its person was erased', async () => {
+  const failed = newId()
+  await claim(service.redis, failed, 'AAAAAA', message(), LONG_TIMES)
+  await markNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
+  const queues = openLaneQueues(service.redis)
+  const files = openFolder(mkdtempSync(join(tmpdir(), 'laneway-feed-')))
+  const config = { retentionMs: 3_600_000, validityMs: { campaign: 3_600_000 } }
+  const verdict = await eraseMessage({ redis: service.redis, queues, files, config }, failed, audioMessage.to)
+  await queues.close()
+  expect(verdict).toBe('erased')
+  const [told] = await eventsOf(failed, '&include_content=true')
+  expect(told?.data).toMatchObject({ state: 'failed', problem: { code: 'a/b', sentence: '' } })
+})
+
 test('a received message is told once, however often the chat product brings it', async () => {
   const received = {
     id: 'wamid.events.1',
@@ -220,6 +240,10 @@ test('a received message is told once, however often the chat product brings it'
       },
     },
   ])
+  // The id of the chat product has the number in it, and outlives the message in what is still to be told.
+  const outbox = JSON.stringify(await service.redis.xrange(outboxKey(tenant.cloudLane), '-', '+'))
+  expect(outbox).toContain('received')
+  expect(outbox).not.toContain('wamid')
 })
 
 test('that a sender was blocked is told once until it has recovered, and no resume of another is', async () => {

@@ -4,7 +4,6 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { parseBucketAddress } from '../../src/files/address.ts'
 import { openBucket } from '../../src/files/bucket.ts'
@@ -20,12 +19,11 @@ import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
-const BUCKET = 'laneway-files'
 let dir: string
 let s3: S3Server
 let address: string
 
-const addressAt = (endpoint: string, bucket = BUCKET) => `s3://${bucket}/here?endpoint=${endpoint}&path_style=true`
+const addressAt = (endpoint: string, bucket = s3.bucket) => `s3://${bucket}/here?endpoint=${endpoint}&path_style=true`
 const openAt = (text: string) => openBucket(parseBucketAddress(text), join(dir, 'local'), { gives: false })
 
 beforeAll(async () => {
@@ -33,9 +31,6 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'laneway-s3-'))
   s3 = await startS3Server(join(dir, 'swift'))
   address = addressAt(s3.endpoint)
-  const client = new S3Client({ endpoint: s3.endpoint, region: 'us-east-1', forcePathStyle: true })
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }))
-  client.destroy()
 })
 afterAll(async () => {
   await s3?.close()

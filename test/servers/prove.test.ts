@@ -43,10 +43,10 @@ async function play(...words: string[]): Promise<{ scenarios: Played; told: stri
 const brokenOf = (scenarios: Played) => scenarios.filter(({ violations }) => violations.length > 0)
 
 /**
- * Kills of each part, lost answers, a requeue that outlives its workers. `redis-kill` kills workers on the Cloud API wire
+ * Kills of each part, lost answers, a requeue that outlives its workers, a bucket that goes away. `redis-kill` kills workers on the Cloud API wire
  * as well; what the other scenarios promise is held by quicker tests, see docs/guarantees.md.
  */
-const PLAYED = ['redis-kill', 'worker-kill-partner-api', 'producer-kill', 'lost-replies', 'requeue-storm']
+const PLAYED = ['redis-kill', 'worker-kill-partner-api', 'producer-kill', 'lost-replies', 'requeue-storm', 's3-outage']
 
 test('the scenarios keep their promise: nothing lost silently, nothing sent twice silently', async () => {
   const broken = brokenOf((await play('--only', PLAYED.join(','))).scenarios)

@@ -28,6 +28,16 @@ test.each(['queued', 'sending', 'sent', 'delivered', 'missing', 'no answer'])(
   },
 )
 
+test.each(['queued', 'sending'])('one that says %s while others are still being sent is late, not lost', (word) => {
+  const late = judged({ ledger: [], states: state(word), atWork: true })
+  expect(late).toMatchObject({ lostSilently: [], unsettled: [`49 ${word}`] })
+  expect(late.violations).toEqual([`1 neither settled nor flagged when the time was over: 49 ${word}`])
+})
+
+test.each(['sent', 'delivered', 'missing', 'no answer'])('one that says %s is lost even then', (word) => {
+  expect(judged({ ledger: [], states: state(word), atWork: true }).lostSilently).toEqual(['49'])
+})
+
 test.each(['failed', 'expired', 'cancelled'])('one that is not in the ledger and says %s breaks nothing', (word) => {
   expect(judged({ ledger: [], states: state(word) }).violations).toEqual([])
 })

@@ -4,7 +4,7 @@ import type { Sender } from '../../accounts/store/senders.ts'
 import { campaignId } from '../../campaigns/campaign-id.ts'
 import { masked } from '../../messages/masked.ts'
 import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
-import { findInbound } from '../../messages/store/inbound.ts'
+import { findInboundBy } from '../../messages/store/inbound.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { EventDocument } from '../event-schema.ts'
 import { type EventType, typeOfState } from '../event-types.ts'
@@ -85,7 +85,7 @@ async function documentOf(telling: Telling, event: PlacedEvent, known: Known): P
     case 'message':
       return { type, timestamp, data: { event_id, ...messageData(telling, source, occurrence, known), sender } }
     case 'received': {
-      const found = await findInbound(telling.redis, telling.account, occurrence.id).catch(() => undefined)
+      const found = await findInboundBy(telling.redis, telling.account, occurrence.name).catch(() => undefined)
       if (found === undefined) return undefined
       const { id, type: kind, from, text, parts, received_at } = found
       const shown = telling.includeContent ? { from, text, ...parts } : {}
@@ -112,6 +112,7 @@ function messageData({ includeContent }: Telling, lane: number, change: MessageC
   const fact = facts.get(lane)?.get(ulid)
   const run = fact?.run ?? null
   const content = contents.get(lane)?.get(ulid)
+  const shown = (sentence: string): string => (includeContent ? sentence : masked(sentence))
   return {
     id: messageId(lane, ulid),
     seq,
@@ -124,7 +125,7 @@ function messageData({ includeContent }: Telling, lane: number, change: MessageC
     // The chat product's ids hold the number of the recipient.
     provider_id: (includeContent && fact?.providerId) || null,
     accepted_at: iso(acceptedAtMs(ulid)),
-    problem: problem ? { ...problem, sentence: includeContent ? problem.sentence : masked(problem.sentence) } : null,
+    problem: problem ? { ...problem, sentence: fact?.isForgotten ? '' : shown(problem.sentence) } : null,
     ...(includeContent && { to: content?.to ?? null, text: content?.text ?? null }),
   }
 }

@@ -13,10 +13,10 @@ import { defineScriptOfMany } from '../../redis/lua.ts'
 const AT_ONCE = 100
 
 const script = defineScriptOfMany(import.meta.url, 'message-facts')
-const READ = [FIELDS.class, FIELDS.type, FIELDS.campaign, FIELDS.run, FIELDS.providerId] as const
+const READ = [FIELDS.class, FIELDS.type, FIELDS.campaign, FIELDS.run, FIELDS.providerId, FIELDS.to] as const
 const replies = z.array(z.unknown())
 const text = z.string().nullable()
-const stored = z.tuple([countedClassSchema.nullable(), typeSchema.nullable(), text, text, text])
+const stored = z.tuple([countedClassSchema.nullable(), typeSchema.nullable(), text, text, text, text])
 
 /** Of a message that is not kept any more all are null. */
 export interface MessageFacts {
@@ -26,6 +26,8 @@ export interface MessageFacts {
   /** Number of its campaign. */
   run: number | null
   providerId: string | null
+  /** Whom it went to was erased: what the chat product said of it, which may name them, is told no more. */
+  isForgotten: boolean
 }
 
 /** The facts of these messages of one lane, by ULID. */
@@ -39,9 +41,10 @@ export async function readFacts(
     const each = lot.map((ulid) => ({ keys: { record: messageKey(lane, ulid) }, args: {} }))
     const found = replies.parse(await script(redis, {}, { fields: READ }, each))
     for (const [i, ulid] of lot.entries()) {
-      const [of, kind, group, run, providerId] = stored.safeParse(found[i]).data ?? [null, null, null, null, null]
+      const [of, kind, group, run, providerId, to] = stored.safeParse(found[i]).data ?? [null, null, null, null, null]
       const opened = providerId === null ? null : openTextOr(providerId, '') || null
-      facts.set(ulid, { class: of, kind, group, run: run === null ? null : Number(run), providerId: opened })
+      const number = run === null ? null : Number(run)
+      facts.set(ulid, { class: of, kind, group, run: number, providerId: opened, isForgotten: to === '' })
     }
   })
   return facts

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
-import { inboundKey, inboundKeyOf, outboxKey } from '../../redis/keys.ts'
+import { inboundDigest, inboundKey, inboundKeyOf, outboxKey } from '../../redis/keys.ts'
 import { assertReplicated } from '../../redis/replication.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { receivedPartsSchema } from '../received.ts'
@@ -60,7 +60,7 @@ export async function storeInbound(
     await openReplyWindow(redis, message.lane, message.from, message.received_at, Date.now())
   }
   await heed?.()
-  const event = JSON.stringify({ about: 'received', id: sealText(message.id), at: message.received_at })
+  const event = JSON.stringify({ about: 'received', name: inboundDigest(message.id), at: message.received_at })
   await redis.xadd(outboxKey(message.lane), 'NOMKSTREAM', '*', 'e', event)
   await redis.hset(key, NOTIFIED, '1')
   await assertReplicated(redis, [key])
