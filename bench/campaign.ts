@@ -83,6 +83,8 @@ export async function createCampaign(laneway: Laneway, sender: string, tag: numb
 
 export const show = (laneway: Laneway, id: string): Promise<Progress> => call(laneway, 'GET', `/${id}`)
 export const start = (laneway: Laneway, id: string): Promise<Progress> => call(laneway, 'POST', `/${id}/start`)
+export const pause = (laneway: Laneway, id: string): Promise<Progress> => call(laneway, 'POST', `/${id}/pause`)
+export const resume = (laneway: Laneway, id: string): Promise<Progress> => call(laneway, 'POST', `/${id}/resume`)
 export const cancel = (laneway: Laneway, id: string): Promise<Progress> => call(laneway, 'POST', `/${id}/cancel`)
 
 async function call({ port, key }: Laneway, method: string, path: string, body?: object): Promise<Progress> {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ROUTES } from '../src/producer/routes/table.ts'
 import type { ProducerState } from './apart.ts'
 import { type Description, type Operation, readDescription } from './description.ts'
-import { createClient, type Wire } from './exchange.ts'
+import { createClient, NoAnswer, type Wire } from './exchange.ts'
 import { createKnown, type Known } from './known.ts'
 import { faultOfRaw, RAW_KINDS, sendRaw } from './raw.ts'
 import { type CredentialKind, type FuzzRequest, requestsFor } from './requests.ts'
@@ -74,9 +74,17 @@ export async function fuzz(target: Target, options: { requests: number; seed: nu
     findings: [],
   }
 
+  /** A server that keeps silent is a finding, which says to what; the run goes on. */
+  const silence =
+    (wire: Wire) =>
+    (error: unknown): undefined => {
+      if (!(error instanceof NoAnswer)) throw error
+      note(report, { fault: error.message, wire, answer: '' })
+    }
+
   async function attempt(request: FuzzRequest, turn: number): Promise<void> {
     const wire = wireOf(request, target, known, turn)
-    const answer = await client.send(wire)
+    const answer = await client.send(wire).catch(silence(wire))
     report.sent += 1
     if (answer === undefined) {
       report.unsent += 1
@@ -91,7 +99,8 @@ export async function fuzz(target: Target, options: { requests: number; seed: nu
     if (fault !== undefined) note(report, { fault, wire, answer: answer.text })
     if (!isFast(request.operation) || request.method !== 'POST' || request.query !== '') return
     // A question mark with nothing behind it is the same address, and none for the fast path.
-    const other = await client.send({ ...wire, path: `${wire.path}?` })
+    const again = { ...wire, path: `${wire.path}?` }
+    const other = await client.send(again).catch(silence(again))
     if (other === undefined) return
     report.compared += 1
     if (shape(answer) !== shape(other)) {

@@ -30,8 +30,10 @@ export function report(played: readonly Played[]): string {
     ...section('Broken promises', broken.flatMap(brokenOf)),
     '',
     broken.length === 0
-      ? `All ${played.length} scenarios kept their promise.`
-      : `${broken.length} of ${played.length} scenarios broke their promise.`,
+      ? played.length === 1
+        ? 'The scenario kept its promise.'
+        : `All ${played.length} scenarios kept their promises.`
+      : `${broken.length} of ${played.length} scenarios broke a promise.`,
   ].join('\n')
 }
 

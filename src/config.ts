@@ -140,7 +140,7 @@ export const settings = {
     .int()
     .min(1)
     .max(1_000)
-    .default(100)
+    .default(400)
     .describe('Messages of one lane that one worker sends concurrently'),
   LANEWAY_LANE_IDLE_SECONDS: seconds(0.1, SECONDS_A_DAY)
     .default(180_000)

@@ -1,8 +1,10 @@
 // Pins: requests made from the description, in order, changed and hostile, with all kinds of credentials, get no 5xx and
 // nothing that is not described, and both ways answer alike. The long form is `npm run fuzz`.
 import { expect, test } from 'vitest'
+import { createClient, NoAnswer } from '../../fuzz/exchange.ts'
 import { fuzz } from '../../fuzz/run.ts'
 import { openTarget } from '../../fuzz/target.ts'
+import { startTcpServer } from '../support/tcp-server.ts'
 
 test('three hundred generated requests find nothing', async () => {
   const target = await openTarget()
@@ -34,4 +36,12 @@ test('a producer whose description is wrong is found out', async () => {
   } finally {
     await target.close()
   }
+})
+
+test('a server that keeps silent is told from one that hangs up', async () => {
+  const server = await startTcpServer(() => undefined)
+  const client = createClient(server.url, 1, 50)
+  await expect(client.send({ method: 'GET', path: '/', headers: {}, body: undefined })).rejects.toThrow(NoAnswer)
+  client.close()
+  await server.close()
 })
