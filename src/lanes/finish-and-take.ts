@@ -82,8 +82,8 @@ const together = gathered<Finished, { isLost: boolean; next: Next }>(async (redi
   })
 })
 
-function takenJob(told: unknown, takenAt: number): TakenJob {
-  const [id, name, data, addedAt, crashes] = takenReply.parse(told)
+function takenJob(answered: unknown, takenAt: number): TakenJob {
+  const [id, name, data, addedAt, crashes] = takenReply.parse(answered)
   return { id, name, data, addedAt, takenAt, crashes }
 }
 
