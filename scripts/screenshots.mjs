@@ -10,7 +10,9 @@ import { prepareBuild, root } from './prepare.mjs'
 import { giveUp, say } from './say.mjs'
 
 const READY_MS = 120_000
-const TRAFFIC_MS = 130_000
+/** Until the campaign of the made-up traffic is half done. */
+const CAMPAIGN_MS = 40_000
+const TRAFFIC_MS = 90_000
 const images = join(root, 'docs/images')
 mkdirSync(images, { recursive: true })
 prepareBuild()
@@ -74,13 +76,21 @@ async function takeAll(page, demo, key) {
   await page.getByRole('button', { name: 'Start now' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Start now' }).click()
   await page.getByText('done', { exact: true }).first().waitFor()
-  await take(page, 'campaign')
   await page.goto('/console')
   await page.getByRole('switch', { name: 'Made-up traffic' }).click()
+  await wait(CAMPAIGN_MS)
+  await page.goto('/console/campaigns')
+  await page
+    .getByRole('link', { name: /made up/ })
+    .first()
+    .click()
+  await page.getByRole('heading', { name: 'Ledger' }).waitFor()
+  await take(page, 'campaign')
+  await page.goto('/console')
   // So long that lines can be seen on the chart, which has a point a minute.
   await wait(TRAFFIC_MS)
-  await page.reload()
   await page.getByRole('heading', { name: 'Failures of the last hour' }).waitFor()
+  await page.getByRole('button', { name: 'Last 10 min' }).click()
   await page.evaluate("document.querySelector('[role=switch]').closest('section').remove()")
   await take(page, 'overview')
 }

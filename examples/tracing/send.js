@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const folder = process.env.LANEWAY_DATA_DIR ?? 'data'
+const folder = process.env.LANEWAY_DATA_DIR ?? '.laneway'
 const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))
 
 // With an SDK of its own, the service's HTTP client sets this header by itself.

@@ -36,6 +36,8 @@ export interface MessageChange {
   /** Epoch ms. */
   at: number
   problem: Problem | undefined
+  /** Nothing has said before that it was delivered: that it was read is the first proof of it. */
+  isFirstProofOfDelivery: boolean
 }
 
 /** Something that happened, before it is put into words for somebody. */
@@ -78,6 +80,7 @@ function readChange(line: string): MessageChange | undefined {
     seq: Number(seq),
     at: acceptedAtMs(ulid) + Number.parseInt(since, 36),
     problem: bar < 0 ? undefined : { code: why.slice(0, bar), sentence: openTextOr(why.slice(bar + 1), '') },
+    isFirstProofOfDelivery: state === 'read' && why === '+',
   }
 }
 

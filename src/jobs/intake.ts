@@ -11,6 +11,7 @@
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/states.ts'
 import { textUpTo } from '../messages/bounded-text.ts'
+import { CONTENT_TYPES } from '../messages/content.ts'
 import { type Fault, notOneOf, wrongKind } from '../messages/fault.ts'
 import { instantSchema } from '../messages/instant.ts'
 import { STATES } from '../messages/lifecycle.ts'
@@ -46,7 +47,8 @@ const body = z.custom<Record<string, unknown>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   { error: ({ input }) => wrongKind('an object', input) },
 )
-const messageTypes = z.enum(['interactive', 'image', 'audio', 'template'])
+/** Every kind that the endpoints take: a list of its own would forget the next one. */
+const messageTypes = z.enum(CONTENT_TYPES)
 
 const versionOne = {
   send: strict({

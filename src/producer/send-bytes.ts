@@ -9,6 +9,12 @@ import type { FileAnswer, StreamAnswer } from './route.ts'
 export async function sendStream(response: Response, { headers, stream, saveAs }: StreamAnswer): Promise<void> {
   if (saveAs !== undefined) response.attachment(saveAs)
   response.status(200).set({ 'Cache-Control': 'no-store', ...headers })
+  // Nothing of the stream is sent, and one without an end would never be: the head would wait for it for ever.
+  if (response.req.method === 'HEAD') {
+    stream.destroy()
+    response.end()
+    return
+  }
   await flow(stream, response)
 }
 

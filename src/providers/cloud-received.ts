@@ -14,6 +14,21 @@ const spare = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefi
 const cut = (max: number) => z.string().transform((text) => text.slice(0, max))
 const word = spare(cut(WORD_MAX))
 const long = spare(cut(TEXT_MAX))
+/** Some who hand webhooks on have read the JSON in a text already. */
+const jsonText = spare(
+  z
+    .union([z.string(), z.record(z.string(), z.unknown()).transform((value) => JSON.stringify(value))])
+    .pipe(cut(TEXT_MAX)),
+)
+/** A word; of old, an object that says of each word whether it is meant. */
+const systemType = spare(
+  z
+    .union([
+      z.string(),
+      z.record(z.string(), z.unknown()).transform((all) => Object.keys(all).find((each) => all[each] === true)),
+    ])
+    .pipe(cut(WORD_MAX)),
+)
 const flag = spare(z.boolean())
 /** Some write figures as text. */
 const degrees = z.union([z.number(), z.string().min(1).transform(Number).pipe(z.number())])
@@ -66,7 +81,7 @@ export const messageItem = z.object({
     z.object({
       button_reply: spare(choice),
       list_reply: spare(choice),
-      nfm_reply: spare(z.object({ name: word, body: long, response_json: long })),
+      nfm_reply: spare(z.object({ name: word, body: long, response_json: jsonText })),
       /** Whether they may be called: `accept` or `reject`. */
       call_permission_reply: spare(
         z.object({ response: cut(WORD_MAX) }).transform(({ response }) => ({ id: response, title: response })),
@@ -119,7 +134,7 @@ export const messageItem = z.object({
     }),
   ),
   system: spare(
-    z.object({ type: word, body: long, wa_id: word, new_wa_id: word, user_id: word, previous_user_id: word }),
+    z.object({ type: systemType, body: long, wa_id: word, new_wa_id: word, user_id: word, previous_user_id: word }),
   ),
   edit: spare(z.object({ original_message_id: cut(WORD_MAX), message: spare(z.object(shared)) })),
   revoke: spare(z.object({ original_message_id: cut(WORD_MAX) })),

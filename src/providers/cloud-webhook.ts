@@ -43,6 +43,8 @@ export interface WebhookContent {
   preferences: Preference[]
   /** Items that could not be read. */
   unreadable: number
+  /** Names of the fields that are none of ours, such as `message_echoes`; few and short. */
+  otherFields: Set<string>
 }
 
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/
@@ -78,6 +80,11 @@ const messageList = z.object({
 /** People of one change that are looked at: there is one per message at most. */
 const PEOPLE_MAX = 1_000
 
+/** More of them in one webhook tell nobody more. */
+const OTHER_FIELDS_MAX = 20
+const named = z.object({ field: z.string().regex(/^[a-z_]{1,64}$/) })
+const otherField = (raw: unknown): string => named.safeParse(raw).data?.field ?? 'unreadable'
+
 /** A part that an item can do without: an odd one must not make the whole item unreadable. */
 const spare = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefined)
 
@@ -106,7 +113,7 @@ const ITEMS_A_TURN = 200
 export async function readWebhook(body: unknown): Promise<WebhookContent | undefined> {
   const outer = envelope.safeParse(body)
   if (!outer.success) return undefined
-  const content: WebhookContent = { statuses: [], received: [], preferences: [], unreadable: 0 }
+  const content: WebhookContent = { statuses: [], received: [], preferences: [], unreadable: 0, otherFields: new Set() }
   let items = 0
   for (const readItem of readersOf(outer.data.entry, content)) {
     readItem?.()
@@ -124,9 +131,10 @@ function* readersOf(entries: readonly unknown[], content: WebhookContent): Gener
     if (!parsed.success) content.unreadable += 1
     for (const rawChange of parsed.data?.changes ?? []) {
       yield undefined
-      // What is about something else than messages is none of ours.
       const { data } = change.safeParse(rawChange)
       if (data) yield* readersOfChange(data.value, content)
+      // What is about something else than messages is none of ours.
+      else if (content.otherFields.size < OTHER_FIELDS_MAX) content.otherFields.add(otherField(rawChange))
     }
   }
 }

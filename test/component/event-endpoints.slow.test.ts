@@ -102,6 +102,26 @@ describe('an endpoint', () => {
     expect(log).toMatchObject([{ ok: true, status: 204, problem: null }])
   })
 
+  test('that listens to deliveries alone is told of a reading that comes first, also by a replay', async () => {
+    const { tenant, call, receiver, create } = await listener()
+    const endpoint = await create({ types: ['message.delivered'] })
+    const id = { lane: tenant.partnerLane, ulid: newUlid(Date.now()) }
+    await claim(service.redis, id, 'AAAAAA', { ...audioMessage, validUntil: Date.now() + 3_600_000 }, LONG_TIMES)
+    await recordStatus(service.redis, id, 'AAAAAA', 'sent')
+    await recordStatus(service.redis, id, 'AAAAAA', 'read')
+    const told = { type: 'message.delivered', data: { seq: 4, state: 'read' } }
+    await eventually(async () => receiver.all.length >= 1, 'the event')
+    expect(receiver.all[0]?.events).toMatchObject([told])
+    const since = new Date(Date.now() - 60_000).toISOString()
+    for (const types of [['message.delivered'], ['message.read', 'message.delivered']]) {
+      const before = receiver.all.length
+      await call('POST', `/${endpoint.id}/replay`, { since, types })
+      await eventually(async () => receiver.all.length > before, 'the replay')
+      const [{ type } = { type: '' }] = receiver.all.at(-1)?.events ?? []
+      expect(type).toBe(types.length === 1 ? 'message.delivered' : 'message.read')
+    }
+  })
+
   test('is told in batches of no more than it takes, in order, and all of it', async () => {
     const { tenant, receiver, create } = await listener()
     await create({ batch: { max_events: 100, max_wait_ms: 200 }, types: ['message.sent', 'message.delivered'] })

@@ -149,6 +149,22 @@ test('each step that ends or changes a message tells it with its problem, and a 
   expect(await told(expired)).toEqual([['message.expired', 2, undefined]])
 })
 
+test('whoever listens to deliveries alone is told of a reading that comes first as of a delivery, and once', async () => {
+  const [atOnce, later] = [newId(), newId()]
+  for (const id of [atOnce, later]) {
+    await claim(service.redis, id, 'EEEEEE', message(), LONG_TIMES)
+    await recordStatus(service.redis, id, 'EEEEEE', 'sent')
+  }
+  await recordStatus(service.redis, later, 'EEEEEE', 'delivered')
+  for (const id of [atOnce, later]) await recordStatus(service.redis, id, 'EEEEEE', 'read')
+  const told = async (id: { lane: number; ulid: string }, types: string) =>
+    (await eventsOf(id, `&types=${types}`)).map(({ type, data }) => [type, data.seq, data.state])
+  expect(await told(atOnce, 'message.delivered')).toEqual([['message.delivered', 4, 'read']])
+  expect(await told(later, 'message.delivered')).toEqual([['message.delivered', 4, 'delivered']])
+  expect(await told(atOnce, 'message.delivered,message.read')).toEqual([['message.read', 4, 'read']])
+  expect(await told(atOnce, 'message.sent')).toEqual([['message.sent', 3, 'sent']])
+})
+
 test('a message held by two attempts is told as unconfirmed, and one repeated in doubt is never told as failed', async () => {
   const id = newId()
   await claim(service.redis, id, 'AAAAAA', message(), LONG_TIMES)

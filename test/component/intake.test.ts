@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
+import { audioBody, buttonsBody, listBody, OTHER_KINDS } from '../support/example-messages.ts'
 import { orderUpdate } from '../support/example-templates.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -92,6 +93,20 @@ describe('a job of a plain BullMQ client', () => {
     const id = await accepted({ message: { ...envelope, type: 'template', sender: tenant.cloudNumber, template } })
     expect(id).toMatch(new RegExp(`^msg_${tenant.cloudLane}_`))
     await eventually(async () => (await sendsTo('491700000002')) === 1, 'the template is sent')
+  })
+
+  test('may hold any kind of message that the endpoints take', async () => {
+    const { image: _none, ...envelope } = image('+491700000006')
+    const { interactive: buttons } = buttonsBody()
+    const { interactive: list } = listBody()
+    const contents: (readonly [type: string, content: unknown])[] = [
+      ['interactive', buttons],
+      ['interactive', list],
+      ['audio', audioBody().audio],
+      ...OTHER_KINDS.map(([, type, content]) => [type, content] as const),
+    ]
+    for (const [type, content] of contents) await accepted({ message: { ...envelope, type, [type]: content } })
+    await eventually(async () => (await sendsTo('491700000006')) === contents.length, 'each of them is sent')
   })
 
   test('of no version is read as version 1', async () => {

@@ -38,6 +38,14 @@ const webhook = (value: object, change: object = { field: 'messages' }) => ({
 })
 
 const FILE = { id: '77', mime_type: 'image/jpeg', sha256: 'aGFzaA==', url: 'https://files.example/77' }
+/** Ids of all that the account has received. */
+async function inboundIds(): Promise<string[]> {
+  const address = `${service.url}/messages?direction=inbound&limit=1000`
+  const listed = await fetch(address, { headers: { authorization: `Bearer ${tenant.apiKey}` } })
+  const { data } = (await listed.json()) as { data: { id: string }[] }
+  return data.map(({ id }) => id)
+}
+
 let count = 0
 /** A message with an id of its own. */
 function item(more: object): { id: string } {
@@ -98,6 +106,55 @@ test.each<[string, string, object]>([
   ['a message whose sender is a figure', 'text', { from: 491_540_000_001, type: 'text', text: { body: 'Hi' } }],
   ['a message with a time of ms', 'text', { timestamp: 1_763_640_000_123, type: 'text', text: { body: 'Hi' } }],
   [
+    'a flow whose answer is no text',
+    'interactive',
+    { type: 'interactive', interactive: { type: 'nfm_reply', nfm_reply: { name: 'flow', response_json: { a: 1 } } } },
+  ],
+  [
+    'a change of identity of old',
+    'system',
+    {
+      type: 'system',
+      system: { body: 'x', type: { customer_changed_number: false, customer_identity_changed: true } },
+    },
+  ],
+  ['a type of the future', 'unsupported', { type: 'hologram', hologram: { id: '1' } }],
+  ['what the chat product cannot tell', 'unsupported', { type: 'unknown', errors: [{ code: 131051, details: 'x' }] }],
+  [
+    'an order with figures as text',
+    'order',
+    {
+      type: 'order',
+      order: { catalog_id: '9', product_items: [{ quantity: '2', item_price: '3.5', currency: 'EUR' }] },
+    },
+  ],
+  [
+    'a message after an advertisement',
+    'text',
+    {
+      type: 'text',
+      text: { body: 'Hi' },
+      referral: {
+        source_type: 'ad',
+        source_id: '5',
+        image_url: 'https://shop.example/a.png',
+        welcome_message: { text: 'Hi' },
+      },
+    },
+  ],
+  ['a message of a person with a username alone', 'text', { from: '', from_user_id: 'DE.Ab1', text: { body: 'Hi' } }],
+  [
+    'an edit',
+    'edit',
+    { type: 'edit', edit: { original_message_id: 'wamid.o', message: { type: 'text', text: { body: 'No' } } } },
+  ],
+  ['a deletion', 'revoke', { type: 'revoke', revoke: { original_message_id: 'wamid.o' } }],
+  [
+    'a list reply without a description',
+    'interactive',
+    { type: 'interactive', interactive: { list_reply: { id: 'a', title: 'A' } } },
+  ],
+  [
     'a message with what nobody knows',
     'text',
     { type: 'text', text: { body: 'Hi', x: {} }, identity: {}, errors: null },
@@ -124,8 +181,50 @@ test.each<[string, object]>([
   ['what was written on the phone of the business', { message_echoes: [item({ type: 'text', to: '491540000001' })] }],
   ['the history of a number', { history: [{ threads: [{ messages: [item({ type: 'text' })] }] }] }],
   ['a call', { calls: [{ id: 'wacid.1', event: 'connect' }] }],
+  ['what became of a group', { groups: [{ type: 'group_create', group_id: 'g1', request_id: 'r1' }] }],
+  ['who may be in a group', { groups: [{ type: 'group_participants_add', added_participants: [{ wa_id: '1' }] }] }],
+  ['a contact of the phone of the business', { state_sync: [{ type: 'contact', action: 'add', contact: {} }] }],
+  ['the state of a template', { event: 'REJECTED', message_template_id: 7, reason: 'NONE' }],
+  ['what happened to the account', { event: 'ACCOUNT_RESTRICTION', restriction_info: [] }],
+  ['a change of a user id', { user_id_update: [{ wa_id: '4915', user_id: { previous: 'DE.1', current: 'DE.2' } }] }],
+  ['a flow that is slow', { event: 'ENDPOINT_LATENCY', flow_id: 'f1', p90_latency: 9_000 }],
+  ['nothing at all', {}],
 ])('%s is answered and is no received message', async (_name, value) => {
-  expect(await post(webhook({ metadata, ...value }, { field: 'other' }))).toBe(200)
+  const before = await inboundIds()
+  for (const field of ['other', undefined]) expect(await post(webhook({ metadata, ...value }, { field }))).toBe(200)
+  expect(await inboundIds()).toEqual(before)
+})
+
+test.each<[string, object]>([
+  ['an error that is about no message', { errors: [{ code: 130429, title: 'Rate limit hit', error_data: {} }] }],
+  [
+    'a payment',
+    { statuses: [{ id: 'w1', type: 'payment', status: 'captured', timestamp: '1763640000', payment: {} }] },
+  ],
+  [
+    'a status of a message to a group',
+    { statuses: [{ id: 'w2', status: 'sent', timestamp: '1', recipient_type: 'group' }] },
+  ],
+  ['a status that nobody knows', { statuses: [{ id: 'w3', status: 'warning', timestamp: '1' }] }],
+  ['a status without an id', { statuses: [{ status: 'sent' }] }],
+  ['lists that are none', { statuses: 1, messages: 'x', contacts: {}, errors: {} }],
+])('%s is answered, and a message beside it is kept', async (_name, value) => {
+  expect(await post(webhook({ metadata, ...value }))).toBe(200)
+  const beside = item({ type: 'text', text: { body: 'Beside' } })
+  const changes = [value, of(beside)].map((each) => ({ field: 'messages', value: { metadata, ...each } }))
+  expect(await post({ object: 'whatsapp_business_account', entry: [{ id: '1', changes }] })).toBe(200)
+  expect(await findInbound(service.redis, tenant.account, beside.id)).toMatchObject({ text: 'Beside' })
+})
+
+test('the answer of a flow and the kind of a change of identity are kept, however they are written', async () => {
+  const flow = item({ type: 'interactive', interactive: { nfm_reply: { name: 'flow', response_json: { a: 1 } } } })
+  const system = item({ type: 'system', system: { type: { customer_identity_changed: true } } })
+  expect(await post(webhook(of(flow, system)))).toBe(200)
+  const kept = await Promise.all([flow, system].map(({ id }) => findInbound(service.redis, tenant.account, id)))
+  expect(kept).toMatchObject([
+    { parts: { flow: { name: 'flow', response_json: '{"a":1}' } } },
+    { parts: { system: { type: 'customer_identity_changed' } } },
+  ])
 })
 
 test('one that comes to two producers at once, and again, is one message and is told of once', async () => {

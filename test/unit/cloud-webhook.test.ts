@@ -18,7 +18,13 @@ const change = (value: unknown, field = 'messages') => ({ field, value })
 const webhook = (...changes: unknown[]) => ({ object: 'whatsapp_business_account', entry: [{ id: '1', changes }] })
 const metadata = { display_phone_number: '15550001', phone_number_id: '106' }
 const read = async (body: unknown) =>
-  (await readWebhook(body)) ?? { statuses: [], received: [], preferences: [], unreadable: -1 }
+  (await readWebhook(body)) ?? {
+    statuses: [],
+    received: [],
+    preferences: [],
+    unreadable: -1,
+    otherFields: new Set<string>(),
+  }
 
 describe('a status', () => {
   test.each([

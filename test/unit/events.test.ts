@@ -17,7 +17,7 @@ describe('an entry of an outbox', () => {
       ...{ source: 7, entry: '5-1', line: 0 },
       occurrence: {
         ...{ about: 'message', ulid, state: 'sent', possibleDuplicate: false, seq: 3 },
-        ...{ at: acceptedAtMs(ulid) + 1_000, problem: undefined },
+        ...{ at: acceptedAtMs(ulid) + 1_000, problem: undefined, isFirstProofOfDelivery: false },
       },
     })
     // Repeated in doubt: that the repeat failed proves nothing about the attempt before.
@@ -29,6 +29,13 @@ describe('an entry of an outbox', () => {
     })
     expect(failed?.occurrence).toMatchObject({ problem: { code: '131026', sentence: 'No | way' } })
     expect(failed && eventId(failed)).toBe('evt_7_5_1_1')
+  })
+
+  test('says of a reading whether nothing had said before that the message was delivered', () => {
+    const told = readEntry(7, '5-1', `${ulid}r4,1,+\n${ulid}r5,1,\n${ulid}f3,1,+`)
+    expect(
+      told.map(({ occurrence }) => 'isFirstProofOfDelivery' in occurrence && occurrence.isFirstProofOfDelivery),
+    ).toEqual([true, false, false])
   })
 
   test('is read without the lines that nobody can read, and each keeps its place', () => {

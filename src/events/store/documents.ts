@@ -7,7 +7,7 @@ import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
 import { findInboundBy } from '../../messages/store/inbound.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { EventDocument } from '../event-schema.ts'
-import { type EventType, typeOfState } from '../event-types.ts'
+import { EVENT_TYPES, type EventType, typeOfState } from '../event-types.ts'
 import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../outbox-entry.ts'
 import { type MessageContent, type MessageFacts, readContents, readFacts } from './message-facts.ts'
 
@@ -18,12 +18,20 @@ export interface Telling {
   senderOf: (lane: number) => Sender | undefined
   /** Whether numbers and texts are told. */
   includeContent: boolean
+  /** The types that whoever is told listens to; undefined: all. */
+  types?: readonly string[] | undefined
 }
 
-/** The type of what happened; undefined for what is no event. */
-export function typeOf(occurrence: Occurrence): EventType | undefined {
+/**
+ * The type of what happened, for somebody who listens to these `types`; undefined for what is no event. Whoever listens to
+ * deliveries and not to readings is told of a reading as of a delivery when nothing has told them of it before.
+ */
+export function typeOf(occurrence: Occurrence, types: readonly string[] = EVENT_TYPES): EventType | undefined {
   switch (occurrence.about) {
     case 'message':
+      if (occurrence.isFirstProofOfDelivery && !types.includes('message.read') && types.includes('message.delivered')) {
+        return 'message.delivered'
+      }
       return typeOfState(occurrence.state)
     case 'received':
       return 'message.received'
@@ -76,7 +84,7 @@ async function knownOf({ redis, includeContent }: Telling, events: readonly Plac
 
 async function documentOf(telling: Telling, event: PlacedEvent, known: Known): Promise<EventDocument | undefined> {
   const { occurrence, source } = event
-  const type = typeOf(occurrence)
+  const type = typeOf(occurrence, telling.types)
   if (type === undefined) return undefined
   const timestamp = iso(occurrence.at)
   const event_id = eventId(event)

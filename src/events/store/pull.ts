@@ -27,6 +27,7 @@ export interface Pull {
 export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: EventDocument[]; next: Places }> {
   const senders = await listSenders(redis, pull.account)
   const byLane = new Map(senders.map((sender) => [sender.id, sender]))
+  const types = pull.types && [...pull.types]
   const next = new Map<number, Place>()
   const wanted: PlacedEvent[] = []
   let looked = 0
@@ -44,7 +45,7 @@ export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: Ev
         const seen = before?.entry === entry ? before.lines : 0
         for (const event of events) {
           if (event.line < seen || wanted.length >= pull.limit) continue
-          const type = typeOf(event.occurrence)
+          const type = typeOf(event.occurrence, types)
           if (type !== undefined && (pull.types?.has(type) ?? true)) wanted.push(event)
           place = { entry, lines: event.line + 1 }
         }
@@ -59,6 +60,7 @@ export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: Ev
     redis,
     account: pull.account,
     includeContent: pull.includeContent,
+    types,
     senderOf: (lane: number) => byLane.get(lane),
   }
   const documents = await documentsOf(telling, wanted)

@@ -115,7 +115,7 @@ export async function replayPage(
   const types: readonly string[] = order.types ?? endpoint.types
   const events = within.flatMap((each) =>
     each.events.filter(({ occurrence }) => {
-      const type = typeOf(occurrence)
+      const type = typeOf(occurrence, types)
       if (type === undefined || !types.includes(type)) return false
       if (occurrence.about === 'endpoint') return occurrence.id !== endpoint.id
       return endpoint.senders.length === 0 || endpoint.senders.includes(senderOf(source) ?? '')

@@ -28,6 +28,7 @@ import { parseRaw } from '../body.ts'
 import { ApiError } from '../errors.ts'
 import type { AnswerOf, CallOf } from '../route.ts'
 import { webhooks } from '../routes/webhooks.ts'
+import { type Asides, createAsides } from './webhook-asides.ts'
 
 const SIGNATURE = 'x-hub-signature-256'
 /** Updates that are written down at once. */
@@ -39,6 +40,7 @@ interface WebhookDeps {
   log: Log
   opaqueIds: OpaqueIds
   seal: Seal
+  asides: Asides
 }
 
 /** Who may have signed, and what it is about: one account, or undefined for all of them. */
@@ -48,7 +50,8 @@ interface Source {
 }
 
 /** The routes of routes/webhooks.ts. */
-export function webhookRoutes(deps: WebhookDeps): Route[] {
+export function webhookRoutes(given: Omit<WebhookDeps, 'asides'>): Route[] {
+  const deps: WebhookDeps = { ...given, asides: createAsides(given.log) }
   const { redis, seal } = deps
   const ofInstallation = { account: undefined, secrets: onlyGiven(deps.config.cloudApi.appSecret) }
   const installationTokens = onlyGiven(deps.config.cloudApi.verifyToken)
@@ -102,6 +105,7 @@ async function receive(
   const content = await readWebhook(await parseRaw(raw))
   if (!content) throw new ApiError(400, 'invalid_body', 'The body is not a webhook of the chat product.')
   if (content.unreadable > 0) deps.log.warn({ items: content.unreadable }, 'webhook.unreadable_items')
+  for (const field of content.otherFields) deps.asides.otherField(field)
 
   const work = [
     ...content.statuses.map((update) => () => settleBy(deps, update, account)),
@@ -136,7 +140,9 @@ async function settleBy(deps: WebhookDeps, update: StatusUpdate, account: number
 
 async function keep(deps: WebhookDeps, message: ReceivedMessage, account: number | undefined): Promise<void> {
   const sender = await senderOfPhoneNumberId(deps.redis, message.phoneNumberId)
-  if (!sender || (account !== undefined && sender.account !== account)) return
+  if (!sender || (account !== undefined && sender.account !== account)) {
+    return deps.asides.unknownNumber(message.phoneNumberId)
+  }
   const { account: owner, id: lane } = sender
   const { providerId: id, from, type, text, parts } = message
   const received = { id, lane, from, type, text, parts, received_at: message.atMs ?? Date.now() }
@@ -145,10 +151,12 @@ async function keep(deps: WebhookDeps, message: ReceivedMessage, account: number
   )
 }
 
-async function heed({ redis }: WebhookDeps, preference: Preference, account: number | undefined): Promise<void> {
-  const sender = await senderOfPhoneNumberId(redis, preference.phoneNumberId)
-  if (!sender || (account !== undefined && sender.account !== account)) return
-  await heedPreference(redis, sender.account, preference)
+async function heed(deps: WebhookDeps, preference: Preference, account: number | undefined): Promise<void> {
+  const sender = await senderOfPhoneNumberId(deps.redis, preference.phoneNumberId)
+  if (!sender || (account !== undefined && sender.account !== account)) {
+    return deps.asides.unknownNumber(preference.phoneNumberId)
+  }
+  await heedPreference(deps.redis, sender.account, preference)
 }
 
 const badSignature = (): ApiError => new ApiError(401, 'bad_signature', 'X-Hub-Signature-256 does not match the body.')

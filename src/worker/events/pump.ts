@@ -100,7 +100,7 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
 
   const isWanted = (event: PlacedEvent): boolean => {
     const { endpoint, senders } = target
-    const type = typeOf(event.occurrence)
+    const type = typeOf(event.occurrence, endpoint.types)
     if (type === undefined || !endpoint.types.includes(type)) return false
     if (event.occurrence.about === 'endpoint') return event.occurrence.id !== endpoint.id
     return endpoint.senders.length === 0 || endpoint.senders.includes(senders.get(event.source)?.number ?? '')

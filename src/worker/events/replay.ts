@@ -31,7 +31,7 @@ export async function takeReplayTurn(
   }
   const senderOf = (lane: number): string | undefined => target.senders.get(lane)?.number
   const { events, next } = await replayPage(redis, endpoint, replay.order, replay.cursor, senderOf)
-  if (!(await tellPage(deps, target, events, stopped))) return FAILING_WAIT_MS
+  if (!(await tellPage(deps, target, events, { stopped, types: replay.order.types }))) return FAILING_WAIT_MS
   await noteReplay(redis, endpoint.account, id, progressOf(replay, events.length, next))
   return next === undefined ? undefined : 1
 }
@@ -46,12 +46,12 @@ async function tellPage(
   deps: TellDeps,
   target: Target,
   events: readonly PlacedEvent[],
-  stopped: AbortSignal,
+  how: { stopped: AbortSignal; types: readonly string[] | undefined },
 ): Promise<boolean> {
   const { max_events: most } = target.endpoint
   for (let from = 0; from < events.length; from += most) {
     const retryAt = (): number => Date.now() + FAILING_WAIT_MS
-    const end = await tell(deps, target, events.slice(from, from + most), { attempt: 1, retryAt, stopped })
+    const end = await tell(deps, target, events.slice(from, from + most), { attempt: 1, retryAt, ...how })
     if (end.kind !== 'taken') return false
   }
   return true

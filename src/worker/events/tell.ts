@@ -57,10 +57,17 @@ export async function tell(
   deps: TellDeps,
   target: Target,
   events: readonly PlacedEvent[],
-  how: { attempt: number; retryAt: (askedMs: number | undefined) => number | undefined; stopped: AbortSignal },
+  how: {
+    attempt: number
+    retryAt: (askedMs: number | undefined) => number | undefined
+    stopped: AbortSignal
+    /** Those of a replay, in place of the endpoint's own. */
+    types?: readonly string[] | undefined
+  },
 ): Promise<TellEnd> {
   const { endpoint } = target
   const telling = {
+    types: how.types ?? endpoint.types,
     ...{ redis: deps.redis, account: endpoint.account, includeContent: endpoint.include_content },
     senderOf: (lane: number) => target.senders.get(lane),
   }

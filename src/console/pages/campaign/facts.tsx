@@ -5,10 +5,15 @@ import { searchAddress } from '../../logic/message-filters.ts'
 import { countText } from '../../logic/numbers.ts'
 import { Said, Until, When } from '../../parts/text.tsx'
 import { downloadAddress } from '../../state/http.ts'
+import { loadTags, type Tag } from '../../state/library.ts'
+import { useLoad } from '../../state/load.ts'
+import { may } from '../../state/session.ts'
 
 /** Its definition, its times, and what can be downloaded. */
 export function CampaignFacts({ campaign }: { campaign: CampaignDescription }) {
   const { template } = campaign
+  // Whoever may not read the lists sees their ids.
+  const tags = useLoad(may('readContacts') && 'tags' in campaign.recipients ? 'tags' : undefined, loadTags)
   const exportAt = (format: string): string => downloadAddress(`/campaigns/${campaign.id}/export`, { format })
   return (
     <section class="card" aria-labelledby="facts">
@@ -23,7 +28,9 @@ export function CampaignFacts({ campaign }: { campaign: CampaignDescription }) {
         <Fact name="Template">
           <Said text={template.name} /> <span class="quiet">{template.language}</span>
         </Fact>
-        <Fact name="Recipients">{recipientsText(campaign)}</Fact>
+        <Fact name="Recipients">
+          <Said text={recipientsText(campaign, tags.value ?? [])} />
+        </Fact>
         <Fact name="Created">
           <When at={campaign.created_at} />
         </Fact>
@@ -69,12 +76,14 @@ export function CampaignFacts({ campaign }: { campaign: CampaignDescription }) {
   )
 }
 
-function recipientsText({ recipients, progress }: CampaignDescription): string {
+function recipientsText({ recipients, progress }: CampaignDescription, tags: readonly Tag[]): string {
+  const names = (ids: readonly number[]): string =>
+    ids.map((id) => tags.find((tag) => tag.id === id)?.name ?? String(id)).join(', ')
   if ('rows' in recipients) return `rows of a file, number in the column “${recipients.rows.phone}”`
   if ('class' in recipients) return `those of ${recipients.campaign} that are ${recipients.class.replace('_', ' ')}`
-  const except = recipients.except.length === 0 ? '' : `, without tags ${recipients.except.join(', ')}`
+  const except = recipients.except.length === 0 ? '' : `, but nobody on ${names(recipients.except)}`
   const count = progress.total > 0 ? `${countText(progress.total)}: ` : ''
-  return `${count}contacts with tags ${recipients.tags.join(', ')}${except}`
+  return `${count}everybody on ${names(recipients.tags)}${except}`
 }
 
 const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (

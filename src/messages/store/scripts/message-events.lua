@@ -4,6 +4,7 @@
 --
 -- An entry of the outbox has one field, `e`: an event a line, each
 -- `<ulid><state letter><! when it was repeated in doubt><seq>,<ms since acceptance, base 36>,<problem>`.
+-- In place of a problem `+` says that the message was read before anything said that it was delivered.
 -- src/events/outbox-entry.ts reads it.
 local noted, isHeard = {}, nil
 
@@ -18,6 +19,7 @@ local function tell(p, ulid, history, problem)
   if p.state == QUEUED or p.state == SENDING or not hasListeners() then return end
   local why = ''
   if p.state == FAILED or p.state == UNCONFIRMED or p.state == UNKNOWN then why = problem or p.has.e or '' end
+  if p.state == READ and not string.find('|' .. history, '|' .. DELIVERED, 1, true) then why = '+' end
   noted[#noted + 1] = ulid .. p.state .. (p.repeats > 0 and '!' or '') .. stepsOf(history) + 1
     .. ',' .. (string.match(history, '([^|]+)$')):match('^%a(%-?%w+)') .. ',' .. string.gsub(why, '%c', ' ')
 end

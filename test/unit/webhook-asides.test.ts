@@ -1,0 +1,36 @@
+// Pins: what a webhook brings that is not for us is told in the log, once an hour for each, without numbers of people.
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createAsides } from '../../src/producer/handlers/webhook-asides.ts'
+
+const lines: { msg: string; field?: string; phone_number_id?: string | null }[] = []
+const log = pino({}, { write: (line) => lines.push(JSON.parse(line)) })
+
+beforeEach(() => {
+  lines.length = 0
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout'] })
+  // What was written at 0 is kept for ever.
+  vi.advanceTimersByTime(1_000)
+})
+afterEach(() => void vi.useRealTimers())
+
+test('a field that is not taken is told by its name, again only after an hour', () => {
+  const asides = createAsides(log)
+  for (const field of ['calls', 'history', 'calls']) asides.otherField(field)
+  expect(lines.map(({ field }) => field)).toEqual(['calls', 'history'])
+  vi.advanceTimersByTime(3_599_000)
+  asides.otherField('calls')
+  expect(lines).toHaveLength(2)
+  vi.advanceTimersByTime(2_000)
+  asides.otherField('calls')
+  expect(lines).toHaveLength(3)
+})
+
+test('a number that no sender has is told by its id, and whatever is no id by none', () => {
+  const asides = createAsides(log)
+  for (const id of ['106', '106', '+49 1700', 'x'.repeat(100)]) asides.unknownNumber(id)
+  expect(lines.map(({ msg, phone_number_id }) => [msg, phone_number_id])).toEqual([
+    ['webhook.unknown_number', '106'],
+    ['webhook.unknown_number', null],
+  ])
+})
