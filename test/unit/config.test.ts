@@ -22,7 +22,9 @@ test('a secret that is too short is not repeated', () => {
 test('the password of an address that is wrong is not repeated', () => {
   expect(() => loadConfig({ REDIS_URL: 'http://user:hunter2@redis.example' })).toThrow(/^REDIS_URL (?!.*hunter2)/)
   for (const name of ['LANEWAY_PUBLIC_URL', 'LANEWAY_FILES_URL']) {
-    expect(() => loadConfig({ [name]: 'ftp://ada:hunter2@files.example' })).toThrow(new RegExp(`^${name} (?!.*hunter2)`))
+    expect(() => loadConfig({ [name]: 'ftp://ada:hunter2@files.example' })).toThrow(
+      new RegExp(`^${name} (?!.*hunter2)`),
+    )
   }
 })
 
