@@ -2,11 +2,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import type { Scenario } from './bench.ts'
 import { startChild } from './child.ts'
 import { createClosing } from './closing.ts'
+import { readCommandLine } from './command-line.ts'
 import { acceptedInAll, type Rig } from './contender.ts'
 import { createProgress } from './progress.ts'
 import { type Figure, printTable, surroundings } from './report.ts'
@@ -78,7 +78,7 @@ Swift, an S3 server, and is passed over without.
   --profile <dir>  write CPU profiles of Laneway's processes there
   --help`
 
-const { values, positionals } = parseArgs({
+const RULES = {
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '3' },
@@ -91,7 +91,8 @@ const { values, positionals } = parseArgs({
     profile: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
-})
+} as const
+const { values, positionals } = readCommandLine(RULES, HELP)
 const unknown = positionals.filter((name) => !Object.hasOwn(SCENARIOS, name))
 if (values.help || unknown.length > 0) {
   process.stderr.write(unknown.length > 0 ? `There is no scenario ${unknown.join(', ')}.\n\n${HELP}\n` : `${HELP}\n`)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Description, Operation } from './description.ts'
 import { hostileText, hostileValue, mutated, valid } from './values.ts'
 
-export const CREDENTIALS = ['right', 'none', 'wrong', 'expired', 'lacking', 'other'] as const
+const CREDENTIALS = ['right', 'none', 'wrong', 'expired', 'lacking', 'other'] as const
 export type CredentialKind = (typeof CREDENTIALS)[number]
 
 export interface FuzzRequest {

@@ -23,10 +23,12 @@ export function productionFaults({ redisUrl, publicUrl, secretKeys, dataKeys = [
     ...dataKeys.flatMap((key) => secretFaults('LANEWAY_DATA_KEY', key)),
     ...secretFaults('LANEWAY_CLOUD_API_APP_SECRET', cloudApi.appSecret),
     ...secretFaults('LANEWAY_CLOUD_API_VERIFY_TOKEN', cloudApi.verifyToken),
-    ...(publicUrl === undefined ? ['LANEWAY_PUBLIC_URL must be set: else whoever asks says where files are.'] : []),
+    ...(publicUrl === undefined
+      ? ['LANEWAY_PUBLIC_URL must be set: without it the Host of a request decides where links to files lead.']
+      : []),
     ...(redisUrl === undefined || isPrivateRedis(redisUrl)
       ? []
-      : ['REDIS_URL must begin with rediss:// or unix://: redis:// over a network is read by whoever is on it.']),
+      : ['REDIS_URL must begin with rediss:// or unix://: anyone on the network can read redis://.']),
   ]
   return faults.map((fault) => `LANEWAY_ENV is production: ${fault}`)
 }

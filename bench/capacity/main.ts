@@ -1,6 +1,6 @@
 // `npm run capacity`: what an installation needs for so many messages a day, from the bench's own figures.
-import { parseArgs } from 'node:util'
 import { z } from 'zod'
+import { readCommandLine } from '../command-line.ts'
 import { readFigures } from './figures.ts'
 import { type Capacity, capacityOf, type Question } from './model.ts'
 import { tableOf } from './table.ts'
@@ -25,7 +25,7 @@ const questionSchema = z.object({
   peak: number(1, 100).default(5),
 })
 
-const { values } = parseArgs({
+const RULES = {
   options: {
     'messages-per-day': { type: 'string' },
     senders: { type: 'string' },
@@ -36,7 +36,8 @@ const { values } = parseArgs({
     table: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
-})
+} as const
+const { values } = readCommandLine(RULES, HELP)
 if (values.table) {
   process.stdout.write(tableOf(readFigures(values.figures).cost))
   process.exit(0)

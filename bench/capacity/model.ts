@@ -52,7 +52,7 @@ export const TARGET = 0.6
 /** Of a node's memory that may be filled: rewriting its append-only file takes a part of the rest. */
 export const FILLED = 0.6
 /** Memory of Redis besides records: campaigns, index, history, queues. Measured share, `npm run bench -- campaign find`. */
-export const BESIDES_RECORDS = 1.15
+const BESIDES_RECORDS = 1.15
 /** Connections of a worker to each node, and of a lane with work, as docs/operations.md says. */
 const CONNECTIONS = { perWorkerAndNode: 4, perLane: 2 }
 const SECONDS_A_DAY = 86_400
@@ -62,7 +62,7 @@ const HOURS_A_MONTH = 730
  * Assumed list prices of Amazon Web Services, us-east-1, on demand, in US dollars, written down in November 2026 and not
  * compared with the price list on that day; nodes are the sizes that the formula counts with. Change them here.
  */
-export const PRICES = {
+const PRICES = {
   /** c7g.large: 2 cores, 4 GB. */
   computeCoreHour: 0.0725 / 2,
   /** r7g.xlarge: 4 cores, 32 GB; a primary and its replica. */

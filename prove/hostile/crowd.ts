@@ -20,7 +20,7 @@ export interface Crowd {
 }
 
 /** Kinds of connections, each as many: see the program. */
-export const CROWD_KINDS = ['silent', 'headers', 'trickle', 'body', 'unread'] as const
+const CROWD_KINDS = ['silent', 'headers', 'trickle', 'body', 'unread'] as const
 
 const PROGRAM = `
 const { connect } = require('node:net')

@@ -30,7 +30,7 @@ interface Failover {
   perSecond: number
 }
 
-export const failoverScenario = (plan: Failover): Scenario => ({
+const failoverScenario = (plan: Failover): Scenario => ({
   name: plan.name,
   promise: plan.promise,
   run: (run) =>

@@ -41,7 +41,7 @@ export interface PreparedMessage {
 }
 
 /** The person has not written within 24 hours: the chat product takes only templates. */
-export const OUTSIDE_WINDOW = 'outside_window'
+const OUTSIDE_WINDOW = 'outside_window'
 
 /** Makes the job of a message, or throws a Refusal. */
 export function prepareMessage(

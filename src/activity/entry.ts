@@ -3,7 +3,7 @@
 import { z } from 'zod'
 
 /** Who: a key, or a person at the command line. `key_id` null: a key that nobody was given. */
-export const actorSchema = z.union([
+const actorSchema = z.union([
   z.strictObject({ key_id: z.string().nullable(), key_name: z.string().describe('Empty when it has none.') }),
   z.strictObject({ cli: z.string().describe('Who ran the command line, by the name the system knows.') }),
 ])
@@ -15,7 +15,7 @@ export const activityEntrySchema = z.strictObject({
   account: z.int().nullable().describe('Whose it is; null where it is of the installation.'),
   action: z.string().describe('Such as `lane.pause` or `key.revoke`; `key.refused` and `access.refused` were stopped.'),
   target: z.string().nullable().describe('Its id or its name.'),
-  detail: z.string().nullable().describe('What of it, in a word or a figure.'),
+  detail: z.string().nullable().describe('More about it, in a word or a figure.'),
   request_id: z.string().nullable(),
 })
 activityEntrySchema.register(z.globalRegistry, { id: 'Activity' })

@@ -131,7 +131,7 @@ export const accounts: Noun = {
           text:
             removed === 0
               ? `Account ${id} has no ${all ? '' : 'older '}${secret}.`
-              : `Account ${id} has lost ${removed} ${secret}; webhooks are refused by it within a second.`,
+              : `Removed ${removed} ${secret} of account ${id}; webhooks that need it are refused within a second.`,
           acted: removed === 0 ? undefined : { account: id, target: String(id), detail: secret },
         }
       },

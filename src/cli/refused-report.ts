@@ -7,8 +7,6 @@ import type { ContactCells } from '../contacts/commands/contact-rows.ts'
 import { csvLine } from '../files/csv.ts'
 import { fileFailure } from './failure.ts'
 
-export type RefusedReport = ReturnType<typeof openReport>
-
 /** Removes what an earlier import left at `path`; a file is made only with the first refused row. */
 export function openReport(path: string) {
   const refuse = (error: unknown): never => {

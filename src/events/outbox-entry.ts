@@ -43,7 +43,7 @@ export interface MessageChange {
 /** Something that happened, before it is put into words for somebody. */
 export type Occurrence = MessageChange | z.infer<typeof otherEvent>
 /** What is written into an outbox as JSON. */
-export type OtherOccurrence = z.infer<typeof otherEvent>
+type OtherOccurrence = z.infer<typeof otherEvent>
 
 /** An event with the place that it stands at: a source (lane, or 0 for what concerns the account), entry and line. */
 export interface PlacedEvent {

@@ -10,7 +10,7 @@ export const MOST_AT_ONCE = 8
 const CONNECT_TIMEOUT_MS = 5_000
 
 /** The endpoint leads to an address that must not be called. */
-export class UnsafeTargetError extends Error {
+class UnsafeTargetError extends Error {
   override name = 'UnsafeTargetError'
   readonly code = 'UNSAFE_TARGET'
 }

@@ -117,7 +117,6 @@ export const intakeRefusalSchema = z.object({
   /** Every fault. The paths of a message's own faults begin inside the message, as over HTTP. */
   details: z.array(z.object({ path: z.string(), message: z.string() })),
 })
-export type IntakeRefusal = z.infer<typeof intakeRefusalSchema>
 
 /** Stands where the key was, in every job that has ended. */
 export const HIDDEN_KEY = '•••'

@@ -20,6 +20,8 @@ export interface TakenJob {
   data: string
   /** When it was added (epoch ms). */
   addedAt: number
+  /** When it was taken (epoch ms). */
+  takenAt: number
   /** Workers that died over it. */
   crashes: number
 }
@@ -45,16 +47,19 @@ interface Finished {
 
 /**
  * Finishes a job that was taken under `token` and removes it; with `takes` also takes the next one, under the same token,
- * for `lockMs`. `lost`: its lock had run out, and somebody else has it now, or had. Rejects when Redis is away.
+ * for `lockMs`. `isLost`: its lock had run out, and somebody else has it now, or had; then none is taken. Rejects when
+ * Redis is away.
  */
 export const finishAndTake = (redis: Redis, one: Finished): Promise<{ isLost: boolean; next: Next }> =>
   together(redis, `${one.lane} ${one.lockMs}`, one)
+
+const NOTHING: Next = { kind: 'none', dueMs: 0 }
 
 const together = gathered<Finished, { isLost: boolean; next: Next }>(async (redis, all) => {
   const [first] = all
   if (first === undefined) return []
   const { lane, lockMs } = first
-  const takers = all.filter(({ takes }) => takes)
+  const nowMs = Date.now()
   const answer = await turnScript(
     redis,
     { ...laneBacklogKeys(lane), ...laneTakeKeys(lane), limiter: laneLimiterKey(lane), meta: laneMetaKey(lane) },
@@ -62,24 +67,27 @@ const together = gathered<Finished, { isLost: boolean; next: Next }>(async (redi
       jobs: laneJobKey(lane, ''),
       finished: all.map(({ id }) => id),
       tokens: all.map(({ token }) => token),
-      takers: takers.map(({ token }) => token),
+      takes: all.map(({ takes }) => takes),
       lockMs,
-      nowMs: Date.now(),
+      nowMs,
     },
   )
   const [letters, why, ms, ...taken] = reply.parse(answer)
   let at = 0
-  return all.map(({ takes }, i) => ({
-    isLost: letters[i] !== 'f',
-    next: takes ? nextOf(taken[at++], why, ms) : { kind: 'none', dueMs: 0 },
-  }))
+  return all.map(({ takes }, i) => {
+    const isLost = letters[i] !== 'f'
+    if (isLost || !takes) return { isLost, next: NOTHING }
+    const job = taken[at++]
+    return { isLost, next: job === undefined ? nextWithoutJob(why, ms) : { kind: 'job', job: takenJob(job, nowMs) } }
+  })
 })
 
-function nextOf(taken: unknown, why: z.output<typeof reply>[1], ms: number): Next {
-  if (taken !== undefined) {
-    const [id, name, data, addedAt, crashes] = takenReply.parse(taken)
-    return { kind: 'job', job: { id, name, data, addedAt, crashes } }
-  }
+function takenJob(answered: unknown, takenAt: number): TakenJob {
+  const [id, name, data, addedAt, crashes] = takenReply.parse(answered)
+  return { id, name, data, addedAt, takenAt, crashes }
+}
+
+function nextWithoutJob(why: z.output<typeof reply>[1], ms: number): Next {
   switch (why) {
     case 'limited':
       return { kind: 'limited', ms }

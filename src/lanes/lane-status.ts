@@ -27,7 +27,7 @@ export const laneStatusSchema = z.strictObject({
   waiting: count,
   oldest_waiting_at: time
     .nullable()
-    .describe('When the message was accepted that has waited longest; null when none waits.'),
+    .describe('When the message that has waited longest was accepted; null when none waits.'),
   delayed: count,
   active: count,
   reopened: count.describe('How often a worker reopened it because nothing left it, within a week of the last time.'),

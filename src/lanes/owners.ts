@@ -9,7 +9,7 @@ const LEAST_WORKERS = 2
  * Lanes that each worker may have for nothing: up to so many lanes in all, everybody serves everything. Beyond that it costs
  * more connections than it is worth.
  */
-export const LANES_EACH = 200
+const LANES_EACH = 200
 /** A request takes less than this (seconds), as a rule: what a lane has in flight is its rate times this. */
 const REQUEST_SECONDS = 1
 /** Of what a worker may have in flight on a lane, so much is counted with. */

@@ -73,12 +73,12 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     const later: LaneMessage[] = []
     for (const message of messages) (waitMsOf(message) === 0 ? waiting : later).push(message)
     const indexed = areNew ? messages.map(indexedOf) : []
-    const alone = indexed.filter(({ run }) => run !== undefined)
+    const single = indexed.filter(({ run }) => run === undefined)
+    const ofCampaigns = indexed.filter(({ run }) => run !== undefined)
     await inTime(redis, async () => {
-      // First the index, then the jobs: whoever dies in between leaves ids without messages. The index of a campaign's
-      // messages is written by a step of its own.
-      if (alone.length > 0) await indexMessages(redis, lane, alone, retentionMs)
-      const single = indexed.filter(({ run }) => run === undefined)
+      // First the index, then the jobs: whoever dies in between leaves ids without messages. Single messages that wait
+      // for their turn only get both in one step; the index of a campaign's is written by a step of its own.
+      if (ofCampaigns.length > 0) await indexMessages(redis, lane, ofCampaigns, retentionMs)
       const jobs = waiting.map(waitingJobOf)
       if (jobs.length > 0 || single.length > 0) {
         await addJobs(redis, lane, { name: SEND_JOB, jobs, indexed: single }, retentionMs)

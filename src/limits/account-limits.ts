@@ -8,8 +8,6 @@ import type { Redis } from '../redis/connect.ts'
 const KEPT_MS = 1_000
 const MOST = 10_000
 
-export type LimitsOfAccounts = ReturnType<typeof createLimitsOfAccounts>
-
 /** Limits of accounts in this process; those of one that cannot be read now are the installation's. */
 export function createLimitsOfAccounts(
   redis: Redis,

@@ -19,10 +19,10 @@ export function historyOf(
 }
 
 /** Whether the message was sent again although an earlier attempt may have reached the recipient. */
-export const isPossibleDuplicate = (message: FoundMessage): boolean => (message.record?.repeats ?? 0) > 0
+const isPossibleDuplicate = (message: FoundMessage): boolean => (message.record?.repeats ?? 0) > 0
 
 /** Why a message that is queued does not leave; null for any other, and when nothing holds it back. */
-export const waitsOfFound = (redis: Redis, message: FoundMessage): Promise<Waits | null> =>
+const waitsOfFound = (redis: Redis, message: FoundMessage): Promise<Waits | null> =>
   message.state === 'queued' ? waitsOf(redis, message) : Promise.resolve(null)
 
 /** A message that was accepted to be sent, as lists have it. */

@@ -31,7 +31,7 @@ const shared = {
 }
 
 /** A message that was accepted to be sent. */
-export const sentMessageSchema = z.strictObject({
+const sentMessageSchema = z.strictObject({
   ...shared,
   direction: z.literal('outbound'),
   state: z.enum(STATES),
@@ -49,7 +49,7 @@ sentMessageSchema.register(z.globalRegistry, { id: 'SentMessage' })
 export type SentMessage = z.infer<typeof sentMessageSchema>
 
 /** A message that was received. */
-export const receivedMessageSchema = z.strictObject({
+const receivedMessageSchema = z.strictObject({
   ...shared,
   direction: z.literal('inbound'),
   state: z.literal('delivered'),

@@ -17,7 +17,7 @@ import { execOrThrow } from '../redis/transaction.ts'
 export const KEEP_MS = 9 * 86_400_000
 
 /** What was forgotten: contacts, messages sent and received, and lines in the files of campaigns. */
-export const ERASED = ['contacts', 'messages', 'received', 'recipients'] as const
+const ERASED = ['contacts', 'messages', 'received', 'recipients'] as const
 export type Erased = Record<(typeof ERASED)[number], number>
 
 const count = z.coerce.number().int().default(0)

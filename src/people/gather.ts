@@ -36,7 +36,7 @@ export async function contactOf({ redis }: GatherDeps, account: number, person: 
 }
 
 /** Messages that were sent to the person, and then those received from them, the newest first. */
-export async function* messagesOf(
+async function* messagesOf(
   { redis, config }: GatherDeps,
   account: number,
   person: string,
@@ -53,7 +53,7 @@ export async function* messagesOf(
 }
 
 /** The campaigns that have the person on their list or in their file. */
-export async function* membershipsOf(
+async function* membershipsOf(
   { redis, config }: GatherDeps,
   account: number,
   person: string,

@@ -61,7 +61,7 @@ export function answerJson(
  * Whether the client has gone. Its socket knows first: the response hears of it only once the socket is closed, and the
  * error of a reset is reported in between.
  */
-export const hasHungUp = (response: ServerResponse): boolean => response.destroyed || response.req.socket.destroyed
+const hasHungUp = (response: ServerResponse): boolean => response.destroyed || response.req.socket.destroyed
 
 /**
  * Turns whatever was thrown into an answer. Only what is our own fault is logged, here and nowhere else; that a stream

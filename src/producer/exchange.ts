@@ -103,7 +103,7 @@ const notForSenders = (): ApiError =>
   new ApiError(
     403,
     'forbidden',
-    'This key is for some senders only: it sends, looks at their messages and steers their lanes.',
+    'This key is for some senders only: it may send from them, look up their messages and control their lanes.',
   )
 
 const actorOf = ({ id, name }: Caller) => ({ key_id: id, key_name: name })

@@ -10,7 +10,7 @@ import { parseJson } from './parse-json.ts'
 import type { ProviderSender } from './provider.ts'
 
 /** The largest file that the chat product takes from a person. */
-export const MEDIA_MAX_BYTES = 100 * 1024 * 1024
+const MEDIA_MAX_BYTES = 100 * 1024 * 1024
 /** Files that one process has open at a time. */
 export const MOST_OPEN = 32
 /** Where the file is, in an answer of so many bytes. */

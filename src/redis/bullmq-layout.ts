@@ -1,17 +1,12 @@
 // Where BullMQ keeps what, as far as Laneway reads or writes it behind BullMQ's back: its keys, and the fields of its
-// hashes. Scripts are given these keys by name; of the fields they know `data` and `failedReason` of a job and `paused`
-// of a queue. What stands here is no promise of BullMQ's: test/component/bullmq-layout.test.ts holds every line of it
-// against the BullMQ that is installed, and what else Laneway relies on.
+// hashes. Scripts are given these keys by name; of the fields most know `data` and `failedReason` of a job and `paused` of
+// a queue, and lanes/scripts/lane-add.lua and lane-finish-and-take.lua all that a plain job has. What stands here is no
+// promise of BullMQ's: test/component/bullmq-layout.test.ts holds every line of it against the BullMQ that is installed,
+// and what else Laneway relies on; add-jobs.test.ts and finish-and-take.test.ts do so for those two scripts.
 import { endpointQueuePrefix, lanePrefix, sharedQueuePrefix } from './keys.ts'
 
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */
 export const laneQueue = (lane: number): string => `lane-${lane}`
-
-/** The lane of a queue, or undefined for any other queue. */
-export function laneOfQueue(queue: string): number | undefined {
-  const match = /^lane-([1-9]\d*)$/.exec(queue)
-  return match ? Number(match[1]) : undefined
-}
 
 /** The BullMQ queue of the chunks of a lane's campaigns; its keys share the hash tag of the lane's. */
 export const laneChunkQueue = (lane: number): string => `${laneQueue(lane)}-chunks`

@@ -26,7 +26,7 @@ export function openDataFolder(dataDir: string): string {
     if (error instanceof StartError) throw error
     const code = systemCode(error) ?? 'unknown error'
     throw new StartError(
-      `The data folder ${path} cannot be written (${REASONS[code] ?? code}); set LANEWAY_DATA_DIR to a folder that can.`,
+      `The data folder ${path} cannot be written (${REASONS[code] ?? code}); set LANEWAY_DATA_DIR to one that can.`,
     )
   }
 }

@@ -63,8 +63,6 @@ const OF_ALL: readonly { name: string; help: string; value: (all: Installation) 
   },
 ]
 
-export type Gauges = ReturnType<typeof createGauges>
-
 /** The gauges of a process, in its registry; `clock` in ms. `refresh` brings them up to date. */
 export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () => number) {
   const registers = [registry]

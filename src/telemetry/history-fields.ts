@@ -15,7 +15,6 @@ const DAY_MS = 24 * HOUR_MS
 
 export const FINE: Resolution = { name: '10s', everyMs: 10_000, chunkMs: HOUR_MS, keptMs: HOUR_MS }
 export const COARSE: Resolution = { name: '5m', everyMs: 5 * MINUTE_MS, chunkMs: DAY_MS, keptMs: 7 * DAY_MS }
-export const RESOLUTIONS: readonly Resolution[] = [FINE, COARSE]
 
 /** What is counted, by the letter that it is stored under. */
 export const COUNTED = {

@@ -2,9 +2,9 @@
 // so their number is bounded whatever the installation grows to.
 
 /** Lanes with series of their own; those that are seen after them share the label `other`. */
-export const LANES_MAX = 1_000
+const LANES_MAX = 1_000
 /** The label of all lanes beyond LANES_MAX. */
-export const OTHER_LANES = 'other'
+const OTHER_LANES = 'other'
 
 /** The label of a lane. */
 export type LaneLabels = (lane: number) => string

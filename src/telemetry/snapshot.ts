@@ -6,9 +6,8 @@ import { LANE_STATES } from './lane-state.ts'
 
 /** Lanes that a snapshot shows at most, those in trouble first. */
 export const LANES_SHOWN = 200
-/** Values of a spark, and what each of them covers. */
+/** Values of a spark, of 10 s each. */
 export const SPARK_POINTS = 30
-export const SPARK_EVERY_S = 10
 
 const count = z.int().nonnegative()
 const amount = z.number().nonnegative()
@@ -25,7 +24,7 @@ const laneSchema = z
     until: time.nullable().describe('When its cooldown ends.'),
     drain_s: amount.nullable().describe('Seconds until all that waits has left, at its pace; null when none waits.'),
     waiting: z.strictObject({ transactional: count, campaign: count }),
-    oldest_s: amount.nullable().describe('How long the message has waited that is next; null when none waits.'),
+    oldest_s: amount.nullable().describe('How long the next message has waited; null when none waits.'),
     rate_per_s: amount.describe('Messages per second that may leave.'),
     sent_per_s: amount.describe('Messages per second sent, over the last 10 s.'),
     spark: z.array(amount).length(SPARK_POINTS).describe('The same per 10 s of the last five minutes.'),

@@ -19,7 +19,7 @@ import type { Redis } from '../redis/connect.ts'
  * blocks for its `drainDelay`: a lane of 80/s got through eight jobs in 5 s whenever the last of them ended together.
  * So it always asks; whoever lowers the concurrency holds what is too much back by itself.
  */
-export class LaneWorker extends Worker {
+class LaneWorker extends Worker {
   override processJob(job: Job, token: string): ReturnType<Worker['processJob']> {
     return super.processJob(job, token, () => true)
   }

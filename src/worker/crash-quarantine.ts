@@ -12,7 +12,7 @@ import type { JobEnd } from './bullmq.ts'
 
 /** So many workers may die over a job, all but the first while they ran it alone; after that it is a dead letter. */
 const MAX_CRASHES = 3
-/** CrashQuarantine that nobody has died over yet are run so many at a time. */
+/** Jobs that no second worker has died over are run so many at a time. */
 const TOGETHER = 20
 
 export type CrashQuarantine = ReturnType<typeof createCrashQuarantine>

@@ -8,14 +8,17 @@ import type { Redis } from '../redis/connect.ts'
 /** What BullMQ's backend answers when it takes a job: the job, its id, ms that nothing may be taken, when one is due. */
 type NextJob = [job: object | null, id: string | number, limitMs: number, dueMs: number]
 
-/** From now on the Worker, of messages of `lane`, finishes plain jobs so. Their locks hold for `lockMs`. */
+/**
+ * From now on the Worker, of messages of `lane`, finishes plain jobs so: they are removed, and what they return is dropped.
+ * Locks hold for `lockMs`.
+ */
 export function finishTogether({ backend }: Worker, redis: Redis, { lane, lockMs }: { lane: number; lockMs: number }) {
   const finishAlone = backend.moveToCompleted.bind(backend)
   backend.moveToCompleted = async (job, returned, removal, token, takes) => {
     if (job.id === undefined || !isPlain(job)) return finishAlone(job, returned, removal, token, takes)
     const { id } = job
     const { isLost, next } = await finishAndTake(redis, { lane, id, token, takes, lockMs })
-    // Another worker has the job: nothing is to be finished here, and BullMQ takes the next one anew.
+    // Another worker has the job, or had: nothing is to be finished here, and BullMQ takes the next one anew.
     if (isLost) throw new Error(`The lock of job ${id} was lost`)
     const finishedOn = Date.now()
     if (!takes) return { result: undefined, finishedOn }
@@ -35,9 +38,10 @@ function answerOf(next: Exclude<Next, { kind: 'other' }>): NextJob {
     case 'limited':
       return [null, 0, next.ms, 0]
     case 'job': {
-      const { id, name, data, addedAt, crashes } = next.job
-      // The settings of a message's job are its id, its time and its place: none matters once it was taken.
-      const fields = { id, name, data, opts: {}, timestamp: addedAt, stalledCounter: crashes }
+      const { id, name, data, addedAt, takenAt, crashes } = next.job
+      // The settings of a message's job are its id, its time and its place: none matters once it was taken. From
+      // processedOn BullMQ counts when to renew the lock.
+      const fields = { id, name, data, opts: {}, timestamp: addedAt, processedOn: takenAt, stalledCounter: crashes }
       return [fields, id, 0, 0]
     }
   }

@@ -7,8 +7,6 @@ export const WIDE_MS = 30_000
 /** A lane that is for others now is served for so long still: by then they have opened it. */
 const HANDED_OVER_MS = 6_000
 
-export type LaneDuty = ReturnType<typeof createLaneDuty>
-
 /** Before the first `know` all lanes are this worker's. `now` is a clock in ms. */
 export function createLaneDuty(
   { self, laneConcurrency }: { self: string; laneConcurrency: number },

@@ -126,7 +126,7 @@ export function createSweep(deps: SweepDeps) {
  * When a lane is looked at next, at `soonMs` unless it is idle; undefined when nothing is left in it. By the clock on which
  * the look was at `nowMs`: in a cluster that of the lane is another one (epoch ms).
  */
-export function nextLookMs(survey: LaneSurvey, soonMs: number, nowMs: number): number | undefined {
+function nextLookMs(survey: LaneSurvey, soonMs: number, nowMs: number): number | undefined {
   if (survey.backlog + survey.chunks > 0) return soonMs
   const pollAt = survey.nextPollAt === undefined ? undefined : survey.nextPollAt + POLL_LATE_MS
   const next = earliest(survey.nextReviewAt, pollAt)

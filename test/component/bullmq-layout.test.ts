@@ -19,7 +19,6 @@ import {
   laneJobLockKey,
   laneLimiterKey,
   laneMetaKey,
-  laneOfQueue,
   laneQueue,
   laneTakeKeys,
   sharedDelayedKey,
@@ -248,8 +247,3 @@ test('there are no other lists of a queue than those that Laneway looks at', () 
     const known = ['active', 'delayed', 'events', 'failed', 'id', 'marker', 'meta', 'pc', 'prioritized', 'wait']
     expect(names.filter((name) => !jobs.includes(name) && !known.includes(name))).toEqual([])
   }))
-
-test('the name of a queue says which lane it is of', () => {
-  expect(laneOfQueue(laneQueue(12))).toBe(12)
-  for (const other of ['lane-0', 'lane-1x', 'laneway-intake']) expect(laneOfQueue(other)).toBeUndefined()
-})

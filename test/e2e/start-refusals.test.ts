@@ -48,7 +48,7 @@ describe.concurrent('a start is refused in one sentence', () => {
     const file = join(dataDir, 'file')
     writeFileSync(file, '')
     expect(await refusal(dataDir, { LANEWAY_DATA_DIR: join(file, 'data') })).toBe(
-      `The data folder ${join(file, 'data')} cannot be written (part of the path is a file); set LANEWAY_DATA_DIR to a folder that can.`,
+      `The data folder ${join(file, 'data')} cannot be written (part of the path is a file); set LANEWAY_DATA_DIR to one that can.`,
     )
     expect(await refusal(dataDir, { LANEWAY_DATA_DIR: file })).toMatch(/cannot be written \(it is a file\)/)
   })

@@ -26,7 +26,7 @@ const patterns = ROUTES.flatMap((spec) =>
 )
 
 /** The route of a request, as Express would find it. */
-export function routeOf({ method, path }: Pick<Asked, 'method' | 'path'>): RouteSpec | undefined {
+function routeOf({ method, path }: Pick<Asked, 'method' | 'path'>): RouteSpec | undefined {
   const asked = method === 'HEAD' ? 'GET' : method
   const first = patterns.find(({ pattern }) => pattern.test(path))
   return patterns.find((each) => each.method === asked && each.pattern.source === first?.pattern.source)?.spec

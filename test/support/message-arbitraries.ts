@@ -8,7 +8,7 @@ const unit = fc.oneof(
 )
 
 /** Any text of 1 to `max` UTF-16 units, often of exactly `max`. */
-export const anyText = (max: number) =>
+const anyText = (max: number) =>
   fc.oneof(
     fc.string({ unit, minLength: 1, maxLength: Math.min(max, 30) }).map((text) => text.slice(0, max)),
     unit.map((piece) => piece.repeat(max).slice(0, max)),

@@ -19,6 +19,15 @@ test('a secret that is too short is not repeated', () => {
   expect(() => loadConfig({ LANEWAY_SECRET_KEY })).toThrow(/^LANEWAY_SECRET_KEY is invalid: (?!.*hunter2)/)
 })
 
+test('the password of an address that is wrong is not repeated', () => {
+  expect(() => loadConfig({ REDIS_URL: 'http://user:hunter2@redis.example' })).toThrow(/^REDIS_URL (?!.*hunter2)/)
+  for (const name of ['LANEWAY_PUBLIC_URL', 'LANEWAY_FILES_URL']) {
+    expect(() => loadConfig({ [name]: 'ftp://ada:hunter2@files.example' })).toThrow(
+      new RegExp(`^${name} (?!.*hunter2)`),
+    )
+  }
+})
+
 test('a short one among several secrets is not repeated either', () => {
   const LANEWAY_SECRET_KEYS = `${'k'.repeat(32)},hunter2`
   expect(() => loadConfig({ LANEWAY_SECRET_KEYS })).toThrow(
@@ -34,10 +43,6 @@ test('one key in its short form and several keys together are refused, for nobod
   const env = { LANEWAY_SECRET_KEYS: 'k'.repeat(32), LANEWAY_SECRET_KEY: 'l'.repeat(32) }
   expect(() => loadConfig(env)).toThrow('not both')
   expect(loadConfig({ LANEWAY_SECRET_KEY: env.LANEWAY_SECRET_KEY }).secretKeys).toEqual([env.LANEWAY_SECRET_KEY])
-})
-
-test('the password of an address that is wrong is not repeated', () => {
-  expect(() => loadConfig({ REDIS_URL: 'http://user:hunter2@redis.example' })).toThrow(/^REDIS_URL (?!.*hunter2)/)
 })
 
 test.each(['example.com', 'ftp://example.com', 'https://example.com/?a=b', 'https://example.com/#top'])(

@@ -150,7 +150,7 @@ async function begun(deps: LifecycleDeps, account: number, name: string): Promis
 async function requireSomebody(redis: Redis, campaign: Campaign, resumeFor: ResumeClass): Promise<void> {
   if (!['paused', 'done', 'cancelled'].includes(campaign.state) || campaign.snapshot === '') {
     throw wrongState(
-      `A class can be resumed of a campaign that is paused, done or cancelled; this one is ${campaign.state}.`,
+      `Only a campaign that is paused, done or cancelled can be resumed for a class; this one is ${campaign.state}.`,
     )
   }
   const shares = sharesOf(await readCounts(redis, campaign), campaign.total, campaign.state)

@@ -13,7 +13,7 @@ export interface EndpointWords {
 const OFF: Readonly<Record<string, EndpointWords>> = {
   'by hand': { word: 'off', tone: 'quiet', means: 'Somebody has turned it off. What happens is kept for it.' },
   gone: { word: 'off', tone: 'bad', means: 'It answered 410: it does not want to be told any more.' },
-  failing: { word: 'off', tone: 'bad', means: 'It has answered nothing good for five days.' },
+  failing: { word: 'off', tone: 'bad', means: 'It has taken nothing for five days.' },
 }
 
 /** How an endpoint stands; one that is off for a reason that this page does not know says so. */

@@ -2,7 +2,7 @@
 // back to; here they are read from it, written to it and put into requests.
 
 /** Each filter by its name in the address bar, which is its name in `GET /messages`. */
-export const FILTERS = [
+const FILTERS = [
   'id',
   'to',
   'from',

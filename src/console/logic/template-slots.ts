@@ -131,9 +131,6 @@ function componentsOfBlock({ card, parts }: Block, fillings: Fillings, named: bo
   })
 }
 
-/** The fields of a contact that a place may be filled from. */
-export const CONTACT_FIELDS = ['contact.name', 'contact.phone', 'contact.email'] as const
-
 /** Fillings with each `from` replaced by what this recipient has there: what a test send and a preview use. */
 export const fillingsFor = (fillings: Fillings, recipient: ReadonlyMap<string, string>): Fillings =>
   new Map(

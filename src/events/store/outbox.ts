@@ -1,8 +1,6 @@
-// Outboxes as they are read, and what is written into them besides changes of messages and campaigns, which write
-// themselves in the step that makes them.
+// Outboxes as they are read. They are written by those whose steps they tell of.
 import type { Redis } from '../../redis/connect.ts'
-import { eventKeys, outboxKey } from '../../redis/keys.ts'
-import { ENTRY_FIELD, type OtherOccurrence, type PlacedEvent, readEntry } from '../outbox-entry.ts'
+import { ENTRY_FIELD, type PlacedEvent, readEntry } from '../outbox-entry.ts'
 import { sourceKey } from './listening.ts'
 
 /** An entry and its events; none in one that only opens the outbox. */
@@ -36,14 +34,4 @@ export async function readRange(
     entry,
     events: readEntry(source, entry, fields[fields.indexOf(ENTRY_FIELD) + 1] ?? ''),
   }))
-}
-
-/** Tells of something that happened on a lane; nothing is written while nobody listens. */
-export async function tellOfLane(redis: Redis, lane: number, occurrence: OtherOccurrence): Promise<void> {
-  await redis.xadd(outboxKey(lane), 'NOMKSTREAM', '*', ENTRY_FIELD, JSON.stringify(occurrence))
-}
-
-/** The same of the account. */
-export async function tellOfAccount(redis: Redis, account: number, occurrence: OtherOccurrence): Promise<void> {
-  await redis.xadd(eventKeys(account).outbox, 'NOMKSTREAM', '*', ENTRY_FIELD, JSON.stringify(occurrence))
 }

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Finishes jobs of a lane and takes the next ones, many in one step: what BullMQ does with one script for each, for jobs
 -- that have nothing but a payload. Whatever is not as plain as that is left where it is, and said so: BullMQ's own script
--- takes it then. Allowed when Redis is full: what was sent must be finished. Once more it says `l` of each that it finished.
--- Nobody reads what BullMQ would write into its stream of events.
+-- takes it then. Allowed when Redis is full: what was sent must be finished. Run again, it says `l` of each that it has
+-- finished, and takes nothing for it. Nobody reads what BullMQ would write into its stream of events.
 --
 -- Keys:
 --   waiting      LIST    ids of jobs that wait; the next one stands last
@@ -18,19 +18,22 @@
 --   jobs         what the keys of jobs begin with
 --   finished     ids of the jobs
 --   tokens       of their locks
---   takers       tokens to lock the next jobs with, one for each
+--   takes        of each, whether the next job is taken under the same token
 --   lockMs       how long they are locked
 --   nowMs        of the clock by which jobs are delayed
 -- Output: {a letter for each that is finished, why no more is taken, ms, one for each that is taken}
 --   letters:     `f` finished; `l` lost, its lock is not there or of another
 --   why:         `none` waits, the next delayed one is due at `ms`, 0 without one; `limited` for `ms`; `other`: BullMQ is to
 --                take what comes next; `enough` was taken
---   taken:       {id, name, payload, when it was added, workers that died over it}
+--   taken:       {id, name, payload, when it was added, workers that died over it}, in the order of those that are
+--                finished and take
 local waiting, prioritized, delayed, active, limiter, meta, stalled, marker, counter = unpack(KEYS)
-local jobs, finished, tokens, takers, lockMs, nowMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
+local jobs, finished, tokens, takes, lockMs, nowMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 
+-- Finishes them; returns the letters, and the tokens to lock the next jobs with. A job that is lost gets none: its worker
+-- gives up with it, and would leave what was taken for it locked.
 local function finish()
-  local locks, letters, gone, ended = {}, {}, {}, {}
+  local locks, letters, gone, ended, takers = {}, {}, {}, {}, {}
   for i, id in ipairs(finished) do locks[i] = jobs .. id .. ':lock' end
   local held = redis.call('MGET', unpack(locks))
   for i, id in ipairs(finished) do
@@ -38,6 +41,7 @@ local function finish()
     if held[i] == tokens[i] and redis.call('LREM', active, -1, id) == 1 then
       letters[i] = 'f'
       ended[#ended + 1] = id
+      if takes[i] then takers[#takers + 1] = tokens[i] end
       gone[#gone + 1], gone[#gone + 2], gone[#gone + 3] = locks[i], jobs .. id, jobs .. id .. ':logs'
     else
       letters[i] = 'l'
@@ -47,10 +51,10 @@ local function finish()
     redis.call('DEL', unpack(gone))
     redis.call('SREM', stalled, unpack(ended))
   end
-  return table.concat(letters)
+  return table.concat(letters), takers
 end
 
-local letters = #finished > 0 and finish() or ''
+local letters, takers = finish()
 local want = #takers
 if want == 0 then return { letters, 'enough', 0 } end
 
@@ -68,7 +72,7 @@ if maxJobs then
   if room > 0 then want = math.min(want, room) end
 end
 
-local reply = { letters, want == #takers and 'enough' or 'limited', 1 }
+local reply = { letters, want == #takers and 'enough' or 'limited', 0 }
 local isOdd = false
 
 -- Reads the jobs until one is not plain; returns how many are.
@@ -110,8 +114,10 @@ if taken > 0 then
   redis.call('ZADD', marker, 0, '0')
 end
 if isOdd then
-  reply[2], reply[3] = 'other', 0
+  reply[2] = 'other'
 elseif taken < want then
   reply[2], reply[3] = 'none', dueMs and math.floor(dueMs) or 0
+elseif want < #takers then
+  reply[3] = math.max(1, redis.call('PTTL', limiter))
 end
 return reply

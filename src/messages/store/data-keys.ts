@@ -14,7 +14,7 @@ import { DataKeyError, dataKeyIds } from '../sealed.ts'
  * from its claim on, and once queued again be valid and kept as long once more. What is queued again more often is read
  * only with its old key.
  */
-export const neededMs = (retentionMs: number): number => 3 * VALIDITY_MAX_MS + 2 * retentionMs
+const neededMs = (retentionMs: number): number => 3 * VALIDITY_MAX_MS + 2 * retentionMs
 
 /** Key id → since when it seals nothing new (epoch ms); 0 for the one that seals. */
 const usesSchema = z.record(z.string(), z.coerce.number())

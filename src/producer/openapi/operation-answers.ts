@@ -28,7 +28,7 @@ const SAID: Readonly<Record<number, string>> = {
   409: 'It cannot be done as things stand.',
   412: 'It is not the one that the request names.',
   413: 'It is too large.',
-  415: 'The content type is not one that is taken here.',
+  415: 'This content type is not accepted here.',
   416: 'There is no such range.',
   417: 'An `Expect` that is not known.',
   422: 'It is well formed and cannot be done.',

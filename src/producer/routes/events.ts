@@ -24,7 +24,7 @@ const flag = z
 
 const feedQuery = z.strictObject({
   // A cursor names a place for each sender.
-  after: textUpTo(8_000).optional().meta({ description: 'What an earlier answer had as next; else all that is kept.' }),
+  after: textUpTo(8_000).optional().meta({ description: '`next` of an earlier answer; without it, all that is kept.' }),
   types: typesField.optional(),
   limit: pageFields.limit,
   include_content: flag.meta({ description: 'Whether numbers and texts are told.' }),

@@ -100,7 +100,8 @@ export const keys = {
     method: 'delete',
     path: '/admin/keys/:key',
     summary: 'Revokes a key: it is refused everywhere within a second.',
-    details: 'The last key that may manage the account is left to operators, and their last one to the command line.',
+    details:
+      'Only an operator revokes the last key with `admin` of an account, and only the command line the last operator key.',
     access,
     act: 'key.revoke',
     params,

@@ -111,7 +111,7 @@ export const messages = {
   requeueMany: route({
     method: 'post',
     path: '/messages/requeue',
-    summary: 'Sends all messages again that match a filter, as a job that a worker does; with dry_run it only counts.',
+    summary: 'Requeues all messages that match a filter, as a job for a worker; with dry_run it only counts them.',
     access: maySend,
     act: 'messages.requeue',
     headers: idempotencyHeaders,
@@ -152,8 +152,8 @@ export const messages = {
   job: route({
     method: 'get',
     path: '/jobs/:id',
-    summary: 'Tells how far a job is that sends messages again, or that forgets a person.',
-    details: 'An erasure is shown to whom may ask for one: a key with the permission `admin`.',
+    summary: 'Tells how far a requeue or an erasure is.',
+    details: 'An erasure is shown only to a key that may ask for one, with the permission `admin`.',
     access: { ...maySend, also: ['admin'] },
     params,
     body: { as: 'ignored' },
@@ -230,7 +230,7 @@ export const messages = {
   requeue: route({
     method: 'post',
     path: '/messages/:id/requeue',
-    summary: 'Sends a message again that is failed, unknown, expired or cancelled.',
+    summary: 'Requeues a message that is failed, unknown, expired or cancelled.',
     access: maySend,
     forSenders: true,
     act: 'message.requeue',

@@ -4,7 +4,7 @@
 import { type Counted, FINE, parseFields } from '../history-fields.ts'
 
 /** What a rate is told of. */
-export const RATED = ['accepted', 'sent', 'delivered', 'failed'] as const satisfies readonly Counted[]
+const RATED = ['accepted', 'sent', 'delivered', 'failed'] as const satisfies readonly Counted[]
 export type Rates = Record<(typeof RATED)[number], number>
 const LETTERS = ['a', 's', 'd', 'f'] as const
 

@@ -43,8 +43,6 @@ interface Scope {
   lookedAtMs: number
 }
 
-export type Snapshots = ReturnType<typeof createSnapshots>
-
 /** Nothing seen yet. */
 export function createSnapshots(redis: Redis) {
   const lanes = new Map<number, Known>()

@@ -19,7 +19,7 @@ async function refuseErased({ tombstones }: VerbDeps, { account, addedAtMs }: Ch
   const person = typeof to === 'string' ? parsePerson(to) : undefined
   if (person === undefined || !(await tombstones.isAny(account, addedAtMs))) return
   if (!(await tombstones.erasedOf(account, [person], addedAtMs)).has(person)) return
-  throw new Refusal('overtaken', PERSON_ERASED, 'Whom this is for was erased after the job was written.')
+  throw new Refusal('overtaken', PERSON_ERASED, 'The recipient was erased after the job was written.')
 }
 
 export const intakeVerbs: { [J in IntakeJob]: IntakeVerb<J> } = {

@@ -66,7 +66,7 @@ export function TestSend({ sender, template, fillings }: { sender: string; templ
 }
 
 /** What became of a message that was just sent: its state, kept fresh until it is over. */
-export function Followed({ id }: { id: string }) {
+function Followed({ id }: { id: string }) {
   const [over, setOver] = useState(false)
   const loaded = useLoad<SentMessage>(
     `followed ${id}`,
