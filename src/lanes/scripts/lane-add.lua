@@ -32,7 +32,8 @@ local jobs, name, ids, payloads, times, priorities, packedIds, marks, oldestMs, 
 if packedIds then
   local time = redis.call('TIME')
   local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-  indexMessages(index, 'o', packedIds, marks, oldestMs, newestMs, untilMs, nowMs)
+  -- An index that is none is a matter for people: no message waits for that. Its id finds it all the same.
+  pcall(indexMessages, index, 'o', packedIds, marks, oldestMs, newestMs, untilMs, nowMs)
 end
 if #ids == 0 then return 'OK' end
 
