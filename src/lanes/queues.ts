@@ -76,8 +76,8 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     const single = indexed.filter(({ run }) => run === undefined)
     const ofCampaigns = indexed.filter(({ run }) => run !== undefined)
     await inTime(redis, async () => {
-      // First the index, then the jobs: whoever dies in between leaves ids without messages. Single messages that wait
-      // for their turn only get both in one step; the index of a campaign's is written by a step of its own.
+      // First the index, then the jobs: whoever dies in between leaves ids without messages. Single messages that
+      // only wait for their turn get both in one step; the index of a campaign's is written by a step of its own.
       if (ofCampaigns.length > 0) await indexMessages(redis, lane, ofCampaigns, retentionMs)
       const jobs = waiting.map(waitingJobOf)
       if (jobs.length > 0 || single.length > 0) {

@@ -266,3 +266,42 @@ test('a Worker that finishes its jobs together runs each of them once, the odd o
   })
   await queue.close()
 })
+
+test('a job that was taken from a worker that still worked on it is run again, and is no dead letter', async () => {
+  lanes += 1
+  const lane = lanes
+  const prefix = lanePrefix(lane)
+  const queue = openQueue(redis, laneQueue(lane), prefix)
+  await queue.add('send', {}, { jobId: 'one' })
+  let runs = 0
+  const worker = new Worker(
+    laneQueue(lane),
+    async () => {
+      runs += 1
+      if (runs > 1) return
+      // As after a pause that was longer than its lock: it is the next one that waits when this run of it ends.
+      await redis.del(laneJobLockKey(lane, 'one'))
+      for (let check = 0; check < 2; check++) {
+        await redis.del(laneJobKey(lane, 'stalled-check'))
+        await worker.backend.moveStalledJobsToWait()
+      }
+      expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual(['one'])
+    },
+    {
+      ...{ connection: redis, prefix, lockDuration: LOCK_MS, maxStalledCount: 10 },
+      ...{ removeOnComplete: { count: 0 }, autorun: false },
+    },
+  )
+  worker.on('error', () => {})
+  finishTogether(worker, redis, { lane, lockMs: LOCK_MS })
+  const ended = new Promise<string>((done) => {
+    worker.on('completed', () => done('completed'))
+    worker.on('failed', (_job, error) => done(error.message))
+  })
+  void worker.run()
+  expect(await ended).toBe('completed')
+  await worker.close()
+  expect(runs).toBe(2)
+  expect(await queue.getJobCounts('wait', 'active', 'failed')).toEqual({ wait: 0, active: 0, failed: 0 })
+  await queue.close()
+})

@@ -110,6 +110,19 @@ test('every setting of the manifests and units exists, and every command is what
   for (const [command] of commands) expect(existsSync(command)).toBe(true)
 })
 
+test('no file of settings takes back what a unit fixes', () => {
+  const inExample = [...readFileSync('.env.example', 'utf8').matchAll(/^(\w+)=/gm)].map((match) => match[1])
+  for (const file of readdirSync('deploy/systemd')) {
+    const unit = readFileSync(join('deploy/systemd', file), 'utf8').replaceAll('\\\n', '')
+    // systemd.exec(5): what EnvironmentFile= says wins over Environment=.
+    const overridden = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) =>
+      line.split(' ').map((setting) => setting.split('=')[0]),
+    )
+    expect(overridden.filter((name) => inExample.includes(name))).toEqual([])
+    expect(/^ExecStart=(.*)$/m.exec(unit)?.[1]).toContain('LANEWAY_ENV=production')
+  }
+})
+
 test('nothing is killed before it has had the time to end in order', () => {
   const grace = z.object({
     spec: z.object({ template: z.object({ spec: z.object({ terminationGracePeriodSeconds: z.number() }) }) }),

@@ -31,7 +31,8 @@ local waiting, prioritized, delayed, active, limiter, meta, stalled, marker, cou
 local jobs, finished, tokens, takes, lockMs, nowMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 
 -- Finishes them; returns the letters, and the tokens to lock the next jobs with. A job that is lost gets none: its worker
--- gives up with it, and would leave what was taken for it locked.
+-- gives up with it, and would leave what was taken for it locked. It could even be that job itself, which waits again: BullMQ
+-- would make a dead letter of it under the lock.
 local function finish()
   local locks, letters, gone, ended, takers = {}, {}, {}, {}, {}
   for i, id in ipairs(finished) do locks[i] = jobs .. id .. ':lock' end
