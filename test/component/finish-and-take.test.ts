@@ -9,6 +9,7 @@ import {
   laneJobLockKey,
   laneLimiterKey,
   laneQueue,
+  laneTakeKeys,
 } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix } from '../../src/redis/keys.ts'
@@ -162,6 +163,30 @@ test('no more are taken than the limit of the lane allows, and the others hear f
       expect(next?.kind === 'limited' ? next.ms : 0).toBeGreaterThan(50_000)
     }
     expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual(['e'])
+  }))
+
+test('the first of a window begins it, and what is taken wakes those that wait', () =>
+  withLane(async (lane, queue, worker) => {
+    await queue.setGlobalRateLimit(4, 60_000)
+    for (const jobId of ['one', 'two']) await queue.add('send', {}, { jobId })
+    await worker.getNextJob('token')
+    const { marker } = laneTakeKeys(lane)
+    await redis.del(laneLimiterKey(lane), marker)
+    expect((await finish(lane, 'one')).next.kind).toBe('job')
+    expect(await redis.get(laneLimiterKey(lane))).toBe('1')
+    expect(await redis.pttl(laneLimiterKey(lane))).toBeGreaterThan(50_000)
+    expect(await redis.exists(marker)).toBe(1)
+  }))
+
+test('what is finished is not looked for as lost, and an empty lane counts its prioritized jobs from the beginning', () =>
+  withLane(async (lane, queue, worker) => {
+    const { stalled, counter } = laneTakeKeys(lane)
+    await queue.add('send', {}, { jobId: 'one', priority: 1 })
+    await worker.getNextJob('token')
+    await worker.backend.moveStalledJobsToWait()
+    expect(await redis.smembers(stalled)).toEqual(['one'])
+    expect((await finish(lane, 'one')).next).toEqual({ kind: 'none', dueMs: 0 })
+    expect(await redis.exists(stalled, counter)).toBe(0)
   }))
 
 test('a lane that is held by hand takes nothing more', () =>
