@@ -34,7 +34,8 @@ export function acts(page: () => Page): Acts {
     dialog,
     press: (name) => page().locator('main').getByRole('button', named(name)).first().click(),
     confirm: (name) => dialog().getByRole('button', named(name)).click(),
-    said: (text) => page().locator('.notices').getByText(text).waitFor(),
+    // On a quick machine the one before still stands there.
+    said: (text) => page().locator('.notices').getByText(text).last().waitFor(),
     badge: (word) => page().locator('h1').getByText(word, { exact: true }).waitFor(),
     row: (words) => page().locator('main').getByRole('row').filter({ hasText: words }),
   }
