@@ -16,7 +16,7 @@ const AT_LEAST = 0.95
 
 const UNOBSERVED: readonly Alteration[] = [
   { file: 'observe.js', find: 'observers.get(redis) ?? nobody', replace: 'nobody' },
-  { file: 'lanes/queues.js', find: 'areNew ? indexMessages', replace: 'false ? indexMessages' },
+  { file: 'lanes/queues.js', find: 'areNew ? messages.map(indexedOf)', replace: 'false ? messages.map(indexedOf)' },
 ]
 
 const KINDS = [
