@@ -5,6 +5,7 @@ import { CHUNK_JOB, type Chunk, chunkJobId } from '../jobs/chunk.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
+import { gathered } from '../messages/store/gather.ts'
 import { type IndexedMessage, indexMessages } from '../messages/store/message-index.ts'
 import { laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -46,8 +47,6 @@ const DEFAULT_RETENTION_MS = 30 * 86_400_000
 export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS) {
   const open = new Map<number, Queue>()
   const openChunks = new Map<number, Queue>()
-  /** What waits for the end of this turn of the event loop, by lane: one broken lane must not harm the others. */
-  const gathered = new Map<number, { messages: LaneMessage[]; added: Promise<void> }>()
 
   const openOnce = (opened: Map<number, Queue>, lane: number, name: string): Queue => {
     const known = opened.get(lane)
@@ -88,6 +87,13 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     wake(lane)
   }
 
+  /** Messages of one lane that are added in one turn of the event loop, a bounded number to a step. */
+  const addTogether = gathered<LaneMessage, true>(async (_redis, messages) => {
+    const [first] = messages
+    if (first !== undefined) await addToLane(laneOf(first.id).lane, messages)
+    return messages.map(() => true)
+  })
+
   /** Publishes that a lane has work, and marks it for the sweep, which finds it should the message be lost. */
   function wake(lane: number): void {
     redis.publish(rootKeys.wake, String(lane)).catch(() => {})
@@ -123,20 +129,9 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
      * 400 to 200 µs of CPU time per message and Redis from 100 to 34. `delayMs`: it is fetched after so long at the
      * earliest.
      */
-    add(id: string, payload: SendPayload, delayMs = 0): Promise<void> {
+    async add(id: string, payload: SendPayload, delayMs = 0): Promise<void> {
       const { lane } = laneOf(id)
-      const known = gathered.get(lane)
-      if (known) {
-        known.messages.push({ id, payload, delayMs })
-        return known.added
-      }
-      const messages: LaneMessage[] = [{ id, payload, delayMs }]
-      const added = new Promise((endOfTurn) => setImmediate(endOfTurn)).then(() => {
-        gathered.delete(lane)
-        return addToLane(lane, messages)
-      })
-      gathered.set(lane, { messages, added })
-      return added
+      await addTogether(redis, String(lane), { id, payload, delayMs })
     },
 
     /**

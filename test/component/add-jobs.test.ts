@@ -103,6 +103,17 @@ test('added again, in the same turn or later, a message stands on its lane once,
   expect(await redis.exists(laneBacklogKeys(lane).prioritized)).toBe(0)
 })
 
+test('however many are added in one turn, no step of Redis has more than a hundred of them', async () => {
+  lane += 1
+  const ids = Array.from({ length: 950 }, newId)
+  const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0)
+  await queues.add(newId(), payloadOf())
+  const before = await calls()
+  await Promise.all(ids.map((id) => queues.add(id, payloadOf())))
+  expect(await redis.llen(laneBacklogKeys(lane).waiting)).toBe(951)
+  expect((await calls()) - before).toBeGreaterThanOrEqual(10)
+})
+
 test('one that is not to be sent yet is delayed, and those beside it wait', async () => {
   lane += 1
   const [now, later] = [newId(), newId()]
