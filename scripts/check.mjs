@@ -8,9 +8,11 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { cacheFolder, prepareDependencies, root } from './prepare.mjs'
+import { takeWords } from './words.mjs'
 
+const isStaged = takeWords('npm run check', ['--staged']).length > 0
 // Types depend on each other, so they are always checked as a whole.
-const scope = process.argv[2] === '--staged' ? ['--staged', '--no-errors-on-unmatched'] : ['.']
+const scope = isStaged ? ['--staged', '--no-errors-on-unmatched'] : ['.']
 const typesOf = (project, cache) => [
   ...['node_modules/typescript-compiler/bin/tsc', '-p', project, '--noEmit', '--checkers', '1'],
   ...['--incremental', '--tsBuildInfoFile', join(cacheFolder, cache)],
