@@ -6,6 +6,7 @@ import { defaultSender, type Sender, senderNamed } from '../accounts/store/sende
 import { cachedTemplate, otherLanguages } from '../accounts/store/templates.ts'
 import type { Config } from '../config.ts'
 import type { SendPayload } from '../jobs/send.ts'
+import { LaneClosedError } from '../lanes/close.ts'
 import type { Content, TemplateMessageContent } from '../messages/content.ts'
 import type { Address } from '../messages/envelope.ts'
 import type { Fault } from '../messages/fault.ts'
@@ -218,6 +219,14 @@ const outsideWindow = (): Refusal =>
     'The person has not written within 24 hours before it would leave, and can be sent only templates.',
     [{ path: 'to', message: 'has not written within 24 hours' }],
   )
+
+/** The refusal of a message whose sender was removed while it was judged; any other error is thrown as it is. */
+export function refuseClosedLane(error: unknown): never {
+  throw error instanceof LaneClosedError ? senderIsGone() : error
+}
+
+/** What a message is told whose sender was removed. */
+export const senderIsGone = (): Refusal => unknownSender(NO_SUCH_SENDER)
 
 const unknownSender = (message: string): Refusal =>
   new Refusal('invalid', 'unknown_sender', message, senderFaults(undefined))
