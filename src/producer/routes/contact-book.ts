@@ -40,7 +40,7 @@ const plain = (max: number) =>
     .trim()
     .regex(/^\P{Cc}*$/u, 'must have no control characters')
 const nameField = plain(255)
-const emailField = z.union([z.literal(''), z.email().max(254)])
+const emailField = z.union([z.literal(''), z.email().max(254)], 'expected an email address, or nothing')
 const tagsField = z.array(idField).max(TAGS_MAX).describe('Ids of all lists that it is in from then on.')
 
 const changes = changesOf({
