@@ -39,8 +39,11 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   if (!entry) return { kind: 'dead_letter', reason: `lane ${id.lane} has no sender` }
 
   const outgoing: Outgoing = {
-    ...{ id, name: job.id ?? '' },
-    ...{ message: newMessageOf(payload.data), content: payload.data.content, trace: payload.data.trace },
+    id,
+    name: job.id ?? '',
+    message: newMessageOf(payload.data),
+    content: payload.data.content,
+    trace: payload.data.trace,
   }
   if (await isOptedOut(deps, entry, payload.data)) {
     // What was claimed before, or is past its validity, the claim sees to.
