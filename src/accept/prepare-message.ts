@@ -115,7 +115,11 @@ async function prepareTemplate(
   return {
     lane: sender.id,
     payload: {
-      ...{ v: 1, to, class: messageClass, content, until: valid.until },
+      v: 1,
+      to,
+      class: messageClass,
+      content,
+      until: valid.until,
       ...sendAtOf(message),
       ...campaign,
       ...(wording && { wording }),
@@ -143,14 +147,14 @@ async function checkTemplate(
   ])
   const template = known?.template
   const checked = { template, content: known ? withoutIdleNames(content, known.shape) : content }
-  if (settings?.template_check === 'off') return { ...checked, faults: [] }
-  const fault = (message: string) => ({ ...checked, faults: [{ path: 'template.name', message }] })
+  if (settings?.template_check === 'off') return { faults: [], ...checked }
+  const fault = (message: string) => ({ faults: [{ path: 'template.name', message }], ...checked })
   if (!known || !template) {
     const others = await otherLanguages(deps.redis, account, name)
     return fault(`no approved template of this name in the language ${JSON.stringify(language.code)}${others}`)
   }
   if (template.status !== 'APPROVED') return fault(`the template is ${template.status}, not APPROVED`)
-  return { ...checked, faults: matchTemplate(known.shape, components) }
+  return { faults: matchTemplate(known.shape, components), ...checked }
 }
 
 /** The account's default sender, which service messages leave from, or a Refusal. */
