@@ -1,5 +1,6 @@
 // What `top` draws: a snapshot as lines of a terminal. Pure. Names and reasons come from outside: whatever in them would
 // move the cursor, recolour the terminal or turn the reading direction is shown, and not obeyed.
+import { secondsToGo } from '../../telemetry/lane-state.ts'
 import type { Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
 import { formatDuration } from '../duration.ts'
 import { sparkline } from '../sparkline.ts'
@@ -119,12 +120,16 @@ function laneLine(lane: SnapshotLane): string {
 }
 
 /** What else is to be said of the lane, in words. */
-function whyOf({ reason, by, until, drain_s, dead_letters }: SnapshotLane): string[] {
+function whyOf(lane: SnapshotLane): string[] {
+  const { reason, by, until, dead_letters } = lane
+  const left = secondsToGo(lane)
   return [
     ...(by === null ? [] : [`by ${printable(by)}`]),
-    ...(until === null ? [] : [`until ${until.slice(11, 19)}`]),
+    ...(until === null ? [] : [`until ${until.slice(11, 19)} UTC`]),
     ...(reason === null ? [] : [printable(reason)]),
-    ...(drain_s === null ? [] : [`${formatDuration(drain_s)} to go`]),
+    ...(left === null
+      ? []
+      : [`${formatDuration(left.seconds)} to go${left.at === 'this rate' ? '' : ` at ${left.at}`}`]),
     ...(dead_letters === 0 ? [] : [`dead letters: ${dead_letters}`]),
   ]
 }
