@@ -108,15 +108,18 @@ function laneLine(lane: SnapshotLane): string {
   const name = cut(`${lane.sender} ${printable(lane.name)}`, 23).padEnd(24)
   const rate = `${lane.sent_per_s} of ${Number(lane.rate_per_s.toFixed(2))}`
   const oldest = lane.oldest_s === null ? '' : formatDuration(lane.oldest_s)
+  const why = whyOf(lane).join('  ')
+  const spark = sparkline(lane.spark).padEnd(30)
   const cells = [
     name + lane.state.replaceAll('_', ' ').padEnd(17),
     rate.padStart(14),
     String(waiting).padStart(10),
     oldest.padStart(14),
     '  ',
-    sparkline(lane.spark).padEnd(30),
   ]
-  return [cells.join(''), ...whyOf(lane)].join('  ')
+  // A screen has room for a few words at the end of a line: why a lane stands still comes before how it went.
+  const isWell = lane.state === 'sending' || lane.state === 'idle'
+  return cells.join('') + (isWell ? [spark, why] : [why, spark]).filter((part) => part !== '').join('  ')
 }
 
 /** What else is to be said of the lane, in words. */
