@@ -71,7 +71,8 @@ Swift, an S3 server, and is passed over without.
   --seconds <n>    how long each round of a timed scenario loads one contender (default 5)
   --full           the sizes of the goals where the default is smaller: a million waiting, ten minutes of memory
   --people <n>     recipients of the campaign, rows of the import (default 100000, with --full 1000000;
-                   of campaign-speed 20000, of files 20000); messages that wait in console (default 300000)
+                   of campaign-speed 20000, of files 20000); messages that wait in console (default 300000),
+                   that find looks through (default 1000000)
   --lanes <n>      lanes of idle-lanes (default 1000)
   --workers <n>    workers of idle-lanes (default 4)
   --json <file>    also write the figures, machine and versions as JSON; - for standard output
