@@ -126,7 +126,7 @@ async function fill(bench: Bench, client: Redis, lane: number, quiet: number): P
 
 async function segmentKeys(client: Redis, lane: number): Promise<string[]> {
   const index = messageIndexKey(lane)
-  return (await client.zrange(index, 0, -1)).flatMap((name) => [`${index}:${name}`, `${index}:${name}:to`])
+  return (await client.zrange(index, '0', '-1')).flatMap((name) => [`${index}:${name}`, `${index}:${name}:to`])
 }
 
 /** Leaves the segments as the step does that begins the next one. */
