@@ -1,6 +1,8 @@
-// How soon a person can use the overview: a real browser opens it, signed in, as after a click on a bookmark.
+// The console in a real browser: how soon a person can use the overview, as after a click on a bookmark, and tabs of it
+// that stay open.
 import { existsSync } from 'node:fs'
-import { CHROMIUM, openTab, signIn, startBrowser } from '../test/support/browser.ts'
+import { chromium } from 'playwright-core'
+import { CHROMIUM, CHROMIUM_FLAGS, openTab, signIn, startBrowser } from '../test/support/browser.ts'
 import type { Closing } from './closing.ts'
 
 /** Whether there is a browser to measure with. */
@@ -22,4 +24,42 @@ export async function timesUntilUsable(url: string, key: string, times: number, 
   }
   await browser.close()
   return found
+}
+
+/** Tabs of one signed-in browser. */
+export interface OpenBrowser {
+  /** Its first process; all others of it are of the same session. */
+  pid: number
+  /** Puts the overview on all tabs and waits for its figures. */
+  show(): Promise<void>
+  /** Leaves the console without closing the tabs. */
+  leave(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Starts a browser with so many tabs, signed in, that show nothing yet. */
+export async function openBrowser(url: string, key: string, tabs: number): Promise<OpenBrowser> {
+  const server = await chromium.launchServer({ executablePath: CHROMIUM, args: CHROMIUM_FLAGS })
+  const browser = await chromium.connect(server.wsEndpoint())
+  const { page, context } = await openTab(browser, url)
+  await signIn(page, key)
+  const pages = [page]
+  while (pages.length < tabs) pages.push(await context.newPage())
+  const leave = async (): Promise<void> => void (await Promise.all(pages.map((tab) => tab.goto('about:blank'))))
+  await leave()
+  return {
+    pid: server.process().pid ?? 0,
+    // One after the other: a page needs more of a browser's few connections to a host while it loads than afterwards.
+    async show() {
+      for (const tab of pages) {
+        await tab.goto('/console', { waitUntil: 'commit' })
+        await tab.locator('dl.figures').waitFor()
+      }
+    },
+    leave,
+    async close() {
+      await browser.close()
+      await server.close()
+    },
+  }
 }

@@ -11,6 +11,8 @@ export interface ConsoleReader {
   ages: number[]
   /** How long after the one before each came (ms). */
   gaps: number[]
+  /** Fulfilled when the first came. */
+  told: Promise<void>
   close(): Promise<void>
 }
 
@@ -23,6 +25,10 @@ export function openConsole(port: number, key: string): ConsoleReader {
   const ages: number[] = []
   const gaps: number[] = []
   let before: number | undefined
+  let wasTold = (): void => {}
+  const told = new Promise<void>((resolve) => {
+    wasTold = resolve
+  })
   const following = follow().catch((error: unknown) => {
     if (!signal.aborted) throw error
   })
@@ -50,6 +56,7 @@ export function openConsole(port: number, key: string): ConsoleReader {
         ages.push(now - Date.parse(taken.parse(JSON.parse(`${data.slice(0, data.indexOf(','))}}`)).at))
         if (before !== undefined) gaps.push(now - before)
         before = now
+        wasTold()
       }
     }
   }
@@ -57,6 +64,7 @@ export function openConsole(port: number, key: string): ConsoleReader {
   return {
     ages,
     gaps,
+    told,
     async close() {
       clearInterval(timer)
       aborter.abort()

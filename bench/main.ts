@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { Scenario } from './bench.ts'
 import { startChild } from './child.ts'
 import { createClosing } from './closing.ts'
-import { readCommandLine } from './command-line.ts'
+import { misused, readCommandLine, readOptions, typedNumber, typedWholeNumber } from './command-line.ts'
 import { acceptedInAll, type Rig } from './contender.ts'
 import { createProgress } from './progress.ts'
 import { type Figure, printTable, surroundings } from './report.ts'
@@ -96,11 +96,20 @@ const RULES = {
   },
 } as const
 const { values, positionals } = readCommandLine(RULES, HELP)
-const unknown = positionals.filter((name) => !Object.hasOwn(SCENARIOS, name))
-if (values.help || unknown.length > 0) {
-  process.stderr.write(unknown.length > 0 ? `There is no scenario ${unknown.join(', ')}.\n\n${HELP}\n` : `${HELP}\n`)
-  process.exit(values.help ? 0 : 1)
+if (values.help) {
+  process.stderr.write(`${HELP}\n`)
+  process.exit(0)
 }
+const unknown = positionals.filter((name) => !Object.hasOwn(SCENARIOS, name))
+if (unknown.length > 0) misused([`There is no scenario ${unknown.join(', ')}.`], HELP)
+const sizesSchema = z.object({
+  rounds: typedWholeNumber(1, 1_000),
+  seconds: typedNumber(0.1, 86_400),
+  people: typedWholeNumber(1, 1e9).optional(),
+  lanes: typedWholeNumber(1, 1e6).optional(),
+  workers: typedWholeNumber(1, 1_000).optional(),
+})
+const { rounds, seconds, people, lanes: laneCount, workers } = readOptions(sizesSchema, values, HELP)
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 const profile = values.profile === undefined ? undefined : resolve(values.profile)
@@ -122,12 +131,12 @@ try {
         rig,
         dir: join(dir, name),
         closing: own,
-        rounds: Number(values.rounds),
-        seconds: Number(values.seconds),
+        rounds,
+        seconds,
         full: values.full,
-        people: values.people === undefined ? undefined : Number(values.people),
-        lanes: values.lanes === undefined ? undefined : Number(values.lanes),
-        workers: values.workers === undefined ? undefined : Number(values.workers),
+        people,
+        lanes: laneCount,
+        workers,
         profile,
         say: progress.say,
         progress: (doing) => progress.show(`${name}: ${doing}`),

@@ -26,6 +26,8 @@ const program = new Command('npm run prove --')
   .option('--only <names>', 'only these scenarios, separated by commas', namesOfScenarios)
   .option('--full', 'at the size of the published figures, one scenario at a time, and without each safeguard once')
   .option('--json', 'prints JSON instead of the table')
+  // 1 says that something was found.
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .addHelpText('after', `\nScenarios:\n${ALL.map(({ name, promise }) => `  ${name}\n      ${promise}`).join('\n')}`)
   .parse()
 const {

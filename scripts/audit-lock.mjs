@@ -2,7 +2,9 @@
 // one of severity high or critical, and with 2, saying so, where the advisories cannot be reached: that is no clean bill.
 import { spawnSync } from 'node:child_process'
 import { root } from './prepare.mjs'
+import { takeWords } from './words.mjs'
 
+takeWords('npm run audit:lock')
 const SEVERE = ['high', 'critical']
 const say = (line) => process.stdout.write(`${line}\n`)
 

@@ -1,7 +1,8 @@
 // Compiles src/ and the simulator to dist/, puts Lua scripts and demo files beside the compiled files that load them,
 // makes the description of the interface, which takes a producer too long, bundles what is started, builds the
-// console's page into dist/console, and lists the packages that are in all that. Built aside and put in place by rename, so that nobody who starts a part meanwhile finds half a dist/, and
-// a failed build leaves the old one. Does nothing when dist/ was built from the very sources that are there.
+// console's page into dist/console, and lists the packages that are in all that. Built aside and put in place by rename:
+// nobody who starts a part meanwhile finds half a dist/, and a failed build leaves the old one. Does nothing when dist/
+// was built from the very sources that are there.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +12,9 @@ import { bundlePrograms } from './bundle.mjs'
 import { writeCarried } from './carried.mjs'
 import { copyUncompiled } from './copy-uncompiled.mjs'
 import { BUILD_STAMP, buildIsFresh, fingerprintOfSources, prepareDependencies, root } from './prepare.mjs'
+import { takeWords } from './words.mjs'
 
+takeWords('npm run build')
 prepareDependencies()
 if (buildIsFresh()) process.exit(0)
 const draft = join(root, `dist.${process.pid}`)

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from './prepare.mjs'
+import { takeWords } from './words.mjs'
 
 const FOLDER = 'node_modules/'
 
@@ -64,6 +65,7 @@ function placeOf(file) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  takeWords('npm run packages')
   const { prepareBuild } = await import('./prepare.mjs')
   prepareBuild()
   const { dependencies = {} } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

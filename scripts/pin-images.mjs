@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './prepare.mjs'
+import { takeWords } from './words.mjs'
 
 const FILES = ['Dockerfile', 'docker-compose.yml']
 /** `FROM <image> AS <stage>` or `image: <image>`, with a tag and perhaps a digest. A stage has no tag. */
@@ -12,12 +13,7 @@ const IMAGE = /^(\s*(?:FROM|image:) +)([\w./-]+:[\w.-]+)(@sha256:[0-9a-f]{64})?(
 const LIMIT_MS = 60_000
 
 const say = (line) => process.stdout.write(`${line}\n`)
-const [mode, ...rest] = process.argv.slice(2)
-if (rest.length > 0 || (mode !== undefined && mode !== '--check')) {
-  say('Usage: npm run pin:images [-- --check]')
-  process.exit(1)
-}
-process.exit(mode === '--check' ? check() : pin())
+process.exit(takeWords('npm run pin:images', ['--check']).length > 0 ? check() : pin())
 
 function check() {
   let status = 0

@@ -1,5 +1,6 @@
-// `npm run release -- 0.2.0`: dates the changelog, sets the version of the service and its client, commits, tags, packs the client and
-// writes the bill of materials. Changes nothing outside this clone: pushing and publishing are a person's last step, and the script prints the commands.
+// `npm run release -- 0.2.0`: dates the changelog, sets the version of the service and its client, commits, tags, packs
+// the client and writes the bill of materials. Changes nothing outside this clone: pushing and publishing are a person's
+// last step, and the script prints the commands.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,10 +8,11 @@ import { billOf } from './bill.mjs'
 import { carriedBy } from './carried.mjs'
 import { prepareBuild, root } from './prepare.mjs'
 import { giveUp, say } from './say.mjs'
+import { refuseWords } from './words.mjs'
 
-const version = process.argv[2] ?? ''
-if (!/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
-  giveUp('npm run release takes a version, for example: npm run release -- 0.2.0')
+const [version = '', ...rest] = process.argv.slice(2)
+if (rest.length > 0 || !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+  refuseWords('npm run release takes a version, for example: npm run release -- 0.2.0')
 if (run('git', 'status', '--porcelain') !== '') giveUp('The working tree has changes: commit or stash them first.')
 if (run('git', 'tag', '--list', `v${version}`) !== '') giveUp(`The tag v${version} exists already.`)
 

@@ -1,6 +1,6 @@
 // `npm run producer|worker|simulator|cli`: one part by itself, in this very process, after the same set-up as `npm start`.
 import { prepareBuild } from './prepare.mjs'
-import { giveUp } from './say.mjs'
+import { refuseWords, SETTINGS, takeWords } from './words.mjs'
 
 const PARTS = {
   producer: 'start/producer.js',
@@ -11,6 +11,8 @@ const PARTS = {
 
 const [part] = process.argv.splice(2, 1)
 const entry = PARTS[part]
-if (entry === undefined) giveUp(`run.mjs takes one of ${Object.keys(PARTS).join(', ')}, got ${part ?? 'nothing'}.`)
+if (entry === undefined) refuseWords(`run.mjs takes one of ${Object.keys(PARTS).join(', ')}, got ${part ?? 'nothing'}.`)
+// The command line reads its own.
+if (part !== 'cli') takeWords(`npm run ${part}`, [], SETTINGS)
 prepareBuild()
 await import(new URL(`../dist/${entry}`, import.meta.url).href)

@@ -3,10 +3,9 @@
 import { spawnSync } from 'node:child_process'
 import { root } from './prepare.mjs'
 import { giveUp, say } from './say.mjs'
+import { takeWords } from './words.mjs'
 
-const words = process.argv.slice(2)
-const remove = words.length === 1 && words[0] === '--remove'
-if (words.length > 0 && !remove) giveUp('npm run setup-hooks takes nothing, or -- --remove to undo it.')
+const remove = takeWords('npm run setup-hooks', ['--remove']).length > 0
 const args = remove ? ['--unset', 'core.hooksPath'] : ['core.hooksPath', 'scripts/hooks']
 const git = spawnSync('git', ['config', '--local', ...args], { cwd: root, stdio: 'inherit' })
 // Git answers 5 when there is nothing to unset.

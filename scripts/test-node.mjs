@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { prepareBuild, root } from './prepare.mjs'
 import { prepareRedis } from './redis-binary.mjs'
 import { giveUp, say } from './say.mjs'
+import { refuseWords } from './words.mjs'
 
 /** The release of each supported line that the tests run on: the oldest that package.json admits, then recent ones. */
 const RELEASES = { 20: '20.19.0', 22: '22.23.3', 24: '24.21.0' }
@@ -14,7 +15,9 @@ const RELEASES = { 20: '20.19.0', 22: '22.23.3', 24: '24.21.0' }
 const [line, ...rest] = process.argv.slice(2)
 const release = RELEASES[line]
 if (release === undefined)
-  giveUp(`npm run test:node takes one of ${Object.keys(RELEASES).join(', ')}, for example: npm run test:node -- 24`)
+  refuseWords(
+    `npm run test:node takes one of ${Object.keys(RELEASES).join(', ')}, for example: npm run test:node -- 24`,
+  )
 
 prepareBuild()
 prepareRedis()

@@ -1,6 +1,6 @@
 // `npm run capacity`: what an installation needs for so many messages a day, from the bench's own figures.
 import { z } from 'zod'
-import { readCommandLine } from '../command-line.ts'
+import { readCommandLine, readOptions, typedNumber, typedWholeNumber } from '../command-line.ts'
 import { readFigures } from './figures.ts'
 import { type Capacity, capacityOf, type Question } from './model.ts'
 import { tableOf } from './table.ts'
@@ -17,12 +17,11 @@ const HELP = `npm run capacity -- --messages-per-day 1e8 --senders 500 --retenti
   --json                  answer with one JSON document
   --help`
 
-const number = (least: number, most: number) => z.coerce.number().min(least).max(most)
 const questionSchema = z.object({
-  'messages-per-day': number(1, 1e11),
-  senders: number(1, 1e7).pipe(z.int()),
-  'retention-days': number(9, 365).default(30),
-  peak: number(1, 100).default(5),
+  'messages-per-day': typedNumber(1, 1e11),
+  senders: typedWholeNumber(1, 1e7),
+  'retention-days': typedNumber(9, 365).default(30),
+  peak: typedNumber(1, 100).default(5),
 })
 
 const RULES = {
@@ -42,17 +41,16 @@ if (values.table) {
   process.stdout.write(tableOf(readFigures(values.figures).cost))
   process.exit(0)
 }
-const asked = questionSchema.safeParse(values)
-if (values.help || !asked.success) {
-  const faults = asked.success ? [] : asked.error.issues.map(({ path, message }) => `--${path.join('.')}: ${message}`)
-  process.stderr.write(values.help ? `${HELP}\n` : `${faults.join('\n')}\n\n${HELP}\n`)
-  process.exit(values.help ? 0 : 1)
+if (values.help) {
+  process.stderr.write(`${HELP}\n`)
+  process.exit(0)
 }
+const asked = readOptions(questionSchema, values, HELP)
 const question: Question = {
-  messagesPerDay: asked.data['messages-per-day'],
-  senders: asked.data.senders,
-  retentionDays: asked.data['retention-days'],
-  peakFactor: asked.data.peak,
+  messagesPerDay: asked['messages-per-day'],
+  senders: asked.senders,
+  retentionDays: asked['retention-days'],
+  peakFactor: asked.peak,
 }
 const { cost, machine } = readFigures(values.figures)
 const capacity = capacityOf(cost, question)

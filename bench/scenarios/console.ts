@@ -5,29 +5,30 @@ import { setLaneRate } from '../../src/lanes/control.ts'
 import type { Bench } from '../bench.ts'
 import { cancel, createCampaign, fillTag, show, start, takenOf } from '../campaign.ts'
 import { hasBrowser, timesUntilUsable } from '../console-browser.ts'
-import { type ConsoleReader, openConsole } from '../console-reader.ts'
 import { send, sinkGets, sinkHas, watchSink } from '../contender.ts'
 import { type Laneway, startLaneway } from '../laneway.ts'
+import { chromiumTabs, closeReaders, openReaders, readers, TABS } from '../onlookers.ts'
 import { until } from '../part.ts'
 import { cpuMs } from '../process-usage.ts'
 import { type Figure, withGoal } from '../report.ts'
-import { percentile, ratioOf, spreadOf } from '../statistics.ts'
+import { percentile, spreadOf } from '../statistics.ts'
+import { whileLookedAt } from '../while-looked-at.ts'
 
 const LANES = 200
-const TABS = 5
 const BATCH = 1_000
+/** As many batches of a lane at a time. */
+const CONNECTIONS = 4
 /** A worker opens 200 lanes first: the stretches begin once so many more were sent. */
 const RUNNING_AFTER = 2_000
-const PEOPLE = 20_000
+/** The campaign runs all the time: longer than the rest takes. */
+const PEOPLE = 100_000
 const CAMPAIGN_RATE = 80
 /** How often the page is opened. */
 const OPENINGS = 10
 /** How long snapshots are watched while nothing is sent but the campaign. */
 const WATCH_MS = 20_000
-/** A stretch is counted from here on: what a tab costs when it is opened is no matter of dispatch. */
+/** What is asked before it is counted: the first snapshot reads what the others know. */
 const SETTLE_MS = 1_000
-/** Pairs of stretches with --full; a difference of 2 % is less than one pair varies by. */
-const PAIRS_FULL = 12
 
 const figure = (what: string, value: number, unit: string): Figure => ({ scenario: 'console', what, value, unit })
 
@@ -44,17 +45,15 @@ export async function consoleScenario(bench: Bench): Promise<Figure[]> {
   await start(laneway, campaign)
   await until('the campaign sends', 60_000, async () => takenOf(await show(laneway, campaign)) > CAMPAIGN_RATE)
 
-  const figures = [...(await page(bench, laneway)), ...(await snapshots(bench, laneway))]
+  const figures = [figure('messages waiting on 200 lanes', filled, '')]
+  figures.push(...(await page(bench, laneway)), ...(await snapshots(bench, laneway)))
   await laneway.release()
   progress('waiting until all lanes send')
   await sinkHas(rig, (await sinkHas(rig, 0)).count + RUNNING_AFTER)
-  figures.push(...(await dispatch(bench, laneway, filled)))
-
-  progress('sending what is left')
-  await cancel(laneway, campaign)
-  await until('the campaign is over', 60_000, async () => (await show(laneway, campaign)).progress.sending === 0)
-  const { progress: end } = await show(laneway, campaign)
-  await sinkGets(rig, filled + (end.total ?? 0) - (end.cancelled ?? 0))
+  const kinds = [readers(laneway)]
+  if (hasBrowser()) kinds.push(await chromiumTabs(laneway, closing.add))
+  figures.push(...(await whileLookedAt(bench, laneway, kinds, filled)))
+  await addUp(bench, laneway, campaign, filled)
   return figures
 }
 
@@ -65,17 +64,19 @@ async function fill({ rig, progress }: Bench, { port, batch }: Laneway, backlog:
   const traffic = batch(Math.ceil(each / requests), LANES)
   const senders = 'senders' in traffic ? traffic.senders : []
   let filled = 0
-  for (const sender of senders) {
-    progress(`filling up to ${backlog}, ${filled} so far`)
-    const load = { port, connections: 1, traffic: { ...traffic, senders: [sender] }, requests }
+  for (const [at, sender] of senders.entries()) {
+    if (at % (LANES / 10) === 0) progress(`filling up to ${backlog}, ${filled} so far`)
+    const connections = Math.min(CONNECTIONS, requests)
+    const load = { port, connections, traffic: { ...traffic, senders: [sender] }, requests }
     filled += (await send(rig, load)).messages
   }
   return filled
 }
 
 async function readyCampaign({ progress }: Bench, laneway: Laneway, lane: number): Promise<string> {
+  progress(`a campaign for ${PEOPLE} contacts`)
   await setLaneRate(laneway.redis.client, laneway.queues, lane, CAMPAIGN_RATE)
-  const tag = await fillTag(laneway, PEOPLE, (done) => progress(`${done} contacts`))
+  const tag = await fillTag(laneway, PEOPLE, () => {})
   const senders = laneway.traffic.kind === 'message' ? laneway.traffic.senders : []
   return createCampaign(laneway, senders[LANES] ?? '', tag)
 }
@@ -104,11 +105,11 @@ async function snapshots({ progress }: Bench, laneway: Laneway): Promise<Figure[
     return [after[0] - before[0], after[1] - before[1]]
   }
   const quiet = await watched()
-  const tabs = openTabs(port, key)
+  const tabs = openReaders(port, key)
   await sleep(SETTLE_MS)
   for (const tab of tabs) tab.ages.length = tab.gaps.length = 0
   const looked = await watched()
-  await closeTabs(tabs)
+  await closeReaders(tabs)
   const count = Math.max(1, tabs[0]?.ages.length ?? 0)
   const ages = tabs.flatMap(({ ages }) => ages)
   const gaps = tabs.flatMap(({ gaps }) => gaps)
@@ -120,48 +121,23 @@ async function snapshots({ progress }: Bench, laneway: Laneway): Promise<Figure[
   ]
 }
 
-/** Stretches in turn without and with tabs, while all lanes send as fast as they can. */
-async function dispatch(bench: Bench, { port, key, sendPids }: Laneway, backlog: number): Promise<Figure[]> {
-  const pairs = bench.full ? PAIRS_FULL : bench.rounds
-  const rates: { with: number[]; without: number[] } = { with: [], without: [] }
-  const cpus: typeof rates = { with: [], without: [] }
-  let [sentInAll, mostInPair] = [0, 0]
-  for (let pair = 0; pair <= pairs; pair += 1) {
-    if (backlog - sentInAll < 1.5 * mostInPair) {
-      bench.say(`console: ${pair - 1} pairs instead of ${pairs}, since the backlog ends.`)
-      break
-    }
-    const before = sentInAll
-    // The first tab pays for whatever is new; who goes first changes, since a backlog that shrinks is faster.
-    for (const how of pair % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
-      bench.progress(`${how} tabs, ${pair === 0 ? 'warm-up' : `pair ${pair} of ${pairs}`}`)
-      const tabs = how === 'with' ? openTabs(port, key) : []
-      await sleep(SETTLE_MS)
-      const [count, cpu, at] = [(await sinkHas(bench.rig, 0)).count, cpuMs(sendPids), performance.now()]
-      await sleep(bench.seconds * 1_000)
-      const sent = (await sinkHas(bench.rig, 0)).count - count
-      const seconds = (performance.now() - at) / 1_000
-      const used = cpuMs(sendPids) - cpu
-      await closeTabs(tabs)
-      sentInAll = count + sent
-      if (pair === 0) continue
-      rates[how].push(sent / seconds)
-      cpus[how].push((used * 1_000) / sent)
-    }
-    mostInPair = Math.max(mostInPair, sentInAll - before)
-  }
-  const ratio = ratioOf(rates.with, rates.without)
-  const spread = (values: readonly number[]) => ({ value: spreadOf(values).median, spread: spreadOf(values) })
-  return [
-    { ...figure('sent without tabs', 0, '/s'), ...spread(rates.without) },
-    { ...figure(`sent with ${TABS} tabs`, 0, '/s'), ...spread(rates.with) },
-    withGoal({ ...figure(`${TABS} tabs / none`, ratio.median, 'x'), spread: ratio }, '>= 0.98'),
-    { ...figure('CPU per message without tabs', 0, 'us'), ...spread(cpus.without) },
-    { ...figure(`CPU per message with ${TABS} tabs`, 0, 'us'), ...spread(cpus.with) },
-  ]
+/** Nothing is lost and nothing is doubled: what the sink has and what still waits are all that was accepted. */
+async function addUp({ rig, progress }: Bench, laneway: Laneway, campaign: string, filled: number): Promise<void> {
+  progress('ending')
+  await cancel(laneway, campaign)
+  await laneway.hold()
+  await until('nothing is in flight', 120_000, async () => {
+    const { progress: now } = await show(laneway, campaign)
+    return (now.sending ?? 0) === 0 && (await inFlight(laneway)) === 0
+  })
+  const { progress: end } = await show(laneway, campaign)
+  await sinkGets(rig, filled - (await waiting(laneway)) + (end.total ?? 0) - (end.cancelled ?? 0))
 }
 
-const openTabs = (port: number, key: string): ConsoleReader[] =>
-  Array.from({ length: TABS }, () => openConsole(port, key))
-const closeTabs = async (tabs: readonly ConsoleReader[]): Promise<void> =>
-  void (await Promise.all(tabs.map((tab) => tab.close())))
+const waiting = (laneway: Laneway): Promise<number> => ofLanes(laneway, ['wait', 'prioritized', 'delayed'])
+const inFlight = (laneway: Laneway): Promise<number> => ofLanes(laneway, ['active'])
+
+async function ofLanes({ queues, laneIds }: Laneway, states: readonly string[]): Promise<number> {
+  const counts = await Promise.all(laneIds.slice(0, LANES).map((lane) => queues.counts(lane)))
+  return counts.flatMap((each) => states.map((state) => each[state] ?? 0)).reduce((sum, count) => sum + count, 0)
+}

@@ -17,7 +17,7 @@ import { BATCH_MAX, type BatchResult, type ItemError } from './acknowledgement.t
 import { type BatchPlan, readPlan, writePlan } from './batch-plan.ts'
 import { inSlices } from './event-loop.ts'
 import { once } from './once.ts'
-import { type PreparedMessage, prepareMessage, refusalOf } from './prepare-message.ts'
+import { type PreparedMessage, prepareMessage, refusalOf, senderIsGone } from './prepare-message.ts'
 import { readSend } from './read-send.ts'
 import { invalidFields, ownFault, Refusal, refusalCodeOf } from './refusal.ts'
 import { roomToWait } from './waiting-quota.ts'
@@ -122,13 +122,13 @@ async function queueAll(deps: AcceptDeps, plan: BatchPlan, judged: readonly Judg
   const messages = judged.flatMap((each, index) =>
     isRefused(each) ? [] : [{ id: idOf(plan, index, each.lane), payload: each.payload }],
   )
-  await deps.queues.addMany(messages)
-  for (const each of judged) {
-    if (!isRefused(each)) observerOf(deps.redis).accepted({ lane: each.lane, class: each.payload.class, count: 1 })
-  }
+  const refused = await deps.queues.addMany(messages)
   return judged.map((each, index) => {
     if (isRefused(each)) return { index, error: each }
-    return { index, id: idOf(plan, index, each.lane) }
+    const id = idOf(plan, index, each.lane)
+    if (refused.has(id)) return { index, error: errorOf(senderIsGone()) }
+    observerOf(deps.redis).accepted({ lane: each.lane, class: each.payload.class, count: 1 })
+    return { index, id }
   })
 }
 
@@ -145,7 +145,8 @@ function repeat(deps: ItemDeps, account: number, items: readonly unknown[], plan
     if (isRefused(judged)) return { index, error: judged }
     if (lane === undefined) return { index, error: errorOf(refusedBefore()) }
     const id = idOf(plan, index, lane)
-    await deps.queues.add(id, judged.payload)
+    const refused = await deps.queues.addMany([{ id, payload: judged.payload }])
+    if (refused.has(id)) return { index, error: errorOf(senderIsGone()) }
     observerOf(deps.redis).accepted({ lane, class: judged.payload.class, count: 1 })
     return { index, id }
   })

@@ -16,7 +16,7 @@ import { traceAccept } from '../tracing.ts'
 import type { Acknowledgement } from './acknowledgement.ts'
 import { assertForSender } from './check-key.ts'
 import { once } from './once.ts'
-import { type PrepareDeps, prepareMessage, refusalOf } from './prepare-message.ts'
+import { type PrepareDeps, prepareMessage, refusalOf, refuseClosedLane } from './prepare-message.ts'
 import { readSend, type SendKind, type UnknownFieldsRule } from './read-send.ts'
 import { refusalCodeOf } from './refusal.ts'
 import { roomToWait } from './waiting-quota.ts'
@@ -85,7 +85,7 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
       await assertReplicating(deps.redis, inDoubtKey(lane))
       // In the same round trip. Without an answer there is no warning.
       const warned = warn?.().catch(() => undefined)
-      await deps.queues.add(name, payload)
+      await deps.queues.add(name, payload).catch(refuseClosedLane)
       warning = await warned
       observerOf(deps.redis).accepted({ lane, class: payload.class, count: 1 })
       return name

@@ -6,6 +6,7 @@ import { defaultSender, type Sender, senderNamed } from '../accounts/store/sende
 import { cachedTemplate, otherLanguages } from '../accounts/store/templates.ts'
 import type { Config } from '../config.ts'
 import type { SendPayload } from '../jobs/send.ts'
+import { LaneClosedError } from '../lanes/close.ts'
 import type { Content, TemplateMessageContent } from '../messages/content.ts'
 import type { Address } from '../messages/envelope.ts'
 import type { Fault } from '../messages/fault.ts'
@@ -114,7 +115,11 @@ async function prepareTemplate(
   return {
     lane: sender.id,
     payload: {
-      ...{ v: 1, to, class: messageClass, content, until: valid.until },
+      v: 1,
+      to,
+      class: messageClass,
+      content,
+      until: valid.until,
       ...sendAtOf(message),
       ...campaign,
       ...(wording && { wording }),
@@ -142,14 +147,14 @@ async function checkTemplate(
   ])
   const template = known?.template
   const checked = { template, content: known ? withoutIdleNames(content, known.shape) : content }
-  if (settings?.template_check === 'off') return { ...checked, faults: [] }
-  const fault = (message: string) => ({ ...checked, faults: [{ path: 'template.name', message }] })
+  if (settings?.template_check === 'off') return { faults: [], ...checked }
+  const fault = (message: string) => ({ faults: [{ path: 'template.name', message }], ...checked })
   if (!known || !template) {
     const others = await otherLanguages(deps.redis, account, name)
     return fault(`no approved template of this name in the language ${JSON.stringify(language.code)}${others}`)
   }
   if (template.status !== 'APPROVED') return fault(`the template is ${template.status}, not APPROVED`)
-  return { ...checked, faults: matchTemplate(known.shape, components) }
+  return { faults: matchTemplate(known.shape, components), ...checked }
 }
 
 /** The account's default sender, which service messages leave from, or a Refusal. */
@@ -214,6 +219,14 @@ const outsideWindow = (): Refusal =>
     'The person has not written within 24 hours before it would leave, and can be sent only templates.',
     [{ path: 'to', message: 'has not written within 24 hours' }],
   )
+
+/** The refusal of a message whose sender was removed while it was judged; any other error is thrown as it is. */
+export function refuseClosedLane(error: unknown): never {
+  throw error instanceof LaneClosedError ? senderIsGone() : error
+}
+
+/** What a message is told whose sender was removed. */
+export const senderIsGone = (): Refusal => unknownSender(NO_SUCH_SENDER)
 
 const unknownSender = (message: string): Refusal =>
   new Refusal('invalid', 'unknown_sender', message, senderFaults(undefined))

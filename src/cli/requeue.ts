@@ -120,6 +120,8 @@ async function requeueOne({ redis, config }: CommandContext, queues: LaneQueues,
       throw new CliFailure(`There is no message ${text} that could be requeued; see \`messages show ${text}\`.`)
     case 'campaign_over':
       throw new CliFailure('Its campaign is cancelled or no longer stored, so nothing of it is sent.')
+    case 'sender_removed':
+      throw new CliFailure('Its sender was removed, so it cannot be sent again.')
     case 'without_content':
       throw new CliFailure('Its content is no longer stored, so it cannot be sent again.')
     case 'ignored':

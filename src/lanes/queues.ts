@@ -5,13 +5,14 @@ import { CHUNK_JOB, type Chunk, chunkJobId } from '../jobs/chunk.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
-import { gathered } from '../messages/store/gather.ts'
+import { gathered } from '../messages/store/gathered-steps.ts'
 import { type IndexedMessage, indexMessages } from '../messages/store/message-index.ts'
 import { laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { lanePrefix, rootKeys } from '../redis/keys.ts'
 import { inTime, openQueue } from '../redis/open-queue.ts'
-import { addJobs, type WaitingJob } from './add-jobs.ts'
+import { addJobs, type LaneJob } from './add-jobs.ts'
+import { isLaneClosed, LaneClosedError } from './close.ts'
 import { markLane } from './due-lanes.ts'
 import { waitingInChunks } from './waiting.ts'
 
@@ -68,21 +69,14 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   }
 
   async function addToLane(lane: number, messages: readonly LaneMessage[], areNew = true): Promise<void> {
-    const waiting: LaneMessage[] = []
-    const later: LaneMessage[] = []
-    for (const message of messages) (waitMsOf(message) === 0 ? waiting : later).push(message)
     const indexed = areNew ? messages.map(indexedOf) : []
     const single = indexed.filter(({ run }) => run === undefined)
     const ofCampaigns = indexed.filter(({ run }) => run !== undefined)
     await inTime(redis, async () => {
-      // First the index, then the jobs: whoever dies in between leaves ids without messages. Single messages that
-      // only wait for their turn get both in one step; the index of a campaign's is written by a step of its own.
+      // First the index, then the jobs: whoever dies in between leaves ids without messages. Single messages get both
+      // in one step; the index of a campaign's is written by a step of its own.
       if (ofCampaigns.length > 0) await indexMessages(redis, lane, ofCampaigns, retentionMs)
-      const jobs = waiting.map(waitingJobOf)
-      if (jobs.length > 0 || single.length > 0) {
-        await addJobs(redis, lane, { name: SEND_JOB, jobs, indexed: single }, retentionMs)
-      }
-      if (later.length > 0) await queueOf(lane).addBulk(later.map(delayedJobOf))
+      await addJobs(redis, lane, { name: SEND_JOB, jobs: messages.map(laneJobOf), indexed: single }, retentionMs)
     })
     wake(lane)
   }
@@ -113,21 +107,25 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     wake,
     wakeChunks,
 
-    /** Puts chunks on their lane, in their order. Resolves once they are in Redis; one of `by` that waits there is not added again. */
+    /**
+     * Puts chunks on their lane, in their order. Resolves once they are in Redis; one of `by` that waits there is not
+     * added again. None stay on a lane whose sender was removed meanwhile: its campaigns have all ended.
+     */
     async addChunks(lane: number, chunks: readonly Chunk[], by: string): Promise<void> {
       const jobs = chunks.map((chunk) => ({ name: CHUNK_JOB, data: chunk, opts: { jobId: chunkJobId(chunk, by) } }))
       await inTime(redis, () => chunkQueueOf(lane).addBulk(jobs))
-      wakeChunks(lane)
+      if (await isLaneClosed(redis, lane)) await chunkQueueOf(lane).obliterate({ force: true })
+      else wakeChunks(lane)
     },
 
     /**
      * Puts a message on its lane and wakes the workers. Resolves once it is in Redis; adding the same id again while
      * its job exists changes nothing. The wake comes second: a worker that closes in between counts the lane again,
-     * and one that misses the wake finds the job in its sweep, so a lost PUBLISH delays and loses nothing.
+     * and the sweep finds the job if the wake is missed, so a lost PUBLISH delays and loses nothing.
      *
      * What is added in the same turn of the event loop goes together: at 64 connections that took the producer from
-     * 400 to 200 µs of CPU time per message and Redis from 100 to 34. `delayMs`: it is fetched after so long at the
-     * earliest.
+     * 400 to 200 µs of CPU time per message and Redis from 100 to 34. `delayMs`: it is fetched after this long at the
+     * earliest. Rejects with a LaneClosedError once the sender was removed: then it is not added.
      */
     async add(id: string, payload: SendPayload, delayMs = 0): Promise<void> {
       const { lane } = laneOf(id)
@@ -136,9 +134,11 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 
     /**
      * The same for many, in one round trip per lane. It is not atomic: when it rejects, any of them may have been
-     * added. Adding all of them again is safe. `again`: they were accepted before, and stand in the index.
+     * added. Adding all of them again is safe. `again`: they were accepted before, and stand in the index. Resolves to
+     * the ids of those that were not added, since their sender was removed.
      */
-    async addMany(messages: readonly LaneMessage[], which: 'new' | 'again' = 'new'): Promise<void> {
+    async addMany(messages: readonly LaneMessage[], which: 'new' | 'again' = 'new'): Promise<ReadonlySet<string>> {
+      const refused = new Set<string>()
       const lanes = new Map<number, LaneMessage[]>()
       for (const message of messages) {
         const { lane } = laneOf(message.id)
@@ -155,13 +155,17 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
             made = 0
           }
           made += slice.length
-          const added = addToLane(lane, slice, which === 'new')
+          const added = addToLane(lane, slice, which === 'new').catch((error: unknown) => {
+            if (!(error instanceof LaneClosedError)) throw error
+            for (const { id } of slice) refused.add(id)
+          })
           // It may fail before all are made, when nobody waits for it yet; whoever called hears of it below.
           added.catch(() => {})
           adding.push(added)
         }
       }
       await Promise.all(adding)
+      return refused
     },
 
     /**
@@ -198,7 +202,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 
     isPaused: (lane: number): Promise<boolean> => queueOf(lane).isPaused(),
 
-    /** Removes what BullMQ keeps of a lane that has nothing to do, its dead letters included. */
+    /** Removes what BullMQ keeps of a lane that was closed, its dead letters included. */
     async remove(lane: number): Promise<void> {
       await queueOf(lane).obliterate()
       await chunkQueueOf(lane).obliterate()
@@ -227,26 +231,15 @@ const priorityOf = ({ class: of }: SendPayload): number => (of === 'campaign' ? 
 const waitMsOf = ({ payload, delayMs = 0 }: LaneMessage): number =>
   Math.max(delayMs, payload.sendAt === undefined ? 0 : payload.sendAt - Date.now(), 0)
 
-/** The job of a message that waits for its turn only. */
-const waitingJobOf = ({ id, payload }: LaneMessage): WaitingJob => ({
-  id,
-  data: JSON.stringify(storedPayload(payload)),
-  timestamp: acceptedAtMs(laneOf(id).ulid),
-  priority: priorityOf(payload),
-})
-
-/** The BullMQ job of a message that waits for a time. */
-function delayedJobOf(message: LaneMessage) {
+/** The job of a message, which waits for its turn or until it is due. */
+function laneJobOf(message: LaneMessage): LaneJob {
   const { id, payload } = message
   const timestamp = acceptedAtMs(laneOf(id).ulid)
-  const priority = priorityOf(payload)
+  const waitMs = waitMsOf(message)
   return {
-    name: SEND_JOB,
-    data: storedPayload(payload),
-    opts: {
-      ...{ jobId: id, timestamp, delay: Date.now() - timestamp + Math.ceil(waitMsOf(message)) },
-      ...(priority > 0 ? { priority } : {}),
-    },
+    ...{ id, timestamp, data: JSON.stringify(storedPayload(payload)), priority: priorityOf(payload) },
+    // BullMQ counts from when it was accepted.
+    delayMs: waitMs === 0 ? 0 : Math.max(1, Date.now() - timestamp + Math.ceil(waitMs)),
   }
 }
 

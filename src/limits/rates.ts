@@ -91,7 +91,9 @@ export function createRates(redis: Redis, clock = () => performance.now()) {
   }
 
   const verdict = (of: RateOf, { lease, rate }: Bucket, isWithin: boolean): RateVerdict => ({
-    ...{ of, isWithin, rate },
+    of,
+    isWithin,
+    rate,
     ...lease.rest(clock()),
   })
 

@@ -12,7 +12,7 @@ export function parseServiceMessage(
   const envelope = envelopeSchema.safeParse(body)
   const content = serviceContentSchema.safeParse(body)
   if (envelope.success && content.success) {
-    return { ok: true, message: { ...addressOf(envelope.data), content: content.data } }
+    return { ok: true, message: { content: content.data, ...addressOf(envelope.data) } }
   }
   return { ok: false, faults: faultsOfBody(body, envelope, content) }
 }

@@ -70,12 +70,12 @@ function handlerOf(route: Route, edge: Edge): RequestHandler {
     const requestId = String(response.locals.requestId)
     const answer = await exchange(edge, route, request, response, requestId, (taken) =>
       route.handle({
-        ...taken,
         params: request.params,
         query: request.query,
         requestId,
         origin: () => `${request.protocol}://${request.get('host') ?? ''}`,
         request,
+        ...taken,
       }),
     )
     if (answer !== undefined) await reply(answer, response)

@@ -12,7 +12,7 @@ const ERROR_CODES = {
   405: ['method_not_allowed'],
   408: ['too_slow'],
   409: [
-    ...['wrong_state', 'without_content', 'campaign_over', 'rows_replaced', 'outside_window'],
+    ...['wrong_state', 'without_content', 'campaign_over', 'sender_removed', 'rows_replaced', 'outside_window'],
     ...['last_admin_key', 'too_many_keys', 'sender_taken', 'sender_busy', 'duplicate_phone'],
     ...['too_many_drafts', 'rows_full', 'gallery_full', 'too_many_contacts'],
   ],

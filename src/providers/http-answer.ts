@@ -48,17 +48,16 @@ export function createAnswerReader() {
   /** Bytes that are still to come of a chunk, 0 before one; undefined in the trailer. */
   let chunk: number | undefined = 0
 
-  function finish(of: Head): Answer {
-    const { ends, ...rest } = of
+  function finish({ status, retryAfter, date, isLast, keptMs, ends }: Head): Answer {
     const [only = NOTHING] = body
     const text = (body.length > 1 ? Buffer.concat(body) : only).toString('utf8')
-    // Whoever sends more than was asked for is not asked again.
-    const isLast = rest.isLast || ends === 'closed' || waiting.length > 0
+    const hasMore = waiting.length > 0
     head = undefined
     body = []
     received = 0
     chunk = 0
-    return { ...rest, body: text, isLast }
+    // Whoever sends more than was asked for is not asked again.
+    return { status, body: text, retryAfter, date, isLast: isLast || ends === 'closed' || hasMore, keptMs }
   }
 
   /** Takes up to `most` bytes of the body; those of a chunk that are still to come are `most` less what is returned. */
@@ -152,7 +151,11 @@ function headOf(text: string): Head {
   const status = Number(code)
   if (code === undefined || status === 101) throw bad()
   const found: Head = {
-    ...{ status, retryAfter: undefined, date: undefined, isLast: minor === '0', keptMs: undefined },
+    status,
+    retryAfter: undefined,
+    date: undefined,
+    isLast: minor === '0',
+    keptMs: undefined,
     ends: 'closed',
   }
   let length: number | undefined

@@ -148,6 +148,9 @@ export const replyWindowKey = (lane: number, name: string): string => `${lanePre
 /** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
 export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`
 
+/** STRING that is there once the lane's sender was removed, see lanes/close.ts: nothing is put on the lane any more. */
+export const laneClosedKey = (lane: number): string => `${lanePrefix(lane)}:closed`
+
 /** STRING: which worker clears the waiting messages of a class, see lanes/scripts/lane-clear.lua. */
 export const laneClearedByKey = (lane: number, of: string): string => `${lanePrefix(lane)}:cleared-by:${of}`
 /** STRING that is there while a message waits before it may be claimed again: its expiry is the end of the wait. */

@@ -1,6 +1,7 @@
 // Dead letters: jobs that failed before any worker could claim them. They have no record, so the job is all there is.
 import type { Job } from 'bullmq'
 import { type SendPayload, sendPayloadSchema, storedPayload } from '../jobs/send.ts'
+import { isLaneClosed } from '../lanes/close.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { keepIndexed } from '../messages/store/message-index.ts'
@@ -60,7 +61,7 @@ export async function matchingDeadLetters(
 }
 
 /**
- * Puts the job back on its lane with a new validity. False when somebody else has done so. Dying between the two writes
+ * Puts the job back on its lane with a new validity. False when somebody else has done so, or the sender was removed. Dying between the two writes
  * is harmless: the job is still a dead letter, with another validity.
  */
 export async function retryDeadLetter(
@@ -74,7 +75,8 @@ export async function retryDeadLetter(
   await job.updateData(storedPayload({ ...payload, until }))
   try {
     await job.retry('failed')
-    return true
+    // Its sender was removed meanwhile, and what is left on the lane goes with it.
+    return !(await isLaneClosed(redis, lane))
   } catch (error) {
     if (!hasJobMovedOn(error)) throw error
     return false

@@ -75,7 +75,7 @@ function nextAfter(list: List, page: readonly Place[], order: RequeueOrder): Cur
 
 /** Where a message is counted that an obstacle keeps from being sent again, or none. */
 export const countOf = (obstacle: Obstacle | undefined): keyof RequeueCounts =>
-  obstacle === 'unreadable' ? 'failed' : (obstacle ?? 'requeued')
+  obstacle === 'unreadable' || obstacle === 'sender_removed' ? 'failed' : (obstacle ?? 'requeued')
 
 /** How a count behaves among others. */
 interface Manners {

@@ -2,17 +2,24 @@
 import { z } from 'zod'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
-import { repliesOf } from '../messages/store/gather.ts'
+import { repliesOf } from '../messages/store/gathered-steps.ts'
 import { defineMessageScriptOfMany } from '../messages/store/message-script.ts'
 import { stateSchema } from '../messages/store/record-format.ts'
 import type { Redis } from '../redis/connect.ts'
-import { campaignPrefix, messageKey, queuedAgainKey, requeueableKey, requeueProgressKey } from '../redis/keys.ts'
+import {
+  campaignPrefix,
+  laneClosedKey,
+  messageKey,
+  queuedAgainKey,
+  requeueableKey,
+  requeueProgressKey,
+} from '../redis/keys.ts'
 
 /**
  * Why a message cannot be sent again. `campaign_over`: its campaign is cancelled or not kept any more.
- * `without_content`: what it said is not stored. `unreadable`: the record of its campaign is not what Laneway wrote.
+ * `sender_removed`: nobody serves its lane any more. `without_content`: what it said is not stored. `unreadable`: the record of its campaign is not what Laneway wrote.
  */
-export type Obstacle = 'campaign_over' | 'without_content' | 'unreadable'
+export type Obstacle = 'campaign_over' | 'without_content' | 'sender_removed' | 'unreadable'
 export type RequeueVerdict = 'done' | 'ignored' | 'missing' | Obstacle
 
 /** The sweep looks so soon after whether a message has got its job. */
@@ -21,7 +28,7 @@ const JOB_WITHIN_MS = 10_000
 const requeueScript = defineMessageScriptOfMany(import.meta.url, 'message-requeue')
 const requeueReply = z.union([
   z.tuple([z.literal('missing')]),
-  z.tuple([z.enum(['done', 'ignored', 'campaign_over', 'without_content']), stateSchema]),
+  z.tuple([z.enum(['done', 'ignored', 'campaign_over', 'without_content', 'sender_removed']), stateSchema]),
 ])
 type StepReply = [verdict: RequeueVerdict, state: State | undefined]
 
@@ -50,6 +57,7 @@ export async function requeueSteps(
         queuedAgain: queuedAgainKey(lane),
         requeueable: requeueableKey(lane),
         progress: requeueProgressKey(lane, job?.id ?? '-'),
+        closed: laneClosedKey(lane),
       },
       {
         ...{ retentionMs, campaigns: campaignPrefix(lane), endedBy: job?.untilMs },

@@ -97,13 +97,15 @@ async function seedSenders(deps: Deps, account: number, { senders }: DemoAccount
   return ids
 }
 
+const notBusy = async (): Promise<undefined> => undefined
+
 /** A start that was killed while it seeded has left its senders to an account that nobody knows. */
 async function addOrTakeOver(redis: Redis, sender: NewSender): Promise<number> {
   try {
     return await addSender(redis, sender)
   } catch (error) {
     if (!(error instanceof SenderTakenError)) throw error
-    await removeSender(redis, error.holder, HOUR_MS, async () => undefined)
+    await removeSender(redis, error.holder, HOUR_MS, { whyBusy: notBusy, close: notBusy })
     return addSender(redis, sender)
   }
 }

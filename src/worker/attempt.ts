@@ -154,7 +154,11 @@ async function sendTraced(
   // Report.
   const code = 'problem' in outcome ? outcome.problem.code : undefined
   observerOf(deps.redis).attempted({
-    ...{ lane: id.lane, class: message.class, provider: entry.sender.provider, outcome: outcome.kind, code },
+    lane: id.lane,
+    class: message.class,
+    provider: entry.sender.provider,
+    outcome: outcome.kind,
+    code,
     waitedMs: Math.max(0, Date.now() - tookMs - acceptedAtMs(id.ulid)),
     tookMs: called && tookMs,
   })
@@ -194,7 +198,7 @@ async function settle(
       const { providerId } = outcome
       if (run === undefined || place === undefined)
         await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs })
-      else await recordSent(redis, { ...id, run, place }, attempt, providerId, firstPollMs)
+      else await recordSent(redis, { lane: id.lane, ulid: id.ulid, run, place }, attempt, providerId, firstPollMs)
       if (entry.provider.poll) deps.followByPolling(id.lane)
       // The entry was read before the claim, so this message left after the sender was blocked.
       const { blocked_at, sent_after_block } = entry.sender

@@ -74,11 +74,19 @@ function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Chun
     id: { lane, ulid },
     name: messageId(lane, ulid),
     message: {
-      ...{ to, type: spec.holed.type, text: '', class: 'campaign', validUntil: spec.until, campaign: undefined },
-      ...{ run, filled: values, again: spec.again },
+      to,
+      type: spec.holed.type,
+      text: '',
+      class: 'campaign',
+      validUntil: spec.until,
+      campaign: undefined,
+      run,
+      filled: values,
+      again: spec.again,
     },
     content: spec.holed,
-    ...{ values, place },
+    values,
+    place,
     payload: () => payloadOf(spec, recipient),
   }
 }

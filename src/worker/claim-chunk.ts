@@ -3,7 +3,7 @@
 import { newAttemptId } from '../messages/message-id.ts'
 import type { Pace } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
-import { claimFresh, type FreshResult } from '../messages/store/claim-fresh.ts'
+import { claimFresh, type FreshClaim, type FreshResult } from '../messages/store/claim-fresh.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { needsReplicas } from '../redis/replication.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, claimMessage, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
@@ -14,8 +14,8 @@ import type { DirectoryEntry } from './sender-directory.ts'
 const ANSWER_WEIGHT = 1 / 8
 const MOST_ANSWER_MS = 50
 
-/** A message of a chunk: its recipient's place in the list, and what was filled in. */
-export type Placed = Outgoing & { place: number; values: readonly string[] }
+/** A message of a chunk: its recipient's place in the list, and with what was filled in. */
+export type Placed = Outgoing & { place: number; message: FreshClaim['message'] }
 
 /** One that may not be sent now, or whose claim failed. */
 export type Unclaimed<M> = { message: M } & ({ refused: ClaimResult } | { failure: unknown })
@@ -33,8 +33,7 @@ export async function claimChunk<M extends Placed>(
 ): Promise<Unclaimed<M>[]> {
   const askedAt = performance.now()
   const fresh = messages.map((message) => {
-    const { id, place, values } = message
-    return { ulid: id.ulid, place, attempt: newAttemptId(), message: { ...message.message, filled: values } }
+    return { ulid: message.id.ulid, place: message.place, attempt: newAttemptId(), message: message.message }
   })
   const times = { lostAfterMs: lostAfterMs(deps.config), retentionMs: deps.config.retentionMs }
   const claiming: ReturnType<typeof claimFresh> = needsReplicas(deps.redis)

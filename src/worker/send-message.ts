@@ -1,4 +1,5 @@
-// The job `send`: one message that has a job of its own. What becomes of the attempt, attempt.ts says.
+// The job `send`: one message that has a job of its own. It is read, and refused where it cannot be sent; attempt.ts makes
+// the attempt and says where the process may die.
 import type { Job } from 'bullmq'
 import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelStep } from '../lanes/cancel-message.ts'
@@ -39,8 +40,11 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   if (!entry) return { kind: 'dead_letter', reason: `lane ${id.lane} has no sender` }
 
   const outgoing: Outgoing = {
-    ...{ id, name: job.id ?? '' },
-    ...{ message: newMessageOf(payload.data), content: payload.data.content, trace: payload.data.trace },
+    id,
+    name: job.id ?? '',
+    message: newMessageOf(payload.data),
+    content: payload.data.content,
+    trace: payload.data.trace,
   }
   if (await isOptedOut(deps, entry, payload.data)) {
     // What was claimed before, or is past its validity, the claim sees to.

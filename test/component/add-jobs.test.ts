@@ -114,6 +114,29 @@ test('however many are added in one turn, no step of Redis has more than a hundr
   expect((await calls()) - before).toBeGreaterThanOrEqual(10)
 })
 
+test('what is not to be sent yet stands on a lane as BullMQ would delay it, and what is due first wakes whoever waits', async () => {
+  lane += 1
+  const mine = lane
+  const acceptedAt = Date.now() - 5_000
+  const ulids = [1, 2, 3].map(() => newUlid(acceptedAt))
+  const dueAt = [acceptedAt + 90_000, acceptedAt + 60_000, acceptedAt + 60_000]
+  const payloads = dueAt.map((at, i) => payloadOf(i === 1 ? 'campaign' : 'transactional', at))
+  lane += 1
+  const queue = openQueue(redis, laneQueue(lane), lanePrefix(lane))
+  for (const [i, ulid] of ulids.entries()) {
+    await queues.addMany([{ id: messageId(mine, ulid), payload: payloads[i] ?? payloadOf() }])
+    const delay = Number(await redis.hget(laneJobKey(mine, messageId(mine, ulid)), 'delay'))
+    expect(acceptedAt + delay - (dueAt[i] ?? 0)).toBeOneOf([0, 1, 2, 3])
+    const opts = { jobId: messageId(lane, ulid), timestamp: acceptedAt, delay }
+    await queue.add('send', payloads[i], { ...opts, ...(i === 1 ? { priority: CAMPAIGN_PRIORITY } : {}) })
+  }
+  const left = await kept(mine)
+  expect(left).toEqual(await kept(lane))
+  expect(left).toHaveProperty('delayed')
+  expect(left).toHaveProperty('marker')
+  await queue.close()
+})
+
 test('one that is not to be sent yet is delayed, and those beside it wait', async () => {
   lane += 1
   const [now, later] = [newId(), newId()]

@@ -28,6 +28,7 @@ import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { openQueue } from '../../src/redis/open-queue.ts'
 import { unrecoverable } from '../../src/worker/bullmq.ts'
+import { withLaneByHand } from '../support/lane-by-hand.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
@@ -44,18 +45,10 @@ afterAll(async () => {
 const PRIORITY = 1
 let lanes = 0
 
-/** A lane of its own, its queue, and a Worker that takes jobs by hand. */
-async function withLane(check: (lane: number, queue: ReturnType<typeof openQueue>, worker: Worker) => Promise<void>) {
+/** A lane of its own. */
+function withLane(check: Parameters<typeof withLaneByHand>[3]): Promise<void> {
   lanes += 1
-  const prefix = lanePrefix(lanes)
-  const queue = openQueue(redis, laneQueue(lanes), prefix)
-  const worker = new Worker(laneQueue(lanes), null, { connection: redis, prefix })
-  try {
-    await check(lanes, queue, worker)
-  } finally {
-    await worker.close(true)
-    await queue.close()
-  }
+  return withLaneByHand(redis, lanes, {}, check)
 }
 
 const nextOf = async (worker: Worker): Promise<string | undefined> => (await worker.getNextJob('token'))?.id

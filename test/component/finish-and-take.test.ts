@@ -15,6 +15,7 @@ import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix } from '../../src/redis/keys.ts'
 import { openQueue } from '../../src/redis/open-queue.ts'
 import { finishTogether } from '../../src/worker/finish-together.ts'
+import { withLaneByHand } from '../support/lane-by-hand.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
@@ -31,20 +32,10 @@ afterAll(async () => {
 const LOCK_MS = 10_000
 let lanes = 0
 
-/** A lane of its own, its queue, and a Worker that takes jobs by hand. */
-async function withLane(check: (lane: number, queue: ReturnType<typeof openQueue>, worker: Worker) => Promise<void>) {
+/** A lane of its own. */
+function withLane(check: Parameters<typeof withLaneByHand>[3]): Promise<void> {
   lanes += 1
-  const lane = lanes
-  const prefix = lanePrefix(lane)
-  const queue = openQueue(redis, laneQueue(lane), prefix)
-  const settings = { connection: redis, prefix, lockDuration: LOCK_MS, removeOnComplete: { count: 0 } }
-  const worker = new Worker(laneQueue(lane), null, settings)
-  try {
-    await check(lane, queue, worker)
-  } finally {
-    await worker.close(true)
-    await queue.close()
-  }
+  return withLaneByHand(redis, lanes, { lockDuration: LOCK_MS, removeOnComplete: { count: 0 } }, check)
 }
 
 const finish = (lane: number, id: string, token = 'token', takes = true) =>

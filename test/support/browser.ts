@@ -12,9 +12,10 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 /** Where Debian has it. */
 export const CHROMIUM = '/usr/bin/chromium'
 
+export const CHROMIUM_FLAGS = ['--no-sandbox', '--disable-dev-shm-usage']
+
 /** Starts a browser; a test ends it with `close()`. */
-export const startBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+export const startBrowser = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_FLAGS })
 
 export interface Tab {
   page: Page

@@ -3,6 +3,7 @@ import { doesNotExist, invalidFields, Refusal } from '../../accept/refusal.ts'
 import { CAMPAIGN_STATES, hasEnded } from '../../campaigns/states.ts'
 import { idOf } from '../../campaigns/store/campaigns.ts'
 import { listCampaigns } from '../../campaigns/store/list.ts'
+import { closeLane } from '../../lanes/close.ts'
 import { laneOf, setLaneRate } from '../../lanes/control.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { awaitingReview } from '../../lanes/survey.ts'
@@ -93,13 +94,21 @@ export async function dropSender(
   retentionMs: number,
 ): Promise<Sender> {
   const sender = await existingSender(redis, id)
-  const busy = await removeSender(redis, sender, retentionMs, () => whyBusy(redis, queues, sender))
+  const isBusy = () => whyBusy(redis, queues, sender)
+  const busy = await removeSender(redis, sender, retentionMs, {
+    whyBusy: isBusy,
+    // What came in between the look and the step is told by another look; it may be gone by then.
+    close: async () =>
+      (await isBusy()) ?? ((await closeLane(redis, id, retentionMs)) ? undefined : ((await isBusy()) ?? BUSY_JUST_NOW)),
+  })
   if (busy !== undefined) {
     throw new Refusal('in_the_way', 'sender_busy', `Sender ${id} cannot be removed: ${busy}`)
   }
   await queues.remove(id)
   return sender
 }
+
+const BUSY_JUST_NOW = 'a message came while it was being removed; remove it again.'
 
 /** A sender that is there, of the account where one is given. Throws a Refusal. */
 export async function existingSender(redis: Redis, id: number, account?: number): Promise<Sender> {

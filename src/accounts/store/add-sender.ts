@@ -6,6 +6,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import {
   accountKey,
+  laneClosedKey,
   outboxKey,
   phoneNumberIdKey,
   rootKeys,
@@ -76,6 +77,9 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
     if (await redis.sismember(rootKeys.eventAccounts, account)) await redis.xadd(outboxKey(id), '*', 'e', '')
     const hasDefault = (await defaultSender(redis, account)) !== undefined
     if (!hasDefault) await redis.hset(accountKey(account), 'default_sender', id)
+    // What a removal has left of one with this id, whose request was repeated.
+    await redis.del(laneClosedKey(id))
+    await redis.del(senderKey(id))
     await assertHeld()
     await redis.hset(senderKey(id), {
       id,
@@ -129,15 +133,16 @@ const READ_AGAIN_MS = 1_500
 
 /**
  * Takes a sender out of use and frees its number, name and phone number id; returns why not when it still has something
- * to do, and then leaves it as it was. `whyBusy` says what that is, and is asked again once no process knows the sender
- * any more. Its record stays for `keepMs`, as long as its messages can be looked up. Dying in between leaves a sender
- * that takes no new messages and can be removed again.
+ * to do, and then leaves it as it was. `whyBusy` says what that is. `close` closes its lane, and is called once hardly any
+ * process knows the sender any more; it says the same when the lane has got something to do. Its record stays for `keepMs`,
+ * as long as its messages can be looked up. Dying in between leaves a sender that takes no new messages and can be removed
+ * again.
  */
 export function removeSender(
   redis: Redis,
   sender: Sender,
   keepMs: number,
-  whyBusy: () => Promise<string | undefined>,
+  { whyBusy, close }: Record<'whyBusy' | 'close', () => Promise<string | undefined>>,
 ): Promise<string | undefined> {
   return withLock(redis, rootKeys.sendersLock, async (assertHeld) => {
     const before = await whyBusy()
@@ -149,8 +154,8 @@ export function removeSender(
     if (isDefault) await redis.hdel(accountKey(account), 'default_sender')
     await redis.hdel(ofAccount, ...fields)
     await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS))
-    const since = await whyBusy()
     await assertHeld()
+    const since = await close()
     if (since !== undefined) {
       await redis.hset(ofAccount, Object.fromEntries(fields.map((field) => [field, id])))
       if (isDefault) await redis.hset(accountKey(account), 'default_sender', id)

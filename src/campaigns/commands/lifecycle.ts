@@ -194,6 +194,7 @@ async function move(
   const result = await moveCampaign(deps.redis, id, kind, deps.retentionMs, options)
   if (result.kind === 'moved') return result.epoch
   if (result.kind === 'missing') throw wrongState('The campaign does not exist any more.')
+  if (result.kind === 'closed') throw wrongState('The sender of the campaign was removed.')
   const { from: allowed, already } = CAMPAIGN_MOVES[kind]
   if (already?.includes(result.state)) return undefined
   const states = allowed.length === 1 ? allowed[0] : `${allowed.slice(0, -1).join(', ')} or ${allowed.at(-1)}`

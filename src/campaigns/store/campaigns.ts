@@ -11,6 +11,7 @@ import {
   campaignKey,
   campaignMarksKey,
   campaignsOfAccountKey,
+  laneClosedKey,
   outboxKey,
   parkedCampaignsKey,
   rootKeys,
@@ -138,7 +139,7 @@ const moveScript = defineScript(import.meta.url, 'campaign-move')
 const takeoverScript = defineScript(import.meta.url, 'campaign-takeover')
 const moveReply = z.union([
   z.tuple([z.literal('missing')]),
-  z.tuple([z.enum(['moved', 'refused']), z.enum(CAMPAIGN_STATES), z.coerce.number()]),
+  z.tuple([z.enum(['moved', 'refused', 'closed']), z.enum(CAMPAIGN_STATES), z.coerce.number()]),
 ])
 
 /** Stands for the time on the clock of Redis in a field that a move writes. */
@@ -157,8 +158,8 @@ export interface MoveOptions {
 
 export type MoveResult =
   | { kind: 'missing' }
-  /** `state` and `epoch` are those it has now. */
-  | { kind: 'moved' | 'refused'; state: Campaign['state']; epoch: number }
+  /** `state` and `epoch` are those it has now. `closed`: it would need its sender, which was removed. */
+  | { kind: 'moved' | 'refused' | 'closed'; state: Campaign['state']; epoch: number }
 
 /** Moves the campaign as the table of states says; an ended one is kept for `keepMs` from then on. */
 export async function moveCampaign(
@@ -178,6 +179,7 @@ export async function moveCampaign(
         active: activeCampaignsKey(lane),
         counts: campaignCountsKey(lane, number),
         marks: campaignMarksKey(lane, number),
+        closed: laneClosedKey(lane),
       },
       { number, allowed: from, to, inEpoch: epoch, begins, rewind, keepMs, writes: fields },
     ),

@@ -22,7 +22,7 @@ import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Ve
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
 import { nameOfPerson, sealText } from '../sealed.ts'
-import { gathered, isLate, repliesOrLate } from './gather.ts'
+import { gathered, isLate, repliesOrLate } from './gathered-steps.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { countedClassSchema, stateSchema, storable, storedProblem } from './record-format.ts'
 
@@ -176,13 +176,19 @@ const stepTogether = gathered<{ id: MessageId; step: StepArguments; cooldown: Co
 )
 
 function stepArguments(id: MessageId, step: StepArguments) {
-  const { problem } = step
-  const sentAs = step.sentAs === undefined ? undefined : sealText(step.sentAs)
-  const given = { ...step, sentAs, ulid: id.ulid, acceptedAt: acceptedAtMs(id.ulid), problem: undefined }
-  if (problem === undefined) return given
+  const { problem, sentAs, ...rest } = step
+  const { ulid } = id
   // Only a status that is a failure has its code in the history.
   const isFailure = (step.status ?? LETTERS.failed) === LETTERS.failed
-  return { ...given, detail: isFailure ? storable(problem.code) : undefined, problem: storedProblem(problem) }
+  // The rest at the end: before fields that it has not, V8 takes a hundred times as long to copy it.
+  return {
+    ulid,
+    acceptedAt: acceptedAtMs(ulid),
+    sentAs: sentAs === undefined ? undefined : sealText(sentAs),
+    problem: problem && storedProblem(problem),
+    detail: problem && isFailure ? storable(problem.code) : undefined,
+    ...rest,
+  }
 }
 
 const stepKeys = (id: MessageId, cooldown: Cooldown | undefined) => ({

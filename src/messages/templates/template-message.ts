@@ -48,6 +48,6 @@ export function parseTemplateMessage(
     }
   }
   const { sender, campaign_id } = envelope.data
-  const message = { ...addressOf(envelope.data), sender, content: content.data }
-  return { ok: true, message: campaign_id === undefined ? message : { ...message, campaignId: campaign_id } }
+  const ofCampaign = campaign_id !== undefined && { campaignId: campaign_id }
+  return { ok: true, message: { sender, content: content.data, ...ofCampaign, ...addressOf(envelope.data) } }
 }

@@ -80,6 +80,8 @@ async function requeue(deps: MessageDeps, id: MessageId): Promise<void> {
         'campaign_over',
         'Its campaign is cancelled or no longer stored, so nothing of it is sent.',
       )
+    case 'sender_removed':
+      throw new ApiError(409, 'sender_removed', 'Its sender was removed, so it cannot be sent again.')
     case 'without_content':
       throw new ApiError(409, 'without_content', 'Its content is no longer stored, so it cannot be sent again.')
     case 'missing':

@@ -40,6 +40,7 @@ const SAID: Readonly<Record<ErrorCode, Said>> = {
   wrong_state: field('state', 'sent'),
   without_content: 'Its content is no longer stored, so it cannot be sent again.',
   campaign_over: 'Its campaign is cancelled, so it is not sent again.',
+  sender_removed: 'Its sender was removed, so it cannot be sent again.',
   rows_replaced: 'Other rows were uploaded meanwhile; upload these again.',
   last_admin_key: 'This is the last key with the permission admin; make another one first.',
   too_many_keys: 'The account has 1000 keys; revoked ones are forgotten after 90 days.',

@@ -237,7 +237,7 @@ export const messages = {
     params,
     body: { as: 'ignored' },
     answers: { 200: doneWith(messageSchema) },
-    errors: { 404: ['not_found'], 409: ['wrong_state', 'without_content', 'campaign_over'] },
+    errors: { 404: ['not_found'], 409: ['wrong_state', 'without_content', 'campaign_over', 'sender_removed'] },
     examples: [{ params: { id }, status: 200, answer: { status: true, message: 'queued again', data: message } }],
   }),
 }

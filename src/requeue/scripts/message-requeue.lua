@@ -5,6 +5,7 @@
 --   queuedAgain  ZSET  messages of the lane that were queued again
 --   requeueable  ZSET  messages of the lane that can be requeued
 --   progress     HASH  how far the job that asks is on this lane
+--   closed       STRING  there once the lane's sender was removed
 -- Keys of each:
 --   record       HASH  the message
 -- Arguments:
@@ -19,15 +20,16 @@
 --   validUntil   ms, from now on
 --   content?     what it says, should the record not hold it
 -- Output, of each: {verdict, state letter}: `done`; `ignored` and the state that forbids it; `campaign_over`: its campaign
--- is cancelled or not kept any more, so that nothing of it is sent; `without_content`; {'missing'}; {'error', text}
+-- is cancelled or not kept any more, so that nothing of it is sent; `sender_removed`; `without_content`; {'missing'}; {'error', text}
 -- include ../../messages/store/scripts/message-lifecycle
 -- Nobody is told that a message is queued again.
 local function writeEvents() end
 -- include ../../messages/store/scripts/message-many
-local queuedAgain, requeueable, progress = unpack(KEYS, 1, 3)
+local queuedAgain, requeueable, progress, closed = unpack(KEYS, 1, 4)
 local retentionMs, campaigns, endedBy, forJob, jobWithinMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 local each = cmsgpack.unpack(ARGV[2])
 local now = redisNowMs()
+local isClosed = redis.call('EXISTS', closed) == 1
 
 -- Whether nothing more of the campaign is sent; read once for all of its messages.
 local over = {}
@@ -41,7 +43,7 @@ end
 
 local queued = 0
 local function take(i)
-  local record = unpack(KEYS, 1 * i + 3, 1 * i + 3)
+  local record = unpack(KEYS, 1 * i + 4, 1 * i + 4)
   local ulid, acceptedAt, validUntil, content = unpack(each[i], 1, 4)
   local p, exists = load(record)
   if not exists then
@@ -54,6 +56,7 @@ local function take(i)
     local endedAt = redis.call('ZSCORE', requeueable, ulid)
     if not endedAt or tonumber(endedAt) > endedBy then return { 'ignored', before } end
   end
+  if isClosed then return { 'sender_removed', before } end
   if p.run and isOver(p.run) then return { 'campaign_over', before } end
   if not p.has.p and not content then return { 'without_content', before } end
 

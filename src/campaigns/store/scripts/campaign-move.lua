@@ -7,6 +7,7 @@
 --   active    HASH    number -> state of the lane's campaigns that a worker looks after
 --   counts    HASH    of the campaign
 --   marks     STRING  the states of its recipients
+--   closed    STRING  there once the lane's sender was removed
 -- Arguments:
 --   number
 --   allowed   {state, ...}: it is allowed from these
@@ -16,8 +17,9 @@
 --   rewind    how many recipients are fed once more
 --   keepMs    how long an ended campaign is kept
 --   writes    {name: value}: what is written besides; the value '@now' is the time
--- Output: {'moved' or 'refused', state, epoch}; {'missing'} when there is no campaign
-local outbox, campaign, active, counts, marks = unpack(KEYS)
+-- Output: {'moved' or 'refused', state, epoch}, or {'closed', state, epoch} when it needs a worker and its sender was
+-- removed; {'missing'} when there is no campaign
+local outbox, campaign, active, counts, marks, closed = unpack(KEYS)
 local number, allowed, to, inEpoch, begins, rewind, keepMs, writes = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
 local state, epoch = found[1], tonumber(found[2] or '0')
@@ -25,6 +27,10 @@ if not state then return { 'missing' } end
 local isAllowed = false
 for _, each in ipairs(allowed) do isAllowed = isAllowed or each == state end
 if not isAllowed or (inEpoch and inEpoch ~= epoch) then return { 'refused', state, epoch } end
+
+local isActive = to == 'running' or to == 'scheduled' or to == 'checking'
+  or (to == 'ready' and redis.call('HGET', campaign, 'starts_itself') == '1')
+if isActive and redis.call('EXISTS', closed) == 1 then return { 'closed', state, epoch } end
 
 local t = redis.call('TIME')
 local now = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
@@ -47,8 +53,6 @@ if isEvent and redis.call('EXISTS', outbox) == 1 then
   redis.call('XADD', outbox, '*', 'e', cjson.encode(event))
 end
 
-local isActive = to == 'running' or to == 'scheduled' or to == 'checking'
-  or (to == 'ready' and redis.call('HGET', campaign, 'starts_itself') == '1')
 if isActive then
   redis.call('HSET', active, number, to)
 else
