@@ -147,11 +147,14 @@ test('a figure is broken above its most, below its least, and when it is no numb
 
 describe('what is kept of the last proof', () => {
   const run: Run = { commit: 'abc1234', size: 'full', machine: 'a machine', load: 0.3 }
-  const judgement = { accepted: 5, inLedger: 4, lostSilently: [], sentTwiceSilently: [], sentTwice: [], unsettled: [] }
+  const judgement = {
+    ...{ accepted: 5, inLedger: 4, lostSilently: [], sentTwiceSilently: [], sentTwice: [], unsettled: [], flagged: [] },
+    ...{ unearned: [], invented: [], contradictions: [], violations: [] },
+  }
   const played = (name: string, more: object = {}) => ({
     ...{ name, promise: 'p', safeguard: false, seed: 7, seconds: 1, skipped: undefined, violations: [], folder: '' },
     finding: {
-      judgement: { ...judgement, flagged: [] },
+      judgement,
       figures: [{ what: 'kills', value: 3, unit: 'kills', atLeast: 1 }],
     },
     ...more,
