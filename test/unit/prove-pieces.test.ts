@@ -149,7 +149,7 @@ describe('what is kept of the last proof', () => {
   const run: Run = { commit: 'abc1234', size: 'full', machine: 'a machine', load: 0.3 }
   const judgement = {
     ...{ accepted: 5, inLedger: 4, lostSilently: [], sentTwiceSilently: [], sentTwice: [], unsettled: [], flagged: [] },
-    ...{ unearned: [], invented: [], contradictions: [], violations: [] },
+    ...{ unearned: false, invented: [], contradictions: [], violations: [] },
   }
   const played = (name: string, more: object = {}) => ({
     ...{ name, promise: 'p', safeguard: false, seed: 7, seconds: 1, skipped: undefined, violations: [], folder: '' },
