@@ -11,6 +11,7 @@ import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
+import { heedPreference, heedWords } from '../../src/opt-outs/commands/heed.ts'
 import { addOptOuts, findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
@@ -106,6 +107,30 @@ test('a stop word by itself, written or pressed, opts a person out by number and
 
   await hear({ from: '+491520556001', user_id: 'DE.1', text: 'START' })
   expect([await optOutOf('491520556001'), await optOutOf('DE.1')]).toEqual([undefined, undefined])
+})
+
+test('a stop word in a group is talk among many, and one of whoever is on the list already changes nothing', async () => {
+  const { redis, tenant } = service
+  const stop = { type: 'text', text: 'stop' }
+  await heedWords(redis, tenant.account, { ...stop, from: '491520556101', parts: { group_id: 'g1' } })
+  expect(await optOutOf('491520556101')).toBeUndefined()
+  await ask('POST', '/opt-outs', { person: '+491520556102' })
+  const before = await optOutOf('491520556102')
+  await heedWords(redis, tenant.account, { ...stop, from: '491520556102', parts: {} })
+  expect(before?.source).toBe('http')
+  expect(await optOutOf('491520556102')).toEqual(before)
+})
+
+test('a wish that is dated ahead counts from now on, and what comes after it takes it back', async () => {
+  const { redis, tenant } = service
+  const person = '491520558803'
+  const beganMs = Date.now()
+  await heedPreference(redis, tenant.account, { people: [person], wish: 'stop', atMs: beganMs + 3_600_000 })
+  const { since = '' } = (await optOutOf(person)) ?? {}
+  expect(Date.parse(since)).toBeGreaterThanOrEqual(beganMs)
+  expect(Date.parse(since)).toBeLessThanOrEqual(Date.now())
+  await heedPreference(redis, tenant.account, { people: [person], wish: 'resume', atMs: undefined })
+  expect(await optOutOf(person)).toBeUndefined()
 })
 
 test('an account has words of its own, and none where it says so', async () => {

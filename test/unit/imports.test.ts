@@ -359,7 +359,7 @@ test.each<[string, RegExp, readonly string[]]>([
       'redis/cluster.ts',
       'redis/connect.ts',
       'redis/every-node.ts',
-      'redis/gathering.ts',
+      'redis/gathered-writes.ts',
       'redis/replication.ts',
       'redis/sentinel-watch.ts',
       'start/embedded-redis.ts',
