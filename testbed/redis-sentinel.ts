@@ -34,8 +34,17 @@ export async function startRedisWithSentinels(
   dir: string,
   options: { replicas?: number; settings?: Record<string, string> } = {},
 ): Promise<RedisWithSentinels> {
-  // Replication that is repeated at once: a failover is not to wait for it.
-  const settings = { 'repl-diskless-sync-delay': '0', 'repl-ping-replica-period': '1', ...options.settings }
+  // They come back as the users that can be locked out, after a restart as well.
+  const users = join(dir, 'users.acl')
+  mkdirSync(dir, { recursive: true })
+  const lines = OTHERS.map((user) => `user ${user} on >${PASSWORD} ~* &* +@all`)
+  writeFileSync(users, `${['user default on nopass ~* &* +@all', ...lines].join('\n')}\n`)
+  const settings = {
+    // Replication that is repeated at once: a failover is not to wait for it.
+    ...{ 'repl-diskless-sync-delay': '0', 'repl-ping-replica-period': '1' },
+    ...{ aclfile: users, masteruser: 'replica', masterauth: PASSWORD },
+    ...options.settings,
+  }
   const first = await startRedisServer(join(dir, 'server-0'), { settings })
   const replicas = await Promise.all(
     Array.from({ length: options.replicas ?? 1 }, (_, i) =>
@@ -45,15 +54,6 @@ export async function startRedisWithSentinels(
     ),
   )
   const servers = [first, ...replicas]
-  for (const { port } of servers) {
-    await ask(port, async (node) => {
-      for (const user of OTHERS) await node.call('ACL', 'SETUSER', user, 'on', `>${PASSWORD}`, '~*', '&*', '+@all')
-      await node.config('SET', 'masteruser', 'replica')
-      await node.config('SET', 'masterauth', PASSWORD)
-    })
-  }
-  // They come back as the user that can be locked out.
-  await ask(first.port, (node) => node.call('CLIENT', 'KILL', 'TYPE', 'replica'))
   const sentinels = await Promise.all([0, 1, 2].map((i) => startSentinel(join(dir, `sentinel-${i}`), first.port)))
   const named = async (): Promise<number | undefined> => {
     for (const { port } of sentinels) {
