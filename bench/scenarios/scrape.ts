@@ -1,7 +1,7 @@
 // What a scrape of /metrics costs while a thousand lanes have messages that wait: on a clock and in CPU time, the first of
 // 5 s, which reads Redis, and those that follow it. Real: a producer with a metrics port, a worker, Redis.
 import type { Bench } from '../bench.ts'
-import { send, sinkGets, watchSink } from '../contender.ts'
+import { send } from '../contender.ts'
 import { startLaneway } from '../laneway.ts'
 import { until } from '../part.ts'
 import { cpuMs } from '../process-usage.ts'
@@ -21,13 +21,11 @@ export async function scrape(bench: Bench): Promise<Figure[]> {
   const { rig, dir, closing, profile, lanes = LANES } = bench
   bench.progress('starting')
   const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { lanes, profile, hasMetricsPort: true })
+  // They wait to the end: only what waits is measured.
   await laneway.hold()
-  await watchSink(rig)
   const perRequest = Math.min(lanes, 1_000)
   const requests = Math.ceil(lanes / perRequest)
-  const { messages } = await send(rig, {
-    ...{ port: laneway.port, connections: 1, traffic: laneway.batch(perRequest), requests },
-  })
+  await send(rig, { port: laneway.port, connections: 1, traffic: laneway.batch(perRequest), requests })
   const address = `http://127.0.0.1:${laneway.metricsPort}/metrics`
   const series = async (): Promise<number> =>
     (await (await fetch(address)).text()).split('\nlaneway_lane_waiting{').length - 1
@@ -49,8 +47,6 @@ export async function scrape(bench: Bench): Promise<Figure[]> {
       repeated.push(await timed(async () => void (await (await fetch(address)).arrayBuffer())))
     }
   }
-  await laneway.release()
-  await sinkGets(rig, messages)
 
   // Whatever else the machine does only adds to it: the best of the rounds is what it costs.
   const best = (what: string, times: readonly number[]): Figure => {
