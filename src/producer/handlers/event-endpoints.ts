@@ -23,7 +23,7 @@ import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { invalid, notFound } from '../errors.ts'
-import { pageOfAll } from '../pages.ts'
+import { byAge, pageOfAll } from '../pages.ts'
 import type { Caller, CallOf, Handlers } from '../route.ts'
 import type { events } from '../routes/events.ts'
 
@@ -71,7 +71,7 @@ export function endpointHandlers({ redis, config, seal }: EndpointDeps): Handler
     },
     async list({ caller, query }) {
       const all = (await listEndpoints(redis, caller.account)).map(endpointDocument)
-      return { body: { status: true, ...pageOfAll(all, { cursor: undefined, ...query }) } }
+      return { body: { status: true, ...pageOfAll(all, byAge, query) } }
     },
     async show(call) {
       return { body: { status: true, message: 'endpoint', data: endpointDocument(await own(call)) } }

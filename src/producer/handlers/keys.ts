@@ -8,7 +8,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { accountMissing } from '../acting-for.ts'
 import { bind, type Route } from '../bind.ts'
 import { invalid } from '../errors.ts'
-import { pageOfAll } from '../pages.ts'
+import { byAge, pageOfAll } from '../pages.ts'
 import type { Caller } from '../route.ts'
 import { keys } from '../routes/keys.ts'
 
@@ -17,7 +17,7 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
   bind(keys)({
     async list({ caller, query }) {
       const all = await showKeys(redis, caller.account, Date.now())
-      return { body: { status: true, ...pageOfAll(all, { cursor: undefined, ...query }) } }
+      return { body: { status: true, ...pageOfAll(all, byAge, query) } }
     },
 
     async create({ caller, body, sent, headers, note }) {
