@@ -12,7 +12,10 @@ export interface Place {
 export const byId = ({ id }: { id: number }): Place => ({ at: id, id: '' })
 
 /** Place in a list with the oldest first. */
-export const byAge = ({ created_at, id }: { created_at: string; id: string }): Place => ({ at: Date.parse(created_at), id })
+export const byAge = ({ created_at, id }: { created_at: string; id: string }): Place => ({
+  at: Date.parse(created_at),
+  id,
+})
 
 /** Place in a list by ids that are texts. */
 export const byText = ({ id }: { id: string }): Place => ({ at: 0, id })

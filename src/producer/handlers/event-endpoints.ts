@@ -1,4 +1,5 @@
 // Endpoints of events: who is told what. The producer only writes down; the relay tells.
+
 import { checkedKey, refuseOtherBody } from '../../accept/idempotency-key.ts'
 import type { Seal } from '../../accounts/seal.ts'
 import type { Config } from '../../config.ts'
@@ -10,13 +11,13 @@ import {
   testEndpoint,
 } from '../../events/commands/endpoints.ts'
 import { listAttempts } from '../../events/store/attempts.ts'
+import { rotateSecret } from '../../events/store/endpoint-secrets.ts'
 import {
   type Endpoint,
   endpointDocument,
   findEndpoint,
   listEndpoints,
   removeEndpoint,
-  rotateSecret,
 } from '../../events/store/endpoints.ts'
 import { findReplay } from '../../events/store/replays.ts'
 import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
