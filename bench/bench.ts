@@ -38,8 +38,8 @@ export interface Measured {
 }
 
 /**
- * Measures each contender once per round, in turn, after a round that does not count. Returns the measurements in the
- * order of the contenders.
+ * Measures each contender once per round, in turn, after a round that does not count; every other round the other way
+ * round, so that none is always the one that comes after another. Returns the measurements in the order of the contenders.
  */
 export async function inTurn(
   bench: Bench,
@@ -48,7 +48,8 @@ export async function inTurn(
 ): Promise<Measured[][]> {
   const values: Measured[][] = contenders.map(() => [])
   for (let round = 0; round <= bench.rounds; round += 1) {
-    for (const [at, contender] of contenders.entries()) {
+    const order = [...contenders.entries()]
+    for (const [at, contender] of round % 2 === 0 ? order : order.reverse()) {
       bench.progress(`${round === 0 ? 'warm-up' : `round ${round} of ${bench.rounds}`}, ${contender.name}`)
       const measured = await measure(at, round === 0)
       if (round > 0) values[at]?.push(measured)

@@ -29,6 +29,8 @@ export interface Laneway extends Contender {
   others: Part[]
   queues: LaneQueues
   laneIds: number[]
+  /** Where the producer's metrics are, if it was asked for. */
+  metricsPort: number | undefined
   /** Many messages per request. */
   batch: (size: number, lanes?: number) => Traffic
   /** Lookups of the delivery status. */
@@ -51,6 +53,8 @@ export async function startLaneway(
     redis?: Shape
     /** Another build than the one beside the bench. */
     build?: string
+    /** Whether the producer has a port for metrics. */
+    hasMetricsPort?: boolean
   } = {},
 ): Promise<Laneway> {
   const { lanes = 1, workers = 1, rate = MAX_RATE } = options
@@ -71,7 +75,9 @@ export async function startLaneway(
     ...options.settings,
   }
   const flags = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`]
-  const producer = startPart('start/producer.js', settings, closing, flags, options.build)
+  const metricsPort = options.hasMetricsPort ? await freePort() : undefined
+  const ofProducer = { ...settings, ...(metricsPort && { LANEWAY_METRICS_PORT: String(metricsPort) }) }
+  const producer = startPart('start/producer.js', ofProducer, closing, flags, options.build)
   const startWorker = () => startPart('start/worker.js', settings, closing, flags, options.build)
   const worker = startWorker()
   const others = Array.from({ length: workers - 1 }, startWorker)
@@ -87,6 +93,7 @@ export async function startLaneway(
   return {
     name: 'Laneway',
     port,
+    metricsPort,
     redis,
     producer,
     worker,

@@ -33,6 +33,7 @@ import { lookups } from './scenarios/lookups.ts'
 import { memory } from './scenarios/memory.ts'
 import { observed } from './scenarios/observed.ts'
 import { replicas } from './scenarios/replicas.ts'
+import { scrape } from './scenarios/scrape.ts'
 import { webhooks } from './scenarios/webhooks.ts'
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -51,6 +52,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   events,
   idle,
   'idle-lanes': idleLanes,
+  scrape,
   campaign,
   'campaign-speed': campaignSpeed,
   'campaign-latency': campaignLatency,
@@ -71,8 +73,9 @@ Swift, an S3 server, and is passed over without.
   --seconds <n>    how long each round of a timed scenario loads one contender (default 5)
   --full           the sizes of the goals where the default is smaller: a million waiting, ten minutes of memory
   --people <n>     recipients of the campaign, rows of the import (default 100000, with --full 1000000;
-                   of campaign-speed 20000, of files 20000); messages that wait in console (default 300000)
-  --lanes <n>      lanes of idle-lanes (default 1000)
+                   of campaign-speed 20000, of files 20000); messages that wait in console (default 300000),
+                   that find looks through (default 1000000)
+  --lanes <n>      lanes of idle-lanes and scrape (default 1000)
   --workers <n>    workers of idle-lanes (default 4)
   --json <file>    also write the figures, machine and versions as JSON; - for standard output
   --profile <dir>  write CPU profiles of Laneway's processes there

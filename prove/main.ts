@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
+import { PAGE, recordProof, thisRun } from './last-proof.ts'
 import { playAll } from './play.ts'
 import { report, reportAsJson } from './report.ts'
 import { SAFEGUARDS } from './safeguards.ts'
@@ -26,6 +27,7 @@ const program = new Command('npm run prove --')
   .option('--only <names>', 'only these scenarios, separated by commas', namesOfScenarios)
   .option('--full', 'at the size of the published figures, one scenario at a time, and without each safeguard once')
   .option('--json', 'prints JSON instead of the table')
+  .option('--record', `keeps what was printed of each scenario in ${PAGE}`)
   // 1 says that something was found.
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .addHelpText('after', `\nScenarios:\n${ALL.map(({ name, promise }) => `  ${name}\n      ${promise}`).join('\n')}`)
@@ -35,11 +37,13 @@ const {
   only,
   full = false,
   json = false,
+  record = false,
 } = program.opts<{
   seed?: number
   only?: string[]
   full?: true
   json?: true
+  record?: true
 }>()
 
 const begunAt = performance.now()
@@ -47,8 +51,16 @@ const say = (line: string): void => {
   process.stderr.write(`${((performance.now() - begunAt) / 1_000).toFixed(1).padStart(6)} s  ${line}\n`)
 }
 say(`seed ${seed}`)
+const run = record ? thisRun(full) : undefined
 const chosen = only === undefined ? (full ? ALL : SCENARIOS) : ALL.filter(({ name }) => only.includes(name))
 const played = await playAll(chosen, { seed, build: join(place, 'dist'), place, full, say })
+if (run !== undefined) {
+  recordProof(
+    played,
+    run,
+    ALL.map(({ name }) => name),
+  )
+}
 keep = played.some(({ violations }) => violations.length > 0)
 process.stdout.write(`${json ? JSON.stringify(reportAsJson(played), null, 2) : `\n${report(played)}`}\n`)
 process.exit(keep ? 1 : 0)

@@ -2,7 +2,8 @@
 import type { Played } from './play.ts'
 import { type Figure, rounded } from './scenario.ts'
 
-const HEADS = [
+/** The columns of the table: the scenario first. */
+export const HEADS = [
   'scenario',
   'accepted',
   'in ledger',
@@ -66,7 +67,8 @@ const countsOf = ({ judgement, recoveryMs, figures }: NonNullable<Played['findin
   figures,
 })
 
-function row({ name, seed, finding, skipped }: Played): string[] {
+/** The row of a scenario, a cell for each of HEADS. */
+export function row({ name, seed, finding, skipped }: Played): string[] {
   if (!finding) return [name, skipped ? 'skipped' : 'broke down', '', '', '', '', '', String(seed)]
   const { judgement, recoveryMs } = finding
   const counts = [
@@ -79,7 +81,8 @@ function row({ name, seed, finding, skipped }: Played): string[] {
   return [name, ...counts, recoveryMs === undefined ? '–' : `${(recoveryMs / 1_000).toFixed(1)} s`, String(seed)]
 }
 
-function figuresOf({ name, finding }: Played): string[] {
+/** Its figures, a line each, with the bounds that they are held to. */
+export function figuresOf({ name, finding }: Played): string[] {
   return (finding?.figures ?? []).map(
     (figure) => `${name}: ${figure.what} ${rounded(figure.value)} ${boundsOf(figure)}`,
   )
@@ -102,8 +105,9 @@ const brokenOf = ({ name, promise, seed, violations, folder }: Played): string[]
 const section = (head: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : ['', `${head}:`, ...lines.map((line) => `  ${line}`)]
 
-function table(rows: readonly string[][]): string {
-  const widths = HEADS.map((_head, column) => Math.max(...rows.map((cells) => (cells[column] ?? '').length)))
+/** Rows as a table for a fixed width of letters; the first are the heads. */
+export function table(rows: readonly string[][]): string {
+  const widths = (rows[0] ?? []).map((_head, column) => Math.max(...rows.map((cells) => (cells[column] ?? '').length)))
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))

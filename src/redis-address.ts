@@ -1,5 +1,5 @@
-// The forms of an address of Redis: one server, Sentinel, or Cluster, each with TLS or without. The client package has
-// the same file, and a test holds the two equal.
+// The forms of an address of Redis: one server, Sentinel, or Cluster, each with TLS or without; redis-socket.ts has the
+// one of a server on a Unix socket. The client package has both files too, and a test holds them equal.
 //
 //   redis://[user:password@]host[:port][/db]
 //   redis+sentinel://[user:password@]host:port,host:port/primary-name[?db=0]
@@ -52,7 +52,7 @@ export function parseRedisAddress(url: string): RedisAddress {
     if (/^\/?\d{0,4}$/.test(new URL(url).pathname)) return { kind: 'single', url }
   }
   throw new RedisAddressError(
-    `must be redis://host:port[/db], ${SENTINEL_FORM} or ${CLUSTER_FORM}; rediss in place of redis is TLS`,
+    `must be redis://host:port[/db], unix:///path/to/redis.sock, ${SENTINEL_FORM} or ${CLUSTER_FORM}; rediss in place of redis is TLS`,
   )
 }
 

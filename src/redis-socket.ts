@@ -1,5 +1,5 @@
-// The form of REDIS_URL for a Redis on a Unix socket: `unix:///run/redis/redis.sock`; with it
-// every form that there is.
+// The form of an address for a Redis on a Unix socket: `unix:///run/redis/redis.sock`; with those of redis-address.ts
+// every form that there is. The client package has the same file.
 import { parseRedisAddress, type RedisAddress, RedisAddressError, shownAddress } from './redis-address.ts'
 
 const SCHEME = /^unix:\/\//

@@ -1,6 +1,5 @@
 // contacts: import a CSV file into a contact list (tag); list, show, change and delete contacts.
 import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
@@ -14,6 +13,7 @@ import { bytesOf } from './csv-file.ts'
 import { CliFailure, fileFailure } from './failure.ts'
 import { openReport } from './refused-report.ts'
 import { keyValueTable } from './table.ts'
+import { filePath } from './typed-file.ts'
 import { accountId, nameUpTo } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
@@ -33,13 +33,10 @@ export const contacts: Noun = {
         '--report <file>': 'where to write the refused rows (default: <file>.refused.csv)',
       },
       values: z.strictObject({
-        file: z.string().transform((file) => resolve(file)),
+        file: filePath,
         account: accountId,
         tag: nameUpTo(100),
-        report: z
-          .string()
-          .transform((file) => resolve(file))
-          .optional(),
+        report: filePath.optional(),
       }),
       async run({ file, account, tag: wanted, report: reportTyped }, { redis, stderr }) {
         const reportPath = reportTyped ?? `${file}.refused.csv`

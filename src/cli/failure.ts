@@ -49,6 +49,8 @@ export const sentenceOfRefusal = ({ message, faults }: Refusal): string =>
 /** What an error says, without a full stop, to end a sentence with. Some of Node's say nothing but their code. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  // What the client library says of a command while there is no connection names a setting of its own.
+  if (error.message.startsWith("Stream isn't writeable")) return 'the connection is lost'
   const message = error.message || ('code' in error ? String(error.code) : error.name)
   return message.replace(/\.+$/, '')
 }

@@ -1,6 +1,5 @@
 // opt-outs: list, add, remove, import, export. People who want no advertising of an account.
 import { createWriteStream } from 'node:fs'
-import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
@@ -15,6 +14,7 @@ import { existingAccount } from './accounts.ts'
 import { bytesOf } from './csv-file.ts'
 import { fileFailure } from './failure.ts'
 import { keyValueTable, table } from './table.ts'
+import { filePath } from './typed-file.ts'
 import { accountId, parser } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
@@ -30,7 +30,6 @@ const limit = parser('a number from 1 to 1000', (text) =>
   /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 1_000 ? Number(text) : undefined,
 )
 const LIMIT_DEFAULT = 50
-const file = z.string().transform((path) => resolve(path))
 /** Refused rows that are named; a file is better mended in one go than by the thousand. */
 const REFUSED_NAMED = 1_000
 /** Of those so many on a terminal. */
@@ -60,7 +59,7 @@ export const optOuts: Noun = {
     verb({
       usage: 'add <people>',
       act: 'person.opt_out',
-      summary: 'write down that these people, by number or id, want no advertising',
+      summary: 'record that these people, by number or id, want no advertising',
       example: '+14155550123 --account 1',
       options: ofAccount,
       values: z.strictObject({ people, account: accountId }),
@@ -92,10 +91,10 @@ export const optOuts: Noun = {
     verb({
       usage: 'import <file>',
       act: 'people.opt_out',
-      summary: 'write down everybody in a CSV file with the column person or phone',
+      summary: 'add everybody in a CSV file with the column person or phone',
       example: 'stop-list.csv --account 1',
       options: ofAccount,
-      values: z.strictObject({ file, account: accountId }),
+      values: z.strictObject({ file: filePath, account: accountId }),
       async run({ file: path, account }, { redis }) {
         await existingAccount(redis, account)
         const refusedRows: { line: number; reason: string }[] = []
@@ -123,7 +122,7 @@ export const optOuts: Noun = {
       summary: 'write the whole list into a CSV file with the columns person, source and since',
       example: 'opt-outs.csv --account 1',
       options: ofAccount,
-      values: z.strictObject({ file, account: accountId }),
+      values: z.strictObject({ file: filePath, account: accountId }),
       async run({ file: path, account }, { redis }) {
         await existingAccount(redis, account)
         // Numbers of people: for nobody's eyes but the one's who asks.

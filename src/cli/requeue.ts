@@ -1,10 +1,8 @@
 // messages requeue: send one message again by its id, or all that a filter finds, as a job that a worker does.
 
-import { createInterface } from 'node:readline/promises'
 import { z } from 'zod'
 import { Refusal } from '../accept/refusal.ts'
 import { NO_ACCOUNT } from '../accounts/permissions.ts'
-import { listAccounts } from '../accounts/store/accounts.ts'
 import { findSender } from '../accounts/store/senders.ts'
 import { parseCampaignId } from '../campaigns/campaign-id.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
@@ -25,6 +23,7 @@ import { existing } from './campaigns/campaign-context.ts'
 import { CliFailure, reasonOf } from './failure.ts'
 import { followRequeue } from './follow-requeue.ts'
 import { withQueues } from './lanes.ts'
+import { ofOneAccount } from './requeue-accounts.ts'
 import { accountId, instant, nameUpTo, oneOf, phoneNumber } from './values.ts'
 import { type Answer, type CommandContext, verb } from './verb.ts'
 
@@ -93,8 +92,8 @@ export const requeueVerb = verb({
       const nowMs = await redisNowMs(context.redis, openRequeuesKey(account ?? 0))
       const order = await orderOf(context, account, request, nowMs)
       if (dryRun) return dryAnswer(await countMatching({ redis: context.redis, queues }, order))
-      if (account === undefined && !yes) await confirm(context, request)
-      return start(context, { order, account, nowMs, detach })
+      const agreed = account !== undefined || yes ? order : await ofOneAccount(context, queues, order)
+      return start(context, { order: agreed, account, nowMs, detach })
     })
   },
 })
@@ -141,21 +140,6 @@ async function orderOf(
     if (error instanceof Refusal) throw new CliFailure(error.message)
     throw error
   }
-}
-
-/** Messages of several accounts are sent again only when a person says so. A sender or a campaign is of one account. */
-async function confirm({ redis, stdin, stderr }: CommandContext, request: RequeueRequest): Promise<void> {
-  if (request.sender !== undefined || request.campaign !== undefined) return
-  const accounts = await listAccounts(redis)
-  if (accounts.length < 2) return
-  const sentence = `This requeues messages of all ${accounts.length} accounts`
-  if (!('isTTY' in stdin && stdin.isTTY)) {
-    throw new CliFailure(`${sentence}. Name one with --account, or confirm with --yes.`, 2)
-  }
-  const asking = createInterface({ input: stdin, output: stderr })
-  const answer = await asking.question(`${sentence}. Continue? [y/N] `)
-  asking.close()
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CliFailure('Nothing was requeued.')
 }
 
 /**

@@ -1,15 +1,15 @@
 // templates: import, list, show. What is imported counts as approved by the chat product unless the file says otherwise.
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { readDefinitions } from '../accounts/commands/templates.ts'
 import { importTemplate, listTemplates, removeTemplate } from '../accounts/store/templates.ts'
 import type { Fault } from '../messages/fault.ts'
 import type { Template } from '../messages/templates/template.ts'
 import { existingAccount } from './accounts.ts'
-import { CliFailure, fileFailure, reasonOf } from './failure.ts'
+import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
 import { templateSummary } from './template-summary.ts'
+import { jsonPath, readJson, shownFile } from './typed-file.ts'
 import { accountId } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
@@ -30,16 +30,16 @@ export const templates: Noun = {
     verb({
       usage: 'import <file>',
       summary:
-        "import templates from a JSON file in the chat product's own format: one, a list, or its listing's answer",
+        'import templates from a JSON file (- for standard input) as the chat product has them: one, a list, or the answer of its listing',
       act: 'template.import',
       example: 'order_update.json --account 1',
       options: {
         '!--account <id>': 'account that may send them; a template of the same name and language is replaced',
       },
-      values: z.strictObject({ file: z.string(), account: accountId }),
-      async run({ file, account }, { redis }) {
+      values: z.strictObject({ file: jsonPath, account: accountId }),
+      async run({ file, account }, { redis, stdin }) {
         await existingAccount(redis, account)
-        const templates = readTemplates(file)
+        const templates = await readTemplates(file, stdin)
         for (const template of templates) await importTemplate(redis, account, template)
         const acted = templates.map(({ name, language }) => ({ account, target: name, detail: language }))
         return { json: templates.map(documentOf), text: tableOf(templates), acted }
@@ -108,28 +108,15 @@ function noSuch(account: number, name: string, language: string | undefined, nam
 }
 
 /** All templates of the file, or a failure that names what is wrong with them: all are imported or none. */
-function readTemplates(file: string): Template[] {
-  const definitions = templateFile.safeParse(readJson(file))
+async function readTemplates(path: string, stdin: Readable): Promise<Template[]> {
+  const definitions = templateFile.safeParse(await readJson(path, stdin))
+  const file = shownFile(path)
   if (!definitions.success || definitions.data.length === 0) {
     throw new CliFailure(`<file>: expected a template, a list of templates or {"data": [...]}, got none in ${file}.`)
   }
   const read = readDefinitions(definitions.data, (place) => `[${place}]`)
   if ('faults' in read) throw new CliFailure(`Nothing was imported. In ${file}: ${sentenceFor(read.faults)}.`)
   return read.templates
-}
-
-function readJson(file: string): unknown {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw fileFailure(resolve(file), error)
-  }
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''))
-  } catch (error) {
-    throw new CliFailure(`<file>: expected JSON, got something else in ${file} (${reasonOf(error)}).`)
-  }
 }
 
 function sentenceFor(faults: readonly Fault[]): string {

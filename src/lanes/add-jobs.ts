@@ -1,5 +1,5 @@
-// Adding jobs of messages to their lane, many in one step in Redis, together with their ids in its index. Where the process
-// may die: the step is all or nothing, and adding the same messages again is safe.
+// Adding the jobs of messages to their lane, many in one step in Redis, together with the ids of the messages in the lane's
+// index. Where the process may die: the step is all or nothing, and adding the same messages again is safe.
 import { type IndexedMessage, packForIndex } from '../messages/store/message-index.ts'
 import { laneBacklogKeys, laneJobKey, laneMetaKey, laneTakeKeys } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -18,14 +18,14 @@ export interface LaneJob {
   timestamp: number
   /** How long after that it is due (ms), whole; 0 when it may go at once. */
   delayMs: number
-  /** 0 for one that goes first; BullMQ's priority else. */
+  /** 0 for one that goes first, else BullMQ's priority. */
   priority: number
 }
 
 /**
- * Adds jobs called `name` to the queue of the lane, those that are not there yet, and first the messages that are to be
- * `indexed` to its index, for `retentionMs` after their validity. Rejects when Redis is away or full; then none is added,
- * or all are and the answer was lost. Rejects with a LaneClosedError, and adds none, once its sender was removed.
+ * Adds the messages that are to be `indexed` to the lane's index, for `retentionMs` after their validity, then jobs called
+ * `name` to its queue, except those that it has. Rejects when Redis is away or full: then none was added, or all were and
+ * the answer was lost. Rejects with a LaneClosedError, and adds none, once the lane's sender was removed.
  */
 export async function addJobs(
   redis: Redis,

@@ -1,9 +1,9 @@
-// Finishing jobs of a lane and taking the next ones: one step in Redis for all that end in one turn of the event loop.
-// BullMQ's own script, one for each job, took two thirds of what a message of its own cost Redis. Where the process may
-// die: before the step the jobs are locked, and found again when their locks have run out, as with BullMQ; after it those
-// that were taken are.
+// Finishing jobs of a lane and taking the next ones: one step in Redis for all jobs that end in one turn of the event loop.
+// BullMQ's own script, run once per job, took two thirds of what a message with a job of its own costs Redis. Where the
+// process may die: before the step the finished jobs are still locked, after it the ones that were taken are. Either way
+// they are found again once their locks have run out, as with BullMQ.
 import { z } from 'zod'
-import { gathered } from '../messages/store/gather.ts'
+import { gathered } from '../messages/store/gathered-steps.ts'
 import { laneBacklogKeys, laneJobKey, laneLimiterKey, laneMetaKey, laneTakeKeys } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { defineScript } from '../redis/lua.ts'

@@ -5,7 +5,7 @@ import { CHUNK_JOB, type Chunk, chunkJobId } from '../jobs/chunk.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
 import { flowOf } from '../messages/pace.ts'
-import { gathered } from '../messages/store/gather.ts'
+import { gathered } from '../messages/store/gathered-steps.ts'
 import { type IndexedMessage, indexMessages } from '../messages/store/message-index.ts'
 import { laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -121,10 +121,10 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     /**
      * Puts a message on its lane and wakes the workers. Resolves once it is in Redis; adding the same id again while
      * its job exists changes nothing. The wake comes second: a worker that closes in between counts the lane again,
-     * and one that misses the wake finds the job in its sweep, so a lost PUBLISH delays and loses nothing.
+     * and the sweep finds the job if the wake is missed, so a lost PUBLISH delays and loses nothing.
      *
      * What is added in the same turn of the event loop goes together: at 64 connections that took the producer from
-     * 400 to 200 µs of CPU time per message and Redis from 100 to 34. `delayMs`: it is fetched after so long at the
+     * 400 to 200 µs of CPU time per message and Redis from 100 to 34. `delayMs`: it is fetched after this long at the
      * earliest. Rejects with a LaneClosedError once the sender was removed: then it is not added.
      */
     async add(id: string, payload: SendPayload, delayMs = 0): Promise<void> {

@@ -1,6 +1,6 @@
-// Builds the Express application from the routes. Order of checks: route (404), method (405), credential (401) and
-// permission (403), body readable (415, 413, 400), where the credential is in the body the other way round; then the
-// route's own: fields (400, 422), existence (404).
+// Builds the Express application from the routes. Order of checks: route (404), method (405), body readable (415, 413,
+// 400), credential (401), permission (403); then the route's own: fields (400, 422), existence (404). Of bodies that may
+// be larger than usual only the headers are looked at before the credential.
 import type { Express, NextFunction, Request, RequestHandler, Response } from 'express'
 import express from 'express'
 import type { Log } from '../log.ts'

@@ -4,30 +4,43 @@ import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../accept/body-l
 import { ApiError } from './errors.ts'
 import type { HeldBytes } from './held-bytes.ts'
 import { createJsonCount } from './json-count.ts'
-import { type Body, NO_BODY, readBytes } from './read-bytes.ts'
+import { type Body, NO_BODY, readBytes, tooLarge } from './read-bytes.ts'
 import type { BodyRule } from './route.ts'
 import { parseSliced } from './sliced-json.ts'
 
-/** The bytes of the body as the rule wants them; none where there is none or the handler reads it. An ApiError otherwise. */
-export async function bodyBytes(
-  request: IncomingMessage,
-  response: ServerResponse,
-  rule: BodyRule,
-  held: HeldBytes,
-): Promise<Body> {
-  if (rule.as !== 'json' && rule.as !== 'raw') return NO_BODY
-  if (!hasBody(request)) return NO_BODY
+/**
+ * Throws an ApiError for what the headers alone say: that the body is of a kind that is not taken, or too large. What a
+ * handler reads itself, it checks itself.
+ */
+export function assertBody(request: IncomingMessage, rule: BodyRule): void {
+  if ((rule.as !== 'json' && rule.as !== 'raw') || !hasBody(request)) return
   if (rule.as === 'json' && !isJson(request)) {
     throw new ApiError(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json, in UTF-8.')
   }
   if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
     throw new ApiError(415, 'unsupported_media_type', 'Send the body as it is, not compressed.')
   }
-  const limit = rule.limit ?? JSON_LIMIT_BYTES
+  if (Number(request.headers['content-length']) > limitOf(rule)) throw tooLarge()
+}
+
+/** Whether the rule takes JSON of no more than the usual size, which is little enough to read before the key is known. */
+export const isUsualBody = (rule: BodyRule): boolean => rule.as === 'json' && limitOf(rule) <= JSON_LIMIT_BYTES
+
+/** The bytes of a body that `assertBody` let pass; none where there is none or the handler reads it. An ApiError otherwise. */
+export async function bodyBytes(
+  request: IncomingMessage,
+  response: ServerResponse,
+  rule: BodyRule,
+  held: HeldBytes,
+): Promise<Body> {
+  if ((rule.as !== 'json' && rule.as !== 'raw') || !hasBody(request)) return NO_BODY
+  const limit = limitOf(rule)
   const count =
     rule.as === 'json' ? createJsonCount(limit > JSON_LIMIT_BYTES ? LARGE_VALUES_MAX : VALUES_MAX) : undefined
   return readBytes(request, response, { limit, count, held })
 }
+
+const limitOf = (rule: { limit?: number }): number => rule.limit ?? JSON_LIMIT_BYTES
 
 /** The parsed body of a `json` route: an object, or an ApiError that says what came instead. Counted by `bodyBytes`. */
 export async function jsonObject(

@@ -1,11 +1,12 @@
 // From a request to what its handler makes of it, the same for both ways that requests take (Express and fast-path.ts). A
-// key in the header is checked before the body is read, one in the body after it was parsed, bounded.
+// body of the usual size is read and parsed, bounded, before the key is checked, wherever that travels; a larger one is
+// read only for a key that is good.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'
 import { KeyRefusal } from '../accept/check-key.ts'
 import { authorise, tellRefusal } from './authorise.ts'
 import type { Arrived, Route } from './bind.ts'
-import { bodyBytes, jsonObject } from './body.ts'
+import { assertBody, bodyBytes, isUsualBody, jsonObject } from './body.ts'
 import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'
 import { createHeldBytes, type HeldBytes } from './held-bytes.ts'
@@ -58,7 +59,9 @@ export async function exchange<A>(
 ): Promise<A | undefined> {
   admit?.(request.headers)
   const check = (): Promise<Caller> => authorise(gate, access, request, {}, requestId)
-  const early = access.in === 'api_key' ? undefined : await check()
+  assertBody(request, rule)
+  const isKeyFirst = access.in === 'open' || (access.in === 'bearer' && !isUsualBody(rule))
+  const early = isKeyFirst ? await check() : undefined
   if (early !== undefined) await admitCaller(early)
   const came = await bodyBytes(request, response, rule, held)
   const work = async (): Promise<A> => {

@@ -64,6 +64,16 @@ export const galleryNameField = nameField(255)
 /** Why something is paused, for people. */
 export const pauseFields = z.strictObject({ reason: textUpTo(200).default('by hand') }).meta({ id: 'PauseReason' })
 
+/** Fields to change, at least one of them. Where another fault is found, as of a field that nobody knows, it is told alone. */
+export const changesOf = <S extends z.ZodRawShape>(fields: S, what = 'change') =>
+  z
+    .strictObject(fields)
+    .partial()
+    .refine((given) => Object.keys(given).length > 0, {
+      error: `expected at least one ${what}`,
+      when: ({ issues }) => issues.length === 0,
+    })
+
 /** A body in which nothing is to be said. */
 export const noFields = z.strictObject({}).meta({ id: 'NoFields' })
 

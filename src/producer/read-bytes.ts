@@ -167,7 +167,8 @@ function whenOver(request: IncomingMessage, response: ServerResponse, over: () =
   response.on('close', once)
 }
 
-const tooLarge = (): ApiError => new ApiError(413, 'too_large', 'The body is too large.')
+/** A body of more bytes than it may have. */
+export const tooLarge = (): ApiError => new ApiError(413, 'too_large', 'The body is too large.')
 
 const tooSlow = (): ApiError =>
   new ApiError(408, 'too_slow', `The request body was not received within ${BODY_SECONDS} seconds.`)

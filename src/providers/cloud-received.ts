@@ -44,7 +44,10 @@ const some = <S extends z.ZodType>(item: S) =>
       }),
     )
 
-const choice = z.object({ id: cut(WORD_MAX), title: cut(WORD_MAX), description: word })
+/** What was chosen is known by its id: without a title, that is what it says. */
+const choice = z
+  .object({ id: cut(WORD_MAX), title: word, description: word })
+  .transform(({ id, title = id, description }) => ({ id, title, description }))
 const file = spare(
   z.object({
     id: cut(WORD_MAX),

@@ -17,8 +17,8 @@ export interface StatusUpdate {
   /** What our request carried, if anything; see opaque-id.ts. */
   opaque: string | undefined
   status: Evidence
-  /** Epoch ms. */
-  atMs: number
+  /** Epoch ms; undefined where the chat product says nothing that is a time. */
+  atMs: number | undefined
   problem: Problem | undefined
 }
 
@@ -89,7 +89,14 @@ const otherField = (raw: unknown): string => named.safeParse(raw).data?.field ??
 const spare = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefined)
 
 const reportedError = z.object({
-  code: z.number(),
+  // Some who hand webhooks on write figures as text.
+  code: z.union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d{1,9}$/)
+      .transform(Number),
+  ]),
   title: spare(z.string()),
   error_data: spare(z.object({ details: z.string().optional() })),
 })
@@ -97,7 +104,8 @@ const reportedError = z.object({
 const statusItem = z.object({
   id: z.string().min(1),
   status: z.enum(['sent', 'delivered', 'read', 'failed', 'played']),
-  timestamp,
+  // What became of a message is worth more than when: without a time it is taken for now.
+  timestamp: spare(timestamp),
   biz_opaque_callback_data: spare(z.string().max(512)),
   // Only the first is looked at: there is never another, and a list of 100,000 odd ones takes seconds to refuse.
   errors: spare(z.array(z.unknown()).transform(([first]) => reportedError.safeParse(first).data)),

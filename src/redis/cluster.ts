@@ -1,6 +1,6 @@
 // Connections to a Redis Cluster: one to each primary, and one more for what is published.
 import { Cluster, type ClusterOptions, type Redis } from 'ioredis'
-import { goesOut } from './gathering.ts'
+import { goesOut } from './gathered-writes.ts'
 
 /** A server whose slots have moved says so; a cluster that has not settled yet says it again and again. */
 const MOVED_AGAIN_MS = 20

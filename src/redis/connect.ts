@@ -5,7 +5,7 @@ import { Cluster, Command, type RedisOptions, type Redis as Single } from 'iored
 import type { RedisAddress } from '../redis-address.ts'
 import { readRedisAddress } from '../redis-socket.ts'
 import { GatheringCluster } from './cluster.ts'
-import { GatheringRedis } from './gathering.ts'
+import { GatheringRedis } from './gathered-writes.ts'
 
 /** A connection to Redis: to a server or to a cluster. */
 export type Redis = Single | Cluster

@@ -7,7 +7,7 @@
 import { Command } from 'ioredis'
 import { type Redis, type RedisNode, serverOf } from './connect.ts'
 import { RedisUnavailableError } from './errors.ts'
-import { onSent } from './gathering.ts'
+import { onSent } from './gathered-writes.ts'
 
 /** How long replicas may take; and once they were too slow, until they answer again, for it holds up everybody. */
 const LIMIT_MS = 1_000

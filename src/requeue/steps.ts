@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
-import { repliesOf } from '../messages/store/gather.ts'
+import { repliesOf } from '../messages/store/gathered-steps.ts'
 import { defineMessageScriptOfMany } from '../messages/store/message-script.ts'
 import { stateSchema } from '../messages/store/record-format.ts'
 import type { Redis } from '../redis/connect.ts'

@@ -112,7 +112,7 @@ async function startCampaign({ baseUrl, apiKey, campaignSender }: Target): Promi
 }
 
 const definitionOf = (sender: string): object => ({
-  name: `Spring sale (made up at ${new Date().toISOString().slice(11, 19)})`,
+  name: `Spring sale (made up at ${new Date().toISOString().slice(11, 19)} UTC)`,
   sender,
   template: {
     name: 'flash_sale',

@@ -77,6 +77,24 @@ export function laneState(lane: LaneFacts): Said {
 export const drainSeconds = ({ waiting, rate }: Pick<LaneFacts, 'waiting' | 'rate'>): number | null =>
   waiting === 0 || rate === 0 ? null : Math.ceil(waiting / rate)
 
+/**
+ * Seconds until all that waits has left, at the rate at which the lane sends now; at its pace where nothing was sent
+ * lately, and never sooner than its pace allows. Null when none waits or there is no pace.
+ */
+export function secondsToGo(lane: ToGo): { seconds: number; at: 'this rate' | 'its full pace' } | null {
+  const { drain_s: drain, sent_per_s: sent, waiting } = lane
+  if (drain === null) return null
+  if (sent <= 0 || lane.state === 'paused') return { seconds: drain, at: 'its full pace' }
+  return { seconds: Math.max(drain, Math.ceil((waiting.transactional + waiting.campaign) / sent)), at: 'this rate' }
+}
+
+interface ToGo {
+  state: LaneState
+  waiting: { transactional: number; campaign: number }
+  drain_s: number | null
+  sent_per_s: number
+}
+
 const silentMs = (rate: number): number => Math.max(STUCK_MS, (TURNS / Math.max(rate, 0.001)) * 1_000)
 
 const shown = (rate: number): string =>

@@ -1,6 +1,6 @@
-// Makes the Worker of a lane's messages finish its jobs together with all that end in the same turn of the event loop, and
-// take the next ones in the same step. All else stays BullMQ's: waiting for jobs, locks and their renewal, jobs that wait
-// or fail, and those whose worker died.
+// Makes the BullMQ Worker of a lane's messages finish all jobs that end in the same turn of the event loop together, and
+// take the next ones in the same step. Everything else stays BullMQ's: waiting for jobs, locks and their renewal, delayed
+// and failed jobs, and jobs whose worker died.
 import type { Job, Worker } from 'bullmq'
 import { finishAndTake, type Next } from '../lanes/finish-and-take.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -9,8 +9,8 @@ import type { Redis } from '../redis/connect.ts'
 type NextJob = [job: object | null, id: string | number, limitMs: number, dueMs: number]
 
 /**
- * From now on the Worker, of messages of `lane`, finishes plain jobs so: they are removed, and what they return is dropped.
- * Locks hold for `lockMs`.
+ * Changes a Worker that takes messages of `lane`: from now on it finishes plain jobs this way. They are removed, and what
+ * they return is dropped. Locks hold for `lockMs`.
  */
 export function finishTogether({ backend }: Worker, redis: Redis, { lane, lockMs }: { lane: number; lockMs: number }) {
   const finishAlone = backend.moveToCompleted.bind(backend)
@@ -18,7 +18,7 @@ export function finishTogether({ backend }: Worker, redis: Redis, { lane, lockMs
     if (job.id === undefined || !isPlain(job)) return finishAlone(job, returned, removal, token, takes)
     const { id } = job
     const { isLost, next } = await finishAndTake(redis, { lane, id, token, takes, lockMs })
-    // Another worker has the job, or had: nothing is to be finished here, and BullMQ takes the next one anew.
+    // Another worker has the job, or had it: there is nothing to finish here, and BullMQ asks for the next job anew.
     if (isLost) throw new Error(`The lock of job ${id} was lost`)
     const finishedOn = Date.now()
     if (!takes) return { result: undefined, finishedOn }
@@ -26,7 +26,7 @@ export function finishTogether({ backend }: Worker, redis: Redis, { lane, lockMs
   }
 }
 
-/** Only a payload, and nobody who waits for it. */
+/** Whether the job is a payload and nothing else, with no other job that waits for it. */
 const isPlain = ({ parent, parentKey, repeatJobKey, deduplicationId }: Pick<Job, Special>): boolean =>
   !(parent || parentKey || repeatJobKey || deduplicationId)
 type Special = 'parent' | 'parentKey' | 'repeatJobKey' | 'deduplicationId'

@@ -4,7 +4,7 @@
 // Nothing is lost between closing and a new message, because a job is added first and its lane woken second, and
 //   - a wake while the lane closes is remembered and opens it again,
 //   - after closing the lane is counted once more,
-//   - the sweep counts every lane every few seconds, for wakes that were lost, delayed jobs that fell due, and active
+//   - the sweep looks at every lane with work every 2 s, for wakes that were lost, delayed jobs that fell due, and active
 //     jobs whose worker died: BullMQ looks for those only while some Worker of the lane is open.
 //
 // A lane that other workers are to serve (lane-duty.ts) is not opened, whoever wakes it.
@@ -25,6 +25,7 @@ const MOST_WORKERS = 6
 const COUNTED_MS = 250
 /** Workers of a lane that was reopened get this long to end what they have in flight. */
 const LEAVING_MS = 90_000
+
 interface OpenLane {
   workers: Worker[]
   /** Takes up chunks; only once there are some. */

@@ -1,4 +1,5 @@
-// The job `send`: one message that has a job of its own. What becomes of the attempt, attempt.ts says.
+// The job `send`: one message that has a job of its own. It is read, and refused where it cannot be sent; attempt.ts makes
+// the attempt and says where the process may die.
 import type { Job } from 'bullmq'
 import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelStep } from '../lanes/cancel-message.ts'

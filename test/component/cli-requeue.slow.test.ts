@@ -109,17 +109,35 @@ test('many are requeued by a filter, and it is said which cannot be', async () =
   for (const { lane, ulid } of failed) await service.redis.del(messageKey(lane, ulid))
 })
 
-test('over several accounts it needs --yes, and --detach only names the job', async () => {
+test('where there are several accounts it needs no account as long as messages of one match', async () => {
   await service.addTenant()
   const [failed] = await fail(1, 491_723_000_000)
   if (!failed) throw new Error('none')
+  expect(await cli('requeue', '--state', 'unknown', '--json')).toMatchObject({ code: 0 })
+  expect(await stateOf(failed)).toBe('failed')
+  expect(await cli('requeue', '--state', 'failed')).toMatchObject({
+    code: 0,
+    stdout: 'Requeued 1 of 1 matching message.\n',
+  })
+  await eventually(async () => (await stateOf(failed)) === 'read', 'it is sent')
+})
+
+test('when messages of several accounts match it needs --yes, and --detach only names the job', async () => {
+  const other = await service.addTenant()
+  const [failed] = await fail(1, 491_723_000_001)
+  const [foreign] = await failMessages({ redis: service.redis, queues }, other.partnerLane, {
+    count: 1,
+    first: 491_723_000_002,
+  })
+  if (!failed || !foreign) throw new Error('none')
   const refused = await cli('requeue', '--state', 'failed')
   expect(refused).toMatchObject({ code: 2, stdout: '' })
+  expect(refused.stderr).toContain(`messages of 2 accounts (${tenant.account}, ${other.account}).`)
   expect(refused.stderr).toContain('Name one with --account, or confirm with --yes.')
-  expect(await stateOf(failed)).toBe('failed')
+  expect([await stateOf(failed), await stateOf(foreign)]).toEqual(['failed', 'failed'])
   const detached = await cli('requeue', '--state', 'failed', '--yes', '--detach')
   expect(detached.stdout).toMatch(/^A worker does it as the job rq_[0-9A-Z]{26}\.\n$/)
-  await eventually(async () => (await stateOf(failed)) === 'read', 'it is sent')
+  for (const each of [failed, foreign]) await eventually(async () => (await stateOf(each)) === 'read', 'it is sent')
 })
 
 test('an account or a campaign that does not exist is an error and not no match', async () => {

@@ -1,5 +1,5 @@
 // `templates import` and `templates list`. Real: files, Redis.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -101,6 +101,40 @@ test.each([
   expect(run).toMatchObject({ code: 1, stdout: '' })
   expect(run.stderr).toMatch(sentence)
 })
+
+test('templates and campaigns are read from standard input, which is named when it holds no JSON', async () => {
+  const env = { REDIS_URL: server.url }
+  const importInput = (input: string) => runCli(['templates', 'import', '-', '--account', account], env, input)
+  expect(await importInput(JSON.stringify(template('piped')))).toMatchObject({ code: 0, stderr: '' })
+  expect(await list()).toMatchObject([{ name: 'piped' }])
+  expect(await importInput('')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^error: <file>: expected JSON, got something else in standard input \(.+\)\.\n$/),
+  })
+  expect(await runCli(['campaigns', 'create', '-', '--account', account], env, '[]')).toMatchObject({
+    code: 1,
+    stderr: 'error: <file>: expected a JSON object, got something else in standard input.\n',
+  })
+})
+
+test.each([
+  [['contacts', 'import', '-', '--tag', 'Spring'], '<file>'],
+  [['contacts', 'import', 'people.csv', '--tag', 'Spring', '--report', '-'], '--report'],
+  [['opt-outs', 'import', '-'], '<file>'],
+  [['opt-outs', 'export', '-'], '<file>'],
+] as const)(
+  '%j is refused: rows are neither read from standard input nor written to standard output',
+  async (words, place) => {
+    expect(await runCli([...words, '--account', account], { REDIS_URL: server.url })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(
+        `error: ${place}: expected the path of a file, which standard input and output are not, got "-".\n`,
+      ),
+    })
+    expect(existsSync('-')).toBe(false)
+  },
+)
 
 test('a file that is not there is named with its whole path', async () => {
   const args = ['templates', 'import', 'nowhere.json', '--account', account]

@@ -74,6 +74,18 @@ test('what came from outside is shown and not obeyed, and no line is wider than 
   }
 })
 
+test('a screen of 100 columns has room for why a lane stands still', async () => {
+  const snapshot = await snapshotOf('--once')
+  const [lane] = snapshot.lanes
+  if (lane === undefined) throw new Error('there is no lane')
+  const held = { ...lane, state: 'paused' as const, by: 'Ada', reason: 'stock-taking', spark: Array(30).fill(1) }
+  const lines = drawScreen(
+    { ...snapshot, lanes: [held], lanes_total: 1 },
+    { columns: 100, rows: 24, note: '', ageMs: 0, selected: undefined },
+  )
+  expect(lines.filter((line) => line.includes('by Ada  stock'))).toHaveLength(1)
+})
+
 test('keys are what terminals send for them, and anything else is none', () => {
   expect(pressedIn('\u001b[A\u001bOBkjprq\u0003')).toEqual([
     'up',
@@ -118,4 +130,25 @@ test('pauses and resumes the selected lane by a key, and gives the terminal back
   expect(await ended).toBe(0)
   expect(drawn.endsWith('\u001b[?1049l')).toBe(true)
   expect(rawModes).toEqual([true, false])
+})
+
+test('while Redis is away it says so and how old the figures are, and no more once it is back', async () => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined })
+  const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 120, rows: 30 })
+  let frame = ''
+  stderr.on('data', (piece: Buffer) => {
+    frame = piece.toString()
+  })
+  const ended = runCommandLine(['top'], { stdin, stdout: new PassThrough(), stderr, env })
+  await eventually(async () => frame.includes('LANES'), 'lanes are drawn')
+  process.kill(service.server.pid(), 'SIGSTOP')
+  try {
+    await eventually(async () => frame.includes('Redis cannot be reached'), 'it says that Redis is away')
+    expect(frame).toMatch(/UTC, \d+ s old/)
+  } finally {
+    process.kill(service.server.pid(), 'SIGCONT')
+  }
+  await eventually(async () => frame.includes('LANES') && !frame.includes('cannot be reached'), 'Redis is back')
+  stdin.write('q')
+  expect(await ended).toBe(0)
 })

@@ -3,8 +3,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { useDataKeys } from '../../src/messages/sealed.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { replyWindowOf, WINDOW_MS } from '../../src/messages/store/reply-window.ts'
+import { openReplyWindow, replyWindowOf, WINDOW_MS } from '../../src/messages/store/reply-window.ts'
 import { audioTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -68,6 +69,23 @@ test('what is too old, of a group, or no message of the person opens nothing; a 
   await writes('US.1', -100 * HOUR)
   const until = await replyWindowOf(service.redis, tenant.cloudLane, 'US.1')
   expect(until).toBeLessThanOrEqual(Date.now() + WINDOW_MS)
+})
+
+test('it stays open, until the later of its ends, when the key changes under which people are named', async () => {
+  const [older, newer] = ['an older key of thirty-two characters', 'a newer key of thirty-two characters']
+  const [redis, lane, person, nowMs] = [service.redis, tenant.cloudLane, '491530000010', Date.now()]
+  try {
+    useDataKeys([older])
+    await openReplyWindow(redis, lane, person, nowMs - HOUR, nowMs)
+    useDataKeys([newer, older])
+    expect(await replyWindowOf(redis, lane, person)).toBe(nowMs - HOUR + WINDOW_MS)
+    await openReplyWindow(redis, lane, person, nowMs - 2 * HOUR, nowMs)
+    expect(await replyWindowOf(redis, lane, person)).toBe(nowMs - HOUR + WINDOW_MS)
+    await openReplyWindow(redis, lane, person, nowMs, nowMs)
+    expect(await replyWindowOf(redis, lane, person)).toBe(nowMs + WINDOW_MS)
+  } finally {
+    useDataKeys([])
+  }
 })
 
 test('a person, a sender and a key that are none are refused', async () => {

@@ -155,6 +155,47 @@ test.each<[string, string, object]>([
     { type: 'interactive', interactive: { list_reply: { id: 'a', title: 'A' } } },
   ],
   [
+    'a number that was asked for',
+    'contacts',
+    {
+      ...{ from: undefined, from_user_id: 'DE.Ab2', type: 'contacts', origin: 'contact_request/other' },
+      contacts: [{ vcard: 'BEGIN:VCARD', phones: [{ phone: '+49 1540 000009' }] }],
+    },
+  ],
+  [
+    'an address that was filled in',
+    'interactive',
+    {
+      type: 'interactive',
+      interactive: {
+        type: 'nfm_reply',
+        nfm_reply: { name: 'address_message', body: 'A', response_json: '{"values":{}}' },
+      },
+    },
+  ],
+  [
+    'what was said of being called, for a time',
+    'interactive',
+    {
+      ...{ from: '', from_user_id: 'DE.Ab3', type: 'interactive' },
+      interactive: {
+        type: 'call_permission_reply',
+        call_permission_reply: { response: 'reject', is_permanent: false, expiration_timestamp: 1_763_700_000 },
+      },
+    },
+  ],
+  [
+    'an answer of a kind of the future',
+    'interactive',
+    { type: 'interactive', interactive: { type: 'slot_reply', slot_reply: { id: '1' } } },
+  ],
+  ['the card of a payment', 'unsupported', { type: 'payment', payment: { reference_id: 'p1', status: 'captured' } }],
+  [
+    'a message of a person under a parent company',
+    'text',
+    { from_user_id: 'DE.Ab4', from_parent_user_id: 'DE.ENT.1', from_logical_id: '9', text: { body: 'Hi' } },
+  ],
+  [
     'a message with what nobody knows',
     'text',
     { type: 'text', text: { body: 'Hi', x: {} }, identity: {}, errors: null },
@@ -188,6 +229,12 @@ test.each<[string, object]>([
   ['what happened to the account', { event: 'ACCOUNT_RESTRICTION', restriction_info: [] }],
   ['a change of a user id', { user_id_update: [{ wa_id: '4915', user_id: { previous: 'DE.1', current: 'DE.2' } }] }],
   ['a flow that is slow', { event: 'ENDPOINT_LATENCY', flow_id: 'f1', p90_latency: 9_000 }],
+  ['what goes to another partner who has the conversation', { standby: { messages: [item({ type: 'text' })] } }],
+  ['a conversation handed over', { control_passed: { metadata: 'x' }, sender: { phone_number: '4915' } }],
+  ['a new category of a template', { message_template_id: 7, previous_category: 'UTILITY', new_category: 'MARKETING' }],
+  ['a payment configuration', { configuration_name: 'upi', provider_name: 'x', status: 'Needs Testing' }],
+  ['a username of the business', { username: 'shop', status: 'approved' }],
+  ['what a person has clicked', { tracking_events: [{ event_name: 'x', tracking_data: { click_id: '1' } }] }],
   ['nothing at all', {}],
 ])('%s is answered and is no received message', async (_name, value) => {
   const before = await inboundIds()
@@ -204,6 +251,10 @@ test.each<[string, object]>([
   [
     'a status of a message to a group',
     { statuses: [{ id: 'w2', status: 'sent', timestamp: '1', recipient_type: 'group' }] },
+  ],
+  [
+    'a status to a person without a number',
+    { statuses: [{ id: 'w4', status: 'read', timestamp: '1', recipient_user_id: 'DE.1', recipient_id: '' }] },
   ],
   ['a status that nobody knows', { statuses: [{ id: 'w3', status: 'warning', timestamp: '1' }] }],
   ['a status without an id', { statuses: [{ status: 'sent' }] }],
@@ -224,6 +275,24 @@ test('the answer of a flow and the kind of a change of identity are kept, howeve
   expect(kept).toMatchObject([
     { parts: { flow: { name: 'flow', response_json: '{"a":1}' } } },
     { parts: { system: { type: 'customer_identity_changed' } } },
+  ])
+})
+
+test('a button or a row without a title is known by its id, and a number that was asked for is kept', async () => {
+  const button = item({ type: 'interactive', interactive: { type: 'button_reply', button_reply: { id: 'yes' } } })
+  const row = item({ type: 'interactive', interactive: { list_reply: { id: 'r1', title: null, description: 'D' } } })
+  const number = item({
+    from: '',
+    from_user_id: 'DE.Ab5',
+    type: 'contacts',
+    contacts: [{ phones: [{ phone: '+49 1' }] }],
+  })
+  expect(await post(webhook(of(button, row, number)))).toBe(200)
+  const kept = await Promise.all([button, row, number].map(({ id }) => findInbound(service.redis, tenant.account, id)))
+  expect(kept).toMatchObject([
+    { text: 'yes', parts: { reply: { id: 'yes', title: 'yes' } } },
+    { text: 'r1', parts: { reply: { id: 'r1', title: 'r1', description: 'D' } } },
+    { from: 'DE.Ab5', parts: { contacts: [{ name: '', phones: [{ phone: '+49 1' }] }] } },
   ])
 })
 

@@ -41,7 +41,7 @@ interface Sending {
   headers?: Record<string, string>
 }
 
-/** A request with any body, and with a good key where it travels in the header: there it is looked at first. */
+/** A request with any body, and with a good key where it travels in the header: some routes look at that first. */
 const sendTo = (route: DeclaredRoute, { type, body, headers = {} }: Sending): Promise<Inspected> =>
   inspect(service.url + route.path, {
     method: route.method,
@@ -265,16 +265,16 @@ describe('the order of the checks', () => {
       body: JSON.stringify(body),
     })
 
-  test('is: route, method, key in the header, permission, body, fields, existence, system folder', async () => {
+  test('is: route, method, body, key in the header, permission, fields, existence, system folder', async () => {
     const system = await createFolder(service.redis, tenant.account, { name: 'system', isSystem: true })
     const [good, lacking] = [keyWith('gallery'), keyWith('admin')]
     const wrongName = { name: '' }
     const missing = '/folders/999999'
     expect(codeOf(await put('/nowhere', [], 'x'))).toBe('404 no_such_route')
     expect(codeOf(await put('/files', [], 'x'))).toBe('405 method_not_allowed')
-    expect(codeOf(await put(missing, [], 'x'))).toBe('401 unauthorized')
-    expect(codeOf(await put(missing, [], lacking))).toBe('403 forbidden')
-    expect(codeOf(await put(missing, [], good))).toBe('400 invalid_body')
+    for (const key of ['x', lacking, good]) expect(codeOf(await put(missing, [], key))).toBe('400 invalid_body')
+    expect(codeOf(await put(missing, wrongName, 'x'))).toBe('401 unauthorized')
+    expect(codeOf(await put(missing, wrongName, lacking))).toBe('403 forbidden')
     expect(codeOf(await put(missing, wrongName, good))).toBe('400 invalid_request')
     expect(codeOf(await put('/folders/0', { name: 'x' }, good))).toBe('400 invalid_request')
     expect(codeOf(await put(missing, { name: 'x' }, good))).toBe('404 not_found')
@@ -308,16 +308,41 @@ describe('the order of the checks', () => {
     expect(codeOf(await ask(JSON.stringify({ api_key: tenant.apiKey })))).toBe('400 invalid_request')
   })
 
-  test('reads no body for a key in the header that is no good, however the body is', async () => {
-    for (const route of DECLARED.filter(({ key, body }) => key === 'bearer' && body !== 'other')) {
-      for (const [type, body] of [
-        ['text/plain', 'x'],
-        ['application/json', '{'],
-        ['application/json', `{"x":"${'y'.repeat(route.limitBytes)}"}`],
-      ] as const) {
-        const headers = { authorization: 'Bearer x' }
-        expect(codeOf(await sendTo(route, { type, body, headers })), route.name).toBe('401 unauthorized')
+  /** Bodies that cannot be read, each with its code. The last is of the right size as far as its headers tell. */
+  const unreadable = ({ limitBytes }: DeclaredRoute) => {
+    const large = `{"x":"${'y'.repeat(limitBytes)}"}`
+    return [
+      { type: 'text/plain', body: 'x', code: '415 unsupported_media_type' },
+      { type: 'application/json', body: large, code: '413 too_large' },
+      { type: 'application/json', body: '{', code: '400 invalid_json' },
+      { type: 'application/json', body: new Blob([large]).stream(), code: '413 too_large' },
+    ] as const
+  }
+  const BEARER_ROUTES = JSON_ROUTES.filter(({ key }) => key === 'bearer')
+
+  test('puts a body of the usual size before a key in the header, whether that is missing, unknown or lacks the permission', async () => {
+    const usual = BEARER_ROUTES.filter(({ limitBytes }) => limitBytes <= 256 * 1_024)
+    expect(usual.map(({ name }) => name)).toContain('POST /partners/wp-gallery/manage/files/bulk-move')
+    for (const route of usual) {
+      const lacks = PERMISSIONS.find((permission) => permission !== route.needs && permission !== 'gallery:system')
+      for (const authorization of ['', 'Bearer x', `Bearer ${keyWith(lacks)}`]) {
+        for (const { code, ...sending } of unreadable(route)) {
+          expect(codeOf(await sendTo(route, { ...sending, headers: { authorization } })), route.name).toBe(code)
+        }
       }
+    }
+  })
+
+  test('reads no body that may be larger for a key in the header that is no good, and looks at its headers only', async () => {
+    const larger = BEARER_ROUTES.filter(({ limitBytes }) => limitBytes > 256 * 1_024)
+    expect(larger.map(({ name }) => name)).toContain('POST /messages/batch')
+    const headers = { authorization: 'Bearer x' }
+    for (const route of larger) {
+      const [kind, announced, ...read] = unreadable(route)
+      for (const { code, ...sending } of [kind, announced])
+        expect(codeOf(await sendTo(route, { ...sending, headers })), route.name).toBe(code)
+      for (const { type, body } of read)
+        expect(codeOf(await sendTo(route, { type, body, headers })), route.name).toBe('401 unauthorized')
     }
   })
 

@@ -35,11 +35,20 @@ test('a lane is paused with a reason, shows it, gets another rate and is resumed
   await page.goto('/console/lanes/1')
   await badge('Paused')
   await press('Change rate')
-  await page.getByRole('spinbutton', { name: 'Messages per second' }).fill('40')
+  await page.getByText('Now 80 per second; 0 messages wait.').waitFor()
+  // As a person types who has not touched the field: what stood there is replaced.
+  await page.keyboard.type('40')
   await confirm('Change the rate')
   await said('40 per second')
   const lanes = await world.api('GET', '/admin/lanes')
   expect(lanes).toMatchObject({ data: [{ lane: 1, paused: true, paused_for: 'stock-taking', rate: 40 }, {}] })
+})
+
+test('what does not exist is said once, and nothing on the page is still loading', async () => {
+  await page.goto('/console/messages/msg_1_nope')
+  await page.getByText('The message does not exist.').waitFor()
+  await page.getByText('Not loaded').waitFor()
+  expect(await page.getByText('Loading').count()).toBe(0)
 })
 
 test('a message that waits is cancelled, says so in its history, and is sent again', async () => {

@@ -87,6 +87,24 @@ test('a key that may only look sees messages and campaigns, and no button that t
   await context.close()
 })
 
+test('a page that a key does not permit says so, asks for nothing and has no button', async () => {
+  const { page, context } = await open()
+  await signIn(page, await world.keyWith(['messages:read'], 'reader'))
+  const refused: string[] = []
+  page.on('response', (answer) => {
+    if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`)
+  })
+  const main = page.locator('main')
+  const places = ['keys', 'senders', 'gallery', 'campaigns/new', 'start', 'contacts', 'people', 'endpoints', 'limits']
+  for (const place of places) {
+    await page.goto(`/console/${place}`)
+    await main.getByText('Your key does not permit what this page is for.').waitFor()
+    expect(await main.getByRole('button').count(), place).toBe(0)
+  }
+  expect(refused).toEqual([])
+  await context.close()
+})
+
 test('nothing that a key may only look at is refused to its page', async () => {
   const { page, context } = await open()
   await signIn(page, await world.keyWith(['messages:read'], 'reader'))

@@ -69,6 +69,22 @@ describe('a status', () => {
     expect(statuses[0]?.atMs).toBe(atMs)
   })
 
+  test.each([undefined, null, '', 'soon', -1])('whose time is %j counts all the same', async (timestamp) => {
+    const { statuses, unreadable } = await read(
+      webhook(change({ metadata, statuses: [status('w1', { status: 'read', timestamp })] })),
+    )
+    expect(statuses).toMatchObject([{ providerId: 'w1', status: 'read', atMs: undefined }])
+    expect(unreadable).toBe(0)
+  })
+
+  test('failed with a code that is written as text has that code', async () => {
+    const errors = [{ code: '131026', title: 'Message undeliverable' }]
+    const { statuses } = await read(
+      webhook(change({ metadata, statuses: [status('w1', { status: 'failed', errors })] })),
+    )
+    expect(statuses[0]?.problem?.code).toBe('131026')
+  })
+
   test('brings back the opaque field; an odd one is none', async () => {
     const statuses = [
       status('w1', { biz_opaque_callback_data: 'v1.x' }),

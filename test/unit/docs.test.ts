@@ -170,6 +170,13 @@ test('the table of settings in the README is the schema', () => {
   expect(loadConfig(defaults)).toEqual(loadConfig({}))
 })
 
+test('every folder of src is in the table of modules', () => {
+  const rows = tableUnder(readPage('docs/architecture.md'), 'Modules and dependency rules')
+  const listed = rows.flatMap(([folder = '']) => Array.from(folder.matchAll(/`([\w-]+)/g), ([, name = '']) => name))
+  const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  expect(folders.map(({ name }) => name).filter((name) => !listed.includes(name))).toEqual([])
+})
+
 test('every line of the log that people are told to watch is written somewhere', () => {
   const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))

@@ -1,6 +1,13 @@
 // Pins: why a lane does not send is told by the first reason that holds, in a sentence, and trouble comes first.
 import { describe, expect, test } from 'vitest'
-import { byTrouble, drainSeconds, LANE_STATES, type LaneFacts, laneState } from '../../src/telemetry/lane-state.ts'
+import {
+  byTrouble,
+  drainSeconds,
+  LANE_STATES,
+  type LaneFacts,
+  laneState,
+  secondsToGo,
+} from '../../src/telemetry/lane-state.ts'
 
 const idle: LaneFacts = {
   ...{ waiting: 0, inFlight: 0, rate: 80, isPaused: false, pausedFor: '', pausedBy: '', cooldown: undefined },
@@ -63,4 +70,14 @@ describe('a lane', () => {
     ]
     expect([a, b].sort(byTrouble)).toEqual([b, a])
   })
+})
+
+test('the time that is left is told at the rate at which a lane sends, not at the pace that it may have', () => {
+  const lane = { state: 'sending' as const, waiting: { transactional: 588, campaign: 0 }, drain_s: 8, sent_per_s: 10.1 }
+  expect(secondsToGo(lane)).toEqual({ seconds: 59, at: 'this rate' })
+  // A rate is of the last ten seconds, and may be above a pace that was lowered since.
+  expect(secondsToGo({ ...lane, sent_per_s: 100 })).toEqual({ seconds: 8, at: 'this rate' })
+  expect(secondsToGo({ ...lane, sent_per_s: 0 })).toEqual({ seconds: 8, at: 'its full pace' })
+  expect(secondsToGo({ ...lane, state: 'paused' })).toEqual({ seconds: 8, at: 'its full pace' })
+  expect(secondsToGo({ ...lane, drain_s: null })).toBeNull()
 })

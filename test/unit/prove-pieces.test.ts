@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { busiest } from '../../prove/departures.ts'
 import { readTrace } from '../../prove/fsync-trace.ts'
+import { PAGE, pageOf, type Run, readRecords, recordsAfter } from '../../prove/last-proof.ts'
 import { createRandom } from '../../prove/random.ts'
-import { ALTERATIONS } from '../../prove/safeguards.ts'
+import { ALTERATIONS, SAFEGUARDS } from '../../prove/safeguards.ts'
 import { brokenFigures } from '../../prove/scenario.ts'
+import { SCENARIOS } from '../../prove/scenarios/all.ts'
 import { TAKEN_UP } from '../../prove/scenarios/poison-jobs.ts'
 import { alteredBuild } from '../../testbed/altered-build.ts'
 
@@ -141,4 +143,41 @@ test('a figure is broken above its most, below its least, and when it is no numb
   expect(brokenFigures([{ ...figure, value: 5.01, atMost: 5 }])).toHaveLength(1)
   expect(brokenFigures([{ ...figure, value: 4.99, atLeast: 5 }])).toHaveLength(1)
   expect(brokenFigures([{ ...figure, value: Number.NaN, atMost: 5 }])).toHaveLength(1)
+})
+
+describe('what is kept of the last proof', () => {
+  const run: Run = { commit: 'abc1234', size: 'full', machine: 'a machine', load: 0.3 }
+  const judgement = {
+    ...{ accepted: 5, inLedger: 4, lostSilently: [], sentTwiceSilently: [], sentTwice: [], unsettled: [], flagged: [] },
+    ...{ unearned: false, invented: [], contradictions: [], violations: [] },
+  }
+  const played = (name: string, more: object = {}) => ({
+    ...{ name, promise: 'p', safeguard: false, seed: 7, seconds: 1, skipped: undefined, violations: [], folder: '' },
+    finding: {
+      judgement,
+      figures: [{ what: 'kills', value: 3, unit: 'kills', atLeast: 1 }],
+    },
+    ...more,
+  })
+
+  test('is replaced for what was played, stays for the rest, and says at which commit', () => {
+    const first = recordsAfter([], [played('one'), played('two')], run, ['one', 'two'])
+    const later = { ...run, commit: 'def5678' }
+    const skipped = played('one', { finding: undefined, skipped: 'no such program here' })
+    const second = recordsAfter(first, [skipped, played('two', { violations: ['It broke.'] })], later, ['two', 'one'])
+    expect(second.map(({ scenario, commit, broken }) => [scenario, commit, broken])).toEqual([
+      ['two', 'def5678', ['It broke.']],
+      ['one', 'abc1234', []],
+    ])
+    expect(pageOf(second)).toMatch(/^two +5 +4 +0 +0 +0 +– +7 +full +0\.3 +def5678$/m)
+    expect(pageOf(second)).toContain('two: It broke.')
+    expect(pageOf(second)).toContain('one: kills 3 kills (at least 1)')
+    expect(recordsAfter(second, [], run, ['one']).map(({ scenario }) => scenario)).toEqual(['one'])
+  })
+
+  test('is the page in docs, of scenarios that there are', () => {
+    expect(readFileSync(PAGE, 'utf8')).toBe(pageOf(readRecords()))
+    const known = [...SCENARIOS, ...SAFEGUARDS].map(({ name }) => name)
+    expect(readRecords().filter(({ scenario }) => !known.includes(scenario))).toEqual([])
+  })
 })

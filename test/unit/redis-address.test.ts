@@ -2,6 +2,7 @@
 // names it and holds nothing of the address, and the client reads addresses as the service does.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { connect } from '../../packages/client/src/redis-connection.ts'
 import { loadConfig } from '../../src/config.ts'
 import { parseRedisAddress, shownAddress } from '../../src/redis-address.ts'
 
@@ -75,8 +76,16 @@ test('what is shown of an address holds no credentials', () => {
   expect(shownAddress('redis+sentinel://me:hunter2@a/mine?sentinel_password=hunter2')).toBe('a:26379')
 })
 
-test('the client reads addresses by the same file', () => {
-  expect(readFileSync('packages/client/src/redis-address.ts', 'utf8')).toBe(
-    readFileSync('src/redis-address.ts', 'utf8'),
-  )
+test.each(['redis-address.ts', 'redis-socket.ts'])('the client reads addresses by the same %s', (name) => {
+  expect(readFileSync(`packages/client/src/${name}`, 'utf8')).toBe(readFileSync(`src/${name}`, 'utf8'))
 })
+
+test.each(['http://host', 'unix://', 'unix:///%zz', 'unix:///run/redis.sock?db=2'])(
+  'the client refuses %s in a sentence that names every form',
+  async (url) => {
+    const sentence =
+      /^redisUrl must be redis:\/\/host:port, unix:\/\/\/\S+, redis\+sentinel:\/\/.* or redis\+cluster:\/\//
+    await expect(connect(url)).rejects.toThrow(sentence)
+    await expect(connect(url)).rejects.toBeInstanceOf(TypeError)
+  },
+)

@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { OPERATOR, PERMISSIONS } from '../../src/accounts/permissions.ts'
+import { faultsOf } from '../../src/messages/fault.ts'
 import { ApiError, errorBody } from '../../src/producer/errors.ts'
+import { changesOf } from '../../src/producer/fields.ts'
 import type { RouteSpec } from '../../src/producer/route.ts'
 import { ROUTES } from '../../src/producer/routes/table.ts'
 import { type Asked, faultOfAnswer, faultOfHead } from '../support/answer-check.ts'
@@ -110,6 +112,29 @@ describe.each(ROUTES.map((spec) => [nameOf(spec), spec] as const))('%s', (_name,
       }
     }
   })
+})
+
+/** What is told of the body `given` by the schema of a route. */
+const faultsIn = (schema: z.ZodType, given: object) => {
+  const read = schema.safeParse(given)
+  return read.success ? [] : faultsOf(read.error, given)
+}
+
+test.each(ROUTES.flatMap((route) => (route.body.as === 'json' ? [{ ...route, schema: route.body.schema }] : [])))(
+  'a field that nobody knows is told by its name alone, or in words of what $method $path takes',
+  ({ schema }) => {
+    const faults = faultsIn(schema, { 'no such field': 1 })
+    const ofBody = faults.filter(({ path }) => path === '')
+    if (faults.some(({ message }) => message === 'unknown field')) expect(ofBody).toEqual([])
+    expect(faults.map(({ message }) => message)).not.toContain('Invalid input')
+  },
+)
+
+test('a change of nothing is one fault, of the whole body', () => {
+  const schema = changesOf({ name: z.string() })
+  expect(faultsIn(schema, {})).toEqual([{ path: '', message: 'expected at least one change' }])
+  expect(faultsIn(schema, { nmae: 'x' })).toEqual([{ path: 'nmae', message: 'unknown field' }])
+  expect(faultsIn(schema, { name: 'x' })).toEqual([])
 })
 
 describe('an answer that a test sees is refused when', () => {

@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import { Cluster, Redis } from 'ioredis'
 import { LanewayUnavailable } from './errors.ts'
-import { parseRedisAddress, type RedisAddress, RedisAddressError } from './redis-address.ts'
+import { type RedisAddress, RedisAddressError } from './redis-address.ts'
+import { readRedisAddress } from './redis-socket.ts'
 
 /** Of one server: nothing is queued while Redis is away, no command outlives 2 s or is sent twice. */
 const EACH = {
@@ -41,21 +42,16 @@ async function ready(node: Redis): Promise<void> {
 }
 
 function addressOf(url: string): RedisAddress {
-  if (socketPath(url) !== undefined) return { kind: 'single', url }
   try {
-    return parseRedisAddress(url)
+    return readRedisAddress(url)
   } catch (error) {
     throw error instanceof RedisAddressError ? new TypeError(`redisUrl ${error.message}.`) : error
   }
 }
 
-/** Of an address such as `unix:///run/redis.sock`, whose special characters are encoded. */
-const socketPath = (url: string): string | undefined =>
-  url.startsWith('unix:///') && URL.canParse(url) ? decodeURIComponent(new URL(url).pathname) : undefined
-
 function open(address: RedisAddress): Redis | Cluster {
   if (address.kind === 'single') {
-    return new Redis(socketPath(address.url) ?? address.url, {
+    return new Redis(address.url, {
       ...EACH,
       enableOfflineQueue: false,
       retryStrategy,

@@ -1,15 +1,14 @@
 // campaigns: create, list, show, and all that the files beside this one do.
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { z } from 'zod'
 import { defineCampaign } from '../../campaigns/commands/create.ts'
 import { describeCampaigns } from '../../campaigns/commands/describe.ts'
 import { CAMPAIGN_STATES, isBeforeStart } from '../../campaigns/states.ts'
 import { existingAccount } from '../accounts.ts'
-import { CliFailure, fileFailure } from '../failure.ts'
+import { CliFailure } from '../failure.ts'
 import { table } from '../table.ts'
+import { jsonPath, readJson, shownFile } from '../typed-file.ts'
 import { accountId, someOf } from '../values.ts'
-import { type Noun, verb } from '../verb.ts'
+import { type CommandContext, type Noun, verb } from '../verb.ts'
 import { campaignArgument, shown, withLifecycle } from './campaign-context.ts'
 import { fileVerbs } from './files.ts'
 import { lifecycleVerbs } from './lifecycle.ts'
@@ -24,14 +23,14 @@ export const campaigns: Noun = {
   verbs: [
     verb({
       usage: 'create <file>',
-      summary: 'create a draft from a JSON file, the same as the body of POST /campaigns',
+      summary: 'create a draft from a JSON file (- for standard input), the same as the body of POST /campaigns',
       act: 'campaign.create',
       example: 'spring.json --account 1',
       options: { '!--account <id>': 'account that owns it' },
-      values: z.strictObject({ file: z.string().transform((file) => resolve(file)), account: accountId }),
+      values: z.strictObject({ file: jsonPath, account: accountId }),
       run: async ({ file, account }, context) => {
         await existingAccount(context.redis, account)
-        const body = await readJson(file)
+        const body = await readBody(file, context)
         const id = await withLifecycle(context, (deps) =>
           defineCampaign(deps, { account, body, idempotencyKey: undefined }),
         )
@@ -81,13 +80,8 @@ export const campaigns: Noun = {
   ],
 }
 
-async function readJson(file: string): Promise<Record<string, unknown>> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw fileFailure(file, error)
-  })
-  try {
-    return z.record(z.string(), z.unknown()).parse(JSON.parse(text))
-  } catch {
-    throw new CliFailure(`The file ${file} is not a JSON object.`)
-  }
+async function readBody(file: string, { stdin }: CommandContext): Promise<Record<string, unknown>> {
+  const body = z.record(z.string(), z.unknown()).safeParse(await readJson(file, stdin))
+  if (body.success) return body.data
+  throw new CliFailure(`<file>: expected a JSON object, got something else in ${shownFile(file)}.`)
 }

@@ -13,6 +13,7 @@ import { idOf } from '../../campaigns/store/campaigns.ts'
 import { readRefused } from '../../campaigns/store/snapshot.ts'
 import { counted } from '../../messages/fault.ts'
 import { CliFailure, fileFailure } from '../failure.ts'
+import { filePath } from '../typed-file.ts'
 import { parser } from '../values.ts'
 import { type Verb, verb } from '../verb.ts'
 import { campaignArgument, existing, shown, withLifecycle } from './campaign-context.ts'
@@ -70,7 +71,7 @@ export const fileVerbs: readonly Verb[] = [
     summary: 'export the recipients that the preflight refused and why, as CSV',
     example: 'cmp_1_7 refused.csv',
     options: {},
-    values: z.strictObject({ id: campaignArgument, file: z.string().transform((file) => resolve(file)) }),
+    values: z.strictObject({ id: campaignArgument, file: filePath }),
     run: async ({ id, file }, { redis, config }) => {
       const campaign = await existing(redis, id)
       if (campaign.snapshot === '')

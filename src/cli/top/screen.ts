@@ -1,5 +1,6 @@
 // What `top` draws: a snapshot as lines of a terminal. Pure. Names and reasons come from outside: whatever in them would
 // move the cursor, recolour the terminal or turn the reading direction is shown, and not obeyed.
+import { secondsToGo } from '../../telemetry/lane-state.ts'
 import type { Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
 import { formatDuration } from '../duration.ts'
 import { sparkline } from '../sparkline.ts'
@@ -107,24 +108,31 @@ function laneLine(lane: SnapshotLane): string {
   const name = cut(`${lane.sender} ${printable(lane.name)}`, 23).padEnd(24)
   const rate = `${lane.sent_per_s} of ${Number(lane.rate_per_s.toFixed(2))}`
   const oldest = lane.oldest_s === null ? '' : formatDuration(lane.oldest_s)
+  const why = whyOf(lane).join('  ')
+  const spark = sparkline(lane.spark).padEnd(30)
   const cells = [
     name + lane.state.replaceAll('_', ' ').padEnd(17),
     rate.padStart(14),
     String(waiting).padStart(10),
     oldest.padStart(14),
     '  ',
-    sparkline(lane.spark).padEnd(30),
   ]
-  return [cells.join(''), ...whyOf(lane)].join('  ')
+  // A screen has room for a few words at the end of a line: why a lane stands still comes before how it went.
+  const isWell = lane.state === 'sending' || lane.state === 'idle'
+  return cells.join('') + (isWell ? [spark, why] : [why, spark]).filter((part) => part !== '').join('  ')
 }
 
 /** What else is to be said of the lane, in words. */
-function whyOf({ reason, by, until, drain_s, dead_letters }: SnapshotLane): string[] {
+function whyOf(lane: SnapshotLane): string[] {
+  const { reason, by, until, dead_letters } = lane
+  const left = secondsToGo(lane)
   return [
     ...(by === null ? [] : [`by ${printable(by)}`]),
-    ...(until === null ? [] : [`until ${until.slice(11, 19)}`]),
+    ...(until === null ? [] : [`until ${until.slice(11, 19)} UTC`]),
     ...(reason === null ? [] : [printable(reason)]),
-    ...(drain_s === null ? [] : [`${formatDuration(drain_s)} to go`]),
+    ...(left === null
+      ? []
+      : [`${formatDuration(left.seconds)} to go${left.at === 'this rate' ? '' : ` at ${left.at}`}`]),
     ...(dead_letters === 0 ? [] : [`dead letters: ${dead_letters}`]),
   ]
 }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { parseCampaignId } from '../../campaigns/campaign-id.ts'
 import { pauseCampaign, resumeCampaign } from '../../campaigns/commands/lifecycle.ts'
 import { laneOf, pauseLane, resumeLane } from '../../lanes/control.ts'
+import { isRedisAway } from '../../redis/errors.ts'
 import { createSnapshots } from '../../telemetry/live/snapshots.ts'
 import type { Snapshot } from '../../telemetry/snapshot.ts'
 import { existingAccount } from '../accounts.ts'
@@ -55,13 +56,15 @@ async function follow(context: CommandContext, take: () => Promise<Snapshot>): P
   let takenAt = performance.now()
   let selected: Item | undefined = itemsOf(snapshot)[0]
   let note = ''
+  /** Why the last look brought nothing; over with the next one that does. */
+  let away = ''
   let acting: Promise<void> = Promise.resolve()
   const quit = new AbortController()
   const terminal = takeTerminal(context.stdin, context.stderr, onPressed)
 
   function draw(): void {
     const ageMs = performance.now() - takenAt
-    terminal.draw(drawScreen(snapshot, { ...terminal.size(), selected, note, ageMs }))
+    terminal.draw(drawScreen(snapshot, { ...terminal.size(), selected, note: away || note, ageMs }))
   }
 
   function onPressed(pressed: Pressed): void {
@@ -85,8 +88,9 @@ async function follow(context: CommandContext, take: () => Promise<Snapshot>): P
     try {
       snapshot = await take()
       takenAt = performance.now()
+      away = ''
     } catch (error) {
-      note = sentenceOf(error)
+      away = isRedisAway(error) ? 'Redis cannot be reached and is asked again each second.' : sentenceOf(error)
     }
     if (!quit.signal.aborted) draw()
   }

@@ -1,6 +1,6 @@
 // What a lane's state is called, and how much it should worry whoever reads it.
 
-import type { LaneState } from '../../telemetry/lane-state.ts'
+import { type LaneState, secondsToGo } from '../../telemetry/lane-state.ts'
 import type { SnapshotLane } from '../../telemetry/snapshot.ts'
 import { counted } from './numbers.ts'
 import { spanText } from './spans.ts'
@@ -41,8 +41,8 @@ export function laneSentence(lane: SnapshotLane): string {
   const by = lane.by === null || lane.by === '' ? '' : ` By ${lane.by}.`
   const waits = waitingOf(lane)
   if (lane.state === 'idle' || waits === 0) return because + by
-  const drain =
-    lane.drain_s === null ? '' : ` ${counted(waits, 'message')} to go, ${spanText(lane.drain_s)} at this rate.`
+  const left = secondsToGo(lane)
+  const drain = left === null ? '' : ` ${counted(waits, 'message')} to go, ${spanText(left.seconds)} at ${left.at}.`
   return because + by + drain
 }
 

@@ -1,13 +1,16 @@
 // Which page is at which address, below /console.
 import type { ComponentChild } from 'preact'
+import { Empty, Page } from '../parts/page.tsx'
 import { actingFor, isOperator } from '../state/http.ts'
 import { place } from '../state/router.ts'
+import { may } from '../state/session.ts'
 import { Activity } from './activity.tsx'
 import { CampaignPage } from './campaign.tsx'
 import { NewCampaign } from './campaign-new.tsx'
 import { Campaigns } from './campaigns.tsx'
 import { ChooseAccount } from './choose-account.tsx'
 import { Contacts } from './contacts.tsx'
+import { deedOf } from './deeds.ts'
 import { EndpointPage } from './endpoint.tsx'
 import { Endpoints } from './endpoints.tsx'
 import { Gallery } from './gallery.tsx'
@@ -51,16 +54,26 @@ const PAGES: readonly (readonly [RegExp, (...parts: string[]) => ComponentChild]
 /** Pages that an operator sees for all accounts at once; on any other it acts for one. */
 const FOR_ALL = /^(\/lanes(\/\d+)?|\/activity|\/keys)?$/
 
+function NotPermitted() {
+  return (
+    <Page title="Not for this key">
+      <Empty title="Your key does not permit what this page is for.">
+        <p>
+          Sign in with another key, or <a href="/console">go to the overview</a>.
+        </p>
+      </Empty>
+    </Page>
+  )
+}
+
 /** The page at a path; undefined when there is none. */
 export function pageOf(path: string): ComponentChild | undefined {
   for (const [pattern, page] of PAGES) {
     const found = pattern.exec(path)
     if (!found) continue
-    return isOperator.value && actingFor.value === undefined && !FOR_ALL.test(path) ? (
-      <ChooseAccount />
-    ) : (
-      page(...found.slice(1))
-    )
+    if (isOperator.value && actingFor.value === undefined && !FOR_ALL.test(path)) return <ChooseAccount />
+    const deed = deedOf(path)
+    return deed === undefined || may(deed) ? page(...found.slice(1)) : <NotPermitted />
   }
   return undefined
 }

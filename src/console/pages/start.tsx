@@ -6,7 +6,6 @@ import { Preview } from '../parts/preview.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { demo } from '../state/demo.ts'
 import { call, idempotencyKey, Refused } from '../state/http.ts'
-import { may } from '../state/session.ts'
 import { DemoSwitch } from './start/demo-switch.tsx'
 import { Journey } from './start/journey.tsx'
 
@@ -50,29 +49,25 @@ export function Start() {
     <Page title="Send a message">
       <div class="writing">
         <div class="stack">
-          {may('write') ? (
-            <form class="card" onSubmit={send}>
-              <TextField
-                label="To"
-                value={number}
-                onValue={setTo}
-                required
-                help={
-                  inDemo
-                    ? 'A simulator stands in for the chat product: no real person gets anything.'
-                    : 'A number of yours, with its country code. Real people get real messages.'
-                }
-              />
-              <TextField label="Heading" value={heading} onValue={setHeading} required />
-              <TextField label="Text" value={text} onValue={setText} required />
-              <Problem refusal={refusal} />
-              <button type="submit" class="primary">
-                {sent === undefined ? 'Send it' : 'Send another one'}
-              </button>
-            </form>
-          ) : (
-            <p>Your key may not send messages from the default sender.</p>
-          )}
+          <form class="card" onSubmit={send}>
+            <TextField
+              label="To"
+              value={number}
+              onValue={setTo}
+              required
+              help={
+                inDemo
+                  ? 'A simulator stands in for the chat product: no real person gets anything.'
+                  : 'A number of yours, with its country code. Real people get real messages.'
+              }
+            />
+            <TextField label="Heading" value={heading} onValue={setHeading} required />
+            <TextField label="Text" value={text} onValue={setText} required />
+            <Problem refusal={refusal} />
+            <button type="submit" class="primary">
+              {sent === undefined ? 'Send it' : 'Send another one'}
+            </button>
+          </form>
           {sent !== undefined && <Journey key={sent} id={sent} />}
         </div>
         <div class="stack">

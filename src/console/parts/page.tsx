@@ -47,8 +47,10 @@ export function Age({ loaded }: { loaded: Pick<Loaded<unknown>, 'at' | 'busy' | 
         <>
           Loaded <Ago at={loaded.at} />
         </>
-      ) : (
+      ) : loaded.busy ? (
         'Loading …'
+      ) : (
+        'Not loaded'
       )}{' '}
       <button type="button" class="plain" onClick={loaded.reload} aria-disabled={loaded.busy}>
         Reload

@@ -1,6 +1,6 @@
 // What is on every page: the way to all others, for whom one acts, and how old the figures are.
 import { useEffect, useState } from 'preact/hooks'
-import type { Deed } from '../logic/may.ts'
+import { deedOf } from '../pages/deeds.ts'
 import { Said } from '../parts/text.tsx'
 import { place } from '../state/router.ts'
 import { may, session, signOut } from '../state/session.ts'
@@ -8,29 +8,33 @@ import { AccountSwitcher } from './account-switcher.tsx'
 import { LiveState } from './live-state.tsx'
 import { chooseTheme, THEMES, theme } from './theme.ts'
 
-/**
- * Each page that has a link of its own. `deed`: whoever may not do this is not led there. `group`: a new group begins.
- */
-const LINKS: readonly { path: string; name: string; deed?: Deed; group?: true }[] = [
+/** Each page that has a link of its own. `group`: a new group begins. */
+const LINKS: readonly { path: string; name: string; group?: true }[] = [
   { path: '', name: 'Overview' },
   { path: '/lanes', name: 'Lanes' },
-  { path: '/messages', name: 'Messages', deed: 'look' },
-  { path: '/campaigns', name: 'Campaigns', deed: 'see' },
-  { path: '/start', name: 'Send a message', deed: 'write' },
-  { path: '/contacts', name: 'Contacts', deed: 'readContacts', group: true },
-  { path: '/opt-outs', name: 'Opt-outs', deed: 'readContacts' },
-  { path: '/people', name: 'Data of a person', deed: 'run' },
-  { path: '/templates', name: 'Templates', deed: 'readTemplates' },
-  { path: '/gallery', name: 'Gallery', deed: 'gallery' },
-  { path: '/senders', name: 'Senders', deed: 'run', group: true },
-  { path: '/endpoints', name: 'Event endpoints', deed: 'events' },
-  { path: '/keys', name: 'Keys', deed: 'run' },
-  { path: '/limits', name: 'Limits', deed: 'run' },
-  { path: '/activity', name: 'Activity', deed: 'run' },
+  { path: '/messages', name: 'Messages' },
+  { path: '/campaigns', name: 'Campaigns' },
+  { path: '/start', name: 'Send a message' },
+  { path: '/contacts', name: 'Contacts', group: true },
+  { path: '/opt-outs', name: 'Opt-outs' },
+  { path: '/people', name: 'Data of a person' },
+  { path: '/templates', name: 'Templates' },
+  { path: '/gallery', name: 'Gallery' },
+  { path: '/senders', name: 'Senders', group: true },
+  { path: '/endpoints', name: 'Event endpoints' },
+  { path: '/keys', name: 'Keys' },
+  { path: '/limits', name: 'Limits' },
+  { path: '/activity', name: 'Activity' },
 ]
 
 const isHere = (path: string, here: string): boolean =>
   path === '' ? here === '' : here === path || here.startsWith(`${path}/`)
+
+/** Whoever may not do what a page is for is not led there; an operator is, to choose an account there. */
+function isSeen(path: string): boolean {
+  const deed = deedOf(path)
+  return deed === undefined || session.value?.operator === true || may(deed)
+}
 
 /** The bar at the side, or at the top of a narrow screen. */
 export function Header() {
@@ -53,15 +57,13 @@ export function Header() {
         <AccountSwitcher />
         <nav aria-label="Pages">
           <ul>
-            {LINKS.filter(({ deed }) => deed === undefined || known?.operator || may(deed)).map(
-              ({ path, name, group }) => (
-                <li key={path} class={group && 'group'}>
-                  <a href={`/console${path}`} aria-current={isHere(path, here) ? 'page' : undefined}>
-                    {name}
-                  </a>
-                </li>
-              ),
-            )}
+            {LINKS.filter(({ path }) => isSeen(path)).map(({ path, name, group }) => (
+              <li key={path} class={group && 'group'}>
+                <a href={`/console${path}`} aria-current={isHere(path, here) ? 'page' : undefined}>
+                  {name}
+                </a>
+              </li>
+            ))}
             {known?.operator && (
               <li>
                 <a href="/dashboard">Raw queues</a>

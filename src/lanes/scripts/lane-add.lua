@@ -1,8 +1,9 @@
 #!lua
--- Puts messages on their lane: their ids into its index, and a job for each that has none. What BullMQ does with one script
--- for each, for jobs that wait or are put off to a time, and have nothing but a payload. Refused when Redis is full: what
--- cannot be kept is not accepted; and once the sender was removed, since nobody serves its lane. Adding a job again changes nothing while it is there. Nobody reads what BullMQ would write into its stream of
--- events.
+-- Puts messages on their lane: their ids into its index, and a job for each that has none. BullMQ does the same with one
+-- script per job; here a job waits, or is put off to a time, and has nothing but a payload. Refused when Redis is full,
+-- since what cannot be kept is not accepted, and once the sender was removed, since nobody serves its lane. Adding a job
+-- again changes nothing while it is there. What BullMQ would write into its stream of events is left out, because nobody
+-- reads it.
 --
 -- Keys:
 --   waiting      LIST    ids of jobs that wait; the next one stands last
@@ -37,7 +38,7 @@ if redis.call('EXISTS', closed) == 1 then return 'closed' end
 if packedIds then
   local time = redis.call('TIME')
   local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-  -- An index that is none is a matter for people: no message waits for that. Its id finds it all the same.
+  -- A broken index is a matter for people, and no message waits for that: its id finds it all the same.
   pcall(indexMessages, index, 'o', packedIds, marks, oldestMs, newestMs, untilMs, nowMs)
 end
 if #ids == 0 then return 'OK' end

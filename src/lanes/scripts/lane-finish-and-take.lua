@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Finishes jobs of a lane and takes the next ones, many in one step: what BullMQ does with one script for each, for jobs
--- that have nothing but a payload. Whatever is not as plain as that is left where it is, and said so: BullMQ's own script
--- takes it then. Allowed when Redis is full: what was sent must be finished. Run again, it says `l` of each that it has
--- finished, and takes nothing for it. Nobody reads what BullMQ would write into its stream of events.
+-- Finishes jobs of a lane and takes the next ones, many in one step. BullMQ does the same with one script per job; this is
+-- for jobs that have nothing but a payload. Any other job is left where it is, and the answer says so: BullMQ's own script
+-- then takes it. Allowed when Redis is full: what was sent must be finished. Run again, it says `l` of each job that it has
+-- finished, and takes nothing for it. What BullMQ would write into its stream of events is left out: nobody reads it.
 --
 -- Keys:
 --   waiting      LIST    ids of jobs that wait; the next one stands last
@@ -31,8 +31,8 @@ local waiting, prioritized, delayed, active, limiter, meta, stalled, marker, cou
 local jobs, finished, tokens, takes, lockMs, nowMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 
 -- Finishes them; returns the letters, and the tokens to lock the next jobs with. A job that is lost gets none: its worker
--- gives up with it, and would leave what was taken for it locked. It could even be that job itself, which waits again: BullMQ
--- would make a dead letter of it under the lock.
+-- gives up on it, and would leave whatever was taken in its place locked. That could even be the lost job itself, which
+-- waits again: BullMQ would make a dead letter of it under the lock.
 local function finish()
   local locks, letters, gone, ended, takers = {}, {}, {}, {}, {}
   for i, id in ipairs(finished) do locks[i] = jobs .. id .. ':lock' end

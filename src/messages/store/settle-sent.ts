@@ -7,7 +7,7 @@ import { campaignPrefix, inDoubtKey, messageKey, outboxKey, pollKey } from '../.
 import { needsReplicas } from '../../redis/replication.ts'
 import { acceptedAtMs } from '../message-id.ts'
 import { sealText } from '../sealed.ts'
-import { gathered } from './gather.ts'
+import { gathered } from './gathered-steps.ts'
 import { defineMessageScript } from './message-script.ts'
 import { recordStatus } from './steps.ts'
 

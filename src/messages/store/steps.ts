@@ -22,7 +22,7 @@ import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Ve
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
 import { nameOfPerson, sealText } from '../sealed.ts'
-import { gathered, isLate, repliesOrLate } from './gather.ts'
+import { gathered, isLate, repliesOrLate } from './gathered-steps.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { countedClassSchema, stateSchema, storable, storedProblem } from './record-format.ts'
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { LIMIT_SETTINGS, limitSchema } from '../../accounts/limits.ts'
 import { accountSettings } from '../../accounts/settings.ts'
-import { idempotencyHeaders, nameField, pageFields, textIdField } from '../fields.ts'
+import { changesOf, idempotencyHeaders, nameField, pageFields, textIdField } from '../fields.ts'
 import { route } from '../route.ts'
 import { doneWith, listOf } from './answers.ts'
 
@@ -39,10 +39,7 @@ accountSchema.register(z.globalRegistry, { id: 'Account' })
 /** A page of accounts: the ids of accounts that follow `cursor`. */
 const query = z.strictObject({ limit: pageFields.limit, cursor: textIdField.optional() })
 
-const changes = z
-  .strictObject(settings)
-  .partial()
-  .refine((given) => Object.keys(given).length > 0, 'expected at least one setting')
+const changes = changesOf(settings, 'setting')
 
 const example = {
   id: 1,

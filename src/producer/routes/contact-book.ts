@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { textUpTo } from '../../messages/bounded-text.ts'
 import { parsePhone } from '../../messages/phone.ts'
-import { idempotencyHeaders, idField, pageFields, textIdField } from '../fields.ts'
+import { changesOf, idempotencyHeaders, idField, pageFields, textIdField } from '../fields.ts'
 import { route } from '../route.ts'
 import { done, doneWith, listOf } from './answers.ts'
 import { IMPORT_MAX_BYTES, refusedRows } from './import-limits.ts'
@@ -40,17 +40,15 @@ const plain = (max: number) =>
     .trim()
     .regex(/^\P{Cc}*$/u, 'must have no control characters')
 const nameField = plain(255)
-const emailField = z.union([z.literal(''), z.email().max(254)])
+const emailField = z.union([z.literal(''), z.email().max(254)], 'expected an email address, or nothing')
 const tagsField = z.array(idField).max(TAGS_MAX).describe('Ids of all lists that it is in from then on.')
 
-const changes = z
-  .strictObject({
-    phone: phoneField.optional(),
-    name: nameField.nullable().optional(),
-    email: emailField.nullable().optional(),
-    tags: tagsField.optional(),
-  })
-  .refine((given) => Object.keys(given).length > 0, 'expected at least one change')
+const changes = changesOf({
+  phone: phoneField,
+  name: nameField.nullable(),
+  email: emailField.nullable(),
+  tags: tagsField,
+})
 
 const importedSchema = z.strictObject({
   tag: z.strictObject({ id: z.int(), name: z.string() }),

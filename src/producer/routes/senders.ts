@@ -5,7 +5,7 @@ import { senderDocumentSchema } from '../../accounts/sender-document.ts'
 import { MAX_RATE, MIN_RATE, providerNameSchema } from '../../accounts/sender-settings.ts'
 import { textUpTo } from '../../messages/bounded-text.ts'
 import { parsePhone } from '../../messages/phone.ts'
-import { idempotencyHeaders, pageFields, textIdField } from '../fields.ts'
+import { changesOf, idempotencyHeaders, pageFields, textIdField } from '../fields.ts'
 import { route } from '../route.ts'
 import { done, doneWith, listOf } from './answers.ts'
 
@@ -54,15 +54,13 @@ const newSender = z
     },
   )
 
-const changes = z
-  .strictObject({
-    name: nameField.nullable().optional(),
-    rate: rateField.optional(),
-    token: tokenField.optional(),
-    base_url: addressField.optional(),
-    default: z.literal(true).optional(),
-  })
-  .refine((given) => Object.keys(given).length > 0, 'expected at least one change')
+const changes = changesOf({
+  name: nameField.nullable(),
+  rate: rateField,
+  token: tokenField,
+  base_url: addressField,
+  default: z.literal(true),
+})
 
 const example = {
   id: 1,

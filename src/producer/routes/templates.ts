@@ -61,10 +61,13 @@ export const templates = {
     body: {
       as: 'json',
       limit: IMPORT_BYTES,
-      schema: z.union([
-        z.object({ data: z.array(z.unknown()).min(1).max(IMPORT_MAX) }),
-        z.looseObject({ name: z.unknown(), language: z.unknown(), components: z.unknown() }),
-      ]),
+      schema: z.union(
+        [
+          z.object({ data: z.array(z.unknown()).min(1).max(IMPORT_MAX) }),
+          z.looseObject({ name: z.unknown(), language: z.unknown(), components: z.unknown() }),
+        ],
+        `expected name, language and components, or data with a list of 1 to ${IMPORT_MAX} of these`,
+      ),
     },
     answers: { 200: doneWith(z.array(listedSchema)) },
     examples: [

@@ -1,7 +1,8 @@
 // How many messages a second may leave a lane.
 import { useState } from 'preact/hooks'
 import type { SnapshotLane } from '../../../telemetry/snapshot.ts'
-import { rateText } from '../../logic/numbers.ts'
+import { waitingOf } from '../../logic/lane-words.ts'
+import { counted, rateText } from '../../logic/numbers.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { say } from '../../parts/notices.tsx'
@@ -30,6 +31,9 @@ function ChangeRate({ lane, onClose }: { lane: SnapshotLane; onClose: () => void
   }
   return (
     <Confirm title={`Rate of lane ${lane.sender}`} verb="Change the rate" act={act} onClose={onClose}>
+      <p>
+        Now {rateText(lane.rate_per_s)} per second; {counted(waitingOf(lane), 'message waits', 'messages wait')}.
+      </p>
       <TextField
         label="Messages per second"
         type="number"

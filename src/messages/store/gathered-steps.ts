@@ -1,5 +1,6 @@
 // What is asked of one lane in the same turn of the event loop goes to Redis as one step: a round trip, a script and a
-// sync of Redis' file for all of it. A worker that sends hundreds a second asks for many in each turn.
+// sync of Redis' file for all of it. A worker that sends hundreds a second asks for many in each turn. (How the commands of
+// one turn share a write to the socket is another matter: redis/gathered-writes.ts.)
 import type { Redis } from '../../redis/connect.ts'
 import { replyError } from '../../redis/errors.ts'
 import { NotReplicatedError } from '../../redis/replication.ts'

@@ -1,0 +1,315 @@
+// Pins: what one round of telling does, at an endpoint that takes, fails, hangs, is away for long or is told by somebody
+// else as well. Rounds are taken by hand, one at a time. Real: Redis, the outboxes, the queue, HTTP.
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { findSender } from '../../src/accounts/store/senders.ts'
+import { newEndpointFields } from '../../src/events/endpoint.ts'
+import { createTargetRule } from '../../src/events/safe-targets.ts'
+import { openEndpointQueue } from '../../src/events/store/endpoint-queue.ts'
+import {
+  changeEndpoint,
+  createEndpoint,
+  findEndpoint,
+  newEndpointId,
+  noteOutcome,
+  readCursors,
+} from '../../src/events/store/endpoints.ts'
+import { listen } from '../../src/events/store/listening.ts'
+import { createTargetAgent } from '../../src/events/target-agent.ts'
+import type { EventJob } from '../../src/jobs/events.ts'
+import { messageId } from '../../src/messages/message-id.ts'
+import { claim } from '../../src/messages/store/claim.ts'
+import { recordStatus } from '../../src/messages/store/steps.ts'
+import { eventKeys, outboxKey } from '../../src/redis/keys.ts'
+import { createPump } from '../../src/worker/events/pump.ts'
+import { createRetries } from '../../src/worker/events/retries.ts'
+import type { Target } from '../../src/worker/events/tell.ts'
+import { silentLog } from '../support/app.ts'
+import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
+import { audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { eventually } from '../support/wait.ts'
+
+const seal = createSeal(['a key of at least thirty-two characters'])
+/** First retries wait for so long that no test sees one unless it is brought forward. */
+const RETRY_MS = 600_000
+
+let lanes: LaneRedis
+let deps: Parameters<typeof createRetries>[0]
+const ends: (() => Promise<unknown>)[] = []
+beforeAll(async () => {
+  lanes = await startLaneRedis()
+  const events = { retryMs: [RETRY_MS, RETRY_MS], retentionMs: 3_600_000, allowPrivate: [] }
+  deps = { redis: lanes.redis, log: silentLog, seal, config: { events } }
+})
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+})
+afterAll(() => lanes?.close())
+
+/** An endpoint that is told of a lane of its own, a round at a time. */
+async function listener(fields: object = {}) {
+  const { redis } = lanes
+  const lane = await lanes.addSender()
+  const sender = await findSender(redis, lane)
+  if (sender === undefined) throw new Error('no sender')
+  const receiver = await startReceiver()
+  const given = newEndpointFields.parse({ url: receiver.url, types: ['message.sent'], ...fields })
+  const made = await createEndpoint(redis, sender.account, given, { seal, nowMs: Date.now(), id: newEndpointId() })
+  const agent = createTargetAgent(createTargetRule(['127.0.0.0/8']))
+  const senders = new Map([[lane, sender]])
+  const stopping = new AbortController()
+  const target: Target = {
+    ...{ endpoint: made.endpoint, senders, agent, failures: 0, pausedUntil: 0, successNotedAt: 0 },
+  }
+  const retries = createRetries(deps, target, stopping.signal)
+  const queue = openEndpointQueue(redis, made.endpoint)
+  ends.push(async () => {
+    stopping.abort()
+    await retries.stop(1_000)
+    await queue.close()
+    await agent.destroy()
+    await receiver.close()
+  })
+  const pump = () => createPump(deps, target, retries)
+  return { account: sender.account, lane, senders, receiver, target, retries, queue, pump, stopping }
+}
+
+/** Messages of the lane become `sent` in one step, and `delivered` in another if that is asked for. */
+async function happen(lane: number, count = 1, isDelivered = false): Promise<string[]> {
+  const { redis } = lanes
+  const ids = Array.from({ length: count }, () => newId(lane))
+  const message = { ...audioMessage, validUntil: Date.now() + 3_600_000 }
+  await Promise.all(ids.map((id) => claim(redis, id, 'AAAAAA', message, LONG_TIMES)))
+  await Promise.all(ids.map((id) => recordStatus(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.1' })))
+  if (isDelivered) await Promise.all(ids.map((id) => recordStatus(redis, id, 'AAAAAA', 'delivered')))
+  return ids.map(({ ulid }) => messageId(lane, ulid))
+}
+
+const never = new AbortController().signal
+type Pump = ReturnType<typeof createPump>
+/** Takes rounds until something is so. */
+const until = (pump: Pump, what: string, isSo: () => unknown) =>
+  eventually(async () => {
+    await pump.step(never)
+    return isSo()
+  }, what)
+const toldIds = (receiver: EventReceiver) => receiver.events().map(({ id }) => id)
+const failuresOf = async (queue: ReturnType<typeof openEndpointQueue>): Promise<number[]> =>
+  (await queue.getJobs(['delayed', 'waiting'])).flatMap(({ data }) => (data.kind === 'deliver' ? [data.failures] : []))
+
+test('an endpoint is told of nothing that happened before it was created', async () => {
+  const first = await listener()
+  await happen(first.lane)
+  const writtenMs = Date.now()
+  await eventually(async () => Date.now() > writtenMs + 1, 'a later millisecond')
+  const later = await createEndpoint(
+    lanes.redis,
+    first.account,
+    newEndpointFields.parse({ url: first.receiver.url, types: ['message.sent'] }),
+    { seal, nowMs: Date.now(), id: newEndpointId() },
+  )
+  first.target.endpoint = later.endpoint
+  const pump = first.pump()
+  const [id] = await happen(first.lane)
+  await until(pump, 'the event', () => first.receiver.taken.length > 0)
+  expect(toldIds(first.receiver)).toEqual([id])
+})
+
+test('a sender that is added while it is told is listened to from then on', async () => {
+  const { lane, receiver, target, pump } = await listener()
+  const running = pump()
+  await happen(lane)
+  await until(running, 'the first', () => receiver.taken.length > 0)
+  const added = await lanes.addSender()
+  const sender = await findSender(lanes.redis, added)
+  if (sender === undefined) throw new Error('no sender')
+  await listen(lanes.redis, sender.account)
+  target.senders = new Map([...target.senders, [added, sender]])
+  const [id] = await happen(added)
+  await until(running, 'the event of the added one', () => toldIds(receiver).includes(id))
+})
+
+test('an endpoint hears that another was disabled, and of itself nothing', async () => {
+  const { account, receiver, target, pump } = await listener({ types: ['endpoint.disabled'] })
+  const other = await listener()
+  const nowMs = Date.now()
+  expect(await noteOutcome(lanes.redis, target.endpoint, 'gone', nowMs)).toBe('disabled')
+  await noteOutcome(lanes.redis, other.target.endpoint, 'gone', nowMs)
+  const own = await findEndpoint(lanes.redis, account, target.endpoint.id)
+  if (own === undefined) throw new Error('no endpoint')
+  target.endpoint = await changeEndpoint(lanes.redis, own, { enabled: true })
+  const running = pump()
+  await until(running, 'the event', () => receiver.taken.length > 0)
+  await running.step(never)
+  expect(toldIds(receiver)).toEqual([other.target.endpoint.id])
+})
+
+test('while one event waits for its answer others are told, but none of the same message', async () => {
+  const { lane, receiver, pump } = await listener({ types: ['message.sent', 'message.delivered'] })
+  const [held = '', ...others] = await happen(lane, 6, true)
+  let release: () => void = () => undefined
+  receiver.behave = (request, response, delivery) => {
+    const [event] = delivery.events
+    if (event?.id !== held || event.type !== 'message.sent') return take(request, response, delivery)
+    release = () => take(request, response, delivery)
+  }
+  const round = pump().step(never)
+  await eventually(
+    async () => others.every((id) => toldIds(receiver).filter((told) => told === id).length === 2),
+    'the others are told of both',
+  )
+  const ofHeld = () => receiver.all.flatMap(({ events }) => events.filter(({ id }) => id === held))
+  expect(ofHeld().map(({ type }) => type)).toEqual(['message.sent'])
+  release()
+  expect(await round).toBe(0)
+  expect(ofHeld().map(({ type }) => type)).toEqual(['message.sent', 'message.delivered'])
+})
+
+test('a batch waits to be full, no longer than it may, and says how old its oldest event is', async () => {
+  const { lane, receiver, pump, target } = await listener({ batch: { max_events: 5, max_wait_ms: 60_000 } })
+  const running = pump()
+  const beganMs = Date.now()
+  await happen(lane, 3)
+  for (let round = 0; round < 4; round += 1) expect(await running.step(never)).toBeGreaterThan(0)
+  expect(receiver.all).toEqual([])
+  expect(running.oldestWaiting()).toBeGreaterThanOrEqual(beganMs - 1_000)
+  expect(running.oldestWaiting()).toBeLessThanOrEqual(Date.now())
+  await happen(lane, 2)
+  await until(running, 'the full batch', () => receiver.taken.length > 0)
+  expect(receiver.taken.map(({ events }) => events.length)).toEqual([5])
+  expect(running.oldestWaiting()).toBeUndefined()
+
+  target.endpoint = { ...target.endpoint, max_wait_ms: 100 }
+  const waitsFrom = performance.now()
+  await happen(lane)
+  await until(running, 'what had waited long enough', () => receiver.taken.length > 1)
+  expect(performance.now() - waitsFrom).toBeGreaterThanOrEqual(90)
+})
+
+test('an endpoint that fails is left alone for a while, then tried with one delivery; the rest waits with it', async () => {
+  const { lane, receiver, target, queue, pump } = await listener()
+  receiver.behave = answerWith(500)
+  await happen(lane, 20)
+  const running = pump()
+  await until(running, 'the first failures', () => receiver.all.length > 0)
+  const tried = receiver.all.length
+  // Eight at once at most: after one failure no other is begun.
+  expect(tried).toBeLessThanOrEqual(8)
+  const failures = await failuresOf(queue)
+  expect([failures.length, failures.filter((each) => each === 1).length]).toEqual([20, tried])
+
+  await happen(lane, 4)
+  expect(await running.step(never)).toBeLessThanOrEqual(300)
+  expect(receiver.all).toHaveLength(tried)
+  target.pausedUntil = 0
+  await until(running, 'one more try', () => receiver.all.length > tried)
+  expect(receiver.all).toHaveLength(tried + 1)
+  expect(target.pausedUntil).toBeGreaterThan(Date.now() + 3_000)
+})
+
+test('what an endpoint asks to wait is waited', async () => {
+  const { lane, receiver, target, queue, pump } = await listener()
+  receiver.behave = answerWith(429, { 'retry-after': '120' })
+  await happen(lane)
+  const running = pump()
+  await until(running, 'the failure', () => receiver.all.length > 0)
+  expect(Math.abs(target.pausedUntil - (Date.now() + 120_000))).toBeLessThan(30_000)
+  const [job] = await queue.getJobs(['delayed'])
+  expect(job?.delay).toBe(120_000)
+})
+
+test('what waits is tried at once when an endpoint that was away for long takes something, and not after a short while', async () => {
+  const { lane, receiver, target, retries, queue, pump } = await listener()
+  const running = pump()
+  const failed: string[] = []
+  const fail = async (): Promise<void> => {
+    receiver.behave = answerWith(503)
+    const tries = receiver.all.length
+    failed.push(...(await happen(lane)))
+    target.pausedUntil = 0
+    await until(running, 'a failure', () => receiver.all.length > tries)
+  }
+  const succeed = async (): Promise<void> => {
+    receiver.behave = take
+    const [id] = await happen(lane)
+    target.pausedUntil = 0
+    await until(running, 'a success', () => toldIds(receiver).includes(id))
+  }
+  await fail()
+  await fail()
+  await succeed()
+  expect(await queue.getDelayedCount()).toBe(2)
+  await fail()
+  await fail()
+  await succeed()
+  expect([await queue.getDelayedCount(), await retries.waiting()]).toEqual([4, 4])
+  for (let round = 0; round < 3; round += 1) await fail()
+  await succeed()
+  await eventually(async () => failed.every((id) => toldIds(receiver).includes(id)), 'all that had failed')
+})
+
+test('an endpoint that fails and has a thousand deliveries waiting is told nothing new', async () => {
+  const { lane, receiver, target, queue, pump } = await listener()
+  await happen(lane)
+  const data: EventJob = { v: 1, kind: 'deliver', refs: [], failures: 1 }
+  await queue.addBulk(Array.from({ length: 1_000 }, () => ({ name: 'deliver', data, opts: { delay: RETRY_MS } })))
+  target.failures = 1
+  const running = pump()
+  expect(await running.step(never)).toBe(2_000)
+  expect(receiver.all).toEqual([])
+  const [one] = await queue.getJobs(['delayed'], 0, 0)
+  await one?.remove()
+  await until(running, 'the event', () => receiver.taken.length > 0)
+})
+
+test('one that is disabled, or answers that it is gone, keeps its place', async () => {
+  const { account, lane, receiver, target, queue, pump } = await listener()
+  const [id] = await happen(lane)
+  target.endpoint = { ...target.endpoint, enabled: false }
+  const running = pump()
+  expect(await running.step(never)).toBeGreaterThan(0)
+  expect(receiver.all).toEqual([])
+  target.endpoint = { ...target.endpoint, enabled: true }
+  receiver.behave = answerWith(410)
+  await until(running, 'the answer', () => receiver.all.length > 0)
+  expect([target.endpoint.enabled, await queue.getDelayedCount()]).toEqual([false, 0])
+  expect((await readCursors(lanes.redis, target.endpoint)).get(lane)).toBeUndefined()
+  const kept = await findEndpoint(lanes.redis, account, target.endpoint.id)
+  expect(kept).toMatchObject({ enabled: false, disabled_for: 'gone' })
+  target.endpoint = { ...target.endpoint, enabled: true }
+  target.failures = 0
+  receiver.behave = take
+  await until(running, 'the event', () => toldIds(receiver).includes(id))
+})
+
+test('what a stopped process had under way is told once more by the next', async () => {
+  const { lane, receiver, pump, stopping, target } = await listener()
+  const [id] = await happen(lane)
+  receiver.behave = () => undefined
+  const running = pump()
+  const round = running.step(stopping.signal)
+  await eventually(async () => receiver.all.length > 0, 'it is under way')
+  stopping.abort()
+  await round
+  expect((await readCursors(lanes.redis, target.endpoint)).get(lane)).toBeUndefined()
+  receiver.behave = take
+  await until(pump(), 'the event', () => toldIds(receiver).includes(id))
+})
+
+test('of two that tell an endpoint, the one whose places were passed goes on from where the other stands', async () => {
+  const { account, lane, receiver, target, pump } = await listener()
+  const cursor = async () => (await readCursors(lanes.redis, target.endpoint)).get(lane)
+  const newest = async () => (await lanes.redis.xrevrange(outboxKey(lane), '+', '-', 'COUNT', 1))[0]?.[0]
+  const running = pump()
+  await happen(lane)
+  await until(running, 'the first', async () => receiver.taken.length > 0 && (await cursor()) === (await newest()))
+  await happen(lane)
+  const passed = (await newest()) ?? ''
+  const [second] = await happen(lane)
+  await lanes.redis.hset(eventKeys(account).cursors(target.endpoint.id), String(lane), passed)
+  // It knows of nothing yet, tells both once more, and is refused; then it tells only what the other has not.
+  await until(running, 'the second', () => toldIds(receiver).includes(second))
+  const [third] = await happen(lane)
+  await until(running, 'the third, and its place', async () => (await cursor()) === (await newest()))
+  expect(toldIds(receiver).filter((told) => told === third)).toHaveLength(1)
+})
