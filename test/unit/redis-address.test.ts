@@ -84,7 +84,7 @@ test.each(['http://host', 'unix://', 'unix:///%zz', 'unix:///run/redis.sock?db=2
   'the client refuses %s in a sentence that names every form',
   async (url) => {
     const sentence =
-      /^redisUrl must be redis:\/\/host:port, unix:\/\/\/\S+, redis\+sentinel:\/\/.* or redis\+cluster:\/\//
+      /^redisUrl must be redis:\/\/host:port\[\/db\], unix:\/\/\/\S+, redis\+sentinel:\/\/.* or redis\+cluster:\/\//
     await expect(connect(url)).rejects.toThrow(sentence)
     await expect(connect(url)).rejects.toBeInstanceOf(TypeError)
   },
