@@ -25,8 +25,12 @@ export async function startPlainBullMq(
   const redis = await startRedis(dir, closing)
   const producer = await startChild('baselines/plain-bullmq-producer')
   closing.add(() => producer.stop())
-  const worker = await startChild('baselines/plain-bullmq-worker')
-  closing.add(() => worker.stop())
+  const startWorker = async (): Promise<Child> => {
+    const child = await startChild('baselines/plain-bullmq-worker')
+    closing.add(() => child.stop())
+    return child
+  }
+  const worker = await startWorker()
   const queue = new Queue('send', { connection: redis.client })
   closing.add(() => queue.close())
 
@@ -45,7 +49,7 @@ export async function startPlainBullMq(
     release: () => queue.resume(),
   }
   const work = (setting: WorkerSetting) =>
-    worker.ask('start', { redisUrl: redis.url, sinkPort: rig.sinkPort, ...setting }, z.unknown())
+    self.worker.ask('start', { redisUrl: redis.url, sinkPort: rig.sinkPort, ...setting }, z.unknown())
   if (!options.sweep) {
     await work({ concurrency: 100, connections: 0, autoPipelining: true })
     return self
@@ -62,7 +66,7 @@ export async function startPlainBullMq(
       const rate = rateOf(await sinkGets(rig, requests))
       if (requests === 10_000) tried.push({ setting, rate })
     }
-    await worker.ask('end', undefined, z.unknown())
+    await self.worker.ask('end', undefined, z.unknown())
   }
   for (const { setting, rate } of tried) {
     const connections = `${setting.connections || 'no limit of'} connections`
@@ -72,6 +76,9 @@ export async function startPlainBullMq(
     )
   }
   const best = tried.reduce((a, b) => (b.rate > a.rate ? b : a))
+  // Begun anew, as cold as whoever it is measured against: V8 has optimized it for 78,000 messages by now.
+  await self.worker.stop()
+  self.worker = await startWorker()
   await work(best.setting)
   return self
 }

@@ -45,10 +45,11 @@ async function play(run: Run, rig: Rig, s3: S3Server): Promise<Finding> {
   const taken = async () => (await rig.chatProduct.ledger()).filter(({ to }) => isOfCampaign.has(to)).length
   const posting = { on: true }
   const id = await startCampaign(rig, people)
+  // For more than an hour.
+  const others = recipientsOf(1, 100_000)
   const load = (async () => {
-    for (let second = 0; posting.on; second += 1) {
-      const to = recipientsOf(1_000_000 + second * SINGLES_PER_SECOND, SINGLES_PER_SECOND)
-      await rig.client.post(singles, to, SINGLES_PER_SECOND)
+    for (let at = 0; posting.on; at += SINGLES_PER_SECOND) {
+      await rig.client.post(singles, others.slice(at, at + SINGLES_PER_SECOND), SINGLES_PER_SECOND)
     }
   })()
 

@@ -40,6 +40,24 @@ export function insideOf(networks: readonly string[]): (address: string) => bool
 /** `::ffff:127.0.0.1` is what a server that listens on IPv6 says of 127.0.0.1. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=[\d.]+$)/i, '')
 
+/**
+ * One text for all addresses that one client has: an IPv4 address itself, of an IPv6 address its network of 64 bits, in one
+ * spelling. What is no address stays as it is.
+ */
+export function clientOf(address: string): string {
+  const plain = plainAddress(address)
+  if (isIP(plain) !== 6) return plain
+  const [written = ''] = plain.split('%')
+  const [before = [], after = []] = written.split('::').map((half) => (half === '' ? [] : half.split(':')))
+  // The last two of the eight may be written as an IPv4 address.
+  const known = before.length + after.length + (written.includes('.') ? 1 : 0)
+  const all = [...before, ...new Array<string>(Math.max(0, 8 - known)).fill('0'), ...after]
+  return all
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')
+}
+
 /** Whether all of one network is in another one of the list. */
 export function isWithin(text: string, networks: readonly string[]): boolean {
   const network = parseNetwork(text)

@@ -118,7 +118,7 @@ export const accounts: Noun = {
 
     verb({
       usage: 'unset <id> <secret>',
-      summary: `end the older one of two webhook secrets: ${WEBHOOK_SECRETS.join(', ')}`,
+      summary: `remove the older of two webhook secrets: ${WEBHOOK_SECRETS.join(', ')}`,
       act: 'account.unset',
       example: '1 webhook.app_secret',
       options: { '--all': 'end the newest too' },

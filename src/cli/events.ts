@@ -65,7 +65,7 @@ export const events: Noun = {
     verb({
       usage: 'replay <id>',
       act: 'endpoint.replay',
-      summary: 'tell an endpoint again what happened within a time',
+      summary: 'tell an endpoint again about the events of a time span',
       example: 'ep_5f0c2a7d9b1e4f6a8c --account 1 --since 2026-03-01T00:00:00Z --dry-run',
       options: {
         '!--account <id>': 'account of the endpoint',

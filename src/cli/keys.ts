@@ -88,7 +88,7 @@ export const keys: Noun = {
 
     verb({
       usage: 'list',
-      summary: 'list the keys of an account, or without one those of no account, but not the keys themselves',
+      summary: 'list the keys of an account, or of operators when none is given; the keys themselves are not shown',
       example: '--account 1',
       options: { '--account <id>': 'account whose keys to list (default: the keys of operators)' },
       values: z.strictObject({ account: accountId.default(NO_ACCOUNT) }),
@@ -121,7 +121,7 @@ export const keys: Noun = {
 
     verb({
       usage: 'rotate <id>',
-      summary: 'create a key that may do the same as another one, which stays good until the overlap is over',
+      summary: 'replace a key by one with the same permissions; the old one stays valid until the overlap ends',
       act: 'key.rotate',
       example: 'key_0f1e2d3c4b5a --overlap 24h',
       options: {

@@ -37,7 +37,7 @@ export const lanes: Noun = {
     }),
     onLane(
       'pause <lane>',
-      'send nothing more from a lane but what is in flight',
+      'stop sending from a lane; what is in flight still goes out',
       { '--reason <text>': 'reason shown in `lanes list`' },
       async (redis, queues, lane, { reason }) => {
         await pauseLane(redis, queues, lane, { reason: reason ?? 'by hand', by: personHere() })

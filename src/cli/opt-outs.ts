@@ -59,7 +59,7 @@ export const optOuts: Noun = {
     verb({
       usage: 'add <people>',
       act: 'person.opt_out',
-      summary: 'write down that these people, by number or id, want no advertising',
+      summary: 'record that these people, by number or id, want no advertising',
       example: '+14155550123 --account 1',
       options: ofAccount,
       values: z.strictObject({ people, account: accountId }),
@@ -91,7 +91,7 @@ export const optOuts: Noun = {
     verb({
       usage: 'import <file>',
       act: 'people.opt_out',
-      summary: 'write down everybody in a CSV file with the column person or phone',
+      summary: 'add everybody in a CSV file with the column person or phone',
       example: 'stop-list.csv --account 1',
       options: ofAccount,
       values: z.strictObject({ file: filePath, account: accountId }),

@@ -47,7 +47,7 @@ export const people: Noun = {
     verb({
       usage: 'erase <person>',
       act: 'person.erase',
-      summary: 'forget a person by number or id: all that is kept of them but the figures',
+      summary: 'erase all that is kept of a person, by number or id, except the figures',
       example: '+14155550123 --account 1',
       options: { '!--account <id>': 'account whose data it is' },
       values: z.strictObject({ person, account: accountId }),

@@ -2,9 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { secretKeysOf } from '../accounts/secret-key.ts'
 import type { Config } from '../config.ts'
 import { useDataKeys } from '../messages/sealed.ts'
 import { noteDataKeys } from '../messages/store/data-keys.ts'
+import { useOptOutSecrets } from '../opt-outs/store/erased.ts'
 import { openOrThrow, type Redis } from '../redis/connect.ts'
 import { isRedisAddress, shownRedis } from '../redis-socket.ts'
 import { CliFailure, reasonOf } from './failure.ts'
@@ -22,6 +24,7 @@ export async function withRedis<T>(config: Config, work: (redis: Redis) => Promi
   try {
     await noteDataKeys(redis, config.dataKeys, { retentionMs: config.retentionMs, nowMs: Date.now() })
     useDataKeys(config.dataKeys)
+    useOptOutSecrets(() => secretKeysOf(config))
     return await work(redis)
   } finally {
     redis.disconnect()

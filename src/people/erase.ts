@@ -2,7 +2,7 @@
 // whoever takes over after a crash begins anew and finds only what is left.
 import { eraseContact } from '../contacts/store/contact-of-person.ts'
 import type { Log } from '../log.ts'
-import { removeOptOuts } from '../opt-outs/store/opt-outs.ts'
+import { eraseOptOut } from '../opt-outs/store/opt-outs.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { eraseInCampaigns } from './erase-campaigns.ts'
@@ -28,7 +28,8 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
   const { id, account, person } = of
   // First: a preflight that begins from now on does not find the person.
   if (await eraseContact(redis, account, person)) await countErased(redis, id, 'contacts', 1)
-  await removeOptOuts(redis, account, [person])
+  // Never written to again means that: only who it was is forgotten.
+  await eraseOptOut(redis, account, person)
   const lanes = await lanesOf(redis, account)
   const inFiles = await eraseInCampaigns(deps, new Set(lanes), person)
   await countErased(redis, id, 'recipients', inFiles.recipients)

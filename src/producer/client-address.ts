@@ -16,11 +16,17 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     if (!isTrusted(address)) return address
     const hops = String(headers['x-forwarded-for'] ?? '').split(',')
     for (const hop of hops.slice(-HOPS_MAX).reverse()) {
-      const before = plainAddress(hop.trim())
+      const before = plainAddress(withoutPort(hop.trim()))
       if (before === '') break
       address = before
       if (!isTrusted(address)) break
     }
     return address
   }
+}
+
+/** Some proxies write the client's port behind its address, and that of every connection is another one. */
+const withoutPort = (hop: string): string => {
+  const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/.exec(hop) ?? []
+  return bracketed ?? plain ?? hop
 }

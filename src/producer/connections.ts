@@ -4,6 +4,7 @@
 //
 // There is no share for each address: behind a reverse proxy all clients have one.
 import type { Socket } from 'node:net'
+import { clientOf } from '../accounts/networks.ts'
 
 /** Connections of one address that are looked at for one without a request. */
 const LOOKED_AT = 64
@@ -78,9 +79,3 @@ export function createRoom(max: number, isBusy: (socket: Socket) => boolean) {
 }
 
 const addressOf = ({ remoteAddress = '' }: Socket): string => clientOf(remoteAddress)
-
-/** One text for all addresses that one client has: of an IPv6 address the first half. */
-export function clientOf(address: string): string {
-  const v4 = /^(?:::ffff:)?([\d.]+)$/.exec(address)?.[1]
-  return v4 ?? address.split(':', 4).join(':')
-}

@@ -9,6 +9,7 @@ import { openFiles } from '../files/open.ts'
 import { openLaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { useDataKeys } from '../messages/sealed.ts'
+import { useOptOutSecrets } from '../opt-outs/store/erased.ts'
 import { openErasureQueue } from '../people/erasures.ts'
 import { createTombstones } from '../people/tombstones.ts'
 import { createMediaSource } from '../providers/cloud-media.ts'
@@ -78,6 +79,7 @@ export async function startProducer(
   demo?: DemoSwitch,
 ): Promise<{ url: string; close: () => Promise<void> }> {
   useDataKeys(settings.dataKeys)
+  useOptOutSecrets(() => secretKeysOf(settings))
   const files = await openFiles(settings)
   const config = { ...settings, files }
   const redis = connectFailFast(redisUrl)

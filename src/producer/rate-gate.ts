@@ -2,6 +2,7 @@
 // answer how much of it is left, by the headers of the IETF draft draft-ietf-httpapi-ratelimit-headers.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { InstallationLimits } from '../accounts/limits.ts'
+import { clientOf } from '../accounts/networks.ts'
 import { createLimitsOfAccounts } from '../limits/account-limits.ts'
 import { createRates, type RateVerdict } from '../limits/rates.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -45,7 +46,7 @@ export function createRateGate(
     ofAddress(request: IncomingMessage, response: ServerResponse): undefined | Promise<void> {
       const rate = installation.addressRate
       if (rate === 0 || !isCounted({ path: request.url ?? '' })) return undefined
-      const verdict = rates.take('address', networkOf(addressOf(request)), rate)
+      const verdict = rates.take('address', bucketOf(addressOf(request)), rate)
       if (verdict instanceof Promise) return verdict.then((known) => obey(known, response))
       return obey(verdict, response)
     },
@@ -75,8 +76,8 @@ function obey(verdict: RateVerdict, response: ServerResponse): undefined {
   if (!isWithin) throw new RateError(verdict)
 }
 
-/** One text for all addresses that one client has: of an IPv6 address the first half. It becomes part of a key. */
-function networkOf(address: string): string {
-  const network = address.includes(':') ? address.split(':', 4).join(':') : address
-  return network.replaceAll(/[^\da-f.:]/gi, '').slice(0, 45)
-}
+/** Whose bucket it is: what a proxy writes that is no address becomes part of a key all the same. */
+const bucketOf = (address: string): string =>
+  clientOf(address)
+    .replaceAll(/[^\da-f.:]/gi, '')
+    .slice(0, 45)

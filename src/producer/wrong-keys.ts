@@ -1,6 +1,7 @@
 // A wrong key costs whoever sends it time, not us: an address that sends many of them gets its refusals late. Only
 // refusals: behind a proxy all clients have one address, and a good key from there is answered as ever.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { clientOf } from '../accounts/networks.ts'
 
 /** Refusals that an address gets at once, and how many more each second. */
 const AT_ONCE = 300
@@ -16,18 +17,19 @@ export type WrongKeys = ReturnType<typeof createWrongKeys>
 
 /** Answers to wrong keys of a process. */
 export function createWrongKeys(clock = () => performance.now()) {
-  /** Address → when its next refusal would be due if they came one each 20 ms. */
+  /** Client → when its next refusal would be due if they came one each 20 ms. */
   const due = new Map<string, number>()
   let held = 0
 
   return {
     /** How long a refusal for this address has to wait (ms); counts it. */
     delayOf(address: string): number {
+      const client = clientOf(address)
       const now = clock()
-      if (due.size >= ADDRESSES_MAX && !due.has(address)) due.clear()
+      if (due.size >= ADDRESSES_MAX && !due.has(client)) due.clear()
       const at =
-        Math.max(due.get(address) ?? Number.NEGATIVE_INFINITY, now - (AT_ONCE / A_SECOND) * 1_000) + 1_000 / A_SECOND
-      due.set(address, Math.min(at, now + LATEST_MS))
+        Math.max(due.get(client) ?? Number.NEGATIVE_INFINITY, now - (AT_ONCE / A_SECOND) * 1_000) + 1_000 / A_SECOND
+      due.set(client, Math.min(at, now + LATEST_MS))
       return Math.min(Math.max(0, at - now), LATEST_MS)
     },
     /** Resolves when a refusal for this address may be answered. */

@@ -262,7 +262,9 @@ export const contactKeys = (account: number) => {
     tombstones: `${prefix}:erased`,
     /** ZSET person → since when they want no advertising (ms), see opt-outs/store/opt-outs.ts. */
     optOuts: `${prefix}:opt-outs`,
-    /** HASH person → who said so. */
+    /** ZSET HMAC of a person who was erased → since when they want no advertising (ms), see opt-outs/store/erased.ts. */
+    erasedOptOuts: `${prefix}:erased-opt-outs`,
+    /** HASH person, or the HMAC of one who was erased → who said so. */
     optOutSources: `${prefix}:opt-out-sources`,
   }
 }

@@ -13,6 +13,7 @@ import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { askForServers, countReopened, lanesToWake, serversAsked } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
 import { useDataKeys } from '../messages/sealed.ts'
+import { useOptOutSecrets } from '../opt-outs/store/erased.ts'
 import { createTombstones } from '../people/tombstones.ts'
 import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
@@ -74,6 +75,7 @@ export async function startWorker(
   const host = hostname()
   const name = `${host}-${process.pid}-${randomUUID().slice(0, 8)}`
   useDataKeys(config.dataKeys)
+  useOptOutSecrets(() => secretKeysOf(config))
   const redis = connectWithRetry(redisUrl)
   const listener = connectWithRetry(redisUrl)
   requireReplicas(redis, config.redisMinReplicas)

@@ -7,13 +7,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { rotateSecrets } from '../../src/accounts/commands/rotate-secrets.ts'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { heedPreference, heedWords } from '../../src/opt-outs/commands/heed.ts'
-import { addOptOuts, findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
+import { useOptOutSecrets } from '../../src/opt-outs/store/erased.ts'
+import { addOptOuts, findOptOut, optedOutAmong } from '../../src/opt-outs/store/opt-outs.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
@@ -107,6 +112,41 @@ test('a stop word by itself, written or pressed, opts a person out by number and
 
   await hear({ from: '+491520556001', user_id: 'DE.1', text: 'START' })
   expect([await optOutOf('491520556001'), await optOutOf('DE.1')]).toEqual([undefined, undefined])
+})
+
+test('whoever is erased stays opted out, is on no list, and may take it back', async () => {
+  const { redis, tenant, config } = service
+  const person = '491520559001'
+  const since = Date.now() - 60_000
+  await addOptOuts(redis, tenant.account, [person, '491520559002'], { source: 'word', nowMs: since })
+  expect((await ask('DELETE', `/admin/people/${person}`)).status).toBe(200)
+  await eventually(
+    async () => !JSON.stringify(await stored(redis, 'lw:{c*')).includes(person),
+    'nothing has the number',
+  )
+  expect(await optOutOf(person)).toEqual({ person, source: 'word', since: new Date(since).toISOString() })
+  expect(page.parse((await ask('GET', '/opt-outs')).json()).data.map((each) => each.person)).not.toContain(person)
+  const id = await sendTemplate(`+${person}`)
+  expect((await ended(id)).problem?.code).toBe('opted_out')
+  const people = ['491520559003', person, '491520559002']
+  expect(await optedOutAmong(redis, tenant.account, people)).toEqual(new Set([1, 2]))
+
+  const secrets = secretKeysOf(config)
+  const newest = 'another secret key of thirty-two characters'
+  try {
+    await rotateSecrets(redis, createSeal([newest, ...secrets]))
+    useOptOutSecrets(() => [newest])
+    const fresh = connectWithRetry(service.server.url)
+    expect(await findOptOut(fresh, tenant.account, person)).toBeDefined()
+    fresh.disconnect()
+  } finally {
+    await rotateSecrets(redis, createSeal([...secrets, newest]))
+    useOptOutSecrets(() => secrets)
+  }
+
+  expect((await ask('DELETE', `/opt-outs/${person}`)).status).toBe(200)
+  expect(await optOutOf(person)).toBeUndefined()
+  expect((await ask('DELETE', `/opt-outs/${person}`)).status).toBe(404)
 })
 
 test('a stop word in a group is talk among many, and one of whoever is on the list already changes nothing', async () => {
@@ -345,7 +385,10 @@ test('the command line imports and exports them', async () => {
     writeFileSync(from, 'phone\n+49 1520 577001\nnone\n')
     const account = String(service.tenant.account)
     const cli = (...words: string[]) =>
-      runCli(['opt-outs', ...words, '--account', account], { REDIS_URL: service.server.url })
+      runCli(['opt-outs', ...words, '--account', account], {
+        REDIS_URL: service.server.url,
+        LANEWAY_DATA_DIR: service.config.dataDir,
+      })
     const { stdout } = await cli('import', from)
     expect(stdout).toMatch(/Rows imported +1\n/)
     expect(stdout).toContain('Line 3: expected a full international number')
@@ -362,7 +405,10 @@ test('the command line imports and exports them', async () => {
 test('the command line adds, lists and removes them', async () => {
   const account = String(service.tenant.account)
   const cli = (...words: string[]) =>
-    runCli(['opt-outs', ...words, '--account', account, '--json'], { REDIS_URL: service.server.url })
+    runCli(['opt-outs', ...words, '--account', account, '--json'], {
+      REDIS_URL: service.server.url,
+      LANEWAY_DATA_DIR: service.config.dataDir,
+    })
   expect(JSON.parse((await cli('add', '+49 1520 573001, DE.9')).stdout)).toMatchObject({ added: 2 })
   expect(await optOutOf('491520573001')).toMatchObject({ source: 'cli' })
   expect(JSON.parse((await cli('list', '--limit', '2')).stdout)).toHaveLength(2)

@@ -39,7 +39,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   files: [],
   activity: ['redis'],
   'opt-outs': [],
-  'opt-outs/store': ['redis', 'opt-outs'],
+  'opt-outs/store': ['redis', 'accounts', 'opt-outs'],
   'opt-outs/commands': [
     ...[
       'redis',
@@ -83,7 +83,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'accounts/commands': [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'lanes', 'accept', 'campaigns', 'campaigns/store'],
-    ...['production', 'events/store'],
+    ...['production', 'events/store', 'opt-outs/store'],
   ],
   'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
   'campaigns/store': ['redis', 'observe', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],

@@ -1,5 +1,6 @@
 // Sealing everything anew under the first of LANEWAY_SECRET_KEYS, while all parts run.
 import { listEndpoints, resealEndpoint } from '../../events/store/endpoints.ts'
+import { resealErasedKey } from '../../opt-outs/store/erased.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type Seal, SealError } from '../seal.ts'
 import { listAccounts } from '../store/accounts.ts'
@@ -14,17 +15,18 @@ export interface Rotation {
   /** Under the first key before. */
   fresh: number
   /** Under a key that is not among LANEWAY_SECRET_KEYS: what they belong to. */
-  unreadable: { kind: 'sender' | 'webhook'; id: number }[]
+  unreadable: { kind: 'sender' | 'webhook' | 'opt-outs'; id: number }[]
 }
 
 /**
- * Seals the tokens of all senders, the webhook secrets of all accounts and those of endpoints under the first key. Each is one step of its own:
+ * Seals the tokens of all senders, the webhook secrets of all accounts, their keys of erased opt-outs and the secrets of
+ * endpoints under the first key. Each is one step of its own:
  * killed on the way it can be run again, and does what is left. One that cannot be opened keeps none of the others.
  */
 export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation> {
   const rotation: Rotation = { sealed: 0, fresh: 0, unreadable: [] }
   const note = async (
-    kind: 'sender' | 'webhook',
+    kind: Rotation['unreadable'][number]['kind'],
     id: number,
     work: () => Promise<Pick<Rotation, 'sealed' | 'fresh'>>,
   ) => {
@@ -44,6 +46,7 @@ export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation>
     for (const name of WEBHOOK_SECRETS) {
       await note('webhook', id, () => resealWebhookSecrets(redis, seal, id, name))
     }
+    await note('opt-outs', id, () => resealErasedKey(redis, seal, id))
     for (const endpoint of await listEndpoints(redis, id)) {
       await note('webhook', id, () => resealEndpoint(redis, seal, endpoint))
     }

@@ -1,11 +1,13 @@
 // Who wants no advertising of an account: a ZSET of people by the time since which, and a HASH of who said so, under one
-// hash tag. Whoever is in the ZSET is opted out, whatever the HASH says.
+// hash tag. Whoever is in the ZSET is opted out, whatever the HASH says. Who was erased stands in another ZSET, by what
+// stands for them (erased.ts), and is opted out as well.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { NotReplicatedError, needsReplicas, sendReplicated } from '../../redis/replication.ts'
 import { execForReplies } from '../../redis/transaction.ts'
 import { OPT_OUT_SOURCES, type OptOut, type OptOutSource } from '../opt-out.ts'
+import { erasedMarksOf, makeErasedMark } from './erased.ts'
 
 const sourceSchema = z.enum(OPT_OUT_SOURCES).catch('http')
 
@@ -28,18 +30,38 @@ export async function addOptOuts(
   return Number(replies.at(-1))
 }
 
-/** They may be written to again. Returns how many were opted out. Rejects as `addOptOuts` does. */
+/** They may be written to again. Returns how many entries are gone. Rejects as `addOptOuts` does, or with a SealError. */
 export async function removeOptOuts(redis: Redis, account: number, people: readonly string[]): Promise<number> {
   if (people.length === 0) return 0
-  const { optOuts, optOutSources } = contactKeys(account)
-  const replies = await execForReplies(
-    redis
-      .multi()
-      .hdel(optOutSources, ...people)
-      .zrem(optOuts, ...people),
-  )
+  const { optOuts, optOutSources, erasedOptOuts } = contactKeys(account)
+  const marks = await erasedMarksOf(redis, account, people)
+  const transaction = redis
+    .multi()
+    .hdel(optOutSources, ...people, ...(marks ?? []))
+    .zrem(optOuts, ...people)
+  if (marks !== undefined) transaction.zrem(erasedOptOuts, ...marks)
+  const [, removed, ofErased = 0] = await execForReplies(transaction)
   await assertKept(redis, optOuts, people, 'gone')
-  return Number(replies.at(-1))
+  if (marks !== undefined) await assertKept(redis, erasedOptOuts, marks, 'gone')
+  return Number(removed) + Number(ofErased)
+}
+
+/**
+ * Forgets who it was that opted out, and not that they did: from now on only what stands for them is kept. Doing it again
+ * changes nothing.
+ */
+export async function eraseOptOut(redis: Redis, account: number, person: string): Promise<void> {
+  const { optOuts, optOutSources, erasedOptOuts } = contactKeys(account)
+  const [at, source] = await Promise.all([redis.zscore(optOuts, person), redis.hget(optOutSources, person)])
+  if (at !== null) {
+    const mark = await makeErasedMark(redis, account, person)
+    const transaction = redis.multi().hsetnx(optOutSources, mark, sourceSchema.parse(source))
+    await execForReplies(transaction.zadd(erasedOptOuts, 'NX', at, mark))
+    await assertKept(redis, erasedOptOuts, [mark], 'there')
+  }
+  // Dies before this: the person is on both lists, and is taken off this one by whoever goes on.
+  await execForReplies(redis.multi().hdel(optOutSources, person).zrem(optOuts, person))
+  await assertKept(redis, optOuts, [person], 'gone')
 }
 
 /** As acknowledgements do (redis/replication.ts): a failover must not bring back whom somebody was told to have left out. */
@@ -56,16 +78,24 @@ async function assertKept(redis: Redis, key: string, people: readonly string[], 
 
 /** That the person is opted out; undefined when they are not. */
 export async function findOptOut(redis: Redis, account: number, person: string): Promise<OptOut | undefined> {
-  const { optOuts, optOutSources } = contactKeys(account)
+  const { optOuts, optOutSources, erasedOptOuts } = contactKeys(account)
   const [at, source] = await Promise.all([redis.zscore(optOuts, person), redis.hget(optOutSources, person)])
-  return at === null ? undefined : shown(person, Number(at), source)
+  if (at !== null) return shown(person, Number(at), source)
+  const [mark] = (await erasedMarksOf(redis, account, [person])) ?? []
+  if (mark === undefined) return undefined
+  const [since, saidBy] = await Promise.all([redis.zscore(erasedOptOuts, mark), redis.hget(optOutSources, mark)])
+  return since === null ? undefined : shown(person, Number(since), saidBy)
 }
 
-/** Places, among these, of people who are opted out. One command, whatever their number. */
+/** Places, among these, of people who are opted out. Two commands or three, whatever their number. */
 export async function optedOutAmong(redis: Redis, account: number, people: readonly string[]): Promise<Set<number>> {
   if (people.length === 0) return new Set()
-  const found = await redis.zmscore(contactKeys(account).optOuts, ...people)
-  return new Set(found.flatMap((at, i) => (at === null ? [] : [i])))
+  const { optOuts, erasedOptOuts } = contactKeys(account)
+  const [found, ofErased] = await Promise.all([
+    redis.zmscore(optOuts, ...people),
+    erasedMarksOf(redis, account, people).then((marks) => (marks ? redis.zmscore(erasedOptOuts, ...marks) : [])),
+  ])
+  return new Set(people.flatMap((_person, i) => (found[i] === null && (ofErased[i] ?? null) === null ? [] : [i])))
 }
 
 /** Where a page of the list begins: the last one of the page before. */
@@ -73,7 +103,7 @@ const CURSOR = /^(\d{1,16})_(.+)$/
 /** Whether a text can be one. */
 export const isOptOutCursor = (text: string): boolean => CURSOR.test(text)
 
-/** A page, the latest first; `next` is the cursor of the page that follows, null on the last. */
+/** A page, the latest first, without who was erased; `next` is the cursor of the page that follows, null on the last. */
 export async function listOptOuts(
   redis: Redis,
   account: number,

@@ -9,7 +9,6 @@ import { defaultSender } from '../../accounts/store/senders.ts'
 import { createSession, endSession, SESSION_MS } from '../../accounts/store/sessions.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { bind, type Route } from '../bind.ts'
-import { clientOf } from '../connections.ts'
 import { ApiError } from '../errors.ts'
 import type { Caller } from '../route.ts'
 import { consoleSession, toLook } from '../routes/console.ts'
@@ -42,7 +41,7 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
   return bind(consoleSession)(
     {
       async signIn({ body, headers, peer, note }) {
-        const client = clientOf(peer())
+        const client = peer()
         const waitSeconds = attempts.waitSeconds(client)
         if (waitSeconds > 0) throw tooManySignIns(waitSeconds)
         const nowMs = Date.now()
