@@ -1,8 +1,7 @@
 // Keeps what was read from Redis for a moment. Accepting a message needs its key, account, template and sender, which
 // seldom change: reading them for each message cost three round trips and 250 of 430 µs of CPU time.
-import { Cluster } from 'ioredis'
 import { LRUCache } from 'lru-cache'
-import type { Redis } from './connect.ts'
+import { isCluster, type Redis } from './connect.ts'
 import { isRedisAway } from './errors.ts'
 
 /** Those not asked for the longest go first when there are more; a credential's entry is about half a KB. */
@@ -34,7 +33,7 @@ export function cached<A extends readonly Key[], V extends NonNullable<unknown>>
         // Of a cluster one server may be away: what it knew holds, for nobody can change it there meanwhile.
         fetchMethod: (_key, known, { context }) =>
           read(redis, ...context.args).catch((error: unknown) => {
-            if (known === undefined || !isRedisAway(error) || !(redis instanceof Cluster)) throw error
+            if (known === undefined || !isRedisAway(error) || !isCluster(redis)) throw error
             return known
           }),
       })
