@@ -61,6 +61,7 @@ describe('an address of no such form is refused with a sentence that names the f
     ['redis+cluster://u:hunter2%@a', 'redis+cluster://'],
     ['redis+cluster://u:hunter2@a,,b', 'redis+cluster://'],
     ['redis+other://u:hunter2@a', 'redis+sentinel://'],
+    ['redis://u:hunter2@host/primary', 'redis://host:port[/db]'],
     ['redis+cluster://', 'redis+cluster://'],
   ])('%s', (url, form) => {
     const refused = () => loadConfig({ REDIS_URL: url })
