@@ -48,10 +48,11 @@ export function parseRedisAddress(url: string): RedisAddress {
   if (kind === '+sentinel') return sentinelAddress(rest, scheme === 'rediss')
   if (kind === '+cluster') return clusterAddress(rest, scheme === 'rediss')
   if (scheme !== '' && kind === '' && rest !== '' && !rest.includes(',') && URL.canParse(url)) {
-    return { kind: 'single', url }
+    // ioredis would send any other path to Redis as the number of a database.
+    if (/^\/?\d{0,4}$/.test(new URL(url).pathname)) return { kind: 'single', url }
   }
   throw new RedisAddressError(
-    `must be redis://host:port, unix:///path/to/redis.sock, ${SENTINEL_FORM} or ${CLUSTER_FORM}; rediss in place of redis is TLS`,
+    `must be redis://host:port[/db], unix:///path/to/redis.sock, ${SENTINEL_FORM} or ${CLUSTER_FORM}; rediss in place of redis is TLS`,
   )
 }
 

@@ -119,7 +119,7 @@ async function register(rig: Rig, receiver: EventReceiver, batch: { max_events: 
   const account = Number(await rig.store.hget(senderKey(rig.tenant.lane), 'account'))
   const fields = newEndpointFields.parse({ url: receiver.url, types: [...EVENT_TYPES], batch })
   const how = { seal: createSeal([SECRET_KEY]), nowMs: Date.now(), id: newEndpointId() }
-  receiver.secret = (await createEndpoint(rig.store, account, fields, how)).secret
+  receiver.secret = (await createEndpoint(rig.store, account, fields, how)).secret ?? ''
 }
 
 /** What had to be told: `<message> <seq>` → state. */

@@ -1,4 +1,5 @@
 // events: endpoints that are told what happens, and telling them again.
+
 import { z } from 'zod'
 import { Refusal } from '../accept/refusal.ts'
 import { createSeal } from '../accounts/seal.ts'
@@ -7,13 +8,13 @@ import { addEndpoint, alterEndpoint, countReplayed, replayEvents, testEndpoint }
 import { newEndpointFields } from '../events/endpoint.ts'
 import { EVENT_TYPES } from '../events/event-types.ts'
 import { listAttempts } from '../events/store/attempts.ts'
+import { rotateSecret } from '../events/store/endpoint-secrets.ts'
 import {
   type Endpoint,
   endpointDocument,
   findEndpoint,
   listEndpoints,
   removeEndpoint,
-  rotateSecret,
 } from '../events/store/endpoints.ts'
 import { faultsOf } from '../messages/fault.ts'
 import { redisNowMs } from '../redis/clock.ts'

@@ -3,7 +3,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { OPERATOR } from '../../src/accounts/permissions.ts'
-import { createCredential, type Permission, revokeCredential } from '../../src/accounts/store/credentials.ts'
+import {
+  createCredential,
+  expireCredential,
+  type Permission,
+  revokeCredential,
+} from '../../src/accounts/store/credentials.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { errorOf } from '../support/api-error.ts'
 import { runCli } from '../support/cli.ts'
@@ -130,6 +135,21 @@ describe('keys', () => {
     const first = made.parse((await ask('POST', '/admin/keys', admin, { permissions: ['admin'] }, once)).json).data
     const again = made.parse((await ask('POST', '/admin/keys', admin, { permissions: ['admin'] }, once)).json).data
     expect(again).toMatchObject({ id: first.id, key: null })
+  })
+
+  test('are rotated once per Idempotency-Key, and the repeat ends the old key if the first did not', async () => {
+    const old = await createCredential(service.redis, one.account, ['messages:read'], Date.now(), 0, 'reader')
+    const rotate = (seconds: number) =>
+      ask('POST', `/admin/keys/${old.id}/rotate`, admin, { overlap_seconds: seconds }, { 'idempotency-key': 'rotate' })
+    const first = made.parse((await rotate(3600)).json).data
+    await expireCredential(service.redis, one.account, old.id, Date.now() + 86_400_000)
+    const again = await rotate(3600)
+    expect(made.parse(again.json).data).toMatchObject({ id: first.id, key: null })
+    const { replaces } = z
+      .object({ data: z.object({ replaces: z.object({ expires_at: z.string() }) }) })
+      .parse(again.json).data
+    expect(Date.parse(replaces.expires_at)).toBeLessThan(Date.now() + 3_600_001)
+    expect((await rotate(60)).status).toBe(422)
   })
 
   test('are rotated with an overlap, by whoever runs the account', async () => {

@@ -264,6 +264,31 @@ describe('an endpoint can', () => {
     }
   })
 
+  test('be given another secret by two requests at once, and every secret of the day signs on', async () => {
+    const { tenant, receiver, create, call } = await listener()
+    const endpoint = await create()
+    const answers = await Promise.all([1, 2].map(() => call('POST', `/${endpoint.id}/rotate-secret`)))
+    const secrets = answers.map((answer) => dataOf(z.object({ secret: z.string() }), answer).secret)
+    expect(new Set([endpoint.secret, ...secrets]).size).toBe(3)
+    for (const known of [endpoint.secret, ...secrets]) {
+      receiver.secrets.splice(0, 3, known)
+      const [id] = await happen(tenant)
+      await eventually(async () => toldOf(receiver, id).length > 0, 'the event')
+    }
+  })
+
+  test('be created twice with one Idempotency-Key, and the repeat never shows a later secret', async () => {
+    const { receiver, call } = await listener()
+    const create = async () => {
+      const answer = await call('POST', '', { url: receiver.url }, { 'idempotency-key': 'once' })
+      return dataOf(z.object({ id: z.string(), secret: z.string().nullable() }), answer, 201)
+    }
+    const first = await create()
+    expect(await create()).toEqual(first)
+    await call('POST', `/${first.id}/rotate-secret`)
+    expect(await create()).toEqual({ id: first.id, secret: null })
+  })
+
   test('be tested, also while it is disabled', async () => {
     const { receiver, create, call, attempts } = await listener()
     const endpoint = await create({ enabled: false })

@@ -141,6 +141,23 @@ describe('POST /messages/{id}/cancel', () => {
     expect(await sentTo('491700006103')).toBe(0)
   })
 
+  test.each(['cancel', 'requeue'])(
+    'with a field that %s does not know is refused and changes nothing',
+    async (verb) => {
+      await queues.pause(tenant.partnerLane)
+      const id = await sendTo(service, tenant, '+491700006199')
+      const answer = await fetch(`${service.url}/messages/${id}/${verb}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${await tenant.key('messages:send')}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ reason: 'typed wrong' }),
+      })
+      expect(answer.status).toBe(400)
+      expect(await answer.json()).toMatchObject({ error: { details: [{ path: 'reason', message: 'unknown field' }] } })
+      expect(await show(id)).toMatchObject({ state: 'queued' })
+      expect((await cancel(id)).status).toBe(200)
+    },
+  )
+
   test('is refused with the state once the message was sent, and when it is cancelled already', async () => {
     const id = await sendTo(service, tenant, '+491700006104')
     await reaches(service, tenant, id, 'read')

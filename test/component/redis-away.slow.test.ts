@@ -1,6 +1,7 @@
 // Pins: while Redis is away, frozen or full, every route that needs it answers 503 with Retry-After in under 3 seconds,
 // never success and never nothing; and everything works again by itself afterwards, with nothing lost and nothing
 // doubled. Real: Redis, HTTP, producer, worker.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
 import { errorOf } from '../support/api-error.ts'
@@ -93,6 +94,16 @@ test('while Redis does not answer everything that needs it is 503 in time, and w
   await isReady()
   const id = await sendTo(service, tenant, '+491700000012')
   await reaches(service, tenant, id, 'read', 25_000)
+})
+
+test('a Redis that stops to answer after a quiet moment costs a request no more than the promised time either', async () => {
+  const routes = Object.keys(BODIES).map(firstRoute)
+  for (const route of routes) await inTime(route)
+  // Longer than keys, accounts and senders are cached: they have to be read again, and what they were is still known.
+  await sleep(1_100)
+  await service.redis.call('CLIENT', 'PAUSE', 6_000, 'ALL')
+  await expectAllAway(routes)
+  await isReady()
 })
 
 test('while Redis is full nothing is accepted, lookups go on, and what was accepted before is sent', async () => {

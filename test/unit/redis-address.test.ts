@@ -61,6 +61,7 @@ describe('an address of no such form is refused with a sentence that names the f
     ['redis+cluster://u:hunter2%@a', 'redis+cluster://'],
     ['redis+cluster://u:hunter2@a,,b', 'redis+cluster://'],
     ['redis+other://u:hunter2@a', 'redis+sentinel://'],
+    ['redis://u:hunter2@host/primary', 'redis://host:port[/db]'],
     ['redis+cluster://', 'redis+cluster://'],
   ])('%s', (url, form) => {
     const refused = () => loadConfig({ REDIS_URL: url })
@@ -83,7 +84,7 @@ test.each(['http://host', 'unix://', 'unix:///%zz', 'unix:///run/redis.sock?db=2
   'the client refuses %s in a sentence that names every form',
   async (url) => {
     const sentence =
-      /^redisUrl must be redis:\/\/host:port, unix:\/\/\/\S+, redis\+sentinel:\/\/.* or redis\+cluster:\/\//
+      /^redisUrl must be redis:\/\/host:port\[\/db\], unix:\/\/\/\S+, redis\+sentinel:\/\/.* or redis\+cluster:\/\//
     await expect(connect(url)).rejects.toThrow(sentence)
     await expect(connect(url)).rejects.toBeInstanceOf(TypeError)
   },

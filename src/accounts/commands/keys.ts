@@ -124,9 +124,19 @@ export async function rotateKey(
   const { permissions, expires_at: expiresAtMs, senders, addresses, name } = old
   const wanted = { account, name, key, permissions, expiresAtMs, senders, addresses }
   const made = await makeKey(redis, giver, wanted, nowMs)
-  const endsAt = nowMs + overlapMs
-  if (expiresAtMs === 0 || endsAt < expiresAtMs) await expireCredential(redis, account, id, endsAt)
+  await endReplaced(redis, { account, id, overlapMs }, nowMs)
   return { made, replaced: await showKey(redis, account, id, nowMs) }
+}
+
+/** Lets a key end with its overlap, which began at this time (epoch ms), unless it ends sooner; again changes nothing. */
+export async function endReplaced(
+  redis: Redis,
+  { account, id, overlapMs }: { account: number; id: string; overlapMs: number },
+  fromMs: number,
+): Promise<void> {
+  const { expires_at: expiresAtMs } = await existingKey(redis, account, id)
+  const endsAt = fromMs + overlapMs
+  if (expiresAtMs === 0 || endsAt < expiresAtMs) await expireCredential(redis, account, id, endsAt)
 }
 
 function stateOf(key: Credential, nowMs: number): KeyDocument['state'] {

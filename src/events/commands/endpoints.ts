@@ -49,7 +49,7 @@ export async function addEndpoint(
   account: number,
   fields: NewEndpoint,
   idOf = async (proposed: string): Promise<string> => proposed,
-): Promise<{ endpoint: Endpoint; secret: string }> {
+): Promise<{ endpoint: Endpoint; secret: string | null }> {
   const { redis, seal } = commands
   const safe = await checked(commands, account, fields)
   const [nowMs, id] = [await redisNowMs(redis), await idOf(newEndpointId())]

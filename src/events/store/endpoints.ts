@@ -7,16 +7,13 @@ import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { createHash, isThere } from '../../redis/hashes.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { replaceField } from '../../redis/replace-field.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { type EndpointChanges, type EndpointDocument, MOST_ENDPOINTS, type NewEndpoint } from '../endpoint.ts'
 import { eventTypeSchema } from '../event-types.ts'
 import { DISABLED_AFTER_MS } from '../retry-times.ts'
 import { newSecret } from '../signature.ts'
+import { placeOf } from './endpoint-secrets.ts'
 import { listen } from './listening.ts'
-
-/** After a rotation deliveries are signed with the old secret as well for so long. */
-const OLD_SECRET_MS = 86_400_000
 
 const optionalTime = z.coerce.number().optional()
 const flag = z.enum(['0', '1']).transform((value) => value === '1')
@@ -32,14 +29,12 @@ const recordSchema = z.object({
   enabled: flag,
   disabled_for: z.string().default(''),
   secret: z.string(),
-  old_secret: z.string().optional(),
-  old_until: optionalTime,
+  /** Secrets of before that sign on, the latest first, as `until:sealed`, separated by spaces. */
+  old_secrets: z.string().default(''),
   created_at: z.coerce.number(),
   failing_since: optionalTime,
   last_success_at: optionalTime,
 })
-/** Where the secrets of an endpoint can be opened. */
-const placeOf = ({ account, id }: { account: number; id: string }) => ({ account, name: `endpoint ${id}` })
 
 /** An endpoint with its account and id. Secrets are sealed. */
 export type Endpoint = z.infer<typeof recordSchema> & { id: string; account: number }
@@ -53,7 +48,7 @@ export class TooManyEndpointsError extends Error {
 }
 
 /**
- * Creates one and returns its secret. `senders` are digits. From now on its account is listened to. One of this `id` that
+ * Creates one and returns its secret; null when it was there already and has got another one since. `senders` are digits. From now on its account is listened to. One of this `id` that
  * is there already stays as it is. Throws a TooManyEndpointsError.
  * Dying before it is on its account's list leaves a record that nobody knows of; a repeat lists it.
  */
@@ -62,7 +57,7 @@ export async function createEndpoint(
   account: number,
   fields: NewEndpoint,
   how: { seal: Seal; nowMs: number; id: string },
-): Promise<{ endpoint: Endpoint; secret: string }> {
+): Promise<{ endpoint: Endpoint; secret: string | null }> {
   const keys = eventKeys(account)
   const { id } = how
   const isListed = (await redis.zscore(keys.endpoints, id)) !== null
@@ -78,7 +73,8 @@ export async function createEndpoint(
   await createHash(redis, keys.endpoint(id), record)
   await redis.zadd(keys.endpoints, 'NX', how.nowMs, id)
   const endpoint = (await findEndpoint(redis, account, id)) ?? readEndpoint(account, id, record)
-  return { endpoint, secret: how.seal.decrypt(endpoint.secret, placeOf(endpoint)) }
+  const isFirst = endpoint.old_secrets === ''
+  return { endpoint, secret: isFirst ? how.seal.decrypt(endpoint.secret, placeOf(endpoint)) : null }
 }
 
 function stored({ url, types, senders, include_content, batch, enabled }: EndpointChanges): Record<string, string> {
@@ -120,47 +116,6 @@ export async function changeEndpoint(redis: Redis, endpoint: Endpoint, changes: 
   if (changes.enabled) transaction.hdel(key, 'failing_since')
   await execOrThrow(transaction)
   return (await findEndpoint(redis, endpoint.account, endpoint.id)) ?? endpoint
-}
-
-/** Gives it another secret and returns that, for the only time. The old one signs on for a day. */
-export async function rotateSecret(
-  redis: Redis,
-  endpoint: Endpoint,
-  how: { seal: Seal; nowMs: number },
-): Promise<string> {
-  const secret = newSecret()
-  const old = { old_secret: endpoint.secret, old_until: String(how.nowMs + OLD_SECRET_MS) }
-  const key = eventKeys(endpoint.account).endpoint(endpoint.id)
-  await redis.hset(key, { secret: how.seal.encrypt(secret)(placeOf(endpoint)), ...old })
-  return secret
-}
-
-/** The secrets to sign with at a time (epoch ms), the present one first. */
-export function secretsAt(endpoint: Endpoint, seal: Seal, nowMs: number): string[] {
-  const { secret, old_secret, old_until = 0 } = endpoint
-  const known = [secret, ...(old_secret !== undefined && old_until > nowMs ? [old_secret] : [])]
-  return known.map((each) => seal.decrypt(each, placeOf(endpoint)))
-}
-
-/** Seals its secrets under the newest key, and says how many were sealed anew. Throws a SealError. */
-export async function resealEndpoint(
-  redis: Redis,
-  seal: Seal,
-  endpoint: Endpoint,
-): Promise<{ sealed: number; fresh: number }> {
-  const count = { sealed: 0, fresh: 0 }
-  const key = eventKeys(endpoint.account).endpoint(endpoint.id)
-  for (const field of ['secret', 'old_secret'] as const) {
-    const sealed = endpoint[field]
-    if (sealed === undefined) continue
-    const isFresh = seal.isFresh(sealed)
-    count[isFresh ? 'fresh' : 'sealed'] += 1
-    if (isFresh) continue
-    // One that is rotated at the same moment is sealed under the newest key by that.
-    const after = seal.encrypt(seal.decrypt(sealed, placeOf(endpoint)))(placeOf(endpoint))
-    await replaceField(redis, key, field, { before: sealed, after })
-  }
-  return count
 }
 
 /** Removes it and all that is kept of it but its queue, which the relay removes. */

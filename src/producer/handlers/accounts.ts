@@ -12,7 +12,7 @@ import { bodyDigest } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { bind, type Route } from '../bind.ts'
 import { notFound } from '../errors.ts'
-import { pageOfAll } from '../pages.ts'
+import { byId, pageOfAll } from '../pages.ts'
 import { accounts } from '../routes/accounts.ts'
 
 /** The routes of routes/accounts.ts. */
@@ -25,7 +25,7 @@ export function accountRoutes({ redis }: { redis: Redis }): Route[] {
 
   return bind(accounts)({
     async list({ query }) {
-      return { body: { status: true, ...pageOfAll(await listAccounts(redis), { cursor: undefined, ...query }) } }
+      return { body: { status: true, ...pageOfAll(await listAccounts(redis), byId, query) } }
     },
     async create({ caller, body: { name }, sent, headers, note }) {
       const use = { account: caller.account, route: 'account', key: headers['Idempotency-Key'] }

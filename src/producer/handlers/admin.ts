@@ -10,7 +10,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { accountOf } from '../acting-for.ts'
 import { bind, type Route } from '../bind.ts'
 import { notFound } from '../errors.ts'
-import { pageOfAll } from '../pages.ts'
+import { byId, pageOfAll } from '../pages.ts'
 import type { CallOf } from '../route.ts'
 import { admin } from '../routes/admin.ts'
 
@@ -36,7 +36,7 @@ export function adminRoutes({ redis, queues }: AdminDeps): Route[] {
   return bind(admin)({
     async lanes({ caller, query }) {
       const all = await listSenders(redis, accountOf(caller))
-      const { data: senders, next } = pageOfAll(all, { cursor: undefined, ...query })
+      const { data: senders, next } = pageOfAll(all, byId, query)
       return { body: { status: true, data: await lanesOf(redis, queues, senders), next } }
     },
     async show(call) {

@@ -12,7 +12,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { bind, type Route } from '../bind.ts'
 import { collectRefused, readCsv } from '../csv-upload.ts'
 import { invalid, notFound } from '../errors.ts'
-import { pageOfAll } from '../pages.ts'
+import { byId, pageOfAll } from '../pages.ts'
 import type { CallOf } from '../route.ts'
 import { contactBook } from '../routes/contact-book.ts'
 
@@ -37,7 +37,7 @@ export const contactBookRoutes = ({ redis, config }: BookDeps): Route[] =>
     },
 
     async tags({ caller: { account }, query }) {
-      const { data, next } = pageOfAll(await listTags(redis, account), { cursor: undefined, ...query })
+      const { data, next } = pageOfAll(await listTags(redis, account), byId, query)
       const counts = await countMembers(redis, account, data)
       return { body: { status: true, data: data.map((tag, i) => ({ ...tag, contacts: counts[i] ?? 0 })), next } }
     },

@@ -1,4 +1,5 @@
 // Endpoints of events: who is told what. The producer only writes down; the relay tells.
+
 import { checkedKey, refuseOtherBody } from '../../accept/idempotency-key.ts'
 import type { Seal } from '../../accounts/seal.ts'
 import type { Config } from '../../config.ts'
@@ -10,20 +11,20 @@ import {
   testEndpoint,
 } from '../../events/commands/endpoints.ts'
 import { listAttempts } from '../../events/store/attempts.ts'
+import { rotateSecret } from '../../events/store/endpoint-secrets.ts'
 import {
   type Endpoint,
   endpointDocument,
   findEndpoint,
   listEndpoints,
   removeEndpoint,
-  rotateSecret,
 } from '../../events/store/endpoints.ts'
 import { findReplay } from '../../events/store/replays.ts'
 import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { invalid, notFound } from '../errors.ts'
-import { pageOfAll } from '../pages.ts'
+import { byAge, pageOfAll } from '../pages.ts'
 import type { Caller, CallOf, Handlers } from '../route.ts'
 import type { events } from '../routes/events.ts'
 
@@ -71,7 +72,7 @@ export function endpointHandlers({ redis, config, seal }: EndpointDeps): Handler
     },
     async list({ caller, query }) {
       const all = (await listEndpoints(redis, caller.account)).map(endpointDocument)
-      return { body: { status: true, ...pageOfAll(all, { cursor: undefined, ...query }) } }
+      return { body: { status: true, ...pageOfAll(all, byAge, query) } }
     },
     async show(call) {
       return { body: { status: true, message: 'endpoint', data: endpointDocument(await own(call)) } }

@@ -1,6 +1,6 @@
 // Keys of an account, and for operators those of the whole installation.
 import { once } from '../../accept/once.ts'
-import { makeKey, revokeKey, rotateKey, showKey, showKeys } from '../../accounts/commands/keys.ts'
+import { endReplaced, makeKey, revokeKey, rotateKey, showKey, showKeys } from '../../accounts/commands/keys.ts'
 import { isOperator, NO_ACCOUNT, OPERATOR } from '../../accounts/permissions.ts'
 import { findCredentialById, newKey } from '../../accounts/store/credentials.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
@@ -8,7 +8,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { accountMissing } from '../acting-for.ts'
 import { bind, type Route } from '../bind.ts'
 import { invalid } from '../errors.ts'
-import { pageOfAll } from '../pages.ts'
+import { byAge, pageOfAll } from '../pages.ts'
 import type { Caller } from '../route.ts'
 import { keys } from '../routes/keys.ts'
 
@@ -17,7 +17,7 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
   bind(keys)({
     async list({ caller, query }) {
       const all = await showKeys(redis, caller.account, Date.now())
-      return { body: { status: true, ...pageOfAll(all, { cursor: undefined, ...query }) } }
+      return { body: { status: true, ...pageOfAll(all, byAge, query) } }
     },
 
     async create({ caller, body, sent, headers, note }) {
@@ -57,15 +57,37 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
       return { body: { status: true, message: 'revoked', data } }
     },
 
-    async rotate({ caller, params, body, note }) {
-      const key = newKey()
-      const which = { account: caller.account, id: params.key, overlapMs: body.overlap_seconds * 1_000, key }
-      const { made, replaced } = await rotateKey(redis, caller, which, Date.now())
-      note({ detail: made.id })
-      return {
-        status: 201,
-        body: { status: true, message: 'rotated', data: { ...made, key: key.secret, replaces: replaced } },
-      }
+    async rotate({ caller: { account }, caller, params, body, sent, headers, note }) {
+      const old = { account, id: params.key, overlapMs: body.overlap_seconds * 1_000 }
+      const nowMs = Date.now()
+      const route = `key.rotate ${old.id}`
+      const use = { account, route, key: headers['Idempotency-Key'], digest: () => bodyDigest(sent) }
+      const data = await once(redis, use, {
+        prepare: async () => {
+          const key = newKey()
+          return { name: key.id, work: key.secret as string | null }
+        },
+        async make(id, secret) {
+          // Of a first request that died before it made the key, only the id is left.
+          const key = { id, secret: secret ?? newKey().secret }
+          const { made, replaced } = await rotateKey(redis, caller, { ...old, key }, nowMs)
+          return { ...made, key: key.secret as string | null, replaces: replaced }
+        },
+        async find(id) {
+          const known = await findCredentialById(redis, account, id)
+          if (known === undefined) return undefined
+          // The first request may have died before it ended the old key.
+          await endReplaced(redis, old, known.created_at)
+          const [now, replaces] = [
+            await showKey(redis, account, id, nowMs),
+            await showKey(redis, account, old.id, nowMs),
+          ]
+          return { ...now, key: null, replaces }
+        },
+      })
+      if (data.key === null) note('nothing')
+      else note({ detail: data.id })
+      return { status: 201, body: { status: true, message: data.key === null ? 'rotated before' : 'rotated', data } }
     },
   })
 

@@ -26,7 +26,7 @@ interface MessageDeps {
 }
 
 type MessageRoutes = Pick<typeof messages, 'show' | 'cancel' | 'requeue'>
-type Call = CallOf<MessageRoutes['show']>
+type Call = Pick<CallOf<MessageRoutes['show']>, 'caller' | 'params'>
 
 /** Handlers of `/messages/{id}` and below. */
 export function messageHandlers(deps: MessageDeps): Handlers<MessageRoutes> {

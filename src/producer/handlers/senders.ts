@@ -16,7 +16,7 @@ import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { accountOf } from '../acting-for.ts'
 import { bind, type Route } from '../bind.ts'
 import { ApiError } from '../errors.ts'
-import { pageOfAll } from '../pages.ts'
+import { byId, pageOfAll } from '../pages.ts'
 import type { Caller, CallOf } from '../route.ts'
 import { senders } from '../routes/senders.ts'
 
@@ -46,7 +46,7 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
   return bind(senders)({
     async list({ caller, query }) {
       const all = await showSenders(redis, accountOf(caller))
-      return { body: { status: true, ...pageOfAll(all, { cursor: undefined, ...query }) } }
+      return { body: { status: true, ...pageOfAll(all, byId, query) } }
     },
 
     async create({ caller: { account }, caller, body, sent, headers, note }) {

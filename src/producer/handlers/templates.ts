@@ -5,7 +5,7 @@ import type { Template } from '../../messages/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { bind, type Route } from '../bind.ts'
 import { notFound } from '../errors.ts'
-import { pageOfAll } from '../pages.ts'
+import { byText, pageOfAll } from '../pages.ts'
 import { templates } from '../routes/templates.ts'
 
 /** The routes of routes/templates.ts. */
@@ -22,7 +22,7 @@ export function templateRoutes({ redis }: { redis: Redis }): Route[] {
   return bind(templates)({
     async list({ caller, query }) {
       const all = (await listTemplates(redis, caller.account)).map(listed)
-      return { body: { status: true, ...pageOfAll(all, { cursor: undefined, ...query }) } }
+      return { body: { status: true, ...pageOfAll(all, byText, query) } }
     },
     async import({ caller, body, note }) {
       const definitions = 'data' in body && Array.isArray(body.data) ? body.data : [body]

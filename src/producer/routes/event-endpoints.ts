@@ -12,7 +12,10 @@ const params = z.object({ id: z.string() })
 const missing = { 404: ['not_found'] } as const
 
 const withSecret = z
-  .strictObject({ ...endpointSchema.shape, secret: z.string().describe('Shown now and never again.') })
+  .strictObject({
+    ...endpointSchema.shape,
+    secret: z.string().nullable().describe('Shown now and never again; null in a repeat after it was rotated.'),
+  })
   .meta({ id: 'NewlyMadeEventEndpoint' })
 
 const id = 'ep_5f0c2a7d9b1e4f6a8c'

@@ -123,9 +123,10 @@ export const keys = {
     access,
     act: 'key.rotate',
     params,
+    headers: idempotencyHeaders,
     body: { as: 'json', schema: overlapSchema, mayBeAbsent: true },
     answers: { 201: doneWith(z.strictObject({ ...madeSchema.shape, replaces: keyDocumentSchema })) },
-    errors: { ...errors, 409: ['wrong_state', 'too_many_keys'] },
+    errors: { ...errors, 409: ['wrong_state', 'too_many_keys'], 422: ['idempotency_key_reused'] },
     examples: [
       {
         params: { key: key.id },

@@ -6,7 +6,7 @@ import { textUpTo } from '../../messages/bounded-text.ts'
 import { STATES } from '../../messages/lifecycle.ts'
 import { RECIPIENT_LENGTH_MAX } from '../../messages/recipient.ts'
 import { REQUEUE_STATES } from '../../requeue/filter.ts'
-import { idempotencyHeaders, pageFields } from '../fields.ts'
+import { idempotencyHeaders, noFields, pageFields } from '../fields.ts'
 import { route } from '../route.ts'
 import { doneWith, listOf } from './answers.ts'
 import { erasureSchema } from './people.ts'
@@ -216,7 +216,7 @@ export const messages = {
     forSenders: true,
     act: 'message.cancel',
     params,
-    body: { as: 'ignored' },
+    body: { as: 'json', schema: noFields, mayBeAbsent: true },
     answers: { 200: doneWith(messageSchema) },
     errors: { 404: ['not_found'], 409: ['wrong_state'] },
     examples: [
@@ -235,7 +235,7 @@ export const messages = {
     forSenders: true,
     act: 'message.requeue',
     params,
-    body: { as: 'ignored' },
+    body: { as: 'json', schema: noFields, mayBeAbsent: true },
     answers: { 200: doneWith(messageSchema) },
     errors: { 404: ['not_found'], 409: ['wrong_state', 'without_content', 'campaign_over', 'sender_removed'] },
     examples: [{ params: { id }, status: 200, answer: { status: true, message: 'queued again', data: message } }],

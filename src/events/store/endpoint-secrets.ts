@@ -1,0 +1,93 @@
+// The secrets of an endpoint: one that signs, and those of before that sign on for a day. Sealed like the tokens of
+// providers.
+import type { Seal } from '../../accounts/seal.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { eventKeys } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { newSecret } from '../signature.ts'
+
+/** After a rotation deliveries are signed with the old secret as well for so long. */
+const OLD_SECRET_MS = 86_400_000
+/** More would make the header of signatures too long for some servers; the oldest are left out. */
+const OLD_SECRETS_MAX = 9
+
+interface Name {
+  account: number
+  id: string
+}
+
+/** As they are kept, sealed: `old_secrets` are the latest first, as `until:secret`, separated by spaces. */
+export interface Secrets {
+  secret: string
+  old_secrets: string
+}
+
+/** Where the secrets of an endpoint can be opened. */
+export const placeOf = ({ account, id }: Name) => ({ account, name: `endpoint ${id}` })
+
+interface Old {
+  untilMs: number
+  sealed: string
+}
+
+function readOld(text: string): Old[] {
+  const parts = text.split(' ').filter((part) => part !== '')
+  return parts.map((part) => {
+    const colon = part.indexOf(':')
+    return { untilMs: Number(part.slice(0, colon)), sealed: part.slice(colon + 1) }
+  })
+}
+
+const writeOld = (old: readonly Old[]): string => old.map(({ untilMs, sealed }) => `${untilMs}:${sealed}`).join(' ')
+
+/**
+ * Gives it another secret and returns that, for the only time. The one before signs on for a day, also when that is
+ * rotated away as well: whoever got no answer and asks again leaves nobody with a secret that signs nothing.
+ */
+export async function rotateSecret(redis: Redis, name: Name, how: { seal: Seal; nowMs: number }): Promise<string> {
+  const secret = newSecret()
+  await change(redis, name, ({ secret: sealed, old_secrets }) => {
+    const signing = readOld(old_secrets).filter(({ untilMs }) => untilMs > how.nowMs)
+    const old = [{ untilMs: how.nowMs + OLD_SECRET_MS, sealed }, ...signing].slice(0, OLD_SECRETS_MAX)
+    return { secret: how.seal.encrypt(secret)(placeOf(name)), old_secrets: writeOld(old) }
+  })
+  return secret
+}
+
+/** The secrets to sign with at a time (epoch ms), the present one first. */
+export function secretsAt(endpoint: Name & Secrets, seal: Seal, nowMs: number): string[] {
+  const old = readOld(endpoint.old_secrets).filter(({ untilMs }) => untilMs > nowMs)
+  return [endpoint.secret, ...old.map(({ sealed }) => sealed)].map((each) => seal.decrypt(each, placeOf(endpoint)))
+}
+
+/** Seals its secrets under the newest key, and says how many were sealed anew. Throws a SealError. */
+export async function resealEndpoint(redis: Redis, seal: Seal, name: Name): Promise<{ sealed: number; fresh: number }> {
+  const count = { sealed: 0, fresh: 0 }
+  const anew = (sealed: string): string => {
+    const isFresh = seal.isFresh(sealed)
+    count[isFresh ? 'fresh' : 'sealed'] += 1
+    return isFresh ? sealed : seal.encrypt(seal.decrypt(sealed, placeOf(name)))(placeOf(name))
+  }
+  await change(redis, name, ({ secret, old_secrets }) => {
+    Object.assign(count, { sealed: 0, fresh: 0 })
+    const old = readOld(old_secrets).map(({ untilMs, sealed }) => ({ untilMs, sealed: anew(sealed) }))
+    return { secret: anew(secret), old_secrets: writeOld(old) }
+  })
+  return count
+}
+
+const rotateScript = defineScript(import.meta.url, 'endpoint-rotate')
+
+/** Two may do this at the same time: whoever comes second looks again. Of an endpoint that was removed nothing is kept. */
+async function change(redis: Redis, { account, id }: Name, to: (from: Secrets) => Secrets): Promise<void> {
+  const endpoint = eventKeys(account).endpoint(id)
+  for (;;) {
+    const [secret, olds] = await redis.hmget(endpoint, 'secret', 'old_secrets')
+    if (typeof secret !== 'string') return
+    const from = { secret, old_secrets: olds ?? '' }
+    const next = to(from)
+    if (next.secret === from.secret && next.old_secrets === from.old_secrets) return
+    const args = { secret, olds: from.old_secrets, newSecret: next.secret, newOlds: next.old_secrets }
+    if ((await rotateScript(redis, { endpoint }, args)) === 1) return
+  }
+}

@@ -1,0 +1,16 @@
+-- Replaces the secrets of an endpoint, unless they are others than they were: it was rotated, sealed anew or removed.
+--
+-- Keys:
+--   endpoint  HASH  the endpoint
+-- Arguments:
+--   secret     the one that it must have
+--   olds       those of before that it must have
+--   newSecret
+--   newOlds
+-- Output: 1 when they were replaced, else 0
+local endpoint = unpack(KEYS)
+local secret, olds, newSecret, newOlds = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
+local found = redis.call('HMGET', endpoint, 'secret', 'old_secrets')
+if found[1] ~= secret or (found[2] or '') ~= olds then return 0 end
+redis.call('HSET', endpoint, 'secret', newSecret, 'old_secrets', newOlds)
+return 1
