@@ -5,7 +5,8 @@ import { accountLimits } from '../accounts/store/accounts.ts'
 import { lanesOf } from '../accounts/store/senders.ts'
 import type { Config } from '../config.ts'
 import { waitingOn } from '../lanes/waiting.ts'
-import type { Redis } from '../redis/connect.ts'
+import { isCluster, type Redis } from '../redis/connect.ts'
+import { isRedisAway } from '../redis/errors.ts'
 import { Refusal } from './refusal.ts'
 
 /** A count is good for so long while there is much room, and for so long when there is little; longer with many lanes. */
@@ -81,6 +82,12 @@ function recount(redis: Redis, account: number, count: Count): Promise<void> {
     .then((waiting) => {
       count.counted = waiting + underWay
       count.since -= since
+      count.atMs = atMs
+    })
+    .catch((error: unknown) => {
+      // A server of a cluster is away, and perhaps not that of this message's lane: with what was counted last, and all that
+      // came since, the account may send on.
+      if (!isCluster(redis) || !isRedisAway(error) || count.atMs === Number.NEGATIVE_INFINITY) throw error
       count.atMs = atMs
     })
     .finally(() => {

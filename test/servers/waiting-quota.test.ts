@@ -1,0 +1,47 @@
+// Pins: an account whose waiting messages cannot be counted, because a server of the cluster is away, sends on with what was
+// counted last.
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { roomToWait } from '../../src/accept/waiting-quota.ts'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { lanesOf } from '../../src/accounts/store/senders.ts'
+import { loadConfig } from '../../src/config.ts'
+import { connectFailFast, type Redis } from '../../src/redis/connect.ts'
+import { accountKey, sendersOfAccountKey } from '../../src/redis/keys.ts'
+import { type RedisCluster, startRedisCluster } from '../../testbed/redis-cluster.ts'
+
+let cluster: RedisCluster
+let redis: Redis
+beforeAll(async () => {
+  cluster = await startRedisCluster(mkdtempSync(join(tmpdir(), 'laneway-quota-')))
+  redis = connectFailFast(cluster.url)
+  await vi.waitFor(() => redis.ping(), 10_000)
+}, 120_000)
+afterAll(async () => {
+  redis?.disconnect()
+  await cluster?.stop()
+})
+
+/** An account whose record another server has than the list of its senders. */
+async function splitAccount(): Promise<number> {
+  for (;;) {
+    const id = await createAccount(redis, 'split')
+    const [record, senders] = await Promise.all([accountKey(id), sendersOfAccountKey(id)].map(cluster.primaryOf))
+    if (record !== senders) return id
+  }
+}
+
+test('what cannot be counted for a while is taken as it was counted last, and a limit still holds', async () => {
+  const account = await splitAccount()
+  // So little that it is counted again for nearly each message.
+  const config = { limits: { ...loadConfig({}).limits, waiting: 3 } }
+  await roomToWait({ redis, config }, account, 1)
+  const victim = await cluster.primaryOf(sendersOfAccountKey(account))
+  await victim.kill9()
+  await vi.waitFor(() => expect(lanesOf(redis, account)).rejects.toThrow(), 20_000)
+  // Until the last count is too old to be used.
+  await vi.waitFor(async () => expect(await roomToWait({ redis, config }, account, 2)).toBeTypeOf('function'), 5_000)
+  await expect(roomToWait({ redis, config }, account, 1)).rejects.toMatchObject({ code: 'too_many_waiting' })
+}, 60_000)
