@@ -8,7 +8,7 @@ import type { Played } from './play.ts'
 import { figuresOf, HEADS, row, table } from './report.ts'
 
 /** Where the records are, and the page that is made from them, from the root of the repository. */
-export const RECORDS = 'prove/last-proof.json'
+const RECORDS = 'prove/last-proof.json'
 export const PAGE = 'docs/last-proof.md'
 
 const runSchema = z.strictObject({
