@@ -36,7 +36,7 @@ test('it is saved as one file, whose name tells of nobody', async () => {
   expect(saved).toMatchObject({ data: { person: PERSON, messages: [{ id: message }], opt_out: { person: PERSON } } })
 })
 
-test('nobody is erased before their number is typed, and then nothing is kept of them', async () => {
+test('nobody is erased before their number is typed, and then nothing is kept of them but that they opted out', async () => {
   const { page, press, dialog, confirm } = tab
   await page.goto(`/console/people?person=${PERSON}`)
   await press('Erase')
@@ -48,7 +48,9 @@ test('nobody is erased before their number is typed, and then nothing is kept of
   await dialog().getByRole('textbox').fill('+44 7700 900188')
   await confirm('Erase for good')
   await page.getByText('erased', { exact: true }).waitFor()
-  await page.getByText('Nothing is kept of this person.').waitFor()
+  await page.getByRole('table', { name: 'Messages' }).waitFor({ state: 'detached' })
+  await page.getByText('opted out', { exact: true }).waitFor()
+  expect(await page.locator('main').innerText()).not.toContain('parcel')
   await page.goto(`/console/messages/${message}`)
   await page.getByText('What happened').waitFor()
   expect(await page.locator('main').innerText()).not.toContain('parcel')

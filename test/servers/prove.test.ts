@@ -59,6 +59,6 @@ test('the scenarios keep their promise: nothing lost silently, nothing sent twic
 
 test('an unknown scenario is refused by name', async () => {
   const prove = startProcess(process.execPath, ['scripts/prove.mjs', '--only', 'no-such-thing'], {})
-  expect((await prove.ended).code).toBe(1)
+  expect((await prove.ended).code).toBe(2)
   expect(prove.stderr()).toContain('no scenario no-such-thing')
 })

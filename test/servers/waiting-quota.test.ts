@@ -17,7 +17,8 @@ let redis: Redis
 beforeAll(async () => {
   cluster = await startRedisCluster(mkdtempSync(join(tmpdir(), 'laneway-quota-')))
   redis = connectFailFast(cluster.url)
-  await vi.waitFor(() => redis.ping(), 10_000)
+  // To all of its servers.
+  await vi.waitFor(splitAccount, 10_000)
 }, 120_000)
 afterAll(async () => {
   redis?.disconnect()
