@@ -19,6 +19,8 @@ const RATE = 80
 /** Lanes that have work, at most. */
 const WITH_WORK = 500
 const SETTLE_MS = 20_000
+/** The first round of the sweep over all lanes: 200 a second. */
+const ROUND_MS_PER_LANE = 5
 const WATCH_MS = 60_000
 const LOST_WAKES = 20
 
@@ -32,7 +34,7 @@ export async function idleLanes(bench: Bench): Promise<Figure[]> {
   await Promise.all(laneway.laneIds.map((lane) => markLane(client, lane)))
   await client.sadd(rootKeys.campaignLanes, ...laneway.laneIds.map(String))
   bench.progress('settling')
-  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS + lanes * ROUND_MS_PER_LANE))
 
   bench.progress('watching')
   const processes = [laneway.worker, ...laneway.others, laneway.producer, laneway.redis]

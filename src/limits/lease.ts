@@ -5,6 +5,13 @@
 const LEASE_MS = 250
 /** The span that is leased ahead, and counted to know how many that takes. */
 const AHEAD_MS = 100
+/**
+ * While half of the bucket is left, a twentieth of what a second brings may be leased for so much longer and so many spans:
+ * keys of a few requests a second asked for nearly each of them otherwise, and every lease is a write.
+ */
+const FAR_LEASE_MS = 2_000
+const FAR_SPANS = 10
+const FAR_SHARE = 1 / 20
 /** When the bucket is empty it is asked again after so long at the earliest: refusals in between cost no Redis. */
 const ASK_AGAIN_MS = 25
 /**
@@ -44,6 +51,7 @@ export function createLease(): Lease {
   let untilMs = 0
   let emptyUntilMs = 0
   let left = 0
+  let isFar = false
   /** Requests of this span and of the one before. */
   let spanAt = Number.NEGATIVE_INFINITY
   let came = 0
@@ -67,7 +75,9 @@ export function createLease(): Lease {
     },
     isEmpty: (nowMs) => nowMs < emptyUntilMs,
     wanted(rate, waiting, nowMs) {
-      const ahead = Math.min(Math.max(came, cameBefore), Math.ceil(rate / 5))
+      const inSpan = Math.max(came, cameBefore)
+      const far = isFar && inSpan > 1 ? Math.min(FAR_SPANS * inSpan, Math.floor(rate * FAR_SHARE)) : 0
+      const ahead = Math.max(far, Math.min(inSpan, Math.ceil(rate / 5)))
       const held = nowMs >= untilMs ? 0 : tokens
       if (waiting === 0 && (held > ahead / 2 || nowMs < emptyUntilMs)) return 0
       // Whoever comes alone leaves nothing over.
@@ -77,7 +87,8 @@ export function createLease(): Lease {
       if (nowMs >= untilMs) tokens = 0
       tokens += reply.granted
       left = reply.left
-      if (reply.granted > 0) untilMs = nowMs + LEASE_MS
+      isFar = left >= rate / 2
+      if (reply.granted > 0) untilMs = nowMs + (isFar ? FAR_LEASE_MS : LEASE_MS)
       const isFlood = Math.max(came, cameBefore) > (2 * rate * AHEAD_MS) / 1_000
       const againMs = Math.max(isFlood ? FLOOD_ASK_AGAIN_MS : ASK_AGAIN_MS, reply.waitMs)
       emptyUntilMs = reply.granted < asked ? nowMs + againMs : 0
@@ -85,6 +96,7 @@ export function createLease(): Lease {
     takeAlone(rate, nowMs) {
       tokens = Math.max(1, Math.floor((rate * AHEAD_MS) / 1_000))
       left = 0
+      isFar = false
       untilMs = nowMs + (tokens * 1_000) / rate
       emptyUntilMs = untilMs
     },

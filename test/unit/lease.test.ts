@@ -47,3 +47,15 @@ test('whoever stays below the rate is never refused, and seldom asked for', () =
   expect(through).toBe(400)
   expect(asked).toBeLessThanOrEqual(200)
 })
+
+test('whoever stays far below the rate is asked for about once a second, and what is held ready for them stays small', () => {
+  const { through, asked } = askFor(25, 1_000)
+  expect(through).toBe(250)
+  expect(asked).toBeLessThanOrEqual(20)
+  const lease = createLease()
+  for (let n = 0; n < 100; n += 1) lease.came(n)
+  lease.take({ granted: 1, left: 999, waitMs: 0 }, 1, 1_000, 100)
+  expect(lease.wanted(1_000, 1, 100)).toBeLessThanOrEqual(1 + 1_000 / 5)
+  for (let n = 0; n < 2_000; n += 1) lease.came(101 + n / 100)
+  expect(lease.wanted(100, 1, 121)).toBeLessThanOrEqual(1 + 100 / 5)
+})
