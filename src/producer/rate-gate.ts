@@ -70,10 +70,16 @@ export function createRateGate(
 function obey(verdict: RateVerdict, response: ServerResponse): undefined {
   const { of, rate, left, isWithin } = verdict
   if (!response.headersSent) {
-    response.appendHeader('RateLimit-Policy', `"${of}";q=${rate};w=1`)
-    response.appendHeader('RateLimit', `"${of}";r=${isWithin ? left : 0};t=1`)
+    list(response, 'RateLimit-Policy', `"${of}";q=${rate};w=1`)
+    list(response, 'RateLimit', `"${of}";r=${isWithin ? left : 0};t=1`)
   }
   if (!isWithin) throw new RateError(verdict)
+}
+
+/** One more of a list, in one line: Node takes several times as long to write a header of many lines. */
+function list(response: ServerResponse, name: string, item: string): void {
+  const before = response.getHeader(name)
+  response.setHeader(name, before === undefined ? item : `${before}, ${item}`)
 }
 
 /** Whose bucket it is: what a proxy writes that is no address becomes part of a key all the same. */
