@@ -15,6 +15,8 @@ import { type Service, startService, type Tenant } from '../support/service.ts'
 
 /** No request may hold the event loop for longer, on a machine that has the time. */
 const TURN_MAX_MS = 100
+/** A turn in which the machine had no time is long once, one in which the service takes it is long every time. */
+const TRIES = 3
 const MB = 1_024 * 1_024
 
 let service: Service
@@ -91,10 +93,15 @@ describe('a batch takes its good message and holds nobody up beside', () => {
     ['4 MB of numbers', () => full(4 * MB, 7).slice(0, 999)],
   ])('%s', async (_what, junk) => {
     const messages = [...junk(), good()]
-    for (const key of [undefined, `hostile ${_what}`]) {
-      const { result, turnMs } = await longestTurn(() => batch(messages, key))
-      expect(result.filter((each) => 'id' in each).map(({ index }) => index)).toEqual([messages.length - 1])
-      expect(turnMs).toBeLessThan(TURN_MAX_MS)
+    for (const name of [undefined, `hostile ${_what}`]) {
+      const turns: number[] = []
+      while (turns.length < TRIES && !turns.some((turnMs) => turnMs < TURN_MAX_MS)) {
+        const key = name && `${name} ${turns.length}`
+        const { result, turnMs } = await longestTurn(() => batch(messages, key))
+        expect(result.filter((each) => 'id' in each).map(({ index }) => index)).toEqual([messages.length - 1])
+        turns.push(turnMs)
+      }
+      expect(Math.min(...turns)).toBeLessThan(TURN_MAX_MS)
     }
   })
 })
@@ -114,16 +121,20 @@ describe('one message holds nobody up and is refused for its shape', () => {
     ],
   ])('256 KB of %s', async (_what, kind, bodyOf) => {
     const body = bodyOf()
-    const { result, turnMs } = await longestTurn(() =>
-      send(body, kind).then(
-        () => undefined,
-        (error: unknown) => error,
-      ),
-    )
-    if (!(result instanceof Refusal)) throw new Error(`not refused: ${String(result)}`)
-    expect(result.code).toBe('invalid_request')
-    expect(result.faults.length).toBeLessThanOrEqual(100)
-    expect(turnMs).toBeLessThan(TURN_MAX_MS)
+    const turns: number[] = []
+    while (turns.length < TRIES && !turns.some((turnMs) => turnMs < TURN_MAX_MS)) {
+      const { result, turnMs } = await longestTurn(() =>
+        send(body, kind).then(
+          () => undefined,
+          (error: unknown) => error,
+        ),
+      )
+      if (!(result instanceof Refusal)) throw new Error(`not refused: ${String(result)}`)
+      expect(result.code).toBe('invalid_request')
+      expect(result.faults.length).toBeLessThanOrEqual(100)
+      turns.push(turnMs)
+    }
+    expect(Math.min(...turns)).toBeLessThan(TURN_MAX_MS)
     const path = kind === 'service' ? '/sendservicemessages/sendmessages' : '/chatappbusiness/send-templated-message'
     const answer = await service.post(path, { ...body, api_key: tenant.apiKey })
     expect(answer.status).toBeGreaterThanOrEqual(400)
