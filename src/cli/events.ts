@@ -1,5 +1,4 @@
 // events: endpoints that are told what happens, and telling them again.
-
 import { z } from 'zod'
 import { Refusal } from '../accept/refusal.ts'
 import { createSeal } from '../accounts/seal.ts'

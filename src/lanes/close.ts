@@ -19,8 +19,7 @@ export class LaneClosedError extends Error {
 
 /**
  * Closes a lane on which nothing waits, is worked on or is in doubt, and which has no campaign that a worker looks after;
- * false when it has. It stays closed for `keepMs`, after which nobody can know its
- * sender any more, or until that is added again.
+ * false when it has. It stays closed until its sender is added again, or for `keepMs`: nobody knows the sender by then.
  */
 export async function closeLane(redis: Redis, lane: number, keepMs: number): Promise<boolean> {
   const keys = {

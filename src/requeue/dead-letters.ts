@@ -61,8 +61,8 @@ export async function matchingDeadLetters(
 }
 
 /**
- * Puts the job back on its lane with a new validity. False when somebody else has done so, or the sender was removed. Dying between the two writes
- * is harmless: the job is still a dead letter, with another validity.
+ * Puts the job back on its lane with a new validity. False when somebody else has done so, or the sender was removed.
+ * Dying between the two writes is harmless: the job is still a dead letter, with another validity.
  */
 export async function retryDeadLetter(
   { redis, config }: RetryDeps,

@@ -48,7 +48,10 @@ const jobSchema = z.object({
 })
 export type RequeueJob = z.infer<typeof jobSchema>
 
-/** `failed`: their record or that of their campaign cannot be read, for a person to repair, or their sender was removed. `campaign_over`: their campaign sends nothing more. */
+/**
+ * `failed`: their sender was removed, or their record or that of their campaign cannot be read, for a person to repair.
+ * `campaign_over`: their campaign sends nothing more.
+ */
 export const COUNTS = ['requeued', 'without_content', 'campaign_over', 'failed'] as const
 export type RequeueCounts = Record<(typeof COUNTS)[number], number>
 /** Counts that all begin at 0. */

@@ -17,7 +17,8 @@ import {
 
 /**
  * Why a message cannot be sent again. `campaign_over`: its campaign is cancelled or not kept any more.
- * `sender_removed`: nobody serves its lane any more. `without_content`: what it said is not stored. `unreadable`: the record of its campaign is not what Laneway wrote.
+ * `sender_removed`: nobody serves its lane any more. `without_content`: what it said is not stored. `unreadable`: the
+ * record of its campaign is not what Laneway wrote.
  */
 export type Obstacle = 'campaign_over' | 'without_content' | 'sender_removed' | 'unreadable'
 export type RequeueVerdict = 'done' | 'ignored' | 'missing' | Obstacle

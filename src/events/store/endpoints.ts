@@ -48,8 +48,9 @@ export class TooManyEndpointsError extends Error {
 }
 
 /**
- * Creates one and returns its secret; null when it was there already and has got another one since. `senders` are digits. From now on its account is listened to. One of this `id` that
- * is there already stays as it is. Throws a TooManyEndpointsError.
+ * Creates one and returns its secret; null when it was there already and has got another one since. `senders` are digits.
+ * From now on its account is listened to. One of this `id` that is there already stays as it is. Throws a
+ * TooManyEndpointsError.
  * Dying before it is on its account's list leaves a record that nobody knows of; a repeat lists it.
  */
 export async function createEndpoint(

@@ -12,7 +12,7 @@
 --   inDoubt          ZSET    messages in doubt
 --   queuedAgain      ZSET    messages queued again
 --   activeCampaigns  HASH    campaigns that a worker looks after
---   closed           STRING
+--   closed           STRING  there once the lane's sender was removed
 -- Arguments:
 --   keepMs
 -- Output: 1 when it is closed, 0 when it has something to do

@@ -60,7 +60,9 @@ export async function makeErasedMark(redis: Redis, account: number, person: stri
   const made = theSeal().encrypt(randomBytes(KEY_BYTES).toString('base64url'))({ account, name: FIELD })
   await redis.hsetnx(accountKey(account), FIELD, made)
   // Another process may have been faster.
-  return markOf((await keyOf(redis, account)) ?? '', person)
+  const key = await keyOf(redis, account)
+  if (key === undefined) throw new Error(`account ${account} has no key for erased opt-outs, right after it was made`)
+  return markOf(key, person)
 }
 
 /** Seals the account's key anew under the first of the secrets; how many keys it sealed and left. Throws a SealError. */
