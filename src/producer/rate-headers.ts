@@ -8,14 +8,14 @@ interface RateHeaders {
   left: string
 }
 
-const told = new WeakMap<ServerResponse, RateHeaders>()
+const noted = new WeakMap<ServerResponse, RateHeaders>()
 
 /** One more limit that the request was counted against. All are in one line: Node writes many lines several times as slowly. */
 export function tellRate(response: ServerResponse, { of, rate, left, isWithin }: RateVerdict): void {
   const policy = `"${of}";q=${rate};w=1`
   const rest = `"${of}";r=${isWithin ? left : 0};t=1`
-  const before = told.get(response)
-  if (before === undefined) told.set(response, { policy, left: rest })
+  const before = noted.get(response)
+  if (before === undefined) noted.set(response, { policy, left: rest })
   else {
     before.policy += `, ${policy}`
     before.left += `, ${rest}`
@@ -24,13 +24,13 @@ export function tellRate(response: ServerResponse, { of, rate, left, isWithin }:
 
 /** Names and values in turn, for the head that is written now. */
 export function rateHeaders(response: ServerResponse): string[] {
-  const known = told.get(response)
+  const known = noted.get(response)
   return known === undefined ? [] : ['RateLimit-Policy', known.policy, 'RateLimit', known.left]
 }
 
 /** Sets them at once: for what writes its head by itself. */
 export function setRateHeaders(response: ServerResponse): void {
-  const known = told.get(response)
+  const known = noted.get(response)
   if (known === undefined || response.headersSent) return
   response.setHeader('RateLimit-Policy', known.policy)
   response.setHeader('RateLimit', known.left)
