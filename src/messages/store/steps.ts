@@ -133,7 +133,8 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldo
   if (from !== undefined && of !== undefined && from !== state) {
     const sentAt =
       state === 'delivered' || state === 'read' ? sentAtMs(history ?? '', acceptedAtMs(id.ulid)) : undefined
-    const sinceSentMs = sentAt && (step.happenedAt ?? Date.now()) - sentAt
+    const nowMs = Date.now()
+    const sinceSentMs = sentAt && Math.min(step.happenedAt ?? nowMs, nowMs) - sentAt
     observerOf(redis).changed({ lane: id.lane, class: of, from, to: state, code: step.problem?.code, sinceSentMs })
   }
   // It is written, and may be lost with its primary: whoever reported it must report it again.
