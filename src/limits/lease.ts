@@ -41,8 +41,8 @@ export interface Lease {
   take(reply: Granted, asked: number, rate: number, nowMs: number): void
   /** Redis does not answer: this process goes on at the rate by itself. */
   takeAlone(rate: number, nowMs: number): void
-  /** Requests that could follow now, as far as is known, and in how many ms the next one can. */
-  rest(nowMs: number): { left: number; waitMs: number }
+  /** Requests that could follow now, as far as is known. */
+  left(nowMs: number): number
 }
 
 /** Nothing leased yet. */
@@ -100,9 +100,6 @@ export function createLease(): Lease {
       untilMs = nowMs + (tokens * 1_000) / rate
       emptyUntilMs = untilMs
     },
-    rest(nowMs) {
-      const held = nowMs >= untilMs ? 0 : tokens
-      return { left: held + left, waitMs: Math.max(0, emptyUntilMs - nowMs) }
-    },
+    left: (nowMs) => (nowMs >= untilMs ? left : tokens + left),
   }
 }

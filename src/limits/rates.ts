@@ -27,8 +27,6 @@ export interface RateVerdict {
   isWithin: boolean
   rate: number
   left: number
-  /** Until one more may come, where none is left. */
-  waitMs: number
 }
 
 export type Rates = ReturnType<typeof createRates>
@@ -47,13 +45,15 @@ interface Bucket {
 
 /** The buckets as one process sees them. */
 export function createRates(redis: Redis, clock = () => performance.now()) {
-  const buckets = new LRUCache<string, Bucket>({ max: REMEMBERED })
+  const remembered = () => new LRUCache<string, Bucket>({ max: REMEMBERED })
+  // By whom they are of: the key in Redis is put together once for each of them.
+  const buckets = { key: remembered(), account: remembered(), address: remembered() }
   /** Those that are asked for at the end of this turn. */
   let turn: Bucket[] = []
 
-  function ask(bucket: Bucket): void {
+  function ask(bucket: Bucket, nowMs: number): void {
     if (bucket.asking > 0) return
-    const wanted = bucket.lease.wanted(bucket.rate, bucket.waiting.length, clock())
+    const wanted = bucket.lease.wanted(bucket.rate, bucket.waiting.length, nowMs)
     if (wanted === 0) return
     bucket.asking = wanted
     if (turn.push(bucket) === 1) setImmediate(askAll)
@@ -87,39 +87,45 @@ export function createRates(redis: Redis, clock = () => performance.now()) {
     })
     // They came while it was on its way.
     bucket.waiting.push(...late)
-    if (bucket.waiting.length > 0) ask(bucket)
+    if (bucket.waiting.length > 0) ask(bucket, clock())
   }
 
-  const verdict = (of: RateOf, { lease, rate }: Bucket, isWithin: boolean): RateVerdict => ({
+  function bucketOf(of: RateOf, who: string, rate: number): Bucket {
+    const known = buckets[of].get(who)
+    if (known !== undefined) {
+      known.rate = rate
+      return known
+    }
+    const bucket = { key: rateKey(of, who), rate, lease: createLease(), waiting: [], asking: 0 }
+    buckets[of].set(who, bucket)
+    return bucket
+  }
+
+  const verdict = (of: RateOf, { lease, rate }: Bucket, isWithin: boolean, nowMs: number): RateVerdict => ({
     of,
     isWithin,
     rate,
-    ...lease.rest(clock()),
+    left: lease.left(nowMs),
   })
 
   return {
     /** Counts a request against `rate` (more than 0) requests a second. A promise only where Redis must be asked first. */
     take(of: RateOf, who: string, rate: number): RateVerdict | Promise<RateVerdict> {
-      const key = rateKey(of, who)
-      const bucket = buckets.get(key) ?? { key, rate, lease: createLease(), waiting: [], asking: 0 }
-      if (bucket.rate !== rate || !buckets.has(key)) {
-        bucket.rate = rate
-        buckets.set(key, bucket)
-      }
+      const bucket = bucketOf(of, who, rate)
       const { lease } = bucket
       const now = clock()
       lease.came(now)
       if (bucket.waiting.length === 0) {
         if (lease.use(now)) {
-          ask(bucket)
-          return verdict(of, bucket, true)
+          ask(bucket, now)
+          return verdict(of, bucket, true, now)
         }
-        if (lease.isEmpty(now)) return verdict(of, bucket, false)
+        if (lease.isEmpty(now)) return verdict(of, bucket, false, now)
       }
       return new Promise<boolean>((resolve) => {
         bucket.waiting.push(resolve)
-        ask(bucket)
-      }).then((isWithin) => verdict(of, bucket, isWithin))
+        ask(bucket, now)
+      }).then((isWithin) => verdict(of, bucket, isWithin, clock()))
     },
   }
 }

@@ -9,7 +9,7 @@ import { LETTERS } from '../messages/lifecycle.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { namesOfPerson, openTextOr } from '../messages/sealed.ts'
 import { conclude } from '../messages/store/conclude.ts'
-import { findInboundBy } from '../messages/store/inbound.ts'
+import { findInboundBy, namesOfWriter } from '../messages/store/inbound.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
 import { FIELDS } from '../messages/store/record-format.ts'
 import { jobKey, resolveUnconfirmed } from '../messages/store/steps.ts'
@@ -70,9 +70,12 @@ export async function eraseMessages(
     }
   }
   const names = namesOfPerson(of.person)
-  await redis.del(...names.flatMap((name) => [recipientCooldownKey(of.lane, name), replyWindowKey(of.lane, name)]))
+  await redis.del(...names.map((name) => recipientCooldownKey(of.lane, name)), ...windowsOf(of.lane, of.person))
   return done
 }
+
+const windowsOf = (lane: number, person: string): string[] =>
+  namesOfPerson(person).map((name) => replyWindowKey(lane, name))
 
 const eraseOne = (deps: EraseDeps, message: IndexedMessage, of: { account: number; person: string }) =>
   message.kind === 'received'
@@ -81,11 +84,13 @@ const eraseOne = (deps: EraseDeps, message: IndexedMessage, of: { account: numbe
 
 async function eraseReceived(
   redis: Redis,
-  { name }: IndexedMessage,
+  { lane, name }: IndexedMessage,
   { account, person }: { account: number; person: string },
 ): Promise<Verdict> {
   const message = await findInboundBy(redis, account, name)
   if (message?.from !== person) return 'other'
+  // Dies in between: the message is still there, and tells the next look what else the person is known by.
+  for (const other of namesOfWriter(message)) await redis.del(...windowsOf(lane, other))
   await redis.del(inboundKeyOf(account, name))
   return 'erased'
 }

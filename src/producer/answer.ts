@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { ApiError, errorBody, internal, refused, storageAway } from './errors.ts'
 import { createHeldBytes } from './held-bytes.ts'
+import { rateHeaders } from './rate-headers.ts'
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 
@@ -22,12 +23,12 @@ export function requestIdOf(request: IncomingMessage): string {
  * Of every JSON answer: it is nothing else than JSON, nobody on the way keeps a copy, and no address of ours is told to
  * others.
  */
-const GUARDS = {
-  'Content-Type': 'application/json; charset=utf-8',
-  'X-Content-Type-Options': 'nosniff',
-  'Cache-Control': 'no-store',
-  'Referrer-Policy': 'no-referrer',
-} as const
+const GUARDS = [
+  ...['Content-Type', 'application/json; charset=utf-8'],
+  ...['X-Content-Type-Options', 'nosniff'],
+  ...['Cache-Control', 'no-store'],
+  ...['Referrer-Policy', 'no-referrer'],
+] as const
 
 /** Answers up to here leave at once, into the buffers of the system. */
 const SMALL_ANSWER_BYTES = 64 * 1_024
@@ -43,12 +44,9 @@ export function answerJson(
   if (response.destroyed) return
   const text = JSON.stringify(answer.body)
   const size = Buffer.byteLength(text)
-  response.writeHead(answer.status ?? 200, {
-    ...GUARDS,
-    'Content-Length': size,
-    'x-request-id': requestId,
-    ...answer.headers,
-  })
+  const head = [...GUARDS, 'Content-Length', size, 'x-request-id', requestId, ...rateHeaders(response)]
+  for (const name in answer.headers) head.push(name, answer.headers[name] ?? '')
+  response.writeHead(answer.status ?? 200, head)
   response.end(text)
   if (size > SMALL_ANSWER_BYTES && !response.writableFinished) {
     const holding = answers.hold(() => response.destroy())

@@ -8,6 +8,7 @@ import { answerJson, refuse, requestIdOf } from './answer.ts'
 import type { Route } from './bind.ts'
 import { ApiError } from './errors.ts'
 import { type Edge, exchange } from './exchange.ts'
+import { setRateHeaders } from './rate-headers.ts'
 import type { Answer } from './route.ts'
 import { sendFile, sendStream } from './send-bytes.ts'
 
@@ -31,7 +32,7 @@ export function buildApp(
   app.set('strict routing', true)
   app.set('case sensitive routing', true)
   app.use(nameRequest)
-  if (deps.dashboard) app.use(deps.dashboard.path, deps.dashboard.handler)
+  if (deps.dashboard) app.use(deps.dashboard.path, tellRates, deps.dashboard.handler)
   for (const path of new Set(deps.routes.flatMap(pathsOf))) {
     const routes = deps.routes.filter((route) => pathsOf(route).includes(path))
     const at = app.route(path)
@@ -41,7 +42,7 @@ export function buildApp(
       throw new ApiError(405, 'method_not_allowed', `Method not allowed; use ${allow}.`, { headers: { Allow: allow } })
     })
   }
-  if (deps.pages) app.use(deps.pages)
+  if (deps.pages) app.use(tellRates, deps.pages)
   app.use((request) => {
     throw new ApiError(404, 'no_such_route', `No route for ${request.method} ${shown(request.path)}.`)
   })
@@ -58,6 +59,12 @@ const nameRequest: RequestHandler = (request, response, next) => {
   response.setHeader('x-request-id', id)
   response.setHeader('X-Content-Type-Options', 'nosniff')
   response.setHeader('Referrer-Policy', 'no-referrer')
+  next()
+}
+
+/** For what writes its answer without answerJson. */
+const tellRates: RequestHandler = (_request, response, next) => {
+  setRateHeaders(response)
   next()
 }
 
@@ -83,14 +90,14 @@ function handlerOf(route: Route, edge: Edge): RequestHandler {
 }
 
 async function reply(answer: Answer, response: Response): Promise<void> {
+  if ('body' in answer) return answerJson(response, String(response.locals.requestId), answer)
+  setRateHeaders(response)
   if ('stream' in answer) return sendStream(response, answer)
   if ('file' in answer) return sendFile(response, answer)
-  if ('text' in answer)
-    response
-      .type('text/plain')
-      .set(answer.headers ?? {})
-      .send(answer.text)
-  else answerJson(response, String(response.locals.requestId), answer)
+  response
+    .type('text/plain')
+    .set(answer.headers ?? {})
+    .send(answer.text)
 }
 
 const shown = (path: string): string => (path.length > 100 ? `${path.slice(0, 100)}…` : path)

@@ -1,12 +1,13 @@
 // How often somebody may ask: whoever comes too often is answered 429, and everybody who has a limit is told in every
-// answer how much of it is left, by the headers of the IETF draft draft-ietf-httpapi-ratelimit-headers.
+// answer how much of it is left.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { InstallationLimits } from '../accounts/limits.ts'
+import type { AccountLimits, InstallationLimits } from '../accounts/limits.ts'
 import { clientOf } from '../accounts/networks.ts'
 import { createLimitsOfAccounts } from '../limits/account-limits.ts'
 import { createRates, type RateVerdict } from '../limits/rates.ts'
 import type { Redis } from '../redis/connect.ts'
 import { ApiError } from './errors.ts'
+import { tellRate } from './rate-headers.ts'
 import type { Caller } from './route.ts'
 
 /** Addresses of the service that count for nobody: probes, and webhooks, which the chat product sends as they come. */
@@ -41,49 +42,55 @@ export function createRateGate(
   const rates = createRates(redis)
   const limits = createLimitsOfAccounts(redis, installation)
 
+  /** Counts a request for the key and the account whose limits are these. */
+  function count({ id, account }: Caller, of: AccountLimits, response: ServerResponse): undefined | Promise<void> {
+    const ofAccount = (): undefined | Promise<void> =>
+      of.accountRate > 0 ? obey(rates.take('account', String(account), of.accountRate), response) : undefined
+    const ofKey = of.keyRate > 0 ? obey(rates.take('key', id, of.keyRate), response) : undefined
+    return ofKey === undefined ? ofAccount() : ofKey.then(ofAccount)
+  }
+
   return {
     /** Counts a request for its address. Throws a RateError, or rejects with it where Redis must be asked first. */
     ofAddress(request: IncomingMessage, response: ServerResponse): undefined | Promise<void> {
       const rate = installation.addressRate
       if (rate === 0 || !isCounted({ path: request.url ?? '' })) return undefined
-      const verdict = rates.take('address', bucketOf(addressOf(request)), rate)
-      if (verdict instanceof Promise) return verdict.then((known) => obey(known, response))
-      return obey(verdict, response)
+      return obey(rates.take('address', bucketOf(addressOf(request)), rate), response)
     },
 
     /** The same for its key and its account. */
     ofCaller(caller: Caller, response: ServerResponse): undefined | Promise<void> {
-      const { id, account } = caller
-      const known = limits.of(account)
-      if (known instanceof Promise || known.keyRate > 0 || known.accountRate > 0) return count()
-      return undefined
-
-      async function count(): Promise<void> {
-        const { keyRate, accountRate } = await known
-        if (keyRate > 0) obey(await rates.take('key', id, keyRate), response)
-        if (accountRate > 0) obey(await rates.take('account', String(account), accountRate), response)
-      }
+      const known = limits.of(caller.account)
+      if (known instanceof Promise) return known.then((of) => count(caller, of, response))
+      return count(caller, known, response)
     },
   }
 }
 
-function obey(verdict: RateVerdict, response: ServerResponse): undefined {
-  const { of, rate, left, isWithin } = verdict
-  if (!response.headersSent) {
-    list(response, 'RateLimit-Policy', `"${of}";q=${rate};w=1`)
-    list(response, 'RateLimit', `"${of}";r=${isWithin ? left : 0};t=1`)
-  }
-  if (!isWithin) throw new RateError(verdict)
+function obey(verdict: RateVerdict | Promise<RateVerdict>, response: ServerResponse): undefined | Promise<void> {
+  if (verdict instanceof Promise) return verdict.then((known) => obey(known, response))
+  tellRate(response, verdict)
+  if (!verdict.isWithin) throw rateError(verdict)
 }
 
-/** One more of a list, in one line: Node takes several times as long to write a header of many lines. */
-function list(response: ServerResponse, name: string, item: string): void {
-  const before = response.getHeader(name)
-  response.setHeader(name, before === undefined ? item : `${before}, ${item}`)
+/** Without a stack, which says nothing here and is most of what a refusal costs: somebody who floods us must cost little. */
+function rateError(verdict: RateVerdict): RateError {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return new RateError(verdict)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
 }
+
+/** An IPv4 address as it is written by everybody, which needs no second look. */
+const PLAIN = /^(?:\d{1,3}\.){3}\d{1,3}$/
 
 /** Whose bucket it is: what a proxy writes that is no address becomes part of a key all the same. */
-const bucketOf = (address: string): string =>
-  clientOf(address)
+function bucketOf(address: string): string {
+  if (PLAIN.test(address)) return address
+  return clientOf(address)
     .replaceAll(/[^\da-f.:]/gi, '')
     .slice(0, 45)
+}

@@ -1,5 +1,6 @@
 // Reading what a person has told the chat product about advertising: the field `user_preferences` of a webhook.
 import { z } from 'zod'
+import { webhookTime } from './cloud-time.ts'
 
 /** That a person stops or resumes the advertising of one of our numbers. */
 export interface Preference {
@@ -24,11 +25,7 @@ const item = z.object({
   user_id: name,
   category: z.string(),
   value: z.enum(['stop', 'resume']),
-  timestamp: z
-    .union([z.string().regex(/^\d{1,15}$/), z.number().int().nonnegative()])
-    .transform(Number)
-    .optional()
-    .catch(undefined),
+  timestamp: webhookTime.optional().catch(undefined),
 })
 
 /** One item of it; `other` for a wish about something else than advertising, undefined for what cannot be read. */
@@ -37,6 +34,5 @@ export function readPreference(phoneNumberId: string, raw: unknown): Preference 
   if (data === undefined) return undefined
   if (data.category !== 'marketing_messages') return 'other'
   const people = [data.wa_id?.replace(/\D/g, ''), data.user_id].flatMap((each) => (each ? [each] : []))
-  const atMs = data.timestamp === undefined || data.timestamp > 1e11 ? data.timestamp : data.timestamp * 1_000
-  return people.length === 0 ? undefined : { phoneNumberId, people, wish: data.value, atMs }
+  return people.length === 0 ? undefined : { phoneNumberId, people, wish: data.value, atMs: data.timestamp }
 }

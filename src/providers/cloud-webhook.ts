@@ -9,6 +9,7 @@ import { codeEntry } from '../messages/provider-codes.ts'
 import type { ReceivedParts } from '../messages/received.ts'
 import { type Preference, preferenceList, readPreference } from './cloud-preferences.ts'
 import { contentOf, isMessage, type MessageItem, messageItem, personItem } from './cloud-received.ts'
+import { webhookTime } from './cloud-time.ts'
 
 /** What a webhook says about a message that we sent. */
 export interface StatusUpdate {
@@ -60,12 +61,6 @@ export function isSigned(raw: Buffer, header: string | undefined, appSecret: str
   return timingSafeEqual(Buffer.from(given, 'hex'), expected)
 }
 
-/** Seconds as text; rarely milliseconds. */
-const timestamp = z
-  .union([z.string().regex(/^\d{1,15}$/), z.number().int().nonnegative()])
-  .transform(Number)
-  .transform((value) => (value > 1e11 ? value : value * 1_000))
-
 const envelope = z.object({ entry: z.array(z.unknown()) })
 const entry = z.object({ changes: z.array(z.unknown()) })
 /** Some who hand webhooks on leave the field out. */
@@ -105,7 +100,7 @@ const statusItem = z.object({
   id: z.string().min(1),
   status: z.enum(['sent', 'delivered', 'read', 'failed', 'played']),
   // What became of a message is worth more than when: without a time it is taken for now.
-  timestamp: spare(timestamp),
+  timestamp: spare(webhookTime),
   biz_opaque_callback_data: spare(z.string().max(512)),
   // Only the first is looked at: there is never another, and a list of 100,000 odd ones takes seconds to refuse.
   errors: spare(z.array(z.unknown()).transform(([first]) => reportedError.safeParse(first).data)),
@@ -213,5 +208,5 @@ function toReceived(
   people: Parameters<typeof contentOf>[1],
 ): ReceivedMessage {
   const { id: providerId } = item
-  return { phoneNumberId, providerId, ...contentOf(item, people), atMs: timestamp.safeParse(item.timestamp).data }
+  return { phoneNumberId, providerId, ...contentOf(item, people), atMs: webhookTime.safeParse(item.timestamp).data }
 }

@@ -3,11 +3,12 @@
 import { Worker } from 'bullmq'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SendPayload } from '../../src/jobs/send.ts'
+import { addJobs } from '../../src/lanes/add-jobs.ts'
 import { CAMPAIGN_PRIORITY, type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { acceptedAtMs, messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
-import { laneBacklogKeys, laneJobKey, laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { delayedUntil, laneBacklogKeys, laneJobKey, laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { lanePrefix } from '../../src/redis/keys.ts'
+import { lanePrefix, messageIndexKey } from '../../src/redis/keys.ts'
 import { openQueue } from '../../src/redis/open-queue.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
@@ -135,6 +136,33 @@ test('what is not to be sent yet stands on a lane as BullMQ would delay it, and 
   expect(left).toHaveProperty('delayed')
   expect(left).toHaveProperty('marker')
   await queue.close()
+})
+
+test('of one millisecond more are delayed than it has places, and all of them are due then', async () => {
+  lane += 1
+  const dueAt = Date.now() + 60_000
+  const { delayed } = laneBacklogKeys(lane)
+  await redis.zadd(delayed, dueAt * 4_096 + 4_095, 'last')
+  const id = newId()
+  await addJobs(
+    redis,
+    lane,
+    {
+      name: 'send',
+      jobs: [{ id, data: '{}', timestamp: dueAt - 60_000, delayMs: 60_000, priority: 0 }],
+      indexed: [],
+    },
+    1_000,
+  )
+  expect(Math.floor(delayedUntil((await redis.zscore(delayed, id)) ?? ''))).toBe(dueAt)
+})
+
+test('a message is added although the index of its lane is broken', async () => {
+  lane += 1
+  await redis.set(messageIndexKey(lane), 'broken')
+  const id = newId()
+  await queues.add(id, payloadOf())
+  expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual([id])
 })
 
 test('one that is not to be sent yet is delayed, and those beside it wait', async () => {

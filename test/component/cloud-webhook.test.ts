@@ -10,8 +10,10 @@ import { claim } from '../../src/messages/store/claim.ts'
 import type { MessageRecord } from '../../src/messages/store/record-format.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
+import { nobody, observe } from '../../src/observe.ts'
 import { webhookRoutes } from '../../src/producer/handlers/cloud-webhook.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { inboundKey, messageKey } from '../../src/redis/keys.ts'
 import { silentLog, startApp } from '../support/app.ts'
 import { deliveryOf, infoOf } from '../support/messages.ts'
@@ -255,6 +257,21 @@ describe('a report', () => {
     }
   })
 
+  test('that is dated ahead makes no delivery take longer than it did', async () => {
+    const sent = await claimed()
+    const took: (number | undefined)[] = []
+    const own = connectWithRetry(service.server.url)
+    try {
+      observe(own, { ...nobody, changed: ({ sinceSentMs }) => void took.push(sinceSentMs) })
+      await recordStatus(own, sent.id, 'AAAAAA', 'sent')
+      await recordStatus(own, sent.id, 'AAAAAA', 'delivered', { atMs: Date.now() + 3_600_000 })
+    } finally {
+      own.disconnect()
+    }
+    expect(took).toEqual([undefined, expect.any(Number)])
+    expect(took[1]).toBeLessThan(60_000)
+  })
+
   test('of an older attempt that failed decides nothing about the latest', async () => {
     const sent = await claimed('AAAAAA')
     await post(
@@ -329,6 +346,19 @@ describe('a received message', () => {
     await post(webhook({ messages: [received('wamid.in2'), received('wamid.in2')] }))
     expect(await service.redis.dbsize()).toBe(before)
     expect(await service.redis.pttl(key)).toBeLessThanOrEqual(100_000)
+  })
+
+  test.each([
+    ['an hour ahead', NOW_S + 3_600],
+    ['that no calendar has', 9_000_000_000_000_000],
+  ])('with a time %s was received now, and the list of messages shows it', async (_name, timestamp) => {
+    const id = `wamid.ahead${timestamp}`
+    expect((await post(webhook({ messages: [received(id, { timestamp })] }))).status).toBe(200)
+    expect((await infoOf(service, tenant, id)).timestamp).toBeLessThanOrEqual(Math.ceil(Date.now() / 1_000))
+    const headers = { authorization: `Bearer ${tenant.apiKey}` }
+    const list = await fetch(`${service.url}/messages?direction=inbound`, { headers })
+    expect(list.status).toBe(200)
+    expect(await list.text()).toContain(id)
   })
 
   test('for a number that is nobody’s is let go', async () => {

@@ -3,9 +3,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { openFiles } from '../../src/files/open.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { useDataKeys } from '../../src/messages/sealed.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { openReplyWindow, replyWindowOf, WINDOW_MS } from '../../src/messages/store/reply-window.ts'
+import { eraseMessages } from '../../src/people/erase-messages.ts'
 import { audioTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -69,6 +72,18 @@ test('what is too old, of a group, or no message of the person opens nothing; a 
   await writes('US.1', -100 * HOUR)
   const until = await replyWindowOf(service.redis, tenant.cloudLane, 'US.1')
   expect(until).toBeLessThanOrEqual(Date.now() + WINDOW_MS)
+})
+
+test('it is open under the number and under the user id of whoever is known by both, until the person is erased', async () => {
+  const [person, userId] = ['491530000020', 'DE.20']
+  await writes(person, HOUR, { parts: { from_user_id: userId } })
+  for (const name of [person, userId]) expect((await conversation(name)).open, name).toBe(true)
+  const { redis, config } = service
+  const [queues, files] = [openLaneQueues(redis), await openFiles(config)]
+  const { account, cloudLane: lane } = tenant
+  await eraseMessages({ redis, queues, files, config }, { account, lane, person, nowMs: Date.now() })
+  await queues.close()
+  for (const name of [person, userId]) expect((await conversation(name)).open, name).toBe(false)
 })
 
 test('it stays open, until the later of its ends, when the key changes under which people are named', async () => {

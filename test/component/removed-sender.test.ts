@@ -12,12 +12,13 @@ import { findSender } from '../../src/accounts/store/senders.ts'
 import { startCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { type Campaign, createCampaign, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
+import { closeLane, isLaneClosed } from '../../src/lanes/close.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { laneJobKey } from '../../src/redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneChunkKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { campaignKey } from '../../src/redis/keys.ts'
+import { activeCampaignsKey, campaignKey, inDoubtKey, queuedAgainKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { imageBody } from '../support/example-messages.ts'
 import { failMessages } from '../support/requeueable.ts'
@@ -140,6 +141,26 @@ describe('a message that was judged before its sender was removed, and reaches i
     const [, other] = end.status === 'fulfilled' ? end.value : []
     expect(other !== undefined && 'id' in other && (await hasJob(other.id))).toBe(true)
   })
+})
+
+test('a lane is closed only when nothing at all is on it', async () => {
+  const lane = 4_711
+  const { waiting, prioritized, delayed, active } = laneBacklogKeys(lane)
+  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
+  const lists = [waiting, active, chunksWaiting, chunksActive]
+  const sorted = [prioritized, delayed, chunksDelayed, inDoubtKey(lane), queuedAgainKey(lane)]
+  const campaigns = activeCampaignsKey(lane)
+  const places = [
+    ...lists.map((key) => ({ key, put: () => redis.rpush(key, 'a') })),
+    ...sorted.map((key) => ({ key, put: () => redis.zadd(key, 1, 'a') })),
+    { key: campaigns, put: () => redis.hset(campaigns, '1', 'running') },
+  ]
+  for (const { key, put } of places) {
+    await put()
+    expect([await closeLane(redis, lane, RETENTION_MS), await isLaneClosed(redis, lane)], key).toEqual([false, false])
+    await redis.del(key)
+  }
+  expect([await closeLane(redis, lane, RETENTION_MS), await isLaneClosed(redis, lane)]).toEqual([true, true])
 })
 
 test('a message that was accepted in the last moment keeps its sender', async () => {

@@ -13,6 +13,8 @@ const SAME = [
   ['2001:db8:0:7::1', '2001:db8:0:7:a:b:c:d', '2001:0db8:0000:0007::2'],
   ['2001:db8:7::1', '2001:db8:7:0:1:2:3:4', '2001:db8:7::a:b:c:d'],
   ['192.0.2.7', '::ffff:192.0.2.7'],
+  ['2001::db8:1:2:3:192.0.2.7', '2001:0:db8:1:2:3:c000:207'],
+  ['fe80::1:2:3:4%eth0.1', 'fe80::9'],
 ] as const
 
 test('all addresses of one IPv6 network are one client, and those of another network are another', () => {

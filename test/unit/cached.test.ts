@@ -1,7 +1,8 @@
-import { Redis as Single } from 'ioredis'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Cluster, Redis as Single } from 'ioredis'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { cached } from '../../src/redis/cached.ts'
 import type { Redis } from '../../src/redis/connect.ts'
+import { RedisUnavailableError } from '../../src/redis/errors.ts'
 
 // Connections that never connect: what is kept belongs to one of them.
 const [here, there] = [new Single({ lazyConnect: true }), new Single({ lazyConnect: true })]
@@ -53,6 +54,34 @@ test('a failure is not kept', async () => {
   await expect(known(here, 'a', '')).rejects.toThrow('broken')
   values.a = 'mended'
   expect(await known(here, 'a', '')).toBe('mended')
+})
+
+describe('while Redis is away, what was read before', () => {
+  const away = () => new RedisUnavailableError('away')
+  /** Reads once, and fails with `error` when that has become too old. */
+  async function readThenFail(redis: Redis, error: Error): Promise<string | undefined> {
+    let fails = false
+    const known = cached(1_000, async () => {
+      if (fails) throw error
+      return 'known'
+    })
+    await known(redis)
+    fails = true
+    vi.advanceTimersByTime(1_001)
+    return known(redis)
+  }
+
+  test('holds on a cluster, of which one server may be away', async () => {
+    const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })
+    expect(await readThenFail(cluster, away())).toBe('known')
+    await expect(readThenFail(cluster, new Error('broken'))).rejects.toThrow('broken')
+    const known = cached(1_000, () => Promise.reject(away()))
+    await expect(known(cluster)).rejects.toThrow('away')
+  })
+
+  test('holds no more on a single server', async () => {
+    await expect(readThenFail(here, away())).rejects.toThrow('away')
+  })
 })
 
 test('reads of the same at the same time are one read', async () => {

@@ -28,6 +28,10 @@ describe('a lane', () => {
     ['tells what began its cooldown', { ...busy, cooldown }, { reason: 'too fast (130429)' }],
     ['without a worker does not send', { ...busy, workers: 0 }, { state: 'no_worker' }],
     ['without a worker and without work is idle', { workers: 0 }, { state: 'idle' }],
+    ['on a full Redis without work is idle', { isRedisFull: true }, { state: 'idle' }],
+    ['whose pace was used up by what has left is idle', { paceUsed: 0.97 }, { state: 'idle' }],
+    ['on which nothing waits any more is not stuck', { sameHeadMs: 31_000 }, { state: 'idle' }],
+    ['without a pace is stuck some day', { ...busy, inFlight: 0, rate: 0, sameHeadMs: 3_000_001 }, { state: 'stuck' }],
     ['on a full Redis does not send', { ...busy, isRedisFull: true }, { state: 'redis_full' }],
     [
       'that nothing holds and nothing leaves is stuck',
@@ -69,6 +73,7 @@ describe('a lane', () => {
       { sender: 2, state: 'sending' as const, oldest_s: 9 },
     ]
     expect([a, b].sort(byTrouble)).toEqual([b, a])
+    expect([b, { ...b, sender: 1 }].sort(byTrouble).map(({ sender }) => sender)).toEqual([1, 2])
   })
 })
 

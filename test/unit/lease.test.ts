@@ -59,3 +59,45 @@ test('whoever stays far below the rate is asked for about once a second, and wha
   for (let n = 0; n < 2_000; n += 1) lease.came(101 + n / 100)
   expect(lease.wanted(100, 1, 121)).toBeLessThanOrEqual(1 + 100 / 5)
 })
+
+test('what is leased is lost after a quarter of a second, and after two where the bucket was half full', () => {
+  const lease = createLease()
+  lease.take({ granted: 5, left: 49, waitMs: 0 }, 5, 100, 0)
+  expect([lease.use(249), lease.use(250)]).toEqual([true, false])
+  lease.take({ granted: 5, left: 49, waitMs: 0 }, 5, 100, 1_000)
+  lease.take({ granted: 1, left: 50, waitMs: 0 }, 1, 100, 1_300)
+  expect([lease.use(3_299), lease.use(3_299)]).toEqual([true, false])
+  lease.take({ granted: 2, left: 50, waitMs: 0 }, 2, 100, 4_000)
+  expect([lease.use(5_999), lease.use(6_000)]).toEqual([true, false])
+})
+
+test('for whoever comes alone, or comes back after a pause, nothing is leased ahead', () => {
+  const lease = createLease()
+  for (let n = 0; n < 50; n += 1) lease.came(n)
+  lease.take({ granted: 1, left: 999, waitMs: 0 }, 1, 1_000, 50)
+  lease.came(5_000)
+  expect(lease.wanted(1_000, 1, 5_000)).toBe(1)
+})
+
+test('an empty bucket is asked again after 25 ms, and after 100 ms by whoever comes more than twice too often', () => {
+  const asksAgainAfter = (came: number): number => {
+    const lease = createLease()
+    for (let n = 0; n < came; n += 1) lease.came(0)
+    lease.take({ granted: 0, left: 0, waitMs: 5 }, 1, 50, 0)
+    let ms = 0
+    while (lease.isEmpty(ms)) ms += 1
+    return ms
+  }
+  expect([asksAgainAfter(10), asksAgainAfter(11)]).toEqual([25, 100])
+})
+
+test.each([
+  [1, 1, 1_000],
+  [50, 5, 100],
+])('without Redis, a rate of %i a second lets %i through in %i ms', (rate, most, ms) => {
+  const lease = createLease()
+  lease.takeAlone(rate, 0)
+  const through = Array.from({ length: most + 1 }, () => lease.use(ms - 1))
+  expect(through.filter(Boolean)).toHaveLength(most)
+  expect([lease.isEmpty(ms - 1), lease.isEmpty(ms)]).toEqual([true, false])
+})

@@ -57,7 +57,8 @@ export async function storeInbound(
     await execOrThrow(redis.multi().hset(key, stored).pexpire(key, retentionMs, 'NX'))
   }
   if (opensWindow(message)) {
-    await openReplyWindow(redis, message.lane, message.from, message.received_at, Date.now())
+    const { lane, received_at: at } = message
+    for (const person of namesOfWriter(message)) await openReplyWindow(redis, lane, person, at, Date.now())
   }
   await heed?.()
   const event = JSON.stringify({ about: 'received', name: inboundDigest(message.id), at: message.received_at })
@@ -68,8 +69,11 @@ export async function storeInbound(
 
 /** What people do not write, and what they write to many. */
 const OPENS_NOTHING: ReadonlySet<string> = new Set(['system', 'request_welcome', 'revoke'])
-const opensWindow = ({ from, type, parts }: NewInbound): boolean =>
-  from !== '' && !OPENS_NOTHING.has(type) && parts?.group_id === undefined
+const opensWindow = ({ type, parts }: NewInbound): boolean => !OPENS_NOTHING.has(type) && parts?.group_id === undefined
+
+/** What whoever wrote it is known by: a number, a user id, or both, each of which may be written to. */
+export const namesOfWriter = ({ from, parts }: Pick<NewInbound, 'from' | 'parts'>): string[] =>
+  [...new Set([from, parts?.from_user_id ?? ''])].filter((name) => name !== '')
 
 /**
  * A received message of the account by the chat product's id; undefined when there is none. Throws a

@@ -5,7 +5,7 @@ import { cachedSender } from '../../accounts/store/senders.ts'
 import type { MessageId } from '../../messages/message-id.ts'
 import type { Problem } from '../../messages/outcome.ts'
 import { OPTED_OUT_THERE } from '../../messages/provider-codes.ts'
-import type { InboundMessage } from '../../messages/store/inbound.ts'
+import { type InboundMessage, namesOfWriter } from '../../messages/store/inbound.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { addOptOuts, findOptOut, removeOptOuts } from '../store/opt-outs.ts'
@@ -26,7 +26,7 @@ export async function heedWords(
   if (settings === undefined) return
   const wish = wishOf(text, { stop: settings['opt_out.stop_words'], start: settings['opt_out.start_words'] })
   if (wish === undefined) return
-  const people = [...new Set([from, parts.from_user_id ?? ''])].filter((name) => name !== '')
+  const people = namesOfWriter({ from, parts })
   if (wish === 'stop') await addOptOuts(redis, account, people, { source: 'word', nowMs: Date.now() })
   else await removeOptOuts(redis, account, people)
 }

@@ -145,7 +145,9 @@ async function keep(deps: WebhookDeps, message: ReceivedMessage, account: number
   }
   const { account: owner, id: lane } = sender
   const { providerId: id, from, type, text, parts } = message
-  const received = { id, lane, from, type, text, parts, received_at: message.atMs ?? Date.now() }
+  const nowMs = Date.now()
+  // A time to come is a clock that goes wrong: the message would stand before all others for as long.
+  const received = { id, lane, from, type, text, parts, received_at: Math.min(message.atMs ?? nowMs, nowMs) }
   await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, () =>
     heedWords(deps.redis, owner, received),
   )

@@ -1,0 +1,94 @@
+// Pins: which dead letters can be queued again, and what queueing one again comes to when something else has happened to it
+// or to its lane since it was found. Real: Redis, HTTP, producer.
+import { Worker } from 'bullmq'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { closeLane } from '../../src/lanes/close.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { messageIndexKey } from '../../src/redis/keys.ts'
+import { matchingDeadLetters, retryDeadLetter } from '../../src/requeue/dead-letters.ts'
+import { sendTo } from '../support/messages.ts'
+import { failMessages } from '../support/requeueable.ts'
+import { type Service, startService } from '../support/service.ts'
+
+const HOUR_MS = 3_600_000
+
+let service: Service
+let redis: Redis
+let queues: LaneQueues
+let lane: number
+let name: string
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  redis = service.redis
+  queues = openLaneQueues(redis)
+})
+afterAll(async () => {
+  await queues?.close()
+  await service?.close()
+})
+beforeEach(async () => {
+  const tenant = await service.addTenant()
+  lane = tenant.partnerLane
+  name = await sendTo(service, tenant, '+491700006001')
+  await giveUp()
+})
+
+/** Makes a dead letter of the job that goes next, as a worker that gives it up does. */
+async function giveUp(): Promise<void> {
+  const { name: queue, opts } = queues.queueOf(lane)
+  const worker = new Worker(queue, null, { connection: redis, prefix: opts.prefix ?? '' })
+  const job = await worker.getNextJob('a worker that gives up')
+  await job?.moveToFailed(new Error('it could not be processed'), 'a worker that gives up')
+  await worker.close()
+}
+
+async function found(names = [name]) {
+  return matchingDeadLetters({ redis, queues }, lane, names, {})
+}
+async function oneFound() {
+  const [letter] = await found()
+  if (letter === undefined) throw new Error('no dead letter')
+  return letter
+}
+const retry = async (letter: Awaited<ReturnType<typeof oneFound>>) =>
+  retryDeadLetter({ redis, config: service.config }, lane, letter)
+
+test('of two that queue one again only the first does', async () => {
+  const [one, other] = [await oneFound(), await oneFound()]
+  expect([await retry(one), await retry(other)]).toEqual([true, false])
+  expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual([name])
+})
+
+test('one whose sender was removed meanwhile was not queued again, as far as anybody is told', async () => {
+  const letter = await oneFound()
+  expect(await closeLane(redis, lane, HOUR_MS)).toBe(true)
+  expect(await retry(letter)).toBe(false)
+})
+
+test('any other failure is told as one', async () => {
+  const letter = await oneFound()
+  await redis.set(laneBacklogKeys(lane).waiting, 'broken')
+  await expect(retry(letter)).rejects.toThrow('WRONGTYPE')
+})
+
+test('a message that is queued again is found in lists for as long as it lives', async () => {
+  await redis.pexpire(messageIndexKey(lane), 1_000)
+  const beganMs = Date.now()
+  expect(await retry(await oneFound())).toBe(true)
+  const { validityMs, retentionMs } = service.config
+  const livesMs = validityMs.transactional + retentionMs
+  expect(await redis.pexpiretime(messageIndexKey(lane))).toBeGreaterThanOrEqual(beganMs + livesMs)
+})
+
+test('the dead letter of a message that has a record is none: the record tells what became of it', async () => {
+  const [failed] = await failMessages({ redis, queues }, lane, { count: 1 })
+  const { content, until } = (await oneFound()).payload
+  const payload = { v: 1, to: '491700006002', class: 'transactional', content, until } as const
+  await queues.add(failed?.name ?? '', payload)
+  await giveUp()
+  const letters = await found([name, failed?.name ?? ''])
+  expect(letters.map(({ job }) => job.id)).toEqual([name])
+  expect((await queues.queueOf(lane).getJob(failed?.name ?? ''))?.failedReason).toBeTruthy()
+})
