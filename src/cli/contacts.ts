@@ -61,7 +61,7 @@ export const contacts: Noun = {
           const refusedRows = await report.close()
           return {
             json: { account, tag, ...counts, report: refusedRows ?? null },
-            acted: { account, target: `tag ${tag.id}`, detail: `${counts.imported} rows` },
+            acted: { account, target: `tag ${tag.id}`, detail: counted(counts.imported, 'row') },
             text: keyValueTable([
               ['Tag', `${tag.name} (${tag.id})`],
               ['Rows imported', String(counts.imported)],
