@@ -17,6 +17,16 @@ let total = 0
 const STAMP = Buffer.from('at=')
 const OPAQUE = /"biz_opaque_callback_data":"([^"]+)"/
 
+/** Base64 of three digits of hex, by their value: 18 of them are the message's own part of the chat product's id. */
+const GROUPS = Array.from({ length: 4_096 }, (_, n) =>
+  Buffer.from(n.toString(16).toUpperCase().padStart(3, '0')).toString('base64'),
+)
+/** Of any number, the digits that change from message to message are last. */
+const FIRST_GROUPS = [0x826, 0xfd0, 0x49a].map((n) => GROUPS[n]).join('')
+
+const hexInBase64 = (n: number): string =>
+  `${FIRST_GROUPS}${GROUPS[(n >> 24) & 4_095]}${GROUPS[(n >> 12) & 4_095]}${GROUPS[n & 4_095]}`
+
 function answerTo(body: Buffer): string {
   total += 1
   report.count += 1
@@ -30,7 +40,7 @@ function answerTo(body: Buffer): string {
     const opaque = OPAQUE.exec(body.toString('latin1'))?.[1]
     if (opaque !== undefined) report.opaque.push(opaque)
   }
-  const id = `wamid.HBgMNDkxNzAwMDAwMDAwFQIAERgS${String(total).padStart(18, '0')}AA==`
+  const id = `wamid.HBgMNDkxNzAwMDAwMDAwFQIAERgS${hexInBase64(total)}AA==`
   const json = `{"messaging_product":"whatsapp","contacts":[{"input":"+1","wa_id":"1"}],"messages":[{"id":"${id}"}]}`
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${json.length}\r\n\r\n${json}`
 }

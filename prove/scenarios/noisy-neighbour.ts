@@ -1,5 +1,5 @@
-// One account asks for ten times what it may, at two producers; another one sends at its own pace, first alone, then beside
-// it.
+// One account asks for ten times what it may, at two producers; another one sends at its own pace: alone, beside it, and
+// beside one that asks for just what it may, whose messages cost what messages cost.
 import { setAccountSettings } from '../../src/accounts/store/accounts.ts'
 import { acceptTimes, percentile } from '../latency.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
@@ -11,7 +11,7 @@ const LIMIT = 50
 const ASKED = 500
 /** What the quiet one sends. */
 const QUIET = 50
-/** How often the quiet one sends alone, and then beside the loud one. */
+/** How often the quiet one sends alone, then beside a neighbour that keeps to its limit, then beside the loud one. */
 const ROUNDS = 2
 
 const TENANT = { wire: 'cloud-api', policy: 'at_least_once' } as const
@@ -33,21 +33,25 @@ export const noisyNeighbour: Scenario = {
         await rig.client.post(quiet, recipients, QUIET)
         return recipients
       }
-      const loudly = async (): Promise<{ recipients: readonly string[]; refused: number; seconds: number }> => {
-        const recipients = recipientsOf(range++, seconds * ASKED)
+      const besideIt = async (
+        perSecond: number,
+      ): Promise<{ recipients: readonly string[]; refused: number; seconds: number }> => {
+        const recipients = recipientsOf(range++, seconds * perSecond)
         const began = performance.now()
-        const { refused } = await rig.client.flood(loud, recipients, ASKED)
+        const { refused } = await rig.client.flood(loud, recipients, perSecond)
         return { recipients, refused, seconds: (performance.now() - began) / 1_000 }
       }
       // Code that has not run yet costs ten times as much: neither of the two may pay for it.
-      await Promise.all([loudly(), quietly()])
+      await Promise.all([besideIt(ASKED), quietly()])
       const alone: string[] = []
+      const besideFair: string[] = []
       const beside: string[] = []
-      const loudRounds: Awaited<ReturnType<typeof loudly>>[] = []
+      const loudRounds: Awaited<ReturnType<typeof besideIt>>[] = []
       // In turn, because the machine is not the same all the time.
       for (let round = 0; round < ROUNDS; round += 1) {
         alone.push(...(await quietly()))
-        const [loudOnes, quietOnes] = await Promise.all([loudly(), quietly()])
+        besideFair.push(...(await Promise.all([quietly(), besideIt(LIMIT)]))[0])
+        const [loudOnes, quietOnes] = await Promise.all([besideIt(ASKED), quietly()])
         loudRounds.push(loudOnes)
         beside.push(...quietOnes)
       }
@@ -55,14 +59,14 @@ export const noisyNeighbour: Scenario = {
         const mine = new Set(recipients)
         return acceptTimes(rig.client.log.filter(({ to }) => mine.has(to)))
       }
-      const [before, after] = [of(alone), of(beside)]
+      const [before, fair, after] = [of(alone), of(besideFair), of(beside)]
       const got = of(loudRounds.flatMap(({ recipients }) => recipients)).length
       const loudSeconds = loudRounds.reduce((sum, round) => sum + round.seconds, 0)
       const refused = loudRounds.reduce((sum, round) => sum + round.refused, 0)
       // Looking up what became of the messages is asking, too.
       await setAccountSettings(rig.store, account, { 'limit.account_rate': 0 })
       const { judgement } = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
-      const half = { alone: percentile(before, 50), beside: percentile(after, 50) }
+      const half = { alone: percentile(before, 50), fair: percentile(fair, 50), beside: percentile(after, 50) }
       return {
         judgement,
         figures: [
@@ -73,6 +77,7 @@ export const noisyNeighbour: Scenario = {
             atLeast: 90,
           },
           { what: 'accepting alone, half of them', value: half.alone, unit: 'ms' },
+          { what: 'accepting beside one that keeps to its limit, half of them', value: half.fair, unit: 'ms' },
           // Both accounts and their client share two cores: what the loud one costs in refusals is in it.
           {
             what: 'accepting beside the loud one, half of them',

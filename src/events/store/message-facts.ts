@@ -2,8 +2,7 @@
 // delivery at once.
 import { z } from 'zod'
 import { campaignTexts } from '../../campaigns/store/text.ts'
-import { openTextOr } from '../../messages/sealed.ts'
-import { countedClassSchema, FIELDS, typeSchema } from '../../messages/store/record-format.ts'
+import { countedClassSchema, FIELDS, shownProviderId, typeSchema } from '../../messages/store/record-format.ts'
 import { readMessagesOrNot } from '../../messages/store/records.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
@@ -42,7 +41,7 @@ export async function readFacts(
     const found = replies.parse(await script(redis, {}, { fields: READ }, each))
     for (const [i, ulid] of lot.entries()) {
       const [of, kind, group, run, providerId, to] = stored.safeParse(found[i]).data ?? [null, null, null, null, null]
-      const opened = providerId === null ? null : openTextOr(providerId, '') || null
+      const opened = providerId === null ? null : shownProviderId(providerId)
       const number = run === null ? null : Number(run)
       facts.set(ulid, { class: of, kind, group, run: number, providerId: opened, isForgotten: to === '' })
     }

@@ -7,6 +7,7 @@ import { jsonText } from '../../redis/corrupt-record.ts'
 import { CONTENT_TYPES, type Content } from '../content.ts'
 import { LETTERS, type State } from '../lifecycle.ts'
 import type { Problem } from '../outcome.ts'
+import { packProviderId, unpackProviderId } from '../packed-provider-id.ts'
 import { packText, unpackText } from '../packed-text.ts'
 import { openText, openTextOr, sealText } from '../sealed.ts'
 
@@ -31,7 +32,7 @@ export const FIELDS = {
   text: 'x',
   /** The same packed, see src/messages/packed-text.ts. */
   packedText: 'z',
-  /** JSON, or sealed. Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts). */
+  /** Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts); may be sealed. */
   filled: 'v',
   /** `t` or `c`. */
   class: 'y',
@@ -43,7 +44,7 @@ export const FIELDS = {
   campaign: 'g',
   /** Number of the campaign of ours that it belongs to. */
   run: 'r',
-  /** The chat product's own id, once known; it has the number in it, and is sealed as that. */
+  /** The chat product's own id, once known, packed; it has the number in it, and is sealed as that. */
   providerId: 'w',
   /** `code|sentence`, the sentence sealed. */
   problem: 'e',
@@ -83,6 +84,19 @@ export const sealedText = z.string().transform((stored, context) => {
   }
 })
 
+/** Stands between what was filled in: a control character, which nobody types. */
+const SEPARATOR = '\x1F'
+/** How JSON begins, and what is sealed. */
+const NOT_JOINED = /^[[\uE000-\uF8FF]/
+const listText = jsonText.pipe(z.array(z.string()))
+const filledText = z.string().transform((text, context): string[] => {
+  if (!text.startsWith('[')) return text.split(SEPARATOR)
+  const list = listText.safeParse(text)
+  if (list.success) return list.data
+  context.addIssue('is no list of texts')
+  return z.NEVER
+})
+
 const problemSchema = z.string().transform((stored): Problem => {
   const at = stored.indexOf('|')
   return { code: stored.slice(0, at), sentence: openTextOr(stored.slice(at + 1), '') }
@@ -101,13 +115,13 @@ export const recordSchema = z
     [FIELDS.type]: typeSchema,
     [FIELDS.text]: sealedText.prefault(''),
     [FIELDS.packedText]: z.string().optional(),
-    [FIELDS.filled]: sealedText.pipe(jsonText).pipe(z.array(z.string())).optional(),
+    [FIELDS.filled]: sealedText.pipe(filledText).optional(),
     [FIELDS.class]: z.enum(['t', 'c']),
     [FIELDS.validUntil]: z.coerce.number(),
     [FIELDS.sendAt]: z.coerce.number().optional(),
     [FIELDS.campaign]: z.string().optional(),
     [FIELDS.run]: z.coerce.number().int().optional(),
-    [FIELDS.providerId]: sealedText.optional(),
+    [FIELDS.providerId]: sealedText.transform(unpackProviderId).optional(),
     [FIELDS.problem]: problemSchema.optional(),
     [FIELDS.payload]: z.string().optional(),
   })
@@ -179,8 +193,18 @@ export const newRecordFields = (message: NewMessage): string[] => [
   ...sharedRecordFields(message),
 ]
 
-/** What was filled in, as it is stored. */
-export const filledField = (filled: readonly string[]): string => sealText(JSON.stringify(filled))
+/** What was filled in, as it is stored: JSON where joined it could not be told apart again. */
+export function filledField(filled: readonly string[]): string {
+  const joined = filled.join(SEPARATOR)
+  const isPlain = joined !== '' && !NOT_JOINED.test(joined) && joined.split(SEPARATOR).length === filled.length
+  return sealText(isPlain ? joined : JSON.stringify(filled))
+}
+
+/** The chat product's id, as it is stored. */
+export const providerIdField = (id: string): string => sealText(packProviderId(id))
+
+/** The same of a stored one that is told of in passing: null for one that no key opens. */
+export const shownProviderId = (stored: string): string | null => unpackProviderId(openTextOr(stored, '')) || null
 
 /** What the records of all messages of a campaign hold: field, value, … */
 export const sharedRecordFields = (message: Omit<NewMessage, 'to' | 'text' | 'filled'>): string[] => [

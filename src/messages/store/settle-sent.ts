@@ -6,9 +6,9 @@ import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, pollKey } from '../../redis/keys.ts'
 import { needsReplicas } from '../../redis/replication.ts'
 import { acceptedAtMs } from '../message-id.ts'
-import { sealText } from '../sealed.ts'
 import { gathered } from './gathered-steps.ts'
 import { defineMessageScript } from './message-script.ts'
+import { providerIdField } from './record-format.ts'
 import { recordStatus } from './steps.ts'
 
 const sentScript = defineMessageScript(import.meta.url, 'message-sent')
@@ -76,7 +76,7 @@ const settleTogether = gathered<Sent>(async (redis, all) => {
       ulids: all.map(({ message }) => message.ulid),
       places: all.map(({ message }) => message.place),
       attempts: all.map(({ attempt }) => attempt),
-      providerIds: all.map(({ providerId }) => sealText(providerId)),
+      providerIds: all.map(({ providerId }) => providerIdField(providerId)),
       firstPollMs: first.firstPollMs,
     },
   )

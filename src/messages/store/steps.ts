@@ -21,10 +21,10 @@ import { readHistory } from '../history.ts'
 import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Verdict } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
-import { nameOfPerson, sealText } from '../sealed.ts'
+import { nameOfPerson } from '../sealed.ts'
 import { gathered, isLate, repliesOrLate } from './gathered-steps.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
-import { countedClassSchema, stateSchema, storable, storedProblem } from './record-format.ts'
+import { countedClassSchema, providerIdField, stateSchema, storable, storedProblem } from './record-format.ts'
 
 const stepScript = defineMessageScriptOfMany(import.meta.url, 'message-step')
 
@@ -185,7 +185,7 @@ function stepArguments(id: MessageId, step: StepArguments) {
   return {
     ulid,
     acceptedAt: acceptedAtMs(ulid),
-    sentAs: sentAs === undefined ? undefined : sealText(sentAs),
+    sentAs: sentAs === undefined ? undefined : providerIdField(sentAs),
     problem: problem && storedProblem(problem),
     detail: problem && isFailure ? storable(problem.code) : undefined,
     ...rest,
