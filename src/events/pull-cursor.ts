@@ -31,7 +31,8 @@ export function readPlaces(text: string): Places | undefined {
   let unit = 1
   for (const byte of bytes.subarray(1)) {
     number += (byte & 127) * unit
-    if (number > Number.MAX_SAFE_INTEGER) return undefined
+    // Zeros without an end add nothing, until the unit is infinite and the number none.
+    if (number > Number.MAX_SAFE_INTEGER || unit > Number.MAX_SAFE_INTEGER) return undefined
     if (byte < 128) {
       numbers.push(number)
       number = 0

@@ -2,22 +2,13 @@
 // can reach: the metadata of its cloud, an admin page, Redis. An operator may name networks of their own.
 import { BlockList, isIP } from 'node:net'
 
-/** Networks that are nobody's on the Internet, and those that stand for others: 6to4, NAT64, Teredo. */
+/** All that IPv6 has given out for the Internet. What lies outside of it stands for other addresses, or for nothing yet. */
+const GIVEN_OUT = '2000::/3'
+/** Networks that are nobody's on the Internet, and those that stand for others: 6to4, Teredo. */
 const NOT_PUBLIC = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
-  ...['224.0.0.0/4', '240.0.0.0/4', '::/96', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64'],
-  ...[
-    '2001::/23',
-    '2001:db8::/32',
-    '2002::/16',
-    '3fff::/20',
-    '5f00::/16',
-    'fc00::/7',
-    'fe80::/10',
-    'fec0::/10',
-    'ff00::/8',
-  ],
+  ...['224.0.0.0/4', '240.0.0.0/4', '2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 ]
 
 /** A network in CIDR notation; undefined for anything else. */
@@ -41,8 +32,8 @@ function listOf(networks: readonly string[]): BlockList {
 }
 
 const notPublic = listOf(NOT_PUBLIC)
-/** IPv4 written as IPv6. Not in the same list: Node takes every IPv4 address for one of this network. */
-const mapped = listOf(['::ffff:0:0/96'])
+/** Not in the same list: Node takes every IPv4 address for one of `::ffff:0:0/96`. */
+const givenOut = listOf([GIVEN_OUT])
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
@@ -59,7 +50,7 @@ export function createTargetRule(allowed: readonly string[]) {
       if (isIP(address) === 0 || address.includes('%')) return 'private'
       const family = familyOf(address)
       if (named.check(address, family)) return undefined
-      if (notPublic.check(address, family) || (family === 'ipv6' && mapped.check(address, family))) return 'private'
+      if (notPublic.check(address, family) || (family === 'ipv6' && !givenOut.check(address, family))) return 'private'
       return isSecure ? undefined : 'insecure'
     },
   }

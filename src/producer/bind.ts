@@ -23,6 +23,7 @@ export interface Arrived {
   origin: () => string
   /** The address of the client. */
   peer: () => string
+  inPieces: <T>(source: AsyncIterable<T>) => AsyncGenerator<T>
   /** Tells what was done, once it is; by the caller, unless it names somebody else. */
   acted: (act: Pick<Act, 'account' | 'action' | 'target' | 'detail'> & { actor?: Act['actor'] }) => Promise<void>
 }
@@ -98,7 +99,7 @@ function readerOf<R extends RouteSpec>(spec: R): (arrived: Arrived) => CallOf<R>
   const bodySchema = rule.as === 'json' && rule.readBy === undefined ? rule.schema : undefined
 
   return (arrived) => {
-    const { sent, raw, caller, mayStill, requestId, request, origin, peer } = arrived
+    const { sent, raw, caller, mayStill, requestId, request, origin, peer, inPieces } = arrived
     if (rule.as === 'json') rule.refuse?.(sent)
     const faults: Fault[] = []
     const parsed = <S extends z.ZodType>(schema: S | undefined, fields: unknown, otherwise: unknown): unknown => {
@@ -132,6 +133,7 @@ function readerOf<R extends RouteSpec>(spec: R): (arrived: Arrived) => CallOf<R>
       origin,
       peer,
       isGone,
+      inPieces,
       note: NOTE,
     }
     // True by what was parsed above; types that depend on the route cannot follow it.

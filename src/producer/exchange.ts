@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'
 import { KeyRefusal } from '../accept/check-key.ts'
+import { type AccountTurns, createAccountTurns } from './account-turns.ts'
 import { authorise, tellRefusal } from './authorise.ts'
 import type { Arrived, Route } from './bind.ts'
 import { assertBody, bodyBytes, isUsualBody, jsonObject } from './body.ts'
@@ -27,24 +28,29 @@ export interface Edge {
   gate: Gate
   held: HeldBytes
   turns: { large: Turns; huge: Turns }
+  accounts: AccountTurns
 }
+
+/** `HEAD` costs as much as the `GET` whose head it asks for. */
+const READING: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD'])
 
 /** What requests share, with nothing held and nobody in line yet. One for each process. */
 export const createEdge = (gate: Gate): Edge => ({
   gate,
   held: createHeldBytes(HELD_MAX_BYTES),
   turns: { large: createTurns(LARGE_AT_ONCE), huge: createTurns(HUGE_AT_ONCE) },
+  accounts: createAccountTurns(),
 })
 
 /** What of a call the request brings by itself. */
-export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted' | 'mayStill' | 'peer'>
+export type Taken = Pick<Arrived, 'sent' | 'raw' | 'caller' | 'acted' | 'mayStill' | 'peer' | 'inPieces'>
 
 /**
  * Takes the request in and gives what `handle` answers; throws what is to be refused. Undefined, or never settled, when
  * the client has gone.
  */
 export async function exchange<A>(
-  { gate, held, turns }: Edge,
+  { gate, held, turns, accounts }: Edge,
   {
     access,
     body: rule,
@@ -64,7 +70,7 @@ export async function exchange<A>(
   const early = isKeyFirst ? await check() : undefined
   if (early !== undefined) await admitCaller(early)
   const came = await bodyBytes(request, response, rule, held)
-  const work = async (): Promise<A> => {
+  const work = async (): Promise<A | undefined> => {
     const bytes = came.take()
     const sent = rule.as === 'json' ? await jsonObject(request, rule, bytes) : {}
     const caller = early ?? (await authorise(gate, access, request, sent, requestId))
@@ -73,7 +79,12 @@ export async function exchange<A>(
     try {
       if (caller.senders.length > 0 && !forSenders) throw notForSenders()
       const raw = rule.as === 'raw' ? bytes : NOTHING
-      return await handle({ sent, raw, caller, acted, mayStill: check, peer: () => gate.addressOf(request) })
+      const { account } = caller
+      const isWanted = (): boolean => !response.destroyed
+      const inPieces: Taken['inPieces'] = (source) => accounts.inPieces(account, source, isWanted)
+      const taken = { sent, raw, caller, acted, mayStill: check, peer: () => gate.addressOf(request), inPieces }
+      const isRead = READING.has(request.method) && access.in !== 'open'
+      return await (isRead ? accounts.read(account, () => handle(taken), isWanted) : handle(taken))
     } catch (error) {
       tellLimit(gate, error, { request, requestId, caller })
       if (error instanceof KeyRefusal) tellRefusal(gate, error, request, requestId)

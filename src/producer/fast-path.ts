@@ -56,8 +56,22 @@ async function answer(
     request,
     response,
     requestId,
-    ({ sent, raw, caller, acted, mayStill, peer }) =>
-      route.handle({ sent, raw, caller, acted, mayStill, peer, requestId, request, params: NONE, query: NONE, origin }),
+    // Field by field: see bind.ts.
+    ({ sent, raw, caller, acted, mayStill, peer, inPieces }) =>
+      route.handle({
+        sent,
+        raw,
+        caller,
+        acted,
+        mayStill,
+        peer,
+        inPieces,
+        requestId,
+        request,
+        params: NONE,
+        query: NONE,
+        origin,
+      }),
   )
   if (given === undefined) return
   if (!('body' in given))

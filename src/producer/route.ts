@@ -169,6 +169,8 @@ export interface Call<Params, Query, Headers, Body, Incoming> {
   origin: () => string
   /** The network address of the client, as far as proxies that are trusted tell it. */
   peer: () => string
+  /** The same pieces, each made when it is the account's turn: for answers that take many. */
+  inPieces: <T>(source: AsyncIterable<T>) => AsyncGenerator<T>
   /** Whether nobody waits for the answer any more. */
   isGone: () => boolean
   /** Of a route with an `act`: what was done to what, or that nothing was. */

@@ -10,6 +10,7 @@ import { jsonText, readRecord } from '../redis/corrupt-record.ts'
 import { isThere } from '../redis/hashes.ts'
 import { requeueJobKey, requeueProgressKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
+import { execOrThrow } from '../redis/transaction.ts'
 import { REQUEUE_STATES } from './filter.ts'
 
 /**
@@ -63,20 +64,20 @@ export const matchedOf = (counts: RequeueCounts): number => COUNTS.reduce((sum, 
 /** A new job id, `rq_<ULID>`, for a job that is asked for at `nowMs` (epoch ms). */
 export const newRequeueJobId = (nowMs: number): string => `rq_${newUlid(nowMs)}`
 
-/** Writes the job down. Doing it again changes nothing. */
+/**
+ * Writes the job down, in one step: of half a record nobody could say how it stands, and every later job of the account
+ * would meet it. Doing it again changes nothing.
+ */
 export async function createRequeueJob(
   redis: Redis,
   id: string,
   { account, order, nowMs }: { account: number; order: RequeueOrder; nowMs: number },
 ): Promise<void> {
   const key = requeueJobKey(id)
-  if (await redis.hsetnx(key, 'order', orderText(order))) {
-    await redis.hset(key, { account, created_at: nowMs })
-  }
-  await redis.hsetnx(key, 'account', account)
-  await redis.hsetnx(key, 'created_at', nowMs)
-  await redis.hsetnx(key, 'state', 'waiting')
-  await redis.pexpire(key, KEEP_MS)
+  const record = { order: orderText(order), account, created_at: nowMs, state: 'waiting' }
+  const transaction = redis.multi()
+  for (const [field, value] of Object.entries(record)) transaction.hsetnx(key, field, value)
+  await execOrThrow(transaction.pexpire(key, KEEP_MS))
 }
 
 /**

@@ -289,6 +289,9 @@ test('a sender that is added later is listened to, and another account hears not
 
 test('a cursor that is none, a type that is none and a key without the permission are refused', async () => {
   expect((await get('/events?after=abc')).status).toBe(400)
+  // A number of zeros without an end, which is too large to be one.
+  const zeros = Buffer.from([1, tenant.cloudLane, ...new Array<number>(150).fill(128), 0, 0, 0]).toString('base64url')
+  expect((await get(`/events?after=${zeros}`)).status).toBe(400)
   expect((await get('/events?types=message.lost')).status).toBe(400)
   expect((await get('/events?limit=0')).status).toBe(400)
   expect((await get('/events', await other.key('messages:read'))).status).toBe(403)

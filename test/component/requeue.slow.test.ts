@@ -20,7 +20,7 @@ import {
   rootKeys,
 } from '../../src/redis/keys.ts'
 import { requeueOrder } from '../../src/requeue/accept-requeue.ts'
-import { createRequeueJob, newRequeueJobId } from '../../src/requeue/jobs.ts'
+import { createRequeueJob, findRequeueJob, newRequeueJobId } from '../../src/requeue/jobs.ts'
 import { openRequeueQueue } from '../../src/requeue/queue.ts'
 import { trimLane, trimRequeueable } from '../../src/requeue/requeueable.ts'
 import { requeueStep } from '../../src/requeue/steps.ts'
@@ -202,6 +202,18 @@ describe('a job that sends messages again', () => {
       const history = (await readMessage(service.redis, { lane, ulid }))?.history ?? ''
       expect(history.split('|').filter((entry) => entry.startsWith('q'))).toHaveLength(1)
     }
+  })
+
+  test('is read as a whole or not at all while it is written down', async () => {
+    const { account } = await service.addTenant()
+    const id = newRequeueJobId(Date.now())
+    const order = { lanes: [], filter: {}, sinceMs: 0, untilMs: 1 }
+    const written = createRequeueJob(service.redis, id, { account, order, nowMs: Date.now() })
+    const read = await Promise.all(Array.from({ length: 5 }, () => findRequeueJob(service.redis, id)))
+    await written
+    expect(read.every((job) => job === undefined || job.state === 'waiting')).toBe(true)
+    expect(await findRequeueJob(service.redis, id)).toMatchObject({ account, state: 'waiting', order })
+    expect(await service.redis.pttl(requeueJobKey(id))).toBeGreaterThan(0)
   })
 
   test('that two workers do at the same time counts and sends each message once', async () => {

@@ -105,6 +105,11 @@ describe('a target', () => {
       'fe80::1%eth0',
       'fc00::1',
       '64:ff9b::7f00:1',
+      // What a translator makes of an IPv4 address, and what nobody has been given.
+      '::ffff:0:127.0.0.1',
+      '::ffff:0:a9fe:a9fe',
+      '1::1',
+      '4000::1',
     ]
     for (const address of [...unsafe, ...six, '2002:7f00:1::', '255.255.255.255', 'example.com', '']) {
       expect(strict.unsafe(address, true), address).toBe('private')

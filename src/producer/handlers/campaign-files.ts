@@ -53,7 +53,7 @@ export function campaignFileHandlers({
     async export(call) {
       const { format } = call.query
       const campaign = await ownCampaign(redis, call)
-      const lines = exportCampaign({ redis, files: config.files }, campaign, format)
+      const lines = call.inPieces(exportCampaign({ redis, files: config.files }, campaign, format))
       // Before the header is sent, so that what cannot be read is still answered as what it is.
       const first = await lines.next()
       async function* all() {

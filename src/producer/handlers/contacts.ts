@@ -16,10 +16,10 @@ const CHUNK = 1_000
 /** The routes of routes/contacts.ts. */
 export const contactRoutes = ({ redis }: { redis: Redis }): Route[] =>
   bind(contacts)({
-    async fetch({ caller, body: { tags } }) {
+    async fetch({ caller, body: { tags }, inPieces }) {
       const account = await findAccount(redis, caller.account)
       if (!account) throw new Error(`account ${caller.account} of a key does not exist`)
-      const pieces = answerPieces(redis, caller.account, account.contacts_shape, [...new Set(tags)])
+      const pieces = inPieces(answerPieces(redis, caller.account, account.contacts_shape, [...new Set(tags)]))
       // Before the header is sent, so that a broken record or an unreachable Redis is still answered as what it is.
       const first = await pieces.next()
       async function* all() {

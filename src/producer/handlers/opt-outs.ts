@@ -54,8 +54,8 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
       return { body: { status: true, message: 'imported', data: { ...counts, refused_rows: report.rows } } }
     },
 
-    async export({ caller: { account } }) {
-      const pieces = exportOptOuts(redis, account)
+    async export({ caller: { account }, inPieces }) {
+      const pieces = inPieces(exportOptOuts(redis, account))
       // Before the header is sent, so that what cannot be read is still answered as what it is.
       const first = await pieces.next()
       async function* all() {

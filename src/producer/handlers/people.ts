@@ -25,8 +25,8 @@ const LOOK_MS = 50
 export function peopleRoutes(deps: PeopleDeps): Route[] {
   const { redis, config, erasures, tombstones } = deps
   return bind(people)({
-    async show({ params, caller }) {
-      const pieces = personPieces(deps, caller.account, personOf(params.person), Date.now())
+    async show({ params, caller, inPieces }) {
+      const pieces = inPieces(personPieces(deps, caller.account, personOf(params.person), Date.now()))
       // Before the header is sent, so that an unreachable Redis is answered as what it is.
       const first = await pieces.next()
       async function* all() {
