@@ -20,6 +20,10 @@ export const STRIDE = 500
 export const PLACE_BYTES = 8
 /** Two chunks of one campaign may be in hand, each of which may begin in one stride and end in the next. */
 const STRIDES_KEPT = 3
+/** Most of a list that is read at once, besides the lines that are asked for. */
+const AHEAD_BYTES = 256 * 1024
+/** Parts that were read are kept as long as strides of them may be asked for. */
+const PARTS_KEPT = 2
 /** Lines are written in pieces of about this many characters. */
 const WRITE_AT = 128 * 1024
 
@@ -109,7 +113,9 @@ export async function openSnapshot(files: FileStore, id: CampaignId, name: strin
   const bytes = await readPart(files, `${place}${FILES.places}`)
   const places = Array.from({ length: bytes.length / PLACE_BYTES }, (_, i) => bytes.readDoubleLE(i * PLACE_BYTES))
   const size = await files.sizeOf(`${place}${FILES.recipients}`)
+  const startOf = (stride: number): number => places[stride] ?? size
   let latest: { stride: number; recipients: Promise<Recipient[]> }[] = []
+  let parts: { from: number; to: number; bytes: Promise<Buffer> }[] = []
 
   /** The lines between two known places; the latest are kept, because a slow lane asks for a few at a time. */
   function readStride(stride: number): Promise<Recipient[]> {
@@ -124,13 +130,34 @@ export async function openSnapshot(files: FileStore, id: CampaignId, name: strin
   }
 
   async function parseStride(stride: number): Promise<Recipient[]> {
-    const from = places[stride]
-    if (from === undefined) return []
-    const to = places[stride + 1] ?? size
-    const piece = await readPart(files, `${place}${FILES.recipients}`, { from, to })
-    if (piece.length !== to - from) throw new Error('the list of recipients is shorter than when it was written')
+    if (stride >= places.length) return []
+    const { from, bytes } = partWith(stride)
+    const [begin, end] = [startOf(stride) - startOf(from), startOf(stride + 1) - startOf(from)]
+    const piece = (await bytes).subarray(begin, end)
+    if (piece.length !== end - begin) throw new Error('the list of recipients is shorter than when it was written')
     const text = piece.toString('utf8')
     return readRecord(linesSchema, `recipients of ${name}`, `[${text.trimEnd().replaceAll('\n', ',')}]`)
+  }
+
+  /**
+   * The bytes of a stride, with others. Whoever reads on gets twice as many strides each time: a bucket takes 10 ms to
+   * answer, whatever it is asked for, and whoever looks up one recipient needs no more than their stride.
+   */
+  function partWith(stride: number) {
+    const known = parts.find(({ from, to }) => from <= stride && stride < to)
+    if (known !== undefined) return known
+    const before = parts.find(({ to }) => to === stride)
+    const most = before === undefined ? 1 : 2 * (before.to - before.from)
+    let to = stride + 1
+    while (to < places.length && to - stride < most && startOf(to + 1) - startOf(stride) <= AHEAD_BYTES) to += 1
+    const range = { from: startOf(stride), to: startOf(to) }
+    const part = { from: stride, to, bytes: readPart(files, `${place}${FILES.recipients}`, range) }
+    // Tried again by the next who asks.
+    part.bytes.catch(() => {
+      parts = parts.filter((each) => each !== part)
+    })
+    parts = [part, ...parts].slice(0, PARTS_KEPT)
+    return part
   }
 
   return {

@@ -1,0 +1,85 @@
+// Pins: the frozen list of a campaign gives every recipient at their place, and whoever reads it in order asks the store
+// for larger and larger parts of it. Real: files in a folder.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSnapshot, STRIDE, writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
+import { openFolder } from '../../src/files/folder.ts'
+import type { FileStore } from '../../src/files/store.ts'
+
+const TOTAL = 20 * STRIDE + 7
+const ID = { lane: 1, number: 1 }
+const CHUNK = 125
+
+const dir = mkdtempSync(join(tmpdir(), 'laneway-snapshot-'))
+let files: FileStore
+let name: string
+const phoneOf = (place: number): string => `4477${String(place).padStart(8, '0')}`
+
+beforeAll(async () => {
+  files = openFolder(dir)
+  const snapshot = await writeSnapshot(files, ID)
+  for (let place = 0; place < TOTAL; place += 1) {
+    await snapshot.add({ to: phoneOf(place), values: ['x'.repeat(place % 40)] })
+  }
+  await snapshot.close()
+  name = snapshot.name
+})
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+/** The list, and the bytes of each part of it that was asked for. */
+async function opened() {
+  const asked: number[] = []
+  const watched: FileStore = {
+    ...files,
+    read(file, part) {
+      if (file.endsWith('recipients.ndjson') && part) asked.push(part.to - part.from)
+      return files.read(file, part)
+    },
+  }
+  return { list: await openSnapshot(watched, ID, name), asked }
+}
+
+test('whoever reads it in order gets everybody at their place, with one request for ever more of them', async () => {
+  const { list, asked } = await opened()
+  const all: string[] = []
+  for (let place = 0; place < TOTAL; place += CHUNK) {
+    all.push(...(await list.readAll(place, CHUNK)).map(({ to }) => to))
+  }
+  expect(all).toEqual(Array.from({ length: TOTAL }, (_, place) => phoneOf(place)))
+  // 1, 2, 4 and 8 strides, and the rest: 21 strides in all.
+  expect(asked).toHaveLength(5)
+  expect(Math.max(...asked)).toBeLessThanOrEqual(256 * 1024)
+})
+
+test('whoever looks one up reads their stride alone', async () => {
+  const { list, asked } = await opened()
+  const place = 7 * STRIDE + 123
+  expect((await list.read(place, 1)).map(({ to }) => to)).toEqual([phoneOf(place)])
+  expect(asked).toHaveLength(1)
+  expect(asked[0]).toBeLessThan(STRIDE * 70)
+})
+
+test('two who read side by side, and one who reads backwards, get the right ones', async () => {
+  const { list } = await opened()
+  const at = [0, 3 * STRIDE - 60, STRIDE - 60, 9 * STRIDE, 2 * STRIDE, 20 * STRIDE]
+  const found = await Promise.all(at.map((place) => list.readAll(place, CHUNK)))
+  for (const [i, place] of at.entries()) {
+    const last = Math.min(TOTAL, place + CHUNK)
+    expect(found[i]?.map(({ to }) => to)).toEqual(Array.from({ length: last - place }, (_, n) => phoneOf(place + n)))
+  }
+  expect(await list.readAll(TOTAL, CHUNK)).toEqual([])
+})
+
+test('a part that could not be read is asked for again', async () => {
+  let isAway = true
+  const flaky: FileStore = {
+    ...files,
+    read: (file, part) => (isAway && part ? Promise.reject(new Error('away')) : files.read(file, part)),
+  }
+  const list = await openSnapshot(flaky, ID, name)
+  await expect(list.read(0, 1)).rejects.toThrow('away')
+  isAway = false
+  expect(await list.read(0, 1)).toHaveLength(1)
+})
