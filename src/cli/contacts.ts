@@ -7,6 +7,7 @@ import { Refusal } from '../accept/refusal.ts'
 import type { ImportCounts } from '../contacts/commands/import-contacts.ts'
 import { importCsv } from '../contacts/commands/import-csv.ts'
 import { findTag } from '../contacts/store/tags.ts'
+import { counted } from '../messages/fault.ts'
 import { existingAccount } from './accounts.ts'
 import { contactVerbs } from './contact-verbs.ts'
 import { bytesOf } from './csv-file.ts'
@@ -61,7 +62,7 @@ export const contacts: Noun = {
           const refusedRows = await report.close()
           return {
             json: { account, tag, ...counts, report: refusedRows ?? null },
-            acted: { account, target: `tag ${tag.id}`, detail: `${counts.imported} rows` },
+            acted: { account, target: `tag ${tag.id}`, detail: counted(counts.imported, 'row') },
             text: keyValueTable([
               ['Tag', `${tag.name} (${tag.id})`],
               ['Rows imported', String(counts.imported)],

@@ -113,7 +113,7 @@ export const optOuts: Noun = {
         return {
           json: { ...counts, refused_rows: refusedRows },
           text: [figures, ...refused].join('\n'),
-          acted: { account, detail: `${counts.imported} rows` },
+          acted: { account, detail: counted(counts.imported, 'row') },
         }
       },
     }),

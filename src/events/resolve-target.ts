@@ -18,7 +18,10 @@ export async function whyUnsafe(rule: TargetRule, text: string): Promise<string 
 }
 
 const sentences = {
-  private: 'must not lead to a private, loopback or link-local address; LANEWAY_EVENTS_ALLOW_PRIVATE names exceptions',
+  // The command line reads its own environment, not that of the parts.
+  private:
+    'must not lead to a private, loopback or link-local address; LANEWAY_EVENTS_ALLOW_PRIVATE names exceptions, ' +
+    'set it for every part and for the command line',
   insecure: 'expected an https address; http is for networks that LANEWAY_EVENTS_ALLOW_PRIVATE names',
 }
 

@@ -9,7 +9,7 @@ import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } 
 import { FIRST_POLL_MS } from '../messages/backoff.ts'
 import { pollCooldownMs, untilNextPollMs } from '../messages/store/status-polls.ts'
 import { delayedUntil, sharedDelayedKey } from '../redis/bullmq-layout.ts'
-import { hasJobMovedOn } from '../redis/errors.ts'
+import { hasJobMovedOn, isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
 import { openQueue } from '../redis/open-queue.ts'
 import { endJob, openWorker } from './bullmq.ts'
@@ -18,6 +18,8 @@ import type { PollDeps } from './poll-message.ts'
 
 /** A job that is due this much later than asked for is late enough to be brought forward. */
 const LATE_MS = 500
+/** A lane whose server is away, or takes no writes, is looked at again after this. */
+const REDIS_AWAY_MS = 1_000
 
 export type StatusPolls = ReturnType<typeof startStatusPolls>
 
@@ -34,8 +36,16 @@ export function startStatusPolls(deps: PollDeps) {
     { name: POLL_QUEUE, prefix },
     async (job, token) => {
       const payload = pollPayloadSchema.safeParse(job.data)
-      if (payload.success) await poller.poll(payload.data.lane)
-      return endJob(payload.success ? DONE : DEAD_LETTER, job, token, queue)
+      if (!payload.success) return endJob(DEAD_LETTER, job, token, queue)
+      try {
+        await poller.poll(payload.data.lane)
+      } catch (error) {
+        // On a cluster the lane may be on another server than this queue, and that server away or short of replicas.
+        if (!isRedisAway(error)) throw error
+        log.debug({ lane: payload.data.lane, err: error }, 'poll.error')
+        return endJob({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token, queue)
+      }
+      return endJob(DONE, job, token, queue)
     },
     {
       concurrency: LANES_AT_ONCE,

@@ -264,6 +264,29 @@ describe('over HTTP', () => {
     elsewhere.close()
   })
 
+  test('what is too much at present is asked for again after the time that it is told, until the call is over', async () => {
+    const asked: number[] = []
+    const busy = createServer((request, response) => {
+      asked.push(performance.now())
+      const envelope = { message: 'Too many requests.', error: { code: 'rate_limited', details: [] } }
+      const given = { messages: [{ id: 'msg_1_01M5VDB4Q2J0T5K9S3GZ7XW8CE' }] }
+      const refused = asked.length < 2 || request.url?.startsWith('/always')
+      response
+        .writeHead(refused ? 429 : 200, { 'content-type': 'application/json', 'retry-after': '1' })
+        .end(JSON.stringify(refused ? envelope : given))
+    })
+    const url = await listen(busy)
+    const laneway = await connectLaneway({ url, apiKey: tenant.apiKey })
+    expect(await laneway.send(image('+491700000019'))).toBe('msg_1_01M5VDB4Q2J0T5K9S3GZ7XW8CE')
+    expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThan(950)
+
+    const never = await connectLaneway({ url: `${url}/always`, apiKey: tenant.apiKey })
+    const refusal = await failureOf(never.send(image('+491700000019'), { timeoutMs: 500 }))
+    expect(refusal).toMatchObject({ name: 'LanewayRefused', code: 'rate_limited' })
+    expect(asked).toHaveLength(3)
+    busy.close()
+  })
+
   test('an answer that was lost is asked for again, and the message goes out once', async () => {
     let lost = 0
     const between = createServer(async (request, response) => {

@@ -11,6 +11,7 @@ import { readMessage } from '../../src/messages/store/records.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import type { PollEnd } from '../../src/providers/provider.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { replyError } from '../../src/redis/errors.ts'
 import { messageKey, pollKey } from '../../src/redis/keys.ts'
 import { type StatusPolls, startStatusPolls } from '../../src/worker/status-polls.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -26,6 +27,9 @@ const logged: string[] = []
 /** What the provider says of a message, by its own id; `delivered` unless said otherwise. */
 const answers = new Map<string, () => PollEnd>()
 const asked: string[] = []
+/** Reading the sender of a lane fails with this, as while the server that has the lane takes no writes. */
+let away: Error | undefined
+let refused = 0
 
 beforeAll(async () => {
   server = await startRedis()
@@ -61,8 +65,17 @@ beforeAll(async () => {
     stopsTransactional: false,
     bringsEvidence: false,
   } as const
+  const directory = {
+    of: async () => {
+      if (away) {
+        refused += 1
+        throw away
+      }
+      return entry
+    },
+  }
   const log = pino({ level: 'info', serializers: { err: loggedError } }, { write: (line) => void logged.push(line) })
-  polls = startStatusPolls({ redis, config: loadConfig({}), log, directory: { of: async () => entry } })
+  polls = startStatusPolls({ redis, config: loadConfig({}), log, directory })
 })
 afterAll(async () => {
   await polls?.stop(5_000)
@@ -148,4 +161,17 @@ test('a message that nobody has heard of for a day is polled no more, whatever i
   await eventually(async () => (await redis.zcard(pollKey(without.lane))) === 1, 'one is taken off')
   // The other one waited for a day and was sent only now.
   expect(await redis.zscore(pollKey(late.lane), late.ulid)).not.toBeNull()
+})
+
+test('a lane whose server lacks its replicas is polled once it has them, and is no dead letter', async () => {
+  const ids = await sentMessages(2)
+  const [first] = ids
+  if (!first) throw new Error('no message')
+  away = replyError('NOREPLICAS Not enough good replicas to write.')
+  refused = 0
+  polls.follow(first.lane)
+  await eventually(async () => refused > 1, 'two polls were refused')
+  away = undefined
+  await areDelivered(ids)
+  expect(logged.join()).not.toContain('poll.dead_lettered')
 })

@@ -13,7 +13,10 @@ export abstract class LanewayError extends Error {
   }
 }
 
-/** It was refused and will be refused again: `message` says why, `details` names every field at fault. */
+/**
+ * It was refused: `message` says why, `details` names every field at fault. It will be refused again, unless `code` is
+ * `rate_limited` or one of `too_many_…`: then it asks for too much at present.
+ */
 export class LanewayRefused extends LanewayError {
   override name = 'LanewayRefused'
   readonly code: string

@@ -1,29 +1,12 @@
 // One request to the service: asked again until it is answered or the time is over, its refusals and failures as the
 // client's errors.
-import { membersOf, type Refusal, readRefusal } from './contract.ts'
 import { type LanewayError, LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'
+import { exchange, type HttpRequest, jsonOf } from './exchange.ts'
 import type { Lifetime } from './lifetime.ts'
 import { ANSWER_LIMIT_MS } from './transport.ts'
 
 const FIRST_DELAY_MS = 100
 const LONGEST_DELAY_MS = 2_000
-/** Of the service, or of a proxy before it: nobody could work on the request. */
-const AWAY = new Set([502, 503, 504])
-
-/** What Laneway answers with one of those when it is the chat product that does not hand something over. */
-const FINAL = new Set(['media_unavailable'])
-
-/** A request that may be made again when it got no answer. */
-export interface HttpRequest {
-  method: 'GET' | 'POST' | 'DELETE'
-  path: string
-  /** Without it there is no body. */
-  body?: object
-  /** Where the key travels. */
-  keyIn: 'body' | 'bearer'
-  idempotencyKey?: string | undefined
-  traceparent?: string | undefined
-}
 
 export type HttpReply = { ok: true; body: Readonly<Record<string, unknown>> } | { ok: false; error: LanewayError }
 
@@ -58,8 +41,10 @@ export function createCaller(url: string, apiKey: string, life: Lifetime): HttpC
       if ('refusal' in outcome) return { ok: false, error: new LanewayRefused(outcome.refusal) }
       life.check()
       if ('away' in outcome) error = new LanewayUnavailable(outcome.away, { cause: outcome.cause })
-      if (performance.now() + delay > deadline) return { ok: false, error }
-      await life.sleep(delay)
+      if ('later' in outcome) error = new LanewayRefused(outcome.later)
+      const waitMs = 'later' in outcome ? Math.max(delay, outcome.afterMs) : delay
+      if (performance.now() + waitMs > deadline) return { ok: false, error }
+      await life.sleep(waitMs)
     }
   }
 
@@ -83,59 +68,8 @@ export function createCaller(url: string, apiKey: string, life: Lifetime): HttpC
   }
 }
 
-/** A key as it is, so that it is the same one through the intake queue; what no header can hold is encoded. */
-const headerOf = (key: string): string =>
-  /^[!-~]([ -~]*[!-~])?$/.test(key) ? key : Buffer.from(key).toString('base64url')
-
 function baseOf(url: string): string {
   const { protocol, href } = new URL(url)
   if (!/^https?:$/.test(protocol)) throw new TypeError(`The url must begin with https:// or http://, got ${protocol}`)
   return href.replace(/\/$/, '')
-}
-
-const jsonOf = async (response: Response): Promise<Readonly<Record<string, unknown>>> =>
-  membersOf(await response.json().catch(() => undefined))
-
-/** How one try ended. `late`: the time was over, or the client was closed. */
-type Outcome<T> = { value: T } | { refusal: Refusal } | { away: string; cause?: unknown } | { late: true }
-
-async function exchange<T>(
-  base: string,
-  apiKey: string,
-  request: HttpRequest,
-  { life, limitMs, read }: { life: AbortSignal; limitMs: number; read: (response: Response) => Promise<T> },
-): Promise<Outcome<T>> {
-  const { method, path, body, keyIn, idempotencyKey, traceparent } = request
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(), limitMs)
-  const signal = AbortSignal.any([life, late.signal])
-  try {
-    const response = await fetch(`${base}${path}`, {
-      method,
-      signal,
-      // The key goes to nobody whom the caller did not name.
-      redirect: 'manual',
-      headers: {
-        ...(body && { 'content-type': 'application/json' }),
-        ...(keyIn === 'bearer' && { authorization: `Bearer ${apiKey}` }),
-        ...(idempotencyKey !== undefined && { 'idempotency-key': headerOf(idempotencyKey) }),
-        ...(traceparent !== undefined && { traceparent: headerOf(traceparent) }),
-      },
-      ...(body && { body: JSON.stringify(keyIn === 'body' ? { ...body, api_key: apiKey } : body) }),
-    })
-    if (response.ok) return { value: await read(response) }
-    const answer = await jsonOf(response)
-    const refusal = readRefusal({ ...membersOf(answer.error), message: answer.message })
-    // Laneway is there and says that somebody else is not.
-    if (AWAY.has(response.status) && !FINAL.has(refusal?.code ?? '')) {
-      return { away: `The service is away: it answered ${response.status}.` }
-    }
-    const unexpected = `The address answered ${response.status}: is it Laneway?`
-    return { refusal: refusal ?? { code: 'unexpected_answer', message: unexpected, details: [] } }
-  } catch (cause) {
-    if (signal.aborted) return { late: true }
-    return { away: 'The service cannot be reached; check its address.', cause }
-  } finally {
-    clearTimeout(timer)
-  }
 }

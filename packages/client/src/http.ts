@@ -5,7 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import { type IntakeJob, type IntakeRequests, isAnswer, membersOf } from './contract.ts'
 import { notAsPromised } from './errors.ts'
-import type { HttpCaller, HttpRequest } from './http-call.ts'
+import type { HttpRequest } from './exchange.ts'
+import type { HttpCaller } from './http-call.ts'
 import { ANSWER_LIMIT_MS, type Reply, type Transport } from './transport.ts'
 
 /** Requests under way at a time. */
