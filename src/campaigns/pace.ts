@@ -1,11 +1,8 @@
 // How much of a campaign may stand on its lane: as much as the lane sends in the next seconds, shared by the campaigns
-// that run on it. A short queue is what keeps Redis small, a pause quick and two campaigns even: each has the same
-// number of messages in a queue that is worked off in order.
+// that run on it. A short queue is what keeps Redis small and a pause quick, and equal shares of it leave each campaign
+// something to send whenever its turn comes (lanes/chunk-turns.ts).
 
-/**
- * Long enough that the lane does not run dry while a dead worker's fan-out is taken over; short enough that a second
- * campaign, whose messages queue behind those of the first, begins within 2 s.
- */
+/** Long enough that the lane does not run dry while a dead worker's fan-out is taken over. */
 const SECONDS_AHEAD = 2
 const LEAST = 50
 /** Of all campaigns of one lane: what stands there is dropped by a pause and gone over again by a resume. */
@@ -24,6 +21,8 @@ export const WIDEST_WINDOW = Math.max(LEAST, MOST)
  * and that a worker that dies with it delays little.
  */
 const CHUNK_SECONDS = 0.25
+/** The same where campaigns share the lane: by as much as workers have in hand, their turns are uneven. */
+const SHARED_CHUNK_SECONDS = 0.125
 /** Most recipients of one chunk, however fast its lane is. */
 export const MOST_IN_CHUNK = 250
 
@@ -33,7 +32,8 @@ const CHUNKS_IN_WINDOW = 4
 /** Recipients of a chunk of a campaign, one of `running`, on a lane of `rate` per second, or held to that. */
 export function chunkOf(rate: number, running = 1): number {
   const most = Math.min(MOST_IN_CHUNK, Math.ceil(windowOf(rate, running) / CHUNKS_IN_WINDOW))
-  return Math.min(most, Math.max(1, Math.floor(rate * CHUNK_SECONDS)))
+  const seconds = running > 1 ? SHARED_CHUNK_SECONDS : CHUNK_SECONDS
+  return Math.min(most, Math.max(1, Math.floor(rate * seconds)))
 }
 
 /** A campaign with nothing to feed is parked for so long at first; each time that nothing has moved meanwhile doubles it. */

@@ -12,6 +12,7 @@ import type { Redis } from '../redis/connect.ts'
 import { lanePrefix, rootKeys } from '../redis/keys.ts'
 import { inTime, openQueue } from '../redis/open-queue.ts'
 import { addJobs, type LaneJob } from './add-jobs.ts'
+import { giveTurns } from './chunk-turns.ts'
 import { isLaneClosed, LaneClosedError } from './close.ts'
 import { markLane } from './due-lanes.ts'
 import { waitingInChunks } from './waiting.ts'
@@ -108,12 +109,17 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     wakeChunks,
 
     /**
-     * Puts chunks on their lane, in their order. Resolves once they are in Redis; one of `by` that waits there is not
-     * added again. None stay on a lane whose sender was removed meanwhile: its campaigns have all ended.
+     * Puts chunks on their lane, in their order and in turn with those of other campaigns. Resolves once they are in
+     * Redis; one of `by` that waits there is not added again. None stay on a lane whose sender was removed meanwhile: its
+     * campaigns have all ended.
      */
     async addChunks(lane: number, chunks: readonly Chunk[], by: string): Promise<void> {
-      const jobs = chunks.map((chunk) => ({ name: CHUNK_JOB, data: chunk, opts: { jobId: chunkJobId(chunk, by) } }))
-      await inTime(redis, () => chunkQueueOf(lane).addBulk(jobs))
+      const ids = chunks.map((chunk) => chunkJobId(chunk, by))
+      const jobs = chunks.map((chunk, i) => ({ name: CHUNK_JOB, data: chunk, opts: { jobId: ids[i] ?? '' } }))
+      await inTime(redis, async () => {
+        await chunkQueueOf(lane).addBulk(jobs)
+        await giveTurns(redis, lane, ids)
+      })
       if (await isLaneClosed(redis, lane)) await chunkQueueOf(lane).obliterate({ force: true })
       else wakeChunks(lane)
     },

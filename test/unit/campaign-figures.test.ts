@@ -5,7 +5,7 @@ import { createFailureBreaker, templatePauseReason } from '../../src/campaigns/c
 import { createFeeding, type Seen } from '../../src/campaigns/feeding.ts'
 import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/campaigns/message-ids.ts'
 import { createMeter } from '../../src/campaigns/meter.ts'
-import { nextPace, WIDEST_WINDOW, windowOf } from '../../src/campaigns/pace.ts'
+import { chunkOf, nextPace, WIDEST_WINDOW, windowOf } from '../../src/campaigns/pace.ts'
 import { secondsLeft, sharesOf, unsettled } from '../../src/campaigns/progress.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/campaigns/states.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
@@ -83,6 +83,12 @@ describe('the window', () => {
     ])
     expect(windowOf(100_000, 4)).toBe(WIDEST_WINDOW / 4)
   })
+})
+
+test('a chunk is a quarter of a second of the lane, and half of that where campaigns share it', () => {
+  expect([chunkOf(80), chunkOf(80, 2), chunkOf(1, 2), chunkOf(100_000), chunkOf(400, 260)]).toEqual([
+    20, 10, 1, 250, 13,
+  ])
 })
 
 describe('the pace', () => {
