@@ -1,4 +1,4 @@
-// What each account may use up, as it was within the last second: asked for at every request, so it must cost nothing.
+// What each account may use up, as it was within the last two seconds: asked for at every request, so it must cost nothing.
 import { LRUCache } from 'lru-cache'
 import { type AccountLimits, type InstallationLimits, limitsOf } from '../accounts/limits.ts'
 import { NO_ACCOUNT } from '../accounts/permissions.ts'
@@ -39,8 +39,9 @@ export function createLimitsOfAccounts(
       if (known !== undefined && clock() < known.untilMs) return known.limits
       const under = reading.get(account) ?? read(account)
       reading.set(account, under)
-      // What was known a second ago will do while it is read anew: no request waits for it.
-      return known?.limits ?? under
+      // What was known a second ago will do while it is read anew: no request waits for it. What an idle account had may
+      // be an hour old.
+      return known !== undefined && clock() < known.untilMs + KEPT_MS ? known.limits : under
     },
   }
 }
