@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { refuse, requestIdOf } from './answer.ts'
 import { buildApp } from './app.ts'
 import { createDispatch } from './dispatch.ts'
+import { doubledHeader } from './doubled.ts'
 import { ApiError } from './errors.ts'
 import { createEdge } from './exchange.ts'
 import { createFastPath } from './fast-path.ts'
@@ -25,7 +26,9 @@ export function createListener(
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     // Names and values in turn.
     if (request.rawHeaders.length > 2 * HEADERS_MAX) refuse(tooManyHeaders(), response, requestIdOf(request), deps.log)
-    else if (request.headers.host === undefined && request.httpVersion === '1.1') {
+    else if (doubledHeader(request) !== undefined) {
+      refuse(doubled(doubledHeader(request)), response, requestIdOf(request), deps.log)
+    } else if (request.headers.host === undefined && request.httpVersion === '1.1') {
       refuse(withoutHost(), response, requestIdOf(request), deps.log)
     } else admit(request, response)
   }
@@ -52,6 +55,9 @@ export function createListener(
 
 /** Node would answer this itself, without a word and without a request id, also to who sends too many headers. */
 const withoutHost = (): ApiError => new ApiError(400, 'invalid_http', 'A request has a header Host.')
+
+const doubled = (name = ''): ApiError =>
+  new ApiError(400, 'invalid_http', `A request has the header ${name} only once.`, { headers: { Connection: 'close' } })
 
 const tooManyHeaders = (): ApiError =>
   new ApiError(431, 'too_many_headers', `A request has at most ${HEADERS_MAX} headers.`)

@@ -483,18 +483,35 @@ describe('a client that breaks off', () => {
   })
 })
 
-test('a request without a Host is refused in the envelope of all errors, and one with too many headers as such', async () => {
+/** Asks for the health with these headers, and reads until the connection is closed. */
+function askRaw(lines: readonly string[]): Promise<string> {
   const { hostname, port } = new URL(service.url)
-  const ask = (lines: readonly string[]) =>
-    new Promise<string>((resolve, reject) => {
-      const socket = connect(Number(port), hostname)
-      let text = ''
-      socket.setEncoding('utf8').on('data', (more: string) => {
-        text += more
-      })
-      socket.on('close', () => resolve(text)).on('error', reject)
-      socket.write(`${['GET /healthz HTTP/1.1', 'Connection: close', ...lines].join('\r\n')}\r\n\r\n`)
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname)
+    let text = ''
+    socket.setEncoding('utf8').on('data', (more: string) => {
+      text += more
     })
+    socket.on('close', () => resolve(text)).on('error', reject)
+    socket.write(`${['GET /healthz HTTP/1.1', ...lines].join('\r\n')}\r\n\r\n`)
+  })
+}
+
+test.each(['Host: x', 'Authorization: Bearer x', 'Content-Type: application/json', 'HOST: y'])(
+  'a request with a second %s is refused, since nobody can tell which one counts',
+  async (header) => {
+    const once = ['Host: x', 'Authorization: Bearer x', 'Content-Type: application/json']
+    expect(await askRaw(['Connection: close', ...once])).toMatch(/^HTTP\/1\.1 200 /)
+    // Ends because the connection is closed.
+    const answer = await askRaw([...once, header])
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toMatch(/connection: close/i)
+    expect(answer).toContain('"code":"invalid_http"')
+  },
+)
+
+test('a request without a Host is refused in the envelope of all errors, and one with too many headers as such', async () => {
+  const ask = (lines: readonly string[]) => askRaw(['Connection: close', ...lines])
   const bare = await ask([])
   expect(bare).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"invalid_http"/)
   expect(bare).toMatch(/\r\nx-request-id: /)
