@@ -161,11 +161,13 @@ const tableOf = (all: readonly LaneStatus[]): string =>
       lane.oldest_waiting_at === null ? '' : ageOf(lane.oldest_waiting_at),
       ...[lane.delayed, lane.active, lane.set_aside].map(String),
       cooldownOf(lane),
-      lane.paused
-        ? [lane.paused_for || 'yes', lane.paused_by && `by ${lane.paused_by}`].filter(Boolean).join(', ')
-        : 'no',
+      lane.paused ? pauseOf(lane) : 'no',
     ]),
   )
+
+/** Of a refusal the reason is a sentence of the provider, with its full stop. */
+const pauseOf = ({ paused_for, paused_by }: LaneStatus): string =>
+  [paused_for.replace(/\.$/, '') || 'yes', paused_by && `by ${paused_by}`].filter(Boolean).join(', ')
 
 const cooldownOf = ({ cooldown_until, cooldown_code }: LaneStatus): string =>
   cooldown_until === null ? 'none' : [cooldown_until, cooldown_code].filter(Boolean).join(' ')

@@ -141,3 +141,10 @@ test('a sender whose token has expired is paused, given a new one, and sends wha
   await service.post(`/admin/lanes/${tenant.partnerLane}/resume`, {}, bearer())
   await reaches(id, 'read')
 })
+
+test('a reason that is a sentence is listed in one line with who paused the lane', async () => {
+  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  await runCli(['lanes', 'pause', String(tenant.partnerLane), '--reason', 'The token has expired.'], env)
+  expect((await runCli(['lanes', 'list'], env)).stdout).toMatch(/The token has expired, by \w/)
+  await runCli(['lanes', 'resume', String(tenant.partnerLane)], env)
+})
