@@ -154,8 +154,14 @@ export async function rescheduleReview(
   if (ulids.length > 0) await redis.zadd(queuedAgainKey(lane), 'XX', ...ulids.flatMap((ulid) => [atMs, ulid]))
 }
 
-/** A message that cannot be looked at is left until then (epoch ms). */
-export async function putOff(redis: Redis, list: SweepList, lane: number, ulid: string, atMs: number): Promise<void> {
+/** A message that cannot be looked at now is looked at again at this time (epoch ms). */
+export async function postponeReview(
+  redis: Redis,
+  list: SweepList,
+  lane: number,
+  ulid: string,
+  atMs: number,
+): Promise<void> {
   await redis.zadd(listKey(list, lane), 'XX', atMs, ulid)
 }
 

@@ -10,7 +10,7 @@ import {
   segmentsFrom,
 } from '../messages/store/index-segments.ts'
 import type { Redis } from '../redis/connect.ts'
-import { messageIndexKey } from '../redis/keys.ts'
+import { indexSegmentKeys } from '../redis/keys.ts'
 
 /** A message of somebody who may be the person. `name`: its ULID, or of a received one what stands for its id. */
 export interface IndexedMessage {
@@ -76,7 +76,7 @@ export async function forgetPlaces(redis: Redis, messages: readonly IndexedMessa
   const nobody = Buffer.alloc(MARK_BYTES)
   await Promise.all(
     messages.map(async ({ lane, segment, place }) => {
-      const key = `${messageIndexKey(lane)}:${segment.name}:to`
+      const { marks: key } = indexSegmentKeys(lane, segment.name)
       // Beyond its end it would make the string grow, without an end of its own.
       if ((await redis.strlen(key)) >= (place + 1) * MARK_BYTES) await redis.setrange(key, place * MARK_BYTES, nobody)
     }),

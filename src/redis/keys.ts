@@ -114,6 +114,11 @@ export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(
  * → segment that is appended to.
  */
 export const messageIndexKey = (lane: number): string => `${lanePrefix(lane)}:i`
+/** Of one segment of it: STRING of packed ids, and STRING of the marks of the people to or from whom they are. */
+export const indexSegmentKeys = (lane: number, segment: string) => {
+  const ids = `${messageIndexKey(lane)}:${segment}`
+  return { ids, marks: `${ids}:to` }
+}
 /** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
 export const inDoubtKey = (lane: number): string => `${lanePrefix(lane)}:open`
 /** ZSET ulid → time (ms) at which the sweep must make sure that it has a job: queued again and not claimed since. */

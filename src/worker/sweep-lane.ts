@@ -10,7 +10,7 @@ import {
   fileMessage,
   type LaneSurvey,
   overdueMessages,
-  putOff,
+  postponeReview,
   removeFromReview,
   rescheduleReview,
   type SweepList,
@@ -36,7 +36,7 @@ const LOOK_AGAIN_MS = 60_000
 /** One whose job waits is looked at after the lane's backlog and this; at the latest after the next. */
 const LOOK_AGAIN_AT_MOST_MS = 3_600_000
 /** A message that could not be looked at is left for this long: a person may have repaired its record or its sender. */
-const PUT_OFF_MS = 60_000
+const POSTPONED_MS = 60_000
 /** Messages read at a time, and how many of them are worked on at once: their commands share round trips. */
 const PAGE = 200
 const AT_ONCE = 20
@@ -74,7 +74,7 @@ export async function sweepLane(deps: SweepLaneDeps, { lane, backlog }: LaneSurv
       const page = await overdueMessages(deps.redis, list, lane, nowMs, PAGE)
       const rate = entry === 'unreadable' ? undefined : entry?.sender.rate
       const look: Look = { nowMs, list, backlogMs: rate === undefined ? 0 : (backlog / rate) * 1_000 }
-      await inParallel(page, AT_ONCE, (ulid) => lookOrPutOff(deps, entry, { lane, ulid }, look))
+      await inParallel(page, AT_ONCE, (ulid) => lookOrPostpone(deps, entry, { lane, ulid }, look))
       if (page.length < PAGE || performance.now() > untilMs) break
     }
   }
@@ -91,13 +91,13 @@ const senderOf = async (deps: SweepLaneDeps, lane: number): Promise<DirectoryEnt
   }
 }
 
-async function lookOrPutOff(
+async function lookOrPostpone(
   deps: SweepLaneDeps,
   entry: DirectoryEntry | 'unreadable' | undefined,
   id: MessageId,
   look: Look,
 ): Promise<void> {
-  const later = () => putOff(deps.redis, look.list, id.lane, id.ulid, look.nowMs + PUT_OFF_MS)
+  const later = () => postponeReview(deps.redis, look.list, id.lane, id.ulid, look.nowMs + POSTPONED_MS)
   if (entry === 'unreadable') return later()
   try {
     await lookAt(deps, entry, id, look)

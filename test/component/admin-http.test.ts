@@ -162,6 +162,10 @@ describe('keys', () => {
     const now = await ask('POST', `/admin/keys/${old.id}/rotate`, admin, { overlap_seconds: 0 })
     expect(now.json).toMatchObject({ data: { replaces: { state: 'expired' } } })
     expect((await ask('POST', `/admin/keys/${old.id}/rotate`, admin, {})).status).toBe(409)
+    const endsAt = Date.now() + 60_000
+    const brief = await createCredential(service.redis, one.account, ['messages:read'], Date.now(), endsAt, 'brief')
+    const sooner = await ask('POST', `/admin/keys/${brief.id}/rotate`, admin, { overlap_seconds: 3600 })
+    expect(sooner.json).toMatchObject({ data: { replaces: { expires_at: new Date(endsAt).toISOString() } } })
     const gallery = await createCredential(service.redis, one.account, ['gallery'], Date.now())
     const run = await cli('keys', 'rotate', gallery.id, '--overlap', '24h', '--json')
     expect(JSON.parse(run.stdout)).toMatchObject({ permissions: ['gallery'], replaces: { id: gallery.id } })

@@ -1,7 +1,7 @@
 // The index of a lane as it is read: which segments there are, and what stands in one. scripts/message-index.lua says
 // what they look like.
 import type { Redis } from '../../redis/connect.ts'
-import { messageIndexKey } from '../../redis/keys.ts'
+import { indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 import { MARK_BYTES } from '../packed-id.ts'
 import { indexMarksOf } from '../sealed.ts'
 
@@ -91,13 +91,13 @@ export function readSegment(
   of: 'ids' | 'marks',
   range?: { from: number; to: number },
 ): Promise<Buffer | null> {
-  const key = `${messageIndexKey(lane)}:${name}${of === 'ids' ? '' : ':to'}`
+  const key = indexSegmentKeys(lane, name)[of]
   return range ? redis.getrangeBuffer(key, range.from, range.to - 1) : redis.getBuffer(key)
 }
 
 /** Messages that a segment of a campaign has room for. */
 export const placesIn = async (redis: Redis, { lane, name }: Segment): Promise<number> =>
-  Math.floor((await redis.strlen(`${messageIndexKey(lane)}:${name}`)) / CAMPAIGN_ID_BYTES)
+  Math.floor((await redis.strlen(indexSegmentKeys(lane, name).ids)) / CAMPAIGN_ID_BYTES)
 
 /** Where a person's four bytes stand in the marks of a segment, in their order. */
 export function placesOfPerson(marks: Buffer | null, person: string): number[] {

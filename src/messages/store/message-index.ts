@@ -3,7 +3,7 @@
 // readers pass over, and never a message that no list shows. scripts/message-index.lua says what it looks like in Redis;
 // index-segments.ts reads it.
 import type { Redis } from '../../redis/connect.ts'
-import { campaignPrefix, inboundDigest, messageIndexKey } from '../../redis/keys.ts'
+import { campaignPrefix, inboundDigest, indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { acceptedAtMs } from '../message-id.ts'
 import { ID_BYTES, MARK_BYTES, packTime, packUlid, placeIn } from '../packed-id.ts'
@@ -154,7 +154,7 @@ export async function keepIndexed(
   const pipeline = redis.pipeline()
   for (const { name, oldestMs: first } of segments) {
     if (first > newestMs) continue
-    for (const key of [`${index}:${name}`, `${index}:${name}:to`]) pipeline.pexpireat(key, untilMs, 'GT')
+    for (const key of Object.values(indexSegmentKeys(lane, name))) pipeline.pexpireat(key, untilMs, 'GT')
   }
   for (const key of [index, `${index}:open`]) pipeline.pexpireat(key, untilMs, 'GT')
   for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error

@@ -1,0 +1,70 @@
+// Pins: how long and how many secrets of an endpoint sign, and that all of them are sealed anew. Real: Redis.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { placeOf, resealEndpoint, rotateSecret, secretsAt } from '../../src/events/store/endpoint-secrets.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { eventKeys } from '../../src/redis/keys.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+const DAY_MS = 86_400_000
+const OLD = 'an old secret key of thirty-two characters'
+const NEW = 'a newer secret key of thirty-two characters'
+const seal = createSeal([OLD])
+
+let server: TestRedis
+let redis: Redis
+let count = 0
+let name: { account: number; id: string }
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectWithRetry(server.url)
+  await redis.ping()
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+beforeEach(async () => {
+  count += 1
+  name = { account: 1, id: `ep_${count}` }
+  await redis.hset(eventKeys(1).endpoint(name.id), 'secret', seal.encrypt('first')(placeOf(name)))
+})
+
+async function stored() {
+  const { secret = '', old_secrets = '' } = await redis.hgetall(eventKeys(1).endpoint(name.id))
+  return { ...name, secret, old_secrets }
+}
+const rotate = (nowMs: number) => rotateSecret(redis, name, { seal, nowMs })
+
+test('a secret signs for a day after it was replaced, and is not kept beyond the next rotation', async () => {
+  const second = await rotate(1_000)
+  expect(secretsAt(await stored(), seal, 1_000 + DAY_MS - 1)).toEqual([second, 'first'])
+  expect(secretsAt(await stored(), seal, 1_000 + DAY_MS)).toEqual([second])
+  await rotate(1_000 + DAY_MS)
+  expect((await stored()).old_secrets.split(' ')).toHaveLength(1)
+})
+
+test('ten secrets sign at most, the latest', async () => {
+  const made: string[] = []
+  for (let i = 0; i < 12; i += 1) made.push(await rotate(i))
+  expect(secretsAt(await stored(), seal, 12)).toEqual(made.slice(-10).reverse())
+})
+
+test('secrets of before are sealed anew as well, so that the key under which they were can go', async () => {
+  const second = await rotate(1_000)
+  const newest = createSeal([NEW, OLD])
+  expect(await resealEndpoint(redis, newest, name)).toEqual({ sealed: 2, fresh: 0 })
+  expect(secretsAt(await stored(), createSeal([NEW]), 2_000)).toEqual([second, 'first'])
+  expect(await resealEndpoint(redis, newest, name)).toEqual({ sealed: 0, fresh: 2 })
+})
+
+test('of secrets that are rotated at the same time each signs', async () => {
+  const made = await Promise.all([1, 2, 3].map(() => rotate(1_000)))
+  expect(secretsAt(await stored(), seal, 1_000).sort()).toEqual([...made, 'first'].sort())
+})
+
+test('of an endpoint that was removed nothing is made', async () => {
+  await redis.del(eventKeys(1).endpoint(name.id))
+  await rotate(1_000)
+  expect(await redis.exists(eventKeys(1).endpoint(name.id))).toBe(0)
+})

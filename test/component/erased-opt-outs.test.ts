@@ -1,0 +1,86 @@
+// Pins: what is kept of whoever opted out and was erased: when and how they first said so, under one key of the account
+// whoever makes it, and nothing once they take it back; and what makes a person opted out by itself. Real: Redis.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
+import { heedRefusal } from '../../src/opt-outs/commands/heed.ts'
+import { resealErasedKey, useOptOutSecrets } from '../../src/opt-outs/store/erased.ts'
+import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { accountKey, contactKeys } from '../../src/redis/keys.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+const SECRETS = ['a secret key of at least thirty-two characters']
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  useOptOutSecrets(() => SECRETS)
+  server = await startRedis()
+  redis = connectWithRetry(server.url)
+  await redis.ping()
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+async function erased(connection: Redis, account: number, person: string, nowMs: number, source: 'word' | 'http') {
+  await addOptOuts(connection, account, [person], { source, nowMs })
+  await eraseOptOut(connection, account, person)
+}
+
+test('whoever is erased twice stays opted out since they first said so, as they first said it', async () => {
+  await erased(redis, 1, '491530000001', 1_000, 'word')
+  await erased(redis, 1, '491530000001', 2_000, 'http')
+  const since = new Date(1_000).toISOString()
+  expect(await findOptOut(redis, 1, '491530000001')).toEqual({ person: '491530000001', source: 'word', since })
+})
+
+test('whoever takes it back leaves nothing, not even who said so', async () => {
+  await erased(redis, 2, '491530000002', 1_000, 'word')
+  expect(await removeOptOuts(redis, 2, ['491530000002'])).toBe(1)
+  const { optOuts, erasedOptOuts, optOutSources } = contactKeys(2)
+  expect(await redis.exists(optOuts, erasedOptOuts, optOutSources)).toBe(0)
+})
+
+test('of two processes that erase the first of an account at once, neither loses whom the other erased', async () => {
+  const [slow, fast] = [connectWithRetry(server.url), connectWithRetry(server.url)]
+  try {
+    const read = slow.hget
+    let isFirst = true
+    // It has found no key; before it makes one, the other has made its own and used it.
+    Reflect.set(slow, 'hget', async (...args: Parameters<typeof read>) => {
+      const found = await Reflect.apply(read, slow, args)
+      if (args[0] !== accountKey(3) || !isFirst) return found
+      isFirst = false
+      await erased(fast, 3, '491530000003', 1_000, 'word')
+      return found
+    })
+    await erased(slow, 3, '491530000004', 2_000, 'word')
+    expect(isFirst).toBe(false)
+    for (const person of ['491530000003', '491530000004']) {
+      expect(await findOptOut(redis, 3, person), person).toBeDefined()
+    }
+  } finally {
+    slow.disconnect()
+    fast.disconnect()
+  }
+})
+
+test('a key that is sealed under the newest secret already is left as it is', async () => {
+  await erased(redis, 4, '491530000005', 1_000, 'word')
+  const before = await redis.hgetall(accountKey(4))
+  expect(await resealErasedKey(redis, createSeal(SECRETS), 4)).toEqual({ sealed: 0, fresh: 1 })
+  expect(await redis.hgetall(accountKey(4))).toEqual(before)
+  const newest = createSeal(['a newer secret key of thirty-two characters', ...SECRETS])
+  expect(await resealErasedKey(redis, newest, 4)).toEqual({ sealed: 1, fresh: 0 })
+})
+
+test('of the reasons for which a message fails only that one opts a person out, and nobody else', async () => {
+  await heedRefusal(redis, 5, '491530000006', { code: '131026' })
+  await heedRefusal(redis, 5, '', { code: OPTED_OUT_THERE })
+  expect(await redis.exists(contactKeys(5).optOuts)).toBe(0)
+  await heedRefusal(redis, 5, '491530000006', { code: OPTED_OUT_THERE })
+  expect(await redis.zrange(contactKeys(5).optOuts, '0', '-1')).toEqual(['491530000006'])
+})
