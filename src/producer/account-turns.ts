@@ -2,7 +2,7 @@
 // of whoever asks for a hundred at once, a few are worked on and the others wait, while everybody else goes on as before.
 import { createTurns, type Turns } from './turns.ts'
 
-/** Pages and single things that are read for one account at the same time. */
+/** Pages, charts and the like that are made for one account at the same time. */
 const READS_AT_ONCE = 4
 /** Pieces of long answers: a piece may be a whole file that is looked through. */
 const PIECES_AT_ONCE = 2

@@ -57,7 +57,8 @@ export async function exchange<A>(
     admit,
     forSenders,
     takesRoom,
-  }: Pick<Route, 'access' | 'body' | 'admit' | 'forSenders' | 'takesRoom'>,
+    query,
+  }: Pick<Route, 'access' | 'body' | 'admit' | 'forSenders' | 'takesRoom' | 'query'>,
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
@@ -83,7 +84,8 @@ export async function exchange<A>(
       const isWanted = (): boolean => !response.destroyed
       const inPieces: Taken['inPieces'] = (source) => accounts.inPieces(account, source, isWanted)
       const taken = { sent, raw, caller, acted, mayStill: check, peer: () => gate.addressOf(request), inPieces }
-      const isRead = READING.has(request.method) && access.in !== 'open'
+      // What takes no query is one thing, and cheap.
+      const isRead = query !== undefined && READING.has(request.method) && access.in !== 'open'
       return await (isRead ? accounts.read(account, () => handle(taken), isWanted) : handle(taken))
     } catch (error) {
       tellLimit(gate, error, { request, requestId, caller })

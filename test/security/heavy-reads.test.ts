@@ -37,7 +37,12 @@ const letGo = (): void => {
 const access = { in: 'bearer', permission: 'messages:read' } as const
 const base = { method: 'get', summary: 'A test.', access, body: { as: 'ignored' }, examples: [] } as const
 const specs = {
-  page: route({ ...base, path: '/page', answers: { 200: z.object({ status: z.literal(true) }) } }),
+  page: route({
+    ...base,
+    path: '/page',
+    query: z.object({ limit: z.string().optional() }),
+    answers: { 200: z.object({ status: z.literal(true) }) },
+  }),
   pieces: route({ ...base, path: '/pieces', answers: { 200: { contentTypes: ['text/plain'] } } }),
 }
 
