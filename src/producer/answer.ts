@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { ApiError, errorBody, internal, refused, storageAway } from './errors.ts'
 import { createHeldBytes } from './held-bytes.ts'
+import { createLineLimit } from './line-limit.ts'
 import { rateHeaders } from './rate-headers.ts'
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
@@ -68,10 +69,12 @@ const hasHungUp = (response: ServerResponse): boolean => response.destroyed || r
 export function refuse(thrown: unknown, response: ServerResponse, requestId: string, log: Log): void {
   if (hasHungUp(response) && isBrokenStream(thrown)) return
   const error = toApiError(thrown)
-  if (error.status >= 500 && isWorthALine(error)) {
+  const left = error.status >= 500 ? leftOut(error) : undefined
+  if (left !== undefined) {
     const cause = error.cause instanceof Error ? error.cause : error
+    const dropped = left > 0 && { dropped: left }
     log[error.status === 500 ? 'error' : 'warn'](
-      { request_id: requestId, code: error.code, err: cause },
+      { request_id: requestId, code: error.code, ...dropped, err: cause },
       'request.failed',
     )
   }
@@ -100,14 +103,10 @@ function isBrokenStream(thrown: unknown): boolean {
   return ('code' in thrown && BROKEN.test(String(thrown.code))) || isBrokenStream(thrown.cause)
 }
 
-const OVERLOAD_LINE_MS = 1_000
-let lastOverloadLine = 0
+/** An outage or a flood must not become a flood of lines as well: of each kind so many a second say what it is. */
+const LINES_A_SECOND = 5
+const limits = { unavailable: createLineLimit(LINES_A_SECOND), overloaded: createLineLimit(1) }
 
-/** A flood must not become a flood of lines as well: of those that it costs, one a second is logged. */
-function isWorthALine({ code }: ApiError): boolean {
-  if (code !== 'overloaded') return true
-  const now = performance.now()
-  if (now - lastOverloadLine < OVERLOAD_LINE_MS) return false
-  lastOverloadLine = now
-  return true
-}
+/** How many lines like this one were left out since the last; undefined when this is one of them. */
+const leftOut = ({ code }: ApiError): number | undefined =>
+  code === 'unavailable' || code === 'overloaded' ? limits[code]() : 0

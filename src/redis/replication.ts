@@ -33,6 +33,9 @@ export function requireReplicas(redis: Redis, replicas: number): void {
   if (replicas > 0) least.set(redis, replicas)
 }
 
+/** How many replicas are waited for on this connection. */
+export const requiredReplicas = (redis: Redis): number => least.get(redis) ?? 0
+
 /** Whether anything is waited for on this connection. */
 export const needsReplicas = (redis: Redis): boolean => least.has(redis)
 
@@ -53,7 +56,7 @@ onSent((node, command) => {
  * NotReplicatedError when they do not have it in time: it may be lost with its primary, or not.
  */
 export async function sendReplicated(redis: Redis, name: string, args: (string | number | Buffer)[], key: string) {
-  const replicas = least.get(redis) ?? 0
+  const replicas = requiredReplicas(redis)
   const command = new Command(name, args, { replyEncoding: 'utf8' })
   const wait: Waiting = { replicas, confirmed: Promise.resolve(false) }
   if (replicas > 0) waiting.set(command, wait)

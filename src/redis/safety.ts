@@ -5,6 +5,7 @@ import type { Log } from '../log.ts'
 import { connectWithRetry, primariesOf, type Redis, type RedisNode, readyOrLate } from './connect.ts'
 import { isHiddenCommand, isRedisAway } from './errors.ts'
 import { everyNode } from './every-node.ts'
+import { requiredReplicas } from './replication.ts'
 
 /** Scripts with flags, and SET with NX and GET together, came with 7.0. */
 const OLDEST_MAJOR = 7
@@ -29,26 +30,29 @@ const WANTED: readonly { name: string; expected: string; loses: string }[] = [
 ]
 
 /**
- * How the settings stand that can lose messages, of every primary. What a managed Redis does not let be asked is taken as
- * wrong, since nobody can know it is right.
+ * How the settings stand that can lose messages, of every primary, and whether it has the replicas that are waited for.
+ * What a managed Redis does not let be asked is taken as wrong, since nobody can know it is right.
  */
-export const redisSettings = (redis: Redis): Promise<RedisSetting[]> => settingsOf(primariesOf(redis))
+export const redisSettings = (redis: Redis): Promise<RedisSetting[]> =>
+  settingsOf(primariesOf(redis), requiredReplicas(redis))
 
-async function settingsOf(nodes: readonly RedisNode[]): Promise<RedisSetting[]> {
+async function settingsOf(nodes: readonly RedisNode[], replicas = 0): Promise<RedisSetting[]> {
   const found = await Promise.all(
     nodes.map(async (node) => {
-      if (nodes.length === 1) return nodeSettings(node, 'Redis')
-      return nodeSettings(node, `Redis at ${node.options.host}:${node.options.port}`).catch((error: unknown) => {
-        // One of many that is away says nothing, and the others go on.
-        if (!isRedisAway(error)) throw error
-        return []
-      })
+      if (nodes.length === 1) return nodeSettings(node, 'Redis', replicas)
+      return nodeSettings(node, `Redis at ${node.options.host}:${node.options.port}`, replicas).catch(
+        (error: unknown) => {
+          // One of many that is away says nothing, and the others go on.
+          if (!isRedisAway(error)) throw error
+          return []
+        },
+      )
     }),
   )
   return found.flat()
 }
 
-async function nodeSettings(redis: RedisNode, of: string): Promise<RedisSetting[]> {
+async function nodeSettings(redis: RedisNode, of: string, replicas: number): Promise<RedisSetting[]> {
   const [info, config] = await Promise.all([redis.info(), readConfig(redis)])
   const major = Number(/^redis_version:(\d+)/m.exec(info)?.[1] ?? 0)
   const isNew = major >= OLDEST_MAJOR
@@ -63,7 +67,17 @@ async function nodeSettings(redis: RedisNode, of: string): Promise<RedisSetting[
         ? { name, ok: true, sentence: `${of} has ${name} ${expected}.` }
         : { name, ok: false, sentence: `${of} has ${name} ${got ?? 'hidden'}, not ${expected}: ${loses}.` }
     }),
+    ...(replicas === 0 ? [] : [replicasOf(info, of, replicas)]),
   ]
+}
+
+/** Without them nothing is acknowledged, and nothing else says why: the server itself answers. */
+function replicasOf(info: string, of: string, wanted: number): RedisSetting {
+  const online = info.match(/^slave\d+:.*\bstate=online\b/gm)?.length ?? 0
+  const sentence = `${of} has ${online} of the ${wanted} replicas that LANEWAY_REDIS_MIN_REPLICAS asks for`
+  return online >= wanted
+    ? { name: 'replicas', ok: true, sentence: `${sentence}.` }
+    : { name: 'replicas', ok: false, sentence: `${sentence}: nothing is accepted or sent there.` }
 }
 
 /** Sentences about settings that can lose messages, each with what mends it; none when all is well. */

@@ -52,7 +52,7 @@ const OF_ALL: readonly { name: string; help: string; value: (all: Installation) 
   },
   {
     name: 'laneway_redis_safe',
-    help: '0 when a setting of Redis can lose messages.',
+    help: '0 when a setting of Redis can lose messages, or replicas are missing.',
     value: ({ redis }) => Number(redis.problems === 0),
   },
   { name: 'laneway_redis_used_bytes', help: 'Memory that Redis uses.', value: ({ redis }) => redis.usedBytes },
