@@ -8,6 +8,7 @@
 //     jobs whose worker died: BullMQ looks for those only while some Worker of the lane is open.
 //
 // A lane that other workers are to serve (lane-duty.ts) is not opened, whoever wakes it.
+import { setMaxListeners } from 'node:events'
 import type { Worker } from 'bullmq'
 import type { Config } from '../config.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
@@ -56,6 +57,8 @@ export function createLanes(
   const leaving = new Set<Worker>()
   const shares = createLaneShares(deps.config.laneConcurrency)
   const stopping = new AbortController()
+  // Every chunk that waits for its pace listens for as long, two on each lane: Node would take eleven for a leak.
+  setMaxListeners(0, stopping.signal)
 
   function divideShare({ workers, share }: OpenLane): void {
     const each = Math.max(1, Math.floor(share.fetches() / workers.length))
