@@ -1,9 +1,9 @@
 // `npm run capacity`: what an installation needs for so many messages a day, from the bench's own figures.
 import { z } from 'zod'
 import { readCommandLine, readOptions, typedNumber, typedWholeNumber } from '../command-line.ts'
-import { readFigures } from './figures.ts'
+import { readCampaign, readFigures } from './figures.ts'
 import { type Capacity, capacityOf, type Question } from './model.ts'
-import { tableOf } from './table.ts'
+import { errorsOf, tableOf } from './table.ts'
 
 const HELP = `npm run capacity -- --messages-per-day 1e8 --senders 500 --retention-days 30 [options]
 
@@ -14,6 +14,9 @@ const HELP = `npm run capacity -- --messages-per-day 1e8 --senders 500 --retenti
   --figures <file>        what \`npm run bench -- accept campaign --json <file>\` has written
                           (default bench/capacity/figures.json)
   --table                 the table of docs/scale.md, in place of an answer
+  --against <file>        how far these figures are off those of a campaign of another size, as
+                          \`npm run bench -- campaign --json <file>\` has written them, in place of
+                          an answer; may be repeated
   --json                  answer with one JSON document
   --help`
 
@@ -33,12 +36,17 @@ const RULES = {
     figures: { type: 'string', default: 'bench/capacity/figures.json' },
     json: { type: 'boolean', default: false },
     table: { type: 'boolean', default: false },
+    against: { type: 'string', multiple: true },
     help: { type: 'boolean', default: false },
   },
 } as const
 const { values } = readCommandLine(RULES, HELP)
 if (values.table) {
   process.stdout.write(tableOf(readFigures(values.figures).cost))
+  process.exit(0)
+}
+if (values.against !== undefined) {
+  process.stdout.write(errorsOf(readFigures(values.figures).cost, values.against.map(readCampaign)))
   process.exit(0)
 }
 if (values.help) {

@@ -53,8 +53,11 @@ export const TARGET = 0.6
 export const FILLED = 0.6
 /** Memory of Redis besides records: campaigns, index, history, queues. Measured share, `npm run bench -- campaign find`. */
 const BESIDES_RECORDS = 1.15
-/** Connections of a worker to each node, and of a lane with work, as docs/operations.md says. */
-const CONNECTIONS = { perWorkerAndNode: 4, perLane: 2 }
+/**
+ * Connections of a worker and of a producer to each primary; of each besides, a worker's that block on the queues of no
+ * lane; and of a lane with work. Counted with one and with three primaries.
+ */
+const CONNECTIONS = { perNode: { worker: 2, producer: 1 }, besides: { worker: 8, producer: 1 }, perLane: 2 }
 const SECONDS_A_DAY = 86_400
 const HOURS_A_MONTH = 730
 
@@ -104,8 +107,17 @@ export function capacityOf(cost: MessageCost, question: Question): Capacity {
     workers,
     redisBytes,
     primaries,
-    connections: CONNECTIONS.perWorkerAndNode * workers * primaries + CONNECTIONS.perLane * senders,
+    connections: connectionsOf({ workers, producers, primaries, senders }),
     monthly,
     perMillion: sum / ((messagesPerDay * 30) / 1e6),
   }
+}
+
+function connectionsOf(of: { workers: number; producers: number; primaries: number; senders: number }): number {
+  const { perNode, besides, perLane } = CONNECTIONS
+  return (
+    of.workers * (perNode.worker * of.primaries + besides.worker) +
+    of.producers * (perNode.producer * of.primaries + besides.producer) +
+    perLane * of.senders
+  )
 }

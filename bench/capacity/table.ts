@@ -1,4 +1,5 @@
 // The table of docs/scale.md: what installations of 100,000 to a billion messages a day need.
+import type { CampaignCost } from './figures.ts'
 import { capacityOf, type MessageCost, SENDER_PACE } from './model.ts'
 
 const SIZES = [1e5, 1e6, 1e7, 1e8, 1e9]
@@ -25,9 +26,28 @@ export function tableOf(cost: MessageCost): string {
       ...[`$${whole(compute + redis + disk)}`, `$${found.perMillion.toFixed(2)}`],
     ]
   })
-  const widths = COLUMNS.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)))
+  return aligned(COLUMNS, rows)
+}
+
+/** What the formula takes for campaigns of other sizes than its figures are from, against what those came to. */
+export function errorsOf(cost: MessageCost, measured: readonly CampaignCost[]): string {
+  const against = (formula: number, found: number): string => {
+    const percent = (100 * (formula - found)) / found
+    return `${percent > 0 ? '+' : ''}${percent.toFixed(0)} %`
+  }
+  const rows = measured.map(({ recipients, workerUs, redisUs, recordBytes }) => [
+    whole(recipients),
+    ...[`${workerUs.toFixed(0)} us`, against(cost.workerUs, workerUs)],
+    ...[`${redisUs.toFixed(0)} us`, against(cost.redisUs, redisUs)],
+    ...[`${recordBytes.toFixed(0)} bytes`, against(cost.recordBytes, recordBytes)],
+  ])
+  return aligned(['recipients', 'worker', 'formula', 'Redis', 'formula', 'record', 'formula'], rows)
+}
+
+function aligned(columns: readonly string[], rows: readonly string[][]): string {
+  const widths = columns.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)))
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`
   const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`
-  return `${[line(COLUMNS), rule, ...rows.map(line)].join('\n')}\n`
+  return `${[line(columns), rule, ...rows.map(line)].join('\n')}\n`
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readFigures } from '../../bench/capacity/figures.ts'
 import { capacityOf, type MessageCost, type Question } from '../../bench/capacity/model.ts'
-import { tableOf } from '../../bench/capacity/table.ts'
+import { errorsOf, tableOf } from '../../bench/capacity/table.ts'
 
 const cost: MessageCost = { acceptUs: 120, workerUs: 240, redisUs: 60, recordBytes: 400 }
 const question: Question = { messagesPerDay: 8_640_000, senders: 10, retentionDays: 30, peakFactor: 6 }
@@ -43,6 +43,22 @@ test('a million messages cost the same at ten times the size, once the least num
 test('docs/scale.md shows what the formula makes of the figures of the bench', () => {
   const { cost } = readFigures('bench/capacity/figures.json')
   expect(readFileSync('docs/scale.md', 'utf8')).toContain(tableOf(cost))
+})
+
+test('what a campaign of another size came to is set against the figures, in percent of what was measured', () => {
+  const measured = { recipients: 10_000, workerUs: 300, redisUs: 60, recordBytes: 320 }
+  const [, , row] = errorsOf(cost, [measured]).split('\n')
+  expect(row?.split('|').map((cell) => cell.trim())).toEqual([
+    '',
+    '10,000',
+    '300 us',
+    '-20 %',
+    '60 us',
+    '0 %',
+    '320 bytes',
+    '+25 %',
+    '',
+  ])
 })
 
 test('figures that lack one are refused with its name', () => {
