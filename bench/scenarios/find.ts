@@ -1,15 +1,17 @@
-// How long a page of GET /messages takes over a million messages, by whatever filter, and what the index of them takes.
+// How long a page of GET /messages takes over a million messages, by whatever filter, what the index of them takes, and how
+// long it takes to erase a person from them.
 // The store is written directly, as the steps would leave it: sending a million messages would take minutes.
 import { Packr } from 'msgpackr'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { markOf } from '../../src/messages/packed-id.ts'
 import { type IndexedMessage, indexMessages } from '../../src/messages/store/message-index.ts'
 import { FIELDS } from '../../src/messages/store/record-format.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { campaignKey, messageIndexKey, messageKey, requeueableKey } from '../../src/redis/keys.ts'
+import { campaignKey, messageIndexKey, messageKey, requeueableKey, rootKeys } from '../../src/redis/keys.ts'
 import type { Bench } from '../bench.ts'
-import { startLaneway } from '../laneway.ts'
+import { type Laneway, startLaneway } from '../laneway.ts'
 import { until } from '../part.ts'
 import { usedMemory } from '../redis.ts'
 import { type Figure, withGoal } from '../report.ts'
@@ -24,6 +26,7 @@ const RETENTION_MS = 30 * 86_400_000
 /** A lane of 10 messages a day, of which a segment holds those of a week. */
 const FEW = 70
 const PAGES = 200
+const ERASED = 10
 /** What the end of a key's life takes: its entry and its share of the table. */
 const EXPIRY_BYTES = 40
 
@@ -73,7 +76,29 @@ export async function find(bench: Bench): Promise<Figure[]> {
     })
     figures.push(figure('p50', at(0.5)), withGoal(figure('p99', at(0.99)), '< 300'))
   }
+  figures.push(await erasing(bench, laneway, lane))
   return figures
+}
+
+/** Erasing people, each of whom got a hundred of the messages, as the one who asks for it waits for it. */
+async function erasing(bench: Bench, laneway: Laneway, lane: number): Promise<Figure> {
+  const { client } = laneway.redis
+  const account = Number(await client.hget(rootKeys.lanes, String(lane)))
+  const { secret } = await createCredential(client, account, ['admin'], Date.now())
+  let longest = 0
+  for (let n = 0; n < ERASED; n += 1) {
+    bench.progress(`erasing people, ${n}`)
+    const from = performance.now()
+    const answer = await fetch(`http://127.0.0.1:${laneway.port}/admin/people/${recipientOf(n * 43)}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${secret}` },
+    })
+    longest = Math.max(longest, (performance.now() - from) / 1_000)
+    const text = await answer.text()
+    if (answer.status !== 200) throw new Error(`erasing a person: ${answer.status} ${text}`)
+  }
+  const what = `erasing a person, longest of ${ERASED}`
+  return withGoal({ scenario: 'find', what, value: longest, unit: 's' }, '< 5')
 }
 
 const recipientOf = (n: number): string => String(4_917_000_000_000 + (n % RECIPIENTS))
