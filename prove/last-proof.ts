@@ -36,7 +36,10 @@ export type ProofRecord = z.infer<typeof recordSchema>
 export function thisRun(full: boolean): Run {
   const output = (command: string, ...args: string[]): string =>
     spawnSync(command, args, { encoding: 'utf8' }).stdout?.trim() ?? ''
-  const changed = output('git', 'status', '--porcelain', '--untracked-files=no') === '' ? '' : ', changed'
+  // What the scenarios before it have recorded is no other program.
+  const program = ['.', `:!${RECORDS}`, `:!${PAGE}`]
+  const status = output('git', 'status', '--porcelain', '--untracked-files=no', '--', ...program)
+  const changed = status === '' ? '' : ', changed'
   const redis = /v=(\S+)/.exec(output('redis-server', '--version'))?.[1] ?? 'unknown'
   const hardware = `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB`
   return {
