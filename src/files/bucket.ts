@@ -31,8 +31,6 @@ const ADDRESS_SECONDS = 300
 
 /** The files of a bucket, with drafts below `localFolder`. `gives`: whether clients may be sent to the bucket itself. */
 export function openBucket(at: BucketAddress, localFolder: string, { gives }: { gives: boolean }): FileStore {
-  // Which Node is needed is for us to say: between lines of the log, and before every command, this reads as a fault.
-  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   const client = new S3Client({
     region: at.region,
     forcePathStyle: at.pathStyle,

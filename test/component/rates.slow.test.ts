@@ -170,6 +170,34 @@ test('every address that counts refuses an address that asks too often, and prob
   }
 })
 
+test('an answer of every kind says what is left: JSON, a list in pieces, text, a page, and a refusal', async () => {
+  const limits = { ...service.config.limits, addressRate: 1_000, keyRate: 1_000 }
+  const limited = await startProducer({ ...service.config, limits }, service.server.url, silentLog)
+  const { key } = await service.addTenant()
+  const authorization = `Bearer ${await key('contacts:read')}`
+  const both = '"address";q=1000;w=1, "key";q=1000;w=1'
+  const address = '"address";q=1000;w=1'
+  try {
+    for (const [path, policy] of [
+      ['/opt-outs', both],
+      ['/opt-outs/export', both],
+      ['/opt-outs/12', both],
+      ['/docs', address],
+      ['/console', address],
+      ['/no/such/route', address],
+    ]) {
+      const answer = await fetch(`${limited.url}${path}`, { headers: { authorization }, redirect: 'manual' })
+      await answer.text()
+      expect([path, answer.headers.get('ratelimit-policy')]).toEqual([path, policy])
+      expect(answer.headers.get('ratelimit')).toMatch(
+        policy === both ? /^"address".*"key";r=/ : /^"address";r=\d+;t=1$/,
+      )
+    }
+  } finally {
+    await limited.close()
+  }
+})
+
 /** Whether one of some requests is answered 429; on a slow machine they take longer than the bucket needs. */
 async function isRefused(asked: () => Promise<Response>): Promise<boolean> {
   for (let round = 0; round < 5; round += 1) {

@@ -350,7 +350,7 @@ test('what a message, a job and a campaign are, is pure: no clock, no chance, no
 
 test.each<[string, RegExp, readonly string[]]>([
   // The last one reads no setting: it tells the S3 library something, which listens to nothing else.
-  ['the environment', /\bprocess\.env\b/, ['config.ts', 'files/bucket.ts']],
+  ['the environment', /\bprocess\.env\b/, ['config.ts']],
   ['Redis keys', /['"`]lw:/, ['redis/keys.ts']],
   [
     'how to connect to Redis',
