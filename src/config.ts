@@ -244,7 +244,8 @@ export class ConfigError extends Error {
 
 /** Reads and checks all settings at once; throws a ConfigError that names every wrong variable, what was expected and what came. */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
-  keepS3LibraryQuiet()
+  // Which Node is needed is for us to say: the S3 library would warn of Node 20 before every command.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   const parsed = schema.safeParse(env)
   if (!parsed.success) {
     const sentences = parsed.error.issues.map((issue) => {
@@ -272,26 +273,16 @@ function refuseOtherAddress(url: string): void {
   }
 }
 
-/** Variables that look like settings of Laneway and are none, such as a misspelt one; what was meant by them has no effect. */
+/** Variables that look like settings of Laneway and are none, such as a misspelt one: 20 at most. What they mean has no effect. */
 export const unknownSettings = (env: Record<string, string | undefined> = process.env): string[] =>
   Object.keys(env)
     .filter((name) => name.startsWith('LANEWAY_') && !Object.hasOwn(settings, name))
     .sort()
-    .slice(0, UNKNOWN_NAMED_MAX)
-
-const UNKNOWN_NAMED_MAX = 20
+    .slice(0, 20)
 
 /** Whether npm started this process, so that it should end with npm. */
 export const startedByNpm = (env: Record<string, string | undefined> = process.env): boolean =>
   env.npm_lifecycle_event !== undefined
-
-/**
- * The S3 library warns of Node 20 unless its own variable says not to. Which Node is needed is for us to say: between lines
- * of the log, and before every command, its warning reads as a fault.
- */
-function keepS3LibraryQuiet(): void {
-  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
-}
 
 /** The environment for a child process: ours and these on top. */
 export const environmentWith = (extra: Record<string, string>): Record<string, string | undefined> => ({
