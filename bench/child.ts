@@ -13,6 +13,8 @@ const questionSchema = z.object({ number: z.number(), name: z.string(), detail: 
  * that it does not come near, V8 lets less garbage pile up: 136 MB instead of 218 in a producer under full load.
  */
 export const NODE_FLAGS = ['--max-old-space-size=1024']
+/** The same of those that send, ours and theirs. */
+export const WORKER_FLAGS = [...NODE_FLAGS, '--max-semi-space-size=32']
 
 export interface Child {
   pid: number
@@ -22,12 +24,12 @@ export interface Child {
 }
 
 /** Starts `<script>.js` of the compiled bench and waits until it answers. */
-export async function startChild(script: string): Promise<Child> {
+export async function startChild(script: string, flags: readonly string[] = NODE_FLAGS): Promise<Child> {
   const path = fileURLToPath(new URL(`./${script}.js`, import.meta.url))
   const child = fork(path, [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     serialization: 'advanced',
-    execArgv: [...process.execArgv, ...NODE_FLAGS],
+    execArgv: [...process.execArgv, ...flags],
   })
   const waiting = new Map<number, { resolve: (answer: unknown) => void; reject: (error: Error) => void }>()
   let asked = 0

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { environmentWith } from '../src/config.ts'
-import { NODE_FLAGS } from './child.ts'
+import { NODE_FLAGS, WORKER_FLAGS } from './child.ts'
 import type { Closing } from './closing.ts'
 
 /** The copy of dist/ beside the compiled bench, see scripts/bench.mjs. */
@@ -22,7 +22,8 @@ export function startPart(
   nodeFlags: readonly string[] = [],
   build = fileURLToPath(dist),
 ): Part {
-  const child = spawn(process.execPath, [...NODE_FLAGS, ...nodeFlags, join(build, script)], {
+  const flags = [...(script === 'start/worker.js' ? WORKER_FLAGS : NODE_FLAGS), ...nodeFlags]
+  const child = spawn(process.execPath, [...flags, join(build, script)], {
     env: environmentWith(settings),
     stdio: ['ignore', 'inherit', 'inherit'],
   })

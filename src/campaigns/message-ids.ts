@@ -1,6 +1,6 @@
 // Ids of a campaign's messages. They are derived, not drawn: whoever feeds a recipient again, after a crash or at the
 // same time, makes the same id, and what has a job or a record of that id is not made a second time.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { newUlid } from '../messages/message-id.ts'
 
 /** Most recipients of one campaign: what five characters of base 32 can count. */
@@ -21,8 +21,9 @@ export function campaignMessageUlid(campaign: string, startedAtMs: number, index
     rest = Math.floor(rest / 32)
   }
   if (rest > 0) throw new RangeError(`a campaign has at most ${MAX_RECIPIENTS} recipients, this one is at ${index}`)
-  const digest = createHash('sha256').update(`${campaign} ${to}`).digest()
-  random.set(digest.subarray(0, DIGEST_BYTES), INDEX_CHARACTERS)
+  // As text: an object of OpenSSL for each message, or a Buffer, takes three times as long.
+  const digest = hash('sha256', `${campaign} ${to}`, 'binary')
+  for (let i = 0; i < DIGEST_BYTES; i += 1) random[INDEX_CHARACTERS + i] = digest.charCodeAt(i)
   return newUlid(startedAtMs, random)
 }
 

@@ -15,15 +15,23 @@ export function holeIn(text: string): number | undefined {
   return n === undefined ? undefined : Number(n)
 }
 
+/** Fills in the values of one recipient. */
+export type Fill = (values: readonly string[]) => string
+
 /** Makes the JSON of a value with holes once, and returns what fills them in: the JSON that the filled value would have. */
-export function jsonWithHoles(value: unknown): (values: readonly string[]) => string {
-  const parts = JSON.stringify(value).split(HOLE_IN_JSON)
+export const jsonWithHoles = (value: unknown): Fill => filling(JSON.stringify(value))
+
+/** The same of an object's fields, without the braces around them: they stand among others then. */
+export const fieldsWithHoles = (value: object): Fill => filling(JSON.stringify(value).slice(1, -1))
+
+function filling(json: string): Fill {
+  const parts = json.split(HOLE_IN_JSON)
   return (values) => {
-    let json = parts[0] ?? ''
+    let filled = parts[0] ?? ''
     // Every second part is the number of a hole.
     for (let i = 1; i < parts.length; i += 2) {
-      json += JSON.stringify(values[Number(parts[i])] ?? '') + (parts[i + 1] ?? '')
+      filled += JSON.stringify(values[Number(parts[i])] ?? '') + (parts[i + 1] ?? '')
     }
-    return json
+    return filled
   }
 }

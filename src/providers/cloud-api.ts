@@ -2,7 +2,7 @@
 // which bring back our id in the opaque field of the request, so that an unanswered send is settled by evidence.
 import { z } from 'zod'
 import type { Content } from '../messages/content.ts'
-import { jsonWithHoles } from '../messages/holes.ts'
+import { type Fill, fieldsWithHoles } from '../messages/holes.ts'
 import type { CallEnd } from '../messages/outcome.ts'
 import { isUserId } from '../messages/recipient.ts'
 import { acceptedBy } from './acknowledgement.ts'
@@ -40,31 +40,29 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
   function fillOf(content: Content): Fill {
     const known = campaigns.get(content)
     if (known) return known
-    const fill = jsonWithHoles(JSON.parse(wireJson(content)))
+    const fill = fieldsWithHoles(JSON.parse(wireJson(content)))
     campaigns.set(content, fill)
     return fill
   }
 
   return {
-    async send(sender, message, timeoutMs, leaveBy) {
+    send(sender, message, timeoutMs, leaveBy) {
       const { content, values } = message
-      const json = values === undefined ? wireJson(content) : fillOf(content)(values)
+      const fields = values === undefined ? wireJson(content).slice(1, -1) : fillOf(content)(values)
       const { url, headers: own } = targetOf(sender)
       const headers = message.traceparent === undefined ? own : { ...own, ...traceHeader(message) }
-      return readSend(await postJson(agent, url, headers, bodyOf(message, json), timeoutMs, leaveBy))
+      return postJson(agent, url, headers, bodyOf(message, fields), timeoutMs, leaveBy).then(readSend)
     },
   }
 
   /** The fields that every message has, around those of its content. */
-  function bodyOf({ to, id, attempt }: ProviderMessage, content: string): string {
+  function bodyOf({ to, id, attempt }: ProviderMessage, fields: string): string {
     // Without the plus the business number's own country code is put in front.
     const person = isUserId(to) ? `"recipient":${JSON.stringify(to)}` : `"to":${JSON.stringify(`+${to}`)}`
     const head = `{"messaging_product":"whatsapp","recipient_type":"individual",${person},`
-    return `${head}${content.slice(1, -1)},"biz_opaque_callback_data":${JSON.stringify(opaqueIds.sign(id, attempt))}}`
+    return `${head}${fields},"biz_opaque_callback_data":${JSON.stringify(opaqueIds.sign(id, attempt))}}`
   }
 }
-
-type Fill = ReturnType<typeof jsonWithHoles>
 
 /**
  * Component, button and parameter kinds are lower case on this wire; the rest of the content is the same. In the text: no

@@ -5,7 +5,8 @@
 
 import { MISSED_SLOT } from '../messages/outcome.ts'
 import type { HttpAgent } from './http-agent.ts'
-import type { Connection } from './http-connection.ts'
+import type { Answer } from './http-answer.ts'
+import type { Call, Connection } from './http-connection.ts'
 
 export type HttpEnd =
   | { kind: 'never_left'; cause: string }
@@ -27,40 +28,69 @@ export function postJson(
   const head = headOf(url, headers)
   if (head === undefined) return Promise.resolve({ kind: 'never_left', cause: 'invalid_header' })
   const json = typeof body === 'string' ? body : JSON.stringify(body)
-  const deadline = performance.now() + timeoutMs
   return new Promise((resolve) => {
-    let running: Connection | undefined
-    let isOver = false
-
-    const end = (how: HttpEnd): void => {
-      if (isOver) return
-      isOver = true
-      clearTimeout(timer)
-      resolve(how)
-    }
-    const fail = (cause: string): void => end({ kind: running ? 'unanswered' : 'never_left', cause })
-    const timer = setTimeout(() => {
-      fail('timeout')
-      running?.destroy()
-    }, timeoutMs)
-
-    agent.send(url, {
-      leave(connection) {
-        // A process that was stopped meanwhile hears of the connection before its timer fires, so the clock is asked.
-        const now = performance.now()
-        if (now >= deadline) fail('timeout')
-        else if (now > leaveBy) fail(MISSED_SLOT)
-        if (isOver) return undefined
-        running = connection
-        return { path: url.pathname, text: `${head}${Buffer.byteLength(json)}\r\n\r\n${json}` }
-      },
-      answered({ status, body: text, retryAfter, date }) {
-        end({ kind: 'answer', status, body: text, retryAfterMs: readRetryAfter(retryAfter, date) })
-      },
-      failed: fail,
-    })
+    agent.send(url, new JsonCall(resolve, { head, json, path: url.pathname, timeoutMs, leaveBy }))
   })
 }
+
+/** What is to be written: `head` goes up to how long the body is. */
+interface Request {
+  head: string
+  json: string
+  path: string
+  timeoutMs: number
+  leaveBy: number
+}
+
+/** A class, for there is one of each message: closures for all of this would be as many objects again. */
+class JsonCall implements Call {
+  private readonly resolve: (end: HttpEnd) => void
+  private readonly request: Request
+  private readonly deadline: number
+  private readonly timer: NodeJS.Timeout
+  private running: Connection | undefined
+  private isOver = false
+
+  constructor(resolve: (end: HttpEnd) => void, request: Request) {
+    this.resolve = resolve
+    this.request = request
+    this.deadline = performance.now() + request.timeoutMs
+    this.timer = setTimeout(timeOut, request.timeoutMs, this)
+  }
+
+  leave(connection: Connection): { path: string; text: string } | undefined {
+    // A process that was stopped meanwhile hears of the connection before its timer fires, so the clock is asked.
+    const now = performance.now()
+    const { head, json, path, leaveBy } = this.request
+    if (now >= this.deadline) this.failed('timeout')
+    else if (now > leaveBy) this.failed(MISSED_SLOT)
+    if (this.isOver) return undefined
+    this.running = connection
+    return { path, text: `${head}${Buffer.byteLength(json)}\r\n\r\n${json}` }
+  }
+
+  answered({ status, body, retryAfter, date }: Answer): void {
+    this.end({ kind: 'answer', status, body, retryAfterMs: readRetryAfter(retryAfter, date) })
+  }
+
+  failed(cause: string): void {
+    this.end({ kind: this.running ? 'unanswered' : 'never_left', cause })
+  }
+
+  timedOut(): void {
+    this.failed('timeout')
+    this.running?.destroy()
+  }
+
+  private end(how: HttpEnd): void {
+    if (this.isOver) return
+    this.isOver = true
+    clearTimeout(this.timer)
+    this.resolve(how)
+  }
+}
+
+const timeOut = (call: JsonCall): void => call.timedOut()
 
 /** Heads by their headers: those of a sender are the same for all that it sends. */
 const heads = new WeakMap<object, { url: URL; head: string | undefined }>()

@@ -7,34 +7,23 @@
 //   send: the message is unconfirmed. The sweep finds it as well, job or no job.
 // - after the request left: the same; evidence settles it, or its policy decides.
 // - after settling: only the log line is lost; another claim is refused.
-import { setSentAfterBlock } from '../accounts/store/senders.ts'
 import { notifyCampaign } from '../campaigns/fan-out/notify-campaign.ts'
 import type { Config } from '../config.ts'
-import { coolLane } from '../lanes/cooldown.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
-import type { Log } from '../log.ts'
-import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
 import type { Content } from '../messages/content.ts'
 import type { MessageClass } from '../messages/message-class.ts'
 import { acceptedAtMs, type MessageId, newAttemptId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf } from '../messages/outcome.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
-import { type ClaimResult, claim, putOff, type Slot } from '../messages/store/claim.ts'
+import { type ClaimResult, claim, type Slot } from '../messages/store/claim.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
-import { readMessage } from '../messages/store/records.ts'
-import { recordSent } from '../messages/store/settle-sent.ts'
-import { markNotSent, markUnconfirmed, recordStatus } from '../messages/store/steps.ts'
 import { observerOf } from '../observe.ts'
-import { heedRefusal } from '../opt-outs/commands/heed.ts'
-import type { Redis } from '../redis/connect.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
-import { blockSender, isOneMessageAlone } from './block-sender.ts'
 import type { JobEnd } from './bullmq.ts'
 import type { ClaimGates } from './claim-gate.ts'
 import { departure } from './departure.ts'
-import type { LaneBackoff } from './lane-backoff.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
+import { type SettleDeps, settle } from './settle.ts'
 
 /**
  * The request must leave within this time of its claim. A process that was frozen in between and wakes up later
@@ -47,17 +36,10 @@ export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
   CLAIM_GOOD_FOR_MS + config.sendTimeoutMs + 5_000
 
 /** What an attempt needs; one for the whole process. */
-export interface SendDeps {
-  redis: Redis
-  config: Config
-  log: Log
-  lanes: LaneQueues
+export interface SendDeps extends SettleDeps {
   directory: SenderDirectory
-  backoff: LaneBackoff
   clock: RedisClock
   gates: ClaimGates
-  /** Called when a message was sent on a wire that must be polled. */
-  followByPolling: (lane: number) => void
   /** Called when a message must not leave: there may be many more of its class on the lane. */
   clearLane: (lane: number, of: MessageClass) => void
 }
@@ -133,39 +115,69 @@ export function sendClaimed(
 async function sendTraced(
   deps: SendDeps,
   entry: DirectoryEntry,
-  { id, name, message, content, values, place }: Outgoing,
-  { attempt, slot, pace, until }: Claimed,
-  { traceparent, ended }: { traceparent: string | undefined; ended: (end: SpanEnd & { outcome: string }) => void },
+  outgoing: Outgoing,
+  claimed: Claimed,
+  span: { traceparent: string | undefined; ended: (end: SpanEnd & { outcome: string }) => void },
 ): Promise<JobEnd> {
-  const { to, campaign, run } = message
-  const request = { id: name, attempt, to, content, values, campaign, traceparent }
-  let startedAt = performance.now()
-  const called = await departure(deps, id.lane, { slot, pace, until }, (leaveBy) => {
+  const call = await callProvider(deps, entry, outgoing, claimed, span.traceparent)
+  const { outcome } = call
+  const { id, message, place } = outgoing
+  const attempted = { id, attempt: claimed.attempt, to: message.to, run: message.run, place }
+  // Settle, then say what becomes of the job.
+  const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
+  if ('problem' in outcome) await notifyCampaign(deps, id.lane, message.run, outcome)
+  const code = report(deps, entry, outgoing, claimed.attempt, call)
+  span.ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
+  return end
+}
+
+/** How the call to the provider ended, and how long it took (ms); undefined when none was made. */
+interface Called {
+  outcome: Outcome
+  tookMs: number | undefined
+}
+
+async function callProvider(
+  deps: SendDeps,
+  entry: DirectoryEntry,
+  { id, name, message, content, values }: Outgoing,
+  claimed: Claimed,
+  traceparent: string | undefined,
+): Promise<Called> {
+  const { to, campaign } = message
+  const request = { id: name, attempt: claimed.attempt, to, content, values, campaign, traceparent }
+  let startedAt = 0
+  const end = await departure(deps, id.lane, claimed, (leaveBy) => {
     startedAt = performance.now()
     return entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, leaveBy)
   })
-  const tookMs = performance.now() - startedAt
-  const outcome: Outcome = called ? outcomeOf(called) : tooLate
+  if (end === undefined) return { outcome: tooLate, tookMs: undefined }
+  return { outcome: outcomeOf(end), tookMs: performance.now() - startedAt }
+}
 
-  // Settle, then say what becomes of the job.
-  const end = await traceSettle(() => settle(deps, { id, attempt, to, run, place }, entry, outcome))
-  if ('problem' in outcome) await notifyCampaign(deps, id.lane, run, outcome)
-
-  // Report.
+/** Counts the attempt and logs it; returns its code, if it was not sent. */
+function report(
+  { redis, log }: SendDeps,
+  { sender }: DirectoryEntry,
+  { id, name, message }: Outgoing,
+  attempt: string,
+  { outcome, tookMs }: Called,
+): string | undefined {
   const code = 'problem' in outcome ? outcome.problem.code : undefined
-  observerOf(deps.redis).attempted({
+  observerOf(redis).attempted({
     lane: id.lane,
     class: message.class,
-    provider: entry.sender.provider,
+    provider: sender.provider,
     outcome: outcome.kind,
     code,
-    waitedMs: Math.max(0, Date.now() - tookMs - acceptedAtMs(id.ulid)),
-    tookMs: called && tookMs,
+    waitedMs: Math.max(0, Date.now() - (tookMs ?? 0) - acceptedAtMs(id.ulid)),
+    tookMs,
   })
-  ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
   const level = outcome.kind === 'sent' ? 'debug' : 'info'
-  deps.log[level]({ message: name, attempt, outcome: outcome.kind, code, ms: Math.round(tookMs) }, 'attempt.finished')
-  return end
+  const ms = tookMs === undefined ? undefined : Math.round(tookMs)
+  if (log.isLevelEnabled(level))
+    log[level]({ message: name, attempt, outcome: outcome.kind, code, ms }, 'attempt.finished')
+  return code
 }
 
 const tooLate: Outcome = {
@@ -173,92 +185,4 @@ const tooLate: Outcome = {
   laneMs: 1,
   backoff: false,
   problem: { code: 'woken_late', sentence: 'The worker was stopped before it could send; it is tried again.' },
-}
-
-/** A message whose attempt has ended. */
-interface Settled {
-  id: MessageId
-  attempt: string
-  to: string
-  run: number | undefined
-  place: number | undefined
-}
-
-async function settle(
-  deps: SendDeps,
-  { id, attempt, to, run, place }: Settled,
-  entry: DirectoryEntry,
-  outcome: Outcome,
-): Promise<JobEnd> {
-  const { redis, config } = deps
-  if (outcome.kind !== 'lane_waits' && outcome.kind !== 'unconfirmed') deps.backoff.over(id.lane)
-  switch (outcome.kind) {
-    case 'sent': {
-      const firstPollMs = entry.provider.poll ? FIRST_POLL_MS : undefined
-      const { providerId } = outcome
-      if (run === undefined || place === undefined)
-        await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs })
-      else await recordSent(redis, { lane: id.lane, ulid: id.ulid, run, place }, attempt, providerId, firstPollMs)
-      if (entry.provider.poll) deps.followByPolling(id.lane)
-      // The entry was read before the claim, so this message left after the sender was blocked.
-      const { blocked_at, sent_after_block } = entry.sender
-      if (sent_after_block < blocked_at) await setSentAfterBlock(redis, id.lane, blocked_at)
-      return { kind: 'done' }
-    }
-    case 'failed':
-      await heedRefusal(redis, entry.sender.account, to, outcome.problem)
-      await recordStatus(redis, id, attempt, 'failed', { problem: outcome.problem })
-      return { kind: 'done' }
-
-    case 'lane_waits': {
-      const ms = deps.backoff.waitMs(id.lane, outcome)
-      const cooldown = { of: 'lane', ms } as const
-      await markNotSent(redis, id, attempt, {
-        counts: false,
-        maxTries: config.maxTries,
-        problem: outcome.problem,
-        cooldown,
-      })
-      return { kind: 'lane_waits', ms }
-    }
-    case 'message_waits': {
-      const how = { counts: true, maxTries: config.maxTries, problem: outcome.problem }
-      const result = await markNotSent(redis, id, attempt, how)
-      if (result.verdict !== 'done' || result.state !== 'queued') return { kind: 'done' }
-      const tries = (await readMessage(redis, id))?.tries ?? 1
-      return waits(deps, id, outcome.retryAfterMs ?? messageBackoffMs(tries, Math.random()))
-    }
-    case 'recipient_waits': {
-      const cooldown = { of: 'recipient', to, leastMs: outcome.leastMs } as const
-      const how = { counts: false, maxTries: config.maxTries, problem: outcome.problem, cooldown }
-      const result = await markNotSent(redis, id, attempt, how)
-      // Without an answer to that it was settled before, and the next claim finds the cooldown.
-      return waits(deps, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
-    }
-    case 'sender_blocked':
-      if (await isOneMessageAlone(redis, id, outcome.problem.code)) {
-        await recordStatus(redis, id, attempt, 'failed', { problem: outcome.problem })
-        return { kind: 'done' }
-      }
-      await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem: outcome.problem })
-      await blockSender(deps, id.lane, outcome.problem)
-      // Behind the others: should it be this message that the chat product refuses, they are sent when the lane resumes.
-      return { kind: 'waits', ms: 1_000 }
-
-    case 'unconfirmed': {
-      const waitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
-      await markUnconfirmed(redis, id, attempt, { problem: outcome.problem, waitMs })
-      if (outcome.blocksSender) await blockSender(deps, id.lane, outcome.problem)
-      const ms = deps.backoff.unprovenMs(id.lane, outcome.problem)
-      if (ms === 0) return { kind: 'done' }
-      await coolLane(redis, id.lane, ms, outcome.problem)
-      return { kind: 'done_lane_waits', ms }
-    }
-  }
-}
-
-/** Only this message waits. Dying before the job is put off too is harmless: the next claim is refused for so long. */
-export async function waits(deps: SendDeps, id: MessageId, ms: number): Promise<JobEnd> {
-  await putOff(deps.redis, id, ms)
-  return { kind: 'waits', ms }
 }

@@ -34,18 +34,17 @@ export async function waitingOf(
   if (messages.length === 0) return []
   // Before any of them is claimed: dying here leaves ids whose messages still wait, which a list finds in the chunk.
   const indexed = messages.map(({ id, message: { to, validUntil: until, run } }) => ({ ulid: id.ulid, to, until, run }))
-  await indexMessages(redis, spec.id.lane, indexed, config.retentionMs)
   const ulids = messages.map(({ id }) => id.ulid)
-  const states = await lookAtChunk(redis, spec.id, from, ulids)
-  for (const [i, { id, payload }] of messages.entries()) {
-    if (states[i] === 'dead') await conclude(redis, id, 'dead', payload(), config.retentionMs)
-  }
   const people = recipients.map(({ to }) => to)
-  const [erased, optedOut] = await Promise.all([
+  // Asked together: on a busy Redis each answer takes 10 ms, and a fast lane has nothing to send meanwhile.
+  const [states, erased, optedOut] = await Promise.all([
+    lookAtChunk(redis, spec.id, from, ulids),
     erasedAmong(tombstones, campaign, recipients),
     optedOutAmong(redis, campaign.account, people),
+    indexMessages(redis, spec.id.lane, indexed, config.retentionMs),
   ])
   for (const [i, { id, payload }] of messages.entries()) {
+    if (states[i] === 'dead') await conclude(redis, id, 'dead', payload(), config.retentionMs)
     if (states[i] !== 'waits') continue
     if (erased.has(i)) await conclude(redis, id, 'erased', payload(), config.retentionMs)
     else if (optedOut.has(i)) await conclude(redis, id, 'opted_out', payload(), config.retentionMs)

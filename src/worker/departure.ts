@@ -17,31 +17,67 @@ const STRICT_TRIES = 3
  * good until `claimed.until` (`performance.now()`). `send` must let nothing leave after the time that it is given: a
  * connection that is not there yet takes longer to open than a request may be late. Then it is sent in another slot.
  */
-export async function departure(
+export function departure(
   deps: { redis: Redis; clock: RedisClock },
   lane: number,
-  claimed: { slot: Slot | undefined; pace: Pace; until: number },
+  claimed: ClaimedSlot,
   send: (leaveBy: number) => Promise<CallEnd>,
 ): Promise<CallEnd | undefined> {
-  const { redis, clock } = deps
-  let { slot } = claimed
-  for (let missed = 0; slot !== undefined; missed += 1) {
-    // A machine that is always late would reserve slots for ever: after a few it may be later each time.
-    const lateMs = claimed.pace.lateMs * 2 ** Math.max(0, missed - STRICT_TRIES)
-    const leavesAt = clock.ours(lane, slot.atMs)
-    // Timers count whole milliseconds and may fire a fraction early.
-    for (let now = performance.now(); now < leavesAt; now = performance.now()) await pause(Math.ceil(leavesAt - now))
-    if (performance.now() >= claimed.until) return undefined
-    if (performance.now() - leavesAt <= lateMs) {
-      const end = await send(Math.min(leavesAt + lateMs, claimed.until))
-      if (end.kind !== 'never_left' || end.cause !== MISSED_SLOT) return end
-    }
-    const askedAt = performance.now()
-    // Without Redis there is no other slot; what has not left is then proven unsent.
-    slot = await reserveSlot(redis, lane, slot, { pace: claimed.pace, mostAheadMs: MOST_AHEAD_MS }).catch(
-      () => undefined,
-    )
-    if (slot !== undefined) clock.heard(lane, askedAt, slot.nowMs, performance.now())
+  const { slot, pace, until } = claimed
+  if (slot === undefined) return Promise.resolve(undefined)
+  const leavesAt = deps.clock.ours(lane, slot.atMs)
+  // Most may leave at once: a campaign's are claimed together, and their slots come while Redis answers.
+  const now = performance.now()
+  if (now < leavesAt || now >= until || now - leavesAt > pace.lateMs) return inTime(deps, lane, claimed, send, slot)
+  return send(Math.min(leavesAt + pace.lateMs, until)).then((end) =>
+    hasMissed(end) ? inAnother(deps, lane, claimed, send, slot, 1) : end,
+  )
+}
+
+interface ClaimedSlot {
+  slot: Slot | undefined
+  pace: Pace
+  until: number
+}
+
+const hasMissed = (end: CallEnd): boolean => end.kind === 'never_left' && end.cause === MISSED_SLOT
+
+/** Waits for the slot; `missed` were missed before it. */
+async function inTime(
+  deps: { redis: Redis; clock: RedisClock },
+  lane: number,
+  claimed: ClaimedSlot,
+  send: (leaveBy: number) => Promise<CallEnd>,
+  slot: Slot,
+  missed = 0,
+): Promise<CallEnd | undefined> {
+  // A machine that is always late would reserve slots for ever: after a few it may be later each time.
+  const lateMs = claimed.pace.lateMs * 2 ** Math.max(0, missed - STRICT_TRIES)
+  const leavesAt = deps.clock.ours(lane, slot.atMs)
+  // Timers count whole milliseconds and may fire a fraction early.
+  for (let now = performance.now(); now < leavesAt; now = performance.now()) await pause(Math.ceil(leavesAt - now))
+  if (performance.now() >= claimed.until) return undefined
+  if (performance.now() - leavesAt <= lateMs) {
+    const end = await send(Math.min(leavesAt + lateMs, claimed.until))
+    if (!hasMissed(end)) return end
   }
-  return undefined
+  return inAnother(deps, lane, claimed, send, slot, missed + 1)
+}
+
+/** The slot was missed: reserves another one. Without Redis there is none; what has not left is then proven unsent. */
+async function inAnother(
+  deps: { redis: Redis; clock: RedisClock },
+  lane: number,
+  claimed: ClaimedSlot,
+  send: (leaveBy: number) => Promise<CallEnd>,
+  slot: Slot,
+  missed: number,
+): Promise<CallEnd | undefined> {
+  const askedAt = performance.now()
+  const next = await reserveSlot(deps.redis, lane, slot, { pace: claimed.pace, mostAheadMs: MOST_AHEAD_MS }).catch(
+    () => undefined,
+  )
+  if (next === undefined) return undefined
+  deps.clock.heard(lane, askedAt, next.nowMs, performance.now())
+  return inTime(deps, lane, claimed, send, next, missed)
 }

@@ -21,13 +21,14 @@ import type { Tombstones } from '../people/tombstones.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { type Claimed, type SendDeps, sendClaimed, waits } from './attempt.ts'
+import { type Claimed, type SendDeps, sendClaimed } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
 import { type ChunkMessage, waitingOf } from './chunk-messages.ts'
 import { claimChunk, type Unclaimed } from './claim-chunk.ts'
 import { senderOrWait } from './lane-sender.ts'
 import type { ChunkRoom } from './lane-share.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
+import { waits } from './settle.ts'
 
 /** A pause of the lane, and an opt-out, hold within this time for chunks in hand. */
 const LOOK_MS = 250
@@ -67,8 +68,11 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
   const id = { lane, number: chunk.run }
   let campaign: OpenCampaign | undefined
   try {
-    if ((await deps.redis.hexists(laneMetaKey(lane), 'paused')) === 1) return { kind: 'lane_waits', ms: PAUSED_MS }
+    const paused = deps.redis.hexists(laneMetaKey(lane), 'paused')
+    // Should opening fail before this is looked at.
+    paused.catch(() => {})
     campaign = await deps.campaigns.open(id)
+    if ((await paused) === 1) return { kind: 'lane_waits', ms: PAUSED_MS }
     // Whoever was not claimed is fed again should it be resumed.
     if (campaign === undefined) return DONE
     return await sendTo(deps, run, campaign)
@@ -192,14 +196,21 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun,
 
   function launch(entry: DirectoryEntry, outgoing: ChunkMessage, claimed: Claimed): void {
     if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(lane, claimed.slot.atMs))
-    sendClaimed(deps, entry, outgoing, claimed)
-      .then((became) => goOn(outgoing, became))
-      .catch((error: unknown) => {
-        // Its record says that it was claimed: the sweep decides.
-        const level = isRedisAway(error) ? 'warn' : 'error'
-        deps.log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
-      })
-      .finally(() => room.end())
+    void attempt(entry, outgoing, claimed)
+  }
+
+  /** Never rejects. */
+  async function attempt(entry: DirectoryEntry, outgoing: ChunkMessage, claimed: Claimed): Promise<void> {
+    try {
+      const became = await sendClaimed(deps, entry, outgoing, claimed)
+      if (became.kind !== 'done') await goOn(outgoing, became)
+    } catch (error) {
+      // Its record says that it was claimed: the sweep decides.
+      const level = isRedisAway(error) ? 'warn' : 'error'
+      deps.log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
+    } finally {
+      room.end()
+    }
   }
 
   /** The message gets a job of its own before the chunk is done. */
@@ -221,7 +232,7 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun,
         end = { kind: 'lane_waits', ms: result.waitMs }
         return true
       case 'recipient_cooldown':
-        await waits(deps, id, result.waitMs)
+        await waits(deps.redis, id, result.waitMs)
         addJob(outgoing, result.waitMs)
         return false
       case 'message_waits':

@@ -8,10 +8,11 @@ import { optedOut } from '../messages/outcome.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { newMessageOf } from '../messages/store/record-format.ts'
 import { optedOutAmong } from '../opt-outs/store/opt-outs.ts'
-import { claimMessage, type Outgoing, type SendDeps, sendClaimed, waits } from './attempt.ts'
+import { claimMessage, type Outgoing, type SendDeps, sendClaimed } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
 import { senderOrWait } from './lane-sender.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
+import { waits } from './settle.ts'
 
 /** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
 const FOREIGN_WAIT_MS = 30_000
@@ -61,7 +62,7 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     case 'message_waits':
       return { kind: 'waits', ms: refused.waitMs }
     case 'recipient_cooldown':
-      return waits(deps, id, refused.waitMs)
+      return waits(deps.redis, id, refused.waitMs)
     case 'gone':
       await conclude(deps.redis, id, 'gone', payload.data, deps.config.retentionMs)
   }

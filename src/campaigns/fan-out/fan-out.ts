@@ -171,7 +171,7 @@ async function supply(
     } else {
       // Recipients that have a message already are skipped at once, as after a pause or a crash.
       const step = { next, total: campaign.total, size: portion.size, by: `${campaign.epoch}_${memory.again}` }
-      const fed = await feed(deps, campaign, { ...step, room: Math.min(portion.room, MOST_IN_CHUNK) })
+      const fed = await feed(deps, campaign, { ...step, room: portion.room })
       feeding.fed(fed.count)
       if (fed.count > 0) traceRound({ campaign: idOf(campaign), lane: campaign.lane, recipients: fed.count, beganAtMs })
       cursor = { from: next, to: fed.next }

@@ -7,7 +7,10 @@ import type { CampaignId } from '../campaign-id.ts'
 import { MOST_IN_CHUNK } from '../pace.ts'
 import { firstUnclaimed, type Mark, readMarks } from '../store/marks.ts'
 
-/** Places of the list that are looked at in one step: some chunks. Where all of them have marks, more are passed over. */
+/**
+ * Places of the list that are looked at in one step, and fed at most: some chunks, or a step for each of them is slower than
+ * a fast lane. Where all of them have marks, more are passed over.
+ */
 const LOOKED_AT = 2_048
 
 /** Where a round stands in the list, and what it may do. */

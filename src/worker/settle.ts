@@ -1,0 +1,170 @@
+// Writes down how an attempt ended and says what becomes of its job. Where the process may die: before a write the message
+// is still `sending` under this attempt, and the sweep finds it; after it nothing is left to do but the wait.
+//
+// Each outcome has a function of its own: one for all of them needs 2 KB for each message, which are almost all sent.
+import { setSentAfterBlock } from '../accounts/store/senders.ts'
+import type { Config } from '../config.ts'
+import { coolLane } from '../lanes/cooldown.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
+import type { Log } from '../log.ts'
+import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
+import type { MessageId } from '../messages/message-id.ts'
+import type { Outcome, Problem } from '../messages/outcome.ts'
+import { putOff } from '../messages/store/claim.ts'
+import { readMessage } from '../messages/store/records.ts'
+import { recordSent } from '../messages/store/settle-sent.ts'
+import { markNotSent, markUnconfirmed, recordStatus } from '../messages/store/steps.ts'
+import { heedRefusal } from '../opt-outs/commands/heed.ts'
+import type { Redis } from '../redis/connect.ts'
+import { blockSender, isOneMessageAlone } from './block-sender.ts'
+import type { JobEnd } from './bullmq.ts'
+import type { LaneBackoff } from './lane-backoff.ts'
+import type { DirectoryEntry } from './sender-directory.ts'
+
+/** What settling needs; one for the whole process. */
+export interface SettleDeps {
+  redis: Redis
+  config: Config
+  log: Log
+  lanes: LaneQueues
+  backoff: LaneBackoff
+  /** Called when a message was sent on a wire that must be polled. */
+  followByPolling: (lane: number) => void
+}
+
+/** A message whose attempt has ended. */
+export interface Attempted {
+  id: MessageId
+  attempt: string
+  to: string
+  /** Of a message of a campaign's chunk: the campaign, and its recipient's place in the list. */
+  run: number | undefined
+  place: number | undefined
+}
+
+type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
+
+const DONE: JobEnd = { kind: 'done' }
+
+/** Rejects only when Redis is away or a record is not what Laneway wrote; the sweep settles it then. */
+export function settle(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, outcome: Outcome): Promise<JobEnd> {
+  if (outcome.kind !== 'lane_waits' && outcome.kind !== 'unconfirmed') deps.backoff.over(message.id.lane)
+  switch (outcome.kind) {
+    case 'sent':
+      return sent(deps, entry, message, outcome)
+    case 'failed':
+      return failed(deps, entry, message, outcome)
+    case 'lane_waits':
+      return laneWaits(deps, message, outcome)
+    case 'message_waits':
+      return messageWaits(deps, message, outcome)
+    case 'recipient_waits':
+      return recipientWaits(deps, message, outcome)
+    case 'sender_blocked':
+      return senderBlocked(deps, message, outcome)
+    case 'unconfirmed':
+      return unconfirmed(deps, entry, message, outcome)
+  }
+}
+
+async function sent(
+  { redis, followByPolling }: SettleDeps,
+  { sender, provider }: DirectoryEntry,
+  { id, attempt, run, place }: Attempted,
+  { providerId }: Of<'sent'>,
+): Promise<JobEnd> {
+  const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
+  if (run === undefined || place === undefined)
+    await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs })
+  else await recordSent(redis, { lane: id.lane, ulid: id.ulid, run, place }, attempt, providerId, firstPollMs)
+  if (provider.poll) followByPolling(id.lane)
+  // The entry was read before the claim, so this message left after the sender was blocked.
+  const { blocked_at, sent_after_block } = sender
+  if (sent_after_block < blocked_at) await setSentAfterBlock(redis, id.lane, blocked_at)
+  return DONE
+}
+
+async function failed(
+  deps: Pick<SettleDeps, 'redis'>,
+  { sender }: DirectoryEntry,
+  message: Attempted,
+  { problem }: { problem: Problem },
+): Promise<JobEnd> {
+  await heedRefusal(deps.redis, sender.account, message.to, problem)
+  return fails(deps, message, problem)
+}
+
+async function fails(
+  { redis }: Pick<SettleDeps, 'redis'>,
+  { id, attempt }: Attempted,
+  problem: Problem,
+): Promise<JobEnd> {
+  await recordStatus(redis, id, attempt, 'failed', { problem })
+  return DONE
+}
+
+async function laneWaits(
+  { redis, config, backoff }: SettleDeps,
+  { id, attempt }: Attempted,
+  outcome: Of<'lane_waits'>,
+): Promise<JobEnd> {
+  const { problem } = outcome
+  const ms = backoff.waitMs(id.lane, outcome)
+  const cooldown = { of: 'lane', ms } as const
+  await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, cooldown })
+  return { kind: 'lane_waits', ms }
+}
+
+async function messageWaits(
+  { redis, config }: SettleDeps,
+  { id, attempt }: Attempted,
+  { problem, retryAfterMs }: Of<'message_waits'>,
+): Promise<JobEnd> {
+  const result = await markNotSent(redis, id, attempt, { counts: true, maxTries: config.maxTries, problem })
+  if (result.verdict !== 'done' || result.state !== 'queued') return DONE
+  const tries = (await readMessage(redis, id))?.tries ?? 1
+  return waits(redis, id, retryAfterMs ?? messageBackoffMs(tries, Math.random()))
+}
+
+async function recipientWaits(
+  { redis, config }: SettleDeps,
+  { id, attempt, to }: Attempted,
+  { problem, leastMs }: Of<'recipient_waits'>,
+): Promise<JobEnd> {
+  const cooldown = { of: 'recipient', to, leastMs } as const
+  const how = { counts: false, maxTries: config.maxTries, problem, cooldown }
+  const result = await markNotSent(redis, id, attempt, how)
+  // Without an answer to that it was settled before, and the next claim finds the cooldown.
+  return waits(redis, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
+}
+
+async function senderBlocked(deps: SettleDeps, message: Attempted, { problem }: Of<'sender_blocked'>): Promise<JobEnd> {
+  const { redis, config } = deps
+  const { id, attempt } = message
+  if (await isOneMessageAlone(redis, id, problem.code)) return fails(deps, message, problem)
+  await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem })
+  await blockSender(deps, id.lane, problem)
+  // Behind the others: should it be this message that the chat product refuses, they are sent when the lane resumes.
+  return { kind: 'waits', ms: 1_000 }
+}
+
+async function unconfirmed(
+  deps: SettleDeps,
+  { bringsEvidence }: DirectoryEntry,
+  { id, attempt }: Attempted,
+  { problem, blocksSender }: Of<'unconfirmed'>,
+): Promise<JobEnd> {
+  const { redis, config, backoff } = deps
+  await markUnconfirmed(redis, id, attempt, { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 })
+  if (blocksSender) await blockSender(deps, id.lane, problem)
+  const ms = backoff.unprovenMs(id.lane, problem)
+  if (ms === 0) return DONE
+  await coolLane(redis, id.lane, ms, problem)
+  return { kind: 'done_lane_waits', ms }
+}
+
+/** Only this message waits. Dying before the job is put off too is harmless: the next claim is refused for so long. */
+export async function waits(redis: Redis, id: MessageId, ms: number): Promise<JobEnd> {
+  await putOff(redis, id, ms)
+  return { kind: 'waits', ms }
+}
