@@ -45,6 +45,22 @@ test('a request is written as HTTP/1.1 with the bytes of its body counted', () =
     expect(Buffer.from(server.received(), 'latin1').toString('utf8')).toBe(lines.join('\r\n'))
   }))
 
+test('a request that breaks while it is sent fails, with whether it can have left, and the others of its turn are sent', () =>
+  on(answering(), async (server) => {
+    const failed: string[] = []
+    const broken = {
+      leave: () => {
+        throw new TypeError('broken')
+      },
+      answered: () => undefined,
+      failed: (cause: string) => failed.push(cause),
+    }
+    const warm = await post(server)
+    agent.send(new URL(server.url), broken)
+    expect([warm, await post(server), await post(server)]).toEqual([DONE, DONE, DONE])
+    expect(failed).toEqual(['typeerror'])
+  }))
+
 test('requests one after the other share a connection, and requests at once have one each', () =>
   on(answering(), async (server) => {
     for (let i = 0; i < 5; i += 1) expect(await post(server)).toEqual(DONE)

@@ -27,8 +27,11 @@ export function gathered<Item, Result = unknown>(
   const open = new WeakMap<Redis, Map<string, Batch<Item, Result>>>()
 
   return async (redis: Redis, group: string, item: Item): Promise<Result> => {
-    const groups = open.get(redis) ?? new Map<string, Batch<Item, Result>>()
-    open.set(redis, groups)
+    let groups = open.get(redis)
+    if (groups === undefined) {
+      groups = new Map()
+      open.set(redis, groups)
+    }
     let batch = groups.get(group)
     if (batch === undefined || batch.items.length >= MOST) {
       const begun: Batch<Item, Result> = { items: [], full: () => undefined, results: Promise.resolve([]) }
