@@ -9,12 +9,14 @@ export const MAX_RECIPIENTS = 32 ** 5
 const INDEX_CHARACTERS = 5
 const DIGEST_BYTES = 11
 
+/** Of the id that is being made. */
+const random = new Uint8Array(INDEX_CHARACTERS + DIGEST_BYTES)
+
 /**
  * The ULID of one recipient's message: the campaign's start, the recipient's place in the list, a digest of both that
  * keeps campaigns apart. Ids of one campaign sort in the order of its list.
  */
 export function campaignMessageUlid(campaign: string, startedAtMs: number, index: number, to: string): string {
-  const random = new Uint8Array(INDEX_CHARACTERS + DIGEST_BYTES)
   let rest = index
   for (let place = INDEX_CHARACTERS - 1; place >= 0; place -= 1) {
     random[place] = rest % 32

@@ -53,8 +53,8 @@ function packed(id: string): string | undefined {
   const isShape =
     bytes.length === hexAt + length + 1 &&
     bytes[bytes.length - 1] === 0 &&
-    BEFORE_NUMBER.every((byte, i) => bytes[i] === byte) &&
-    BEFORE_HEX.every((byte, i) => bytes[numberAt + digits + i] === byte)
+    stands(BEFORE_NUMBER, bytes, 0) &&
+    stands(BEFORE_HEX, bytes, numberAt + digits)
   if (!isShape || digits > MOST_DIGITS || length > MOST_HEX || length % 2 === 1) return undefined
   const number = bytes.toString('latin1', numberAt, numberAt + digits)
   const hex = bytes.toString('latin1', hexAt, hexAt + length)
@@ -62,12 +62,31 @@ function packed(id: string): string | undefined {
   if (!NUMBER.test(number) || !HEX.test(hex) || bytes.toString('base64') !== base64) return undefined
   let count = 1
   while (128 ** count <= Number(number)) count += 1
-  let text = String.fromCharCode(count) + charactersOf(Number(number), count)
-  for (let at = 0; at < length; at += GROUP.hex) {
-    const group = hex.slice(at, at + GROUP.hex)
-    text += charactersOf(Number.parseInt(group, 16), charactersFor(group.length))
+  scratch[0] = count
+  let at = write(Number(number), 1, count)
+  for (let from = 0; from < length; from += GROUP.hex) {
+    const group = hex.slice(from, from + GROUP.hex)
+    at = write(Number.parseInt(group, 16), at, charactersFor(group.length))
   }
-  return text
+  return scratch.toString('latin1', 0, at)
+}
+
+function stands(marker: readonly number[], bytes: Buffer, at: number): boolean {
+  for (let i = 0; i < marker.length; i += 1) if (bytes[at + i] !== marker[i]) return false
+  return true
+}
+
+/** Where a packed id is put together: the number's length, at most eight characters of it, and the hex. */
+const scratch = Buffer.alloc(64)
+
+/** Writes a value as so many characters of seven bits at `at`; returns where they end. */
+function write(value: number, at: number, count: number): number {
+  let rest = value
+  for (let i = at + count - 1; i >= at; i -= 1) {
+    scratch[i] = rest % 128
+    rest = Math.floor(rest / 128)
+  }
+  return at + count
 }
 
 /** Characters that so many digits of hex take. */
@@ -76,16 +95,6 @@ const charactersFor = (hex: number): number =>
 
 /** The even number of digits of hex that take so many characters: no two take as many. */
 const HEX_IN = new Map(Array.from({ length: MOST_HEX / 2 }, (_, i) => [charactersFor(2 * i + 2), 2 * i + 2]))
-
-function charactersOf(value: number, count: number): string {
-  let rest = value
-  let text = ''
-  for (let i = 0; i < count; i += 1) {
-    text = String.fromCharCode(rest % 128) + text
-    rest = Math.floor(rest / 128)
-  }
-  return text
-}
 
 function numberOf(characters: string): number {
   let value = 0

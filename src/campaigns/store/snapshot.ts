@@ -18,8 +18,8 @@ import { campaignFolder } from './files.ts'
 /** Lines between two known places: what is read at once. */
 export const STRIDE = 500
 export const PLACE_BYTES = 8
-/** Two chunks of one campaign may be in hand, each of which may begin in one stride and end in the next. */
-const STRIDES_KEPT = 3
+/** Three chunks of one campaign may be in hand, each of which may begin in one stride and end in the next. */
+const STRIDES_KEPT = 4
 /** Most of a list that is read at once, besides the lines that are asked for. */
 const AHEAD_BYTES = 256 * 1024
 /** Parts that were read are kept as long as strides of them may be asked for. */
@@ -38,11 +38,13 @@ export interface Recipient {
 /** Whether somebody stood here who was erased since. Nothing is sent to them, and they are in no other list any more. */
 export const isErased = ({ to }: Recipient): boolean => /^0+$/.test(to)
 
+type Line = [string, ...string[]]
 /** Checked by hand: there are 500 of them in each piece that is read, and a tuple of zod takes 2 us for one. */
-const lineSchema = z.custom<[string, ...string[]]>(
-  (line) => Array.isArray(line) && line.every((each) => typeof each === 'string') && /^\d{5,15}$/.test(line[0] ?? ''),
-)
-const linesSchema = jsonText.pipe(z.array(lineSchema.transform(([to, ...values]): Recipient => ({ to, values }))))
+const isLine = (line: unknown): boolean =>
+  Array.isArray(line) && line.every((each) => typeof each === 'string') && /^\d{5,15}$/.test(line[0] ?? '')
+const areLines = z.custom<Line[]>((lines) => Array.isArray(lines) && lines.every(isLine))
+const linesSchema = jsonText.pipe(areLines.transform((lines) => lines.map(recipientOf)))
+const recipientOf = ([to, ...values]: Line): Recipient => ({ to, values })
 
 /** Refused recipients that are written down with an explanation; of a file of 2 MB that held nobody, all were 148 MB. */
 const MOST_REFUSED = 10_000

@@ -97,10 +97,11 @@ function pieces(messages: readonly IndexedMessage[]): Piece[] {
 
 /** The place in its campaign's list that an id was made from, see campaigns/message-ids.ts. */
 function campaignPlace(ulid: string): number {
-  const bytes = Buffer.alloc(ID_BYTES)
-  packUlid(ulid, bytes, 0)
-  return placeIn(bytes)
+  packUlid(ulid, scratch, 0)
+  return placeIn(scratch)
 }
+
+const scratch = Buffer.alloc(ID_BYTES)
 
 function addPiece(
   redis: Redis,

@@ -39,18 +39,26 @@ export async function recordSent(
   providerId: string,
   firstPollMs: number | undefined,
 ): Promise<void> {
-  const { lane, ulid, run } = message
-  const inGeneral = (): Promise<unknown> =>
-    recordStatus(redis, { lane, ulid }, attempt, 'sent', { providerId, firstPollMs })
   // Each message is to be told whether replicas have it.
-  if (needsReplicas(redis)) {
-    await inGeneral()
-    return
-  }
-  // Ids of one campaign begin alike, with its start.
-  const group = `${lane} ${run} ${ulid.slice(0, 10)} ${firstPollMs}`
-  const isSent = await settleTogether(redis, group, { message, attempt, providerId, firstPollMs })
-  if (isSent !== true) await inGeneral()
+  const isSent = needsReplicas(redis)
+    ? false
+    : await settleTogether(redis, groupOf(message, firstPollMs), { message, attempt, providerId, firstPollMs })
+  if (isSent !== true) await recordStatus(redis, message, attempt, 'sent', { providerId, firstPollMs })
+}
+
+/** The latest group: almost all messages are of the same as the one before. */
+let latest = { lane: 0, run: 0, head: '', firstPollMs: -1, name: '' }
+/** Characters of a ULID that are the time: ids of one campaign begin alike, with its start. */
+const TIME_CHARACTERS = 10
+
+/** Messages that one step may settle. */
+function groupOf({ lane, run, ulid }: PlacedMessage, firstPollMs = 0): string {
+  const { head } = latest
+  if (lane === latest.lane && run === latest.run && firstPollMs === latest.firstPollMs && ulid.startsWith(head))
+    return latest.name
+  const time = ulid.slice(0, TIME_CHARACTERS)
+  latest = { lane, run, head: time, firstPollMs, name: `${lane} ${run} ${time} ${firstPollMs}` }
+  return latest.name
 }
 
 interface Sent {
