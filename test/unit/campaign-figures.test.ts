@@ -87,7 +87,7 @@ describe('the window', () => {
 
 test('a chunk is a quarter of a second of the lane, and half of that where campaigns share it', () => {
   expect([chunkOf(80), chunkOf(80, 2), chunkOf(1, 2), chunkOf(100_000), chunkOf(400, 260)]).toEqual([
-    20, 10, 1, 250, 13,
+    20, 10, 1, 500, 13,
   ])
 })
 
