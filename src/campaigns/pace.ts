@@ -30,6 +30,16 @@ const SHARED_CHUNK_SECONDS = 0.125
  */
 export const MOST_IN_CHUNK = 500
 
+/** From this rate on a chunk leaves sooner than Redis has answered all that the next one asks before it begins. */
+const FAST_A_SECOND = 1_000
+
+/**
+ * Chunks of a lane that one process has in hand: others are claimed from while one waits for an answer, or for the last
+ * of its messages. What is in hand is what makes the turns of campaigns uneven, and of two that share a lane of 80 a
+ * second the larger share was 6 % too large with three. On fast lanes two were a fifth slower; five are no better.
+ */
+export const chunksAtOnce = (rate: number): number => (rate >= FAST_A_SECOND ? 3 : 2)
+
 /** A window holds several chunks, so that the next one waits when one has been taken up. */
 const CHUNKS_IN_WINDOW = 4
 

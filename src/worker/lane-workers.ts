@@ -1,6 +1,8 @@
 // The BullMQ Workers of a lane: those that take its messages, and the one that takes its chunks. Both leave a job to wait
 // while Redis is away or full, and make a dead letter of one that cannot be done.
 import type { Job, Worker } from 'bullmq'
+import { cachedSender } from '../accounts/store/senders.ts'
+import { chunksAtOnce } from '../campaigns/pace.ts'
 import type { Config } from '../config.ts'
 import { chunkSchema } from '../jobs/chunk.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
@@ -32,13 +34,6 @@ const NO_PACE = { max: 1_000_000_000, duration: 1 }
 const REDIS_AWAY_MS = 1_000
 /** Most dead letters that one more of them takes away when they are older than message records live. */
 const DEAD_LETTERS_SWEPT = 500
-
-/**
- * Chunks of a lane that one process has in hand: each asks Redis for one thing after the other, and while one waits for its
- * answer, or for the last of its messages, others are claimed from. With two, a fast lane was a fifth slower; five are no
- * better than three.
- */
-const CHUNKS_AT_ONCE = 3
 
 /** What the Workers of lanes work with. */
 export interface LaneWork {
@@ -106,6 +101,9 @@ export function openChunksWorker(
     { name: laneChunkQueue(lane), prefix: lanePrefix(lane) },
     async (job, token) => {
       works()
+      // Whoever sends the chunk says what is wrong with its sender.
+      const sender = await cachedSender(redis, lane).catch(() => undefined)
+      worker.concurrency = chunksAtOnce(sender?.rate ?? 1)
       const chunk = chunkSchema.safeParse(job.data)
       // Its recipients are found missing, and fed again.
       if (!chunk.success) throw unrecoverable('not a chunk')
@@ -123,7 +121,7 @@ export function openChunksWorker(
     },
     {
       ...LIVES,
-      concurrency: CHUNKS_AT_ONCE,
+      concurrency: chunksAtOnce(1),
       // BullMQ lets a queue be held back only if it has a limit.
       limiter: NO_PACE,
       // A chunk holds nothing that its campaign does not know.

@@ -5,7 +5,7 @@ import { createFailureBreaker, templatePauseReason } from '../../src/campaigns/c
 import { createFeeding, type Seen } from '../../src/campaigns/feeding.ts'
 import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/campaigns/message-ids.ts'
 import { createMeter } from '../../src/campaigns/meter.ts'
-import { chunkOf, nextPace, WIDEST_WINDOW, windowOf } from '../../src/campaigns/pace.ts'
+import { chunkOf, chunksAtOnce, nextPace, WIDEST_WINDOW, windowOf } from '../../src/campaigns/pace.ts'
 import { secondsLeft, sharesOf, unsettled } from '../../src/campaigns/progress.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/campaigns/states.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
@@ -89,6 +89,10 @@ test('a chunk is a quarter of a second of the lane, and half of that where campa
   expect([chunkOf(80), chunkOf(80, 2), chunkOf(1, 2), chunkOf(100_000), chunkOf(400, 260)]).toEqual([
     20, 10, 1, 500, 13,
   ])
+})
+
+test('a worker has a third chunk in hand on a lane of a thousand a second', () => {
+  expect([chunksAtOnce(1), chunksAtOnce(999), chunksAtOnce(1_000), chunksAtOnce(100_000)]).toEqual([2, 2, 3, 3])
 })
 
 describe('the pace', () => {
