@@ -16,7 +16,6 @@ import { type Pace, paceOf } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
 import { MOST_FRESH } from '../messages/store/claim-fresh.ts'
 import { conclude } from '../messages/store/conclude.ts'
-import type { Tombstones } from '../people/tombstones.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
@@ -41,7 +40,6 @@ const MOST_CRASHES = 2
 /** What a chunk needs besides what each of its attempts does; one for the whole process. */
 export interface ChunkDeps extends SendDeps {
   campaigns: OpenCampaigns
-  tombstones: Tombstones
   /** Messages of the campaign were taken up. */
   noteMoved: (lane: number, run: number) => void
 }
