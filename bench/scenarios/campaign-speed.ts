@@ -28,9 +28,13 @@ export async function campaignSpeed(bench: Bench): Promise<Figure[]> {
   const { rig, dir, closing, progress } = bench
   const people = bench.people ?? PEOPLE
   const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { profile: bench.profile })
-  // A quick look at few people does without: its sweep would take longer than all else.
+  // A quick look at few people does without: its sweep would take longer than all else. It is held to no goal either:
+  // the plain worker is not at its best setting, and V8 has not compiled either side.
   const sweep = people >= PEOPLE
   const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep, say: bench.say })
+  if (!sweep)
+    bench.say(`  plain BullMQ is not tuned for fewer than ${PEOPLE} people: no goal is held against these ratios`)
+  const goal = (wanted: '>= 2' | '< 0.5') => (sweep ? wanted : undefined)
   const kannel = await startKannel(rig, `${dir}/kannel`, closing, bench.say)
   const warmUp = Math.min(WARM_UP, people)
   const tags = new Map<number, number>()
@@ -53,11 +57,11 @@ export async function campaignSpeed(bench: Bench): Promise<Figure[]> {
   return [
     figure('recipients', people, ''),
     ...contenders.flatMap(({ name, rounds }) => figuresOf(name, rounds)),
-    ratio('Laneway / plain BullMQ, middle 80 %', ours, theirs, 'middle', '>= 2'),
-    ratio('Laneway / plain BullMQ, whole backlog', ours, theirs, 'whole', '>= 2'),
-    ratio("Laneway / plain BullMQ, worker's CPU", ours, theirs, 'worker', '< 0.5'),
-    ratio("Laneway / plain BullMQ, Redis' CPU", ours, theirs, 'redis', '< 0.5'),
-    ratio("Laneway / plain BullMQ, Redis' CPU from accepting on", ours, theirs, 'accepted', '< 0.5'),
+    ratio('Laneway / plain BullMQ, middle 80 %', ours, theirs, 'middle', goal('>= 2')),
+    ratio('Laneway / plain BullMQ, whole backlog', ours, theirs, 'whole', goal('>= 2')),
+    ratio("Laneway / plain BullMQ, worker's CPU", ours, theirs, 'worker', goal('< 0.5')),
+    ratio("Laneway / plain BullMQ, Redis' CPU", ours, theirs, 'redis', goal('< 0.5')),
+    ratio("Laneway / plain BullMQ, Redis' CPU from accepting on", ours, theirs, 'accepted', goal('< 0.5')),
     ...(others ? [ratio('Laneway / Kannel, whole backlog', ours, others, 'whole')] : []),
   ]
 }

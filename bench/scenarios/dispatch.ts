@@ -28,8 +28,11 @@ export async function dispatch(bench: Bench): Promise<Figure[]> {
   const { rig, dir, closing, progress } = bench
   const backlog = bench.people ?? BACKLOG
   const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { profile: bench.profile })
-  // A quick look does without: the sweep would take longer than all else.
-  const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep: backlog >= BACKLOG, say: bench.say })
+  // A quick look does without: the sweep would take longer than all else. No goal is held against an untuned worker.
+  const sweep = backlog >= BACKLOG
+  const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep, say: bench.say })
+  if (!sweep)
+    bench.say(`  plain BullMQ is not tuned for fewer than ${BACKLOG} messages: no goal is held against its ratios`)
   const kannel = await startKannel(rig, `${dir}/kannel`, closing, bench.say)
   const contenders: { of: Contender; worker?: number; redis?: BenchRedis; rounds: Round[] }[] = [
     { of: laneway, worker: laneway.worker.pid, redis: laneway.redis, rounds: [] },
@@ -44,9 +47,10 @@ export async function dispatch(bench: Bench): Promise<Figure[]> {
     }
   }
   const [ours = [], theirs = [], others] = contenders.map(({ rounds }) => rounds)
+  const ofPlain = ratio('Laneway / plain BullMQ', ours, theirs, 'middle')
   return [
     ...contenders.flatMap(({ of, rounds }) => figuresOf(of.name, rounds)),
-    withGoal(ratio('Laneway / plain BullMQ', ours, theirs, 'middle'), '>= 0.85'),
+    sweep ? withGoal(ofPlain, '>= 0.85') : ofPlain,
     ratio('Laneway / plain BullMQ, whole backlog', ours, theirs, 'whole'),
     ratio("Laneway / plain BullMQ, worker's CPU", ours, theirs, 'worker'),
     ratio("Laneway / plain BullMQ, Redis' CPU", ours, theirs, 'redis'),

@@ -1,11 +1,10 @@
 // Asks a person before one `messages requeue` sends messages of several accounts again.
-import { createInterface } from 'node:readline/promises'
 import { listAccounts } from '../accounts/store/accounts.ts'
 import { lanesOf } from '../accounts/store/senders.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { RequeueOrder } from '../requeue/jobs.ts'
 import { isAnyMatching } from '../requeue/search.ts'
-import { CliFailure } from './failure.ts'
+import { confirm } from './confirm.ts'
 import type { CommandContext } from './verb.ts'
 
 /**
@@ -14,10 +13,11 @@ import type { CommandContext } from './verb.ts'
  * they do not, or cannot be asked. Reads what may match, as a dry run does.
  */
 export async function ofOneAccount(
-  { redis, stdin, stderr }: CommandContext,
+  context: CommandContext,
   queues: LaneQueues,
   order: RequeueOrder,
 ): Promise<RequeueOrder> {
+  const { redis } = context
   const matching: { account: number; order: RequeueOrder }[] = []
   for (const { id } of await listAccounts(redis)) {
     const own = new Set(await lanesOf(redis, id))
@@ -26,12 +26,7 @@ export async function ofOneAccount(
   }
   if (matching.length < 2) return matching[0]?.order ?? { ...order, lanes: [] }
   const sentence = `This requeues messages of ${matching.length} accounts (${matching.map(({ account }) => account).join(', ')})`
-  if (!('isTTY' in stdin && stdin.isTTY)) {
-    throw new CliFailure(`${sentence}. Name one with --account, or confirm with --yes.`, 2)
-  }
-  const asking = createInterface({ input: stdin, output: stderr })
-  const answer = await asking.question(`${sentence}. Continue? [y/N] `)
-  asking.close()
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CliFailure('Nothing was requeued.')
+  const otherwise = 'Name one with --account, or confirm with --yes.'
+  await confirm(context, { sentence, otherwise, declined: 'Nothing was requeued.' })
   return order
 }

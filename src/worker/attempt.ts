@@ -17,6 +17,7 @@ import { type Pace, paceOf } from '../messages/pace.ts'
 import { type ClaimResult, claim, type Slot } from '../messages/store/claim.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
 import { observerOf } from '../observe.ts'
+import type { Tombstones } from '../people/tombstones.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import type { JobEnd } from './bullmq.ts'
 import type { ClaimGates } from './claim-gate.ts'
@@ -41,6 +42,7 @@ export interface SendDeps extends SettleDeps {
   directory: SenderDirectory
   clock: RedisClock
   gates: ClaimGates
+  tombstones: Tombstones
   /** Called when a message must not leave: there may be many more of its class on the lane. */
   clearLane: (lane: number, of: MessageClass) => void
 }

@@ -19,15 +19,18 @@ import type { Placed } from './claim-chunk.ts'
 /** A message of the chunk. What a job of its own would hold is made for the few that need one. */
 export type ChunkMessage = Placed & { payload: () => SendPayload }
 
+interface Asked {
+  redis: Redis
+  config: Pick<Config, 'retentionMs'>
+  tombstones: Tombstones
+}
+
 /**
  * Those of a chunk's messages that are to be sent, in the order of the list; all of its messages are in the index of
  * their lane afterwards. Rejects as the files and Redis do.
  */
-export async function waitingOf(
-  { redis, config, tombstones }: { redis: Redis; config: Pick<Config, 'retentionMs'>; tombstones: Tombstones },
-  campaign: OpenCampaign,
-  { from, count }: Chunk,
-): Promise<ChunkMessage[]> {
+export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, count }: Chunk): Promise<ChunkMessage[]> {
+  const { redis, config } = deps
   const { spec, total, snapshot } = campaign
   const recipients = await snapshot.readAll(from, Math.min(count, total - from))
   const messages = recipients.map((recipient, i) => messageOf(spec, recipient, from + i))
@@ -35,34 +38,62 @@ export async function waitingOf(
   // Before any of them is claimed: dying here leaves ids whose messages still wait, which a list finds in the chunk.
   const indexed = messages.map(({ id, message: { to, validUntil: until, run } }) => ({ ulid: id.ulid, to, until, run }))
   const ulids = messages.map(({ id }) => id.ulid)
-  const people = recipients.map(({ to }) => to)
   // Asked together: on a busy Redis each answer takes 10 ms, and a fast lane has nothing to send meanwhile.
-  const [states, erased, optedOut] = await Promise.all([
+  const [states, barred] = await Promise.all([
     lookAtChunk(redis, spec.id, from, ulids),
-    erasedAmong(tombstones, campaign, recipients),
-    optedOutAmong(redis, campaign.account, people),
+    barredAmong(deps, campaign, messages),
     indexMessages(redis, spec.id.lane, indexed, config.retentionMs),
   ])
   for (const [i, { id, payload }] of messages.entries()) {
     if (states[i] === 'dead') await conclude(redis, id, 'dead', payload(), config.retentionMs)
-    if (states[i] !== 'waits') continue
-    if (erased.has(i)) await conclude(redis, id, 'erased', payload(), config.retentionMs)
-    else if (optedOut.has(i)) await conclude(redis, id, 'opted_out', payload(), config.retentionMs)
   }
-  return messages.filter((_message, i) => states[i] === 'waits' && !erased.has(i) && !optedOut.has(i))
+  const waiting = messages.filter((_message, i) => states[i] === 'waits')
+  return endBarred(deps, waiting, barred)
 }
 
-/** Places, among these, of people who were erased since the campaign was made. */
-async function erasedAmong(
-  tombstones: Tombstones,
+/** The others of a chunk's messages, once those are ended whose people were erased or have opted out meanwhile. */
+export async function stillWanted(
+  deps: Asked,
+  campaign: OpenCampaign,
+  messages: readonly ChunkMessage[],
+): Promise<ChunkMessage[]> {
+  return endBarred(deps, messages, await barredAmong(deps, campaign, messages))
+}
+
+/** Why nothing more is sent to a person. */
+type Bar = 'erased' | 'opted_out'
+
+async function endBarred(
+  { redis, config }: Asked,
+  messages: readonly ChunkMessage[],
+  barred: ReadonlyMap<ChunkMessage, Bar>,
+): Promise<ChunkMessage[]> {
+  for (const message of messages) {
+    const bar = barred.get(message)
+    if (bar !== undefined) await conclude(redis, message.id, bar, message.payload(), config.retentionMs)
+  }
+  return messages.filter((message) => !barred.has(message))
+}
+
+/** Those whose people have opted out, or were erased since the campaign was made. */
+async function barredAmong(
+  { redis, tombstones }: Asked,
   { account, createdAtMs }: OpenCampaign,
-  recipients: readonly Recipient[],
-): Promise<Set<number>> {
-  const people = recipients.map(({ to }) => to)
-  const found = (await tombstones.isAny(account, createdAtMs))
-    ? await tombstones.erasedOf(account, people, createdAtMs)
-    : new Set<string>()
-  return new Set(recipients.flatMap((each, i) => (isErased(each) || found.has(each.to) ? [i] : [])))
+  messages: readonly ChunkMessage[],
+): Promise<Map<ChunkMessage, Bar>> {
+  const people = messages.map(({ message }) => message.to)
+  const [erased, optedOut] = await Promise.all([
+    tombstones
+      .isAny(account, createdAtMs)
+      .then((isAny) => (isAny ? tombstones.erasedOf(account, people, createdAtMs) : new Set<string>())),
+    optedOutAmong(redis, account, people),
+  ])
+  const barred = new Map<ChunkMessage, Bar>()
+  for (const [i, each] of messages.entries()) {
+    if (isErased(each.message) || erased.has(each.message.to)) barred.set(each, 'erased')
+    else if (optedOut.has(i)) barred.set(each, 'opted_out')
+  }
+  return barred
 }
 
 function messageOf(spec: MessageSpec, recipient: Recipient, place: number): ChunkMessage {

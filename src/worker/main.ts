@@ -96,8 +96,9 @@ export async function startWorker(
   const polls = startStatusPolls({ redis, config, log, directory })
   const followByPolling = (lane: number): void => polls.follow(lane)
   const clearing = createClearing({ redis, config, log })
+  const tombstones = createTombstones(redis, secretKeys)
   const sendDeps = {
-    ...{ redis, config, log, lanes: queues, directory, followByPolling },
+    ...{ redis, config, log, lanes: queues, directory, followByPolling, tombstones },
     backoff: createLaneBackoff(log),
     clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),
     gates: createClaimGates(),
@@ -117,8 +118,7 @@ export async function startWorker(
   const files = await openFiles(config)
   const campaigns = startCampaignJobs({ redis, files, config, log, queues })
   const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
-  const tombstones = createTombstones(redis, secretKeys)
-  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken, tombstones }
+  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken }
   const lanes = createLanes({
     redis,
     config,

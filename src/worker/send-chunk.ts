@@ -16,21 +16,19 @@ import { type Pace, paceOf } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
 import { MOST_FRESH } from '../messages/store/claim-fresh.ts'
 import { conclude } from '../messages/store/conclude.ts'
-import { optedOutAmong } from '../opt-outs/store/opt-outs.ts'
-import type { Tombstones } from '../people/tombstones.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { type Claimed, type SendDeps, sendClaimed } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
-import { type ChunkMessage, waitingOf } from './chunk-messages.ts'
+import { type ChunkMessage, stillWanted, waitingOf } from './chunk-messages.ts'
 import { claimChunk, type Unclaimed } from './claim-chunk.ts'
 import { senderOrWait } from './lane-sender.ts'
 import type { ChunkRoom } from './lane-share.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { waits } from './settle.ts'
 
-/** A pause of the lane, and an opt-out, hold within this time for chunks in hand. */
+/** A pause of the lane, an opt-out and an erasure hold within this time for chunks in hand. */
 const LOOK_MS = 250
 /** A lane that is paused takes its chunks up again when it is resumed; if that was missed, after this. */
 const PAUSED_MS = 5_000
@@ -42,7 +40,6 @@ const MOST_CRASHES = 2
 /** What a chunk needs besides what each of its attempts does; one for the whole process. */
 export interface ChunkDeps extends SendDeps {
   campaigns: OpenCampaigns
-  tombstones: Tombstones
   /** Messages of the campaign were taken up. */
   noteMoved: (lane: number, run: number) => void
 }
@@ -68,6 +65,7 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
   const id = { lane, number: chunk.run }
   let campaign: OpenCampaign | undefined
   try {
+    const askedAt = performance.now()
     const paused = deps.redis.hexists(laneMetaKey(lane), 'paused')
     // Should opening fail before this is looked at.
     paused.catch(() => {})
@@ -75,7 +73,7 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
     if ((await paused) === 1) return { kind: 'lane_waits', ms: PAUSED_MS }
     // Whoever was not claimed is fed again should it be resumed.
     if (campaign === undefined) return DONE
-    return await sendTo(deps, run, campaign)
+    return await sendTo(deps, run, campaign, askedAt)
   } catch (error) {
     if (isRedisAway(error) || isFilesAway(error)) throw error
     deps.log.error({ campaign: `cmp_${lane}_${chunk.run}`, err: error }, 'chunk.broken')
@@ -92,7 +90,8 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
   }
 }
 
-async function sendTo(deps: ChunkDeps, run: ChunkRun, campaign: OpenCampaign): Promise<ChunkEnd> {
+/** `askedAt`: when it was asked whether the lane is paused. Files that are slow to read may make that long ago. */
+async function sendTo(deps: ChunkDeps, run: ChunkRun, campaign: OpenCampaign, askedAt: number): Promise<ChunkEnd> {
   const { lane, chunk, crashes } = run
   const found = await senderOrWait(deps, lane)
   if ('laneMs' in found) return { kind: 'lane_waits', ms: found.laneMs }
@@ -102,14 +101,19 @@ async function sendTo(deps: ChunkDeps, run: ChunkRun, campaign: OpenCampaign): P
     await deps.lanes.addMany(waiting.map(({ name, payload }) => ({ id: name, payload: payload() })))
     return DONE
   }
-  return createChunk(deps, run, campaign.account).send(waiting)
+  return createChunk(deps, run, campaign, askedAt).send(waiting)
 }
 
-function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun, account: number) {
+function createChunk(
+  deps: ChunkDeps,
+  { lane, chunk, room, stopping }: ChunkRun,
+  campaign: OpenCampaign,
+  askedAt: number,
+) {
   const { redis } = deps
   /** Set when no more is to be claimed. */
   let end: ChunkEnd | undefined
-  let lookedAt = performance.now()
+  let lookedAt = askedAt
   let refusedMs = 0
   /** In jobs of their own that are being added. */
   const adding: Promise<void>[] = []
@@ -262,20 +266,15 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun,
     }
   }
 
-  /** Now and then: whether the lane is paused, and who of these has opted out since. Those are ended. */
+  /** Now and then: whether the lane is paused, and who of these was erased or has opted out since. Those are ended. */
   async function look(left: ChunkMessage[]): Promise<{ isPaused: boolean; left: ChunkMessage[] }> {
     if (performance.now() - lookedAt < LOOK_MS) return { isPaused: false, left }
     lookedAt = performance.now()
-    const people = left.map(({ message }) => message.to)
-    const [paused, optedOut] = await Promise.all([
+    const [paused, wanted] = await Promise.all([
       redis.hexists(laneMetaKey(lane), 'paused'),
-      optedOutAmong(redis, account, people),
+      stillWanted(deps, campaign, left),
     ])
-    for (const at of optedOut) {
-      const found = left[at]
-      if (found) await conclude(redis, found.id, 'opted_out', found.payload(), deps.config.retentionMs)
-    }
-    return { isPaused: paused === 1, left: left.filter((_each, at) => !optedOut.has(at)) }
+    return { isPaused: paused === 1, left: wanted }
   }
 
   return { send }

@@ -3,8 +3,8 @@
 import type { Job } from 'bullmq'
 import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelStep } from '../lanes/cancel-message.ts'
-import { parseMessageId } from '../messages/message-id.ts'
-import { optedOut } from '../messages/outcome.ts'
+import { acceptedAtMs, type MessageId, parseMessageId } from '../messages/message-id.ts'
+import { optedOut, type Problem, personErased } from '../messages/outcome.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { newMessageOf } from '../messages/store/record-format.ts'
 import { optedOutAmong } from '../opt-outs/store/opt-outs.ts'
@@ -47,9 +47,10 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     content: payload.data.content,
     trace: payload.data.trace,
   }
-  if (await isOptedOut(deps, entry, payload.data)) {
+  const barred = await barredFor(deps, entry, id, payload.data)
+  if (barred !== undefined) {
     // What was claimed before, or is past its validity, the claim sees to.
-    const { verdict } = await cancelStep(deps.redis, id, deps.config.retentionMs, optedOut)
+    const { verdict } = await cancelStep(deps.redis, id, deps.config.retentionMs, barred)
     if (verdict === 'done') return { kind: 'done' }
   }
   const result = await claimMessage(deps, entry, outgoing)
@@ -73,12 +74,21 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   return { kind: 'done' }
 }
 
-/** Whether its recipient wants no such message. Of what they may always get nobody is asked. */
-async function isOptedOut(
-  { redis }: Pick<SendDeps, 'redis'>,
-  { sender, stopsTransactional }: DirectoryEntry,
-  { to, class: of }: SendPayload,
-): Promise<boolean> {
-  if (of === 'transactional' && !stopsTransactional) return false
-  return (await optedOutAmong(redis, sender.account, [to])).size > 0
+/**
+ * Why it must not be sent: its recipient wants no such message, or was erased since the message's campaign began. Of what
+ * they may always get nobody is asked.
+ */
+async function barredFor(
+  { redis, tombstones }: Pick<SendDeps, 'redis' | 'tombstones'>,
+  { sender: { account }, stopsTransactional }: DirectoryEntry,
+  { ulid }: MessageId,
+  { to, class: of, run }: SendPayload,
+): Promise<Problem | undefined> {
+  const isErased = async (sinceMs: number): Promise<boolean> =>
+    (await tombstones.isAny(account, sinceMs)) && (await tombstones.erasedOf(account, [to], sinceMs)).has(to)
+  const [erased, wantsNone] = await Promise.all([
+    run !== undefined && isErased(acceptedAtMs(ulid)),
+    (of === 'campaign' || stopsTransactional) && optedOutAmong(redis, account, [to]).then(({ size }) => size > 0),
+  ])
+  return erased ? personErased : wantsNone ? optedOut : undefined
 }

@@ -1,12 +1,13 @@
 // Pins: a chunk of a campaign sends to each of its recipients once, whoever runs it and how often, wherever its worker
 // dies, and whatever its lane, its campaign and the chat product do meanwhile.
 // Real: Redis, the steps of messages, the worker's part that runs a chunk. The test is the chat product.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { cancelCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { planChunks } from '../../src/campaigns/fan-out/feed.ts'
 import { cancelWherever } from '../../src/lookup/cancel.ts'
 import { findMessage } from '../../src/lookup/lookup.ts'
 import { messageId } from '../../src/messages/message-id.ts'
+import { createTombstones } from '../../src/people/tombstones.ts'
 import { laneDeadLettersKey, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { campaignKey } from '../../src/redis/keys.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
@@ -116,6 +117,39 @@ describe('at each message of a chunk', () => {
     const { length } = product.sent
     expect(length).toBeLessThanOrEqual(6)
     expect((await life.describe()).progress).toMatchObject({ sent: length, cancelled: 12 - length })
+  })
+
+  test('an erasure holds from then on, though its job has not begun, and is settled as cancelled', async () => {
+    const product = await begin(12)
+    const { account } = await life.record()
+    const [person = ''] = phones(1, 11)
+    product.answers(async (_to, nth) => {
+      if (nth === 3) await createTombstones(lives.redis, ['secret']).bury(account, person, Date.now(), 1_000_000)
+      return ACCEPTED
+    })
+    expect(await product.run({ share: 2, rate: 8 })).toEqual({ kind: 'done' })
+    expect(product.sent.sort()).toEqual(phones(11))
+    expect((await life.describe()).progress).toMatchObject({ sent: 11, cancelled: 1 })
+  })
+
+  test('a pause of the lane while its list is slow to read holds before the first message', async () => {
+    const product = await begin(12)
+    const { files } = lives.config
+    const now = performance.now.bind(performance)
+    const slow: typeof files = {
+      ...files,
+      async sizeOf(path) {
+        await lives.queues.pause(life.lane)
+        vi.spyOn(performance, 'now').mockImplementation(() => now() + 1_000)
+        return files.sizeOf(path)
+      },
+    }
+    try {
+      expect((await product.run({ files: slow })).kind).toBe('lane_waits')
+    } finally {
+      vi.restoreAllMocks()
+    }
+    expect(product.sent).toEqual([])
   })
 
   test('a stop of the worker gives the chunk back, and another one goes on', async () => {

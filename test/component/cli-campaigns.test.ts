@@ -92,6 +92,21 @@ test('pause, resume and cancel say what they did, and what a state does not allo
   expect(await json('cancel', id)).toMatchObject({ state: 'cancelled', progress: { cancelled: 20 } })
 })
 
+test('a class is sent to a second time only when that is confirmed', async () => {
+  const { tag } = await service.addPeople(3)
+  const id = await service.ready({ tags: [tag] })
+  await json('cancel', id)
+  const whole = await cli('resume', id)
+  expect(whole.stderr).toContain('it is cancelled. With a class a new campaign is made for part of its recipients.')
+  const first = await json('resume', id, '--class', 'cancelled')
+  const second = await cli('resume', id, '--class', 'cancelled')
+  expect(second).toMatchObject({ code: 2, stdout: '' })
+  expect(second.stderr).toContain(`${first.id} was made for the cancelled recipients of ${id} already`)
+  expect(second.stderr).toContain('--yes')
+  const agreed = await json('resume', id, '--class', 'cancelled', '--yes')
+  expect(agreed.id).not.toBe(first.id)
+})
+
 test('a wrong definition is refused with all its faults', async () => {
   const file = written(
     'wrong.json',
@@ -107,7 +122,7 @@ test('a wrong definition is refused with all its faults', async () => {
 test('a campaign that is not there, and an id that is none', async () => {
   expect(await cli('show', 'cmp_1_999')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('no campaign cmp_1_999'),
+    stderr: 'error: There is no campaign cmp_1_999; see `campaigns list --account <id>`.\n',
   })
   expect(await cli('show', 'nonsense')).toMatchObject({ code: 2, stderr: expect.stringContaining('<id>: expected') })
   expect(await cli('upload', 'cmp_1_999', 'people.xlsx')).toMatchObject({

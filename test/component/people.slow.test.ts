@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { openFolder } from '../../src/files/folder.ts'
@@ -169,6 +170,27 @@ test('a campaign that runs sends the person nothing and comes to its end, with e
   expect(exported.text.split('\n').filter((line) => line.startsWith(',,cancelled'))).toHaveLength(3)
   // Nobody is found again by a new run for those whose message was cancelled.
   expect(await show(first)).toMatchObject({ messages: [], campaigns: [] })
+})
+
+test('a message of a campaign that waits to be tried again is not, from the moment that its person is to be erased', async () => {
+  const { redis, tenant, lane } = service
+  const { tag, phones } = await service.addPeople(1)
+  const [phone = ''] = phones
+  await service.misbehave({ match: { to: phone }, behaviour: 'rate-limited' })
+  const campaign = await service.ready({ tags: [tag] })
+  await service.move(campaign, 'start')
+  const waiting = async () => (await queues.queueOf(lane).getJobs(['wait', 'prioritized', 'delayed'])).length === 1
+  await eventually(waiting, 'a job of its own')
+  await queues.pause(lane)
+  // The job that erases may wait for others: as if it had not begun.
+  await createTombstones(redis, secretKeysOf(service.config)).bury(tenant.account, phone, Date.now(), 3_600_000)
+  await service.misbehave({ clear: true })
+  await queues.resume(lane)
+  expect((await service.reaches(campaign, 'done')).progress).toMatchObject({ total: 1, cancelled: 1 })
+  expect(await service.ledger()).not.toContain(phone)
+  // And the job finds what is left of them.
+  expect(await erase(phone)).toMatchObject({ messages: 1, recipients: 1 })
+  expect(await placesOf(phone)).toEqual([])
 })
 
 test('a list that is uploaded again for an older campaign does not reach the person, and one for a newer does', async () => {

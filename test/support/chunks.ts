@@ -2,6 +2,7 @@
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { readMarks } from '../../src/campaigns/store/marks.ts'
 import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
+import type { FileStore } from '../../src/files/store.ts'
 import type { Chunk } from '../../src/jobs/chunk.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
@@ -32,6 +33,8 @@ interface How {
   /** The worker's connection; its own without one. */
   redis?: Redis
   rate?: number
+  /** Where the campaign's list is read. */
+  files?: FileStore
 }
 
 export type Product = Awaited<ReturnType<typeof playProduct>>
@@ -51,11 +54,12 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
     crashes = 0,
     share = 4,
     rate = 100_000,
+    files = config.files,
     ...how
   }: How = {}): Promise<ChunkEnd> {
     const redis = how.redis ?? lives.redis
     const shares = createLaneShares(share)
-    const campaigns = createOpenCampaigns({ redis, files: config.files, validityMs: config.validityMs.campaign })
+    const campaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
     const lanes = how.redis ? openLaneQueues(how.redis) : queues
     const provider = {
       async send(_sender: unknown, { to }: { to: string }): Promise<CallEnd> {

@@ -19,3 +19,17 @@ test.each(CONTENT_TYPES)('a new record of %s is read as it was meant', (type) =>
     expect(recordSchema.parse(raw)).toMatchObject({ ...message, state: 'queued' })
   }
 })
+
+test.each(CONTENT_TYPES)('a new record of %s of a campaign is read as it was meant', (type) => {
+  const message = { to: '491700000001', type, text: '', class: 'campaign', validUntil: 5, run: 7 } as const
+  const fields = newRecordFields({ ...message, campaign: undefined, filled: ['Anna'] })
+  const raw: Record<string, string> = { s: 'q' }
+  for (let i = 0; i < fields.length; i += 2) raw[fields[i] ?? ''] = fields[i + 1] ?? ''
+  expect(recordSchema.parse(raw)).toMatchObject({ ...message, filled: ['Anna'] })
+  expect('k' in raw).toBe(type !== 'template')
+})
+
+test('a record without a type that is of no campaign is refused, and the field is named', () => {
+  const read = recordSchema.safeParse({ s: 'd', t: '491700000001', y: 't', u: '1790000000000' })
+  expect(read.error?.issues.map(({ path }) => path)).toEqual([['k']])
+})

@@ -198,7 +198,9 @@ async function move(
   const { from: allowed, already } = CAMPAIGN_MOVES[kind]
   if (already?.includes(result.state)) return undefined
   const states = allowed.length === 1 ? allowed[0] : `${allowed.slice(0, -1).join(', ')} or ${allowed.at(-1)}`
-  throw wrongState(`This needs a campaign that is ${states}; it is ${result.state}.`)
+  const over = kind === 'resume' && (result.state === 'done' || result.state === 'cancelled')
+  const instead = over ? ' With a class a new campaign is made for part of its recipients.' : ''
+  throw wrongState(`This needs a campaign that is ${states}; it is ${result.state}.${instead}`)
 }
 
 const wrongState = (sentence: string): Refusal => new Refusal('conflict', 'wrong_state', sentence)

@@ -13,12 +13,16 @@ import { parser } from '../values.ts'
 import type { Answer, CommandContext } from '../verb.ts'
 import { campaignSummary } from './campaign-summary.ts'
 
-export const campaignArgument = parser('the id of a campaign such as cmp_1_7, see `campaigns list`', parseCampaignId)
+export const campaignArgument = parser(
+  'the id of a campaign such as cmp_1_7, see `campaigns list --account <id>`',
+  parseCampaignId,
+)
 
 /** The campaign's record, or a CliFailure when there is none. */
 export async function existing(redis: Redis, id: CampaignId): Promise<Campaign> {
   const campaign = await findCampaign(redis, id)
-  if (campaign === undefined) throw new CliFailure(`There is no campaign ${idOf(id)}; see \`campaigns list\`.`)
+  if (campaign === undefined)
+    throw new CliFailure(`There is no campaign ${idOf(id)}; see \`campaigns list --account <id>\`.`)
   return campaign
 }
 

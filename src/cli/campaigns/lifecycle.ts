@@ -17,6 +17,7 @@ import { CliFailure } from '../failure.ts'
 import { instant, nameUpTo, oneOf } from '../values.ts'
 import { type Verb, verb } from '../verb.ts'
 import { campaignArgument, existing, shown, withLifecycle } from './campaign-context.ts'
+import { confirmSecondRun } from './earlier-run.ts'
 
 const ASK_EVERY_MS = 200
 
@@ -82,12 +83,20 @@ export const lifecycleVerbs: readonly Verb[] = [
     example: 'cmp_1_7 --class failed',
     options: {
       '--class <class>': `${RESUME_CLASSES.join(', ')}; recipients who may already have the message are flagged possible duplicate`,
+      '--yes': 'do not ask before a class is sent to that was resumed before',
     },
-    values: z.strictObject({ id: campaignArgument, class: oneOf(RESUME_CLASSES).optional() }),
-    run: async ({ id, class: only }, context) => {
+    values: z.strictObject({
+      id: campaignArgument,
+      class: oneOf(RESUME_CLASSES).optional(),
+      yes: z.boolean().default(false),
+    }),
+    run: async ({ id, class: only, yes }, context) => {
       const now = await withLifecycle(context, async (deps) => {
         const campaign = await existing(context.redis, id)
-        if (only !== undefined) return resumeClass(deps, campaign, only, undefined)
+        if (only !== undefined) {
+          if (!yes) await confirmSecondRun(context, campaign, only)
+          return resumeClass(deps, campaign, only, undefined)
+        }
         await resumeCampaign(deps, campaign)
         return id
       })

@@ -2,7 +2,13 @@
 // delivery at once.
 import { z } from 'zod'
 import { campaignTexts } from '../../campaigns/store/text.ts'
-import { countedClassSchema, FIELDS, shownProviderId, typeSchema } from '../../messages/store/record-format.ts'
+import {
+  countedClassSchema,
+  FIELDS,
+  shownProviderId,
+  storedType,
+  typeSchema,
+} from '../../messages/store/record-format.ts'
 import { readMessagesOrNot } from '../../messages/store/records.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
@@ -40,9 +46,10 @@ export async function readFacts(
     const each = lot.map((ulid) => ({ keys: { record: messageKey(lane, ulid) }, args: {} }))
     const found = replies.parse(await script(redis, {}, { fields: READ }, each))
     for (const [i, ulid] of lot.entries()) {
-      const [of, kind, group, run, providerId, to] = stored.safeParse(found[i]).data ?? [null, null, null, null, null]
+      const [of, type, group, run, providerId, to] = stored.safeParse(found[i]).data ?? [null, null, null, null, null]
       const opened = providerId === null ? null : shownProviderId(providerId)
       const number = run === null ? null : Number(run)
+      const kind = storedType(type ?? undefined, number ?? undefined) ?? null
       facts.set(ulid, { class: of, kind, group, run: number, providerId: opened, isForgotten: to === '' })
     }
   })

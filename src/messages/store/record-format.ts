@@ -27,6 +27,7 @@ export const FIELDS = {
   history: 'h',
   /** Recipient: digits with country code; sealed (see src/messages/sealed.ts) where there is a data key. */
   to: 't',
+  /** Not there for a template of a campaign: its run says as much. */
   type: 'k',
   /** As it is where it cannot be packed, or sealed. Neither is there for a message of a campaign. */
   text: 'x',
@@ -112,7 +113,7 @@ export const recordSchema = z
     [FIELDS.others]: z.string().default(''),
     [FIELDS.history]: z.string().default(''),
     [FIELDS.to]: sealedText.prefault(''),
-    [FIELDS.type]: typeSchema,
+    [FIELDS.type]: typeSchema.optional(),
     [FIELDS.text]: sealedText.prefault(''),
     [FIELDS.packedText]: z.string().optional(),
     [FIELDS.filled]: sealedText.pipe(filledText).optional(),
@@ -125,7 +126,7 @@ export const recordSchema = z
     [FIELDS.problem]: problemSchema.optional(),
     [FIELDS.payload]: z.string().optional(),
   })
-  .transform((raw) => ({
+  .transform((raw, context) => ({
     state: raw[FIELDS.state],
     attempt: raw[FIELDS.attempt],
     tries: raw[FIELDS.tries],
@@ -133,7 +134,7 @@ export const recordSchema = z
     others: raw[FIELDS.others],
     history: raw[FIELDS.history],
     to: raw[FIELDS.to],
-    type: raw[FIELDS.type],
+    type: storedType(raw[FIELDS.type], raw[FIELDS.run]) ?? missing(context, FIELDS.type),
     text: textOf(raw[FIELDS.text], raw[FIELDS.packedText]),
     filled: raw[FIELDS.filled],
     class: CLASSES[raw[FIELDS.class]],
@@ -146,6 +147,15 @@ export const recordSchema = z
     payload: raw[FIELDS.payload],
   }))
 export type MessageRecord = z.infer<typeof recordSchema>
+
+/** The type of a message whose record has these; undefined where neither says. */
+export const storedType = <Type extends Content['type']>(type: Type | undefined, run: number | undefined) =>
+  type ?? (run === undefined ? undefined : 'template')
+
+function missing(context: z.RefinementCtx, field: string): never {
+  context.addIssue({ code: 'custom', path: [field], message: 'is missing' })
+  return z.NEVER
+}
 
 const textOf = (plain: string, packed: string | undefined): string =>
   packed === undefined ? plain : unpackText(packed)
@@ -208,7 +218,8 @@ export const shownProviderId = (stored: string): string | null => unpackProvider
 
 /** What the records of all messages of a campaign hold: field, value, … */
 export const sharedRecordFields = (message: Omit<NewMessage, 'to' | 'text' | 'filled'>): string[] => [
-  ...[FIELDS.type, TYPES[message.type], FIELDS.class, message.class === 'transactional' ? 't' : 'c'],
+  ...(storedType(undefined, message.run) === message.type ? [] : [FIELDS.type, TYPES[message.type]]),
+  ...[FIELDS.class, message.class === 'transactional' ? 't' : 'c'],
   ...[FIELDS.validUntil, String(message.validUntil)],
   ...(message.sendAt === undefined ? [] : [FIELDS.sendAt, String(message.sendAt)]),
   ...(message.campaign === undefined ? [] : [FIELDS.campaign, message.campaign]),

@@ -57,7 +57,10 @@ export function RunAgain({ campaign, onClose }: { campaign: CampaignDescription;
         />
       )}
       {chosen?.twice && <p class="held">! Some of them may get it a second time.</p>}
-      <p>It is a campaign of its own, with a ledger of its own.</p>
+      <p>
+        It is a campaign of its own, with a ledger of its own. If this one was run again before, those of the same state
+        get it once more.
+      </p>
     </Confirm>
   )
 }
