@@ -7,7 +7,7 @@ import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/claim.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
-import type { Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { laneCooldownKey, laneSlotsKey, rootKeys } from '../../src/redis/keys.ts'
 import { departure } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
@@ -26,10 +26,13 @@ const SLOW: Pace = {
 }
 
 let redis: Redis
+let url: string
 let newLane: () => number
 let close: () => Promise<void>
 beforeAll(async () => {
-  ;({ redis, newLane, close } = await startLaneRedis())
+  const world = await startLaneRedis()
+  ;({ redis, newLane, close } = world)
+  url = world.server.url
 })
 afterAll(() => close?.())
 
@@ -296,7 +299,7 @@ describe('a worker', () => {
   test('without Redis has no other slot, and lets nothing leave', async () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 1)
-    const away = redis.duplicate()
+    const away = connectWithRetry(url)
     away.on('error', () => undefined)
     away.disconnect()
     const until = performance.now() + 60_000
