@@ -106,6 +106,16 @@ describe('at each message of a chunk', () => {
     },
   )
 
+  test('none leaves when the lane was paused before the chunk was taken up', async () => {
+    const product = await begin(12)
+    await lives.queues.pause(life.lane)
+    expect((await product.run()).kind).toBe('lane_waits')
+    expect(product.sent).toEqual([])
+    await lives.queues.resume(life.lane)
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(product.sent.sort()).toEqual(phones(12))
+  })
+
   test('a cancellation holds at once, and the figures say so', async () => {
     const product = await begin(12)
     product.answers(async (_to, nth) => {
