@@ -38,6 +38,7 @@ export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
 
 /** What an attempt needs; one for the whole process. */
 export interface SendDeps extends SettleDeps {
+  config: Config
   directory: SenderDirectory
   clock: RedisClock
   gates: ClaimGates

@@ -24,7 +24,7 @@ import type { DirectoryEntry } from './sender-directory.ts'
 /** What settling needs; one for the whole process. */
 export interface SettleDeps {
   redis: Redis
-  config: Config
+  config: Pick<Config, 'maxTries' | 'unconfirmedWaitMs'>
   log: Log
   lanes: LaneQueues
   backoff: LaneBackoff

@@ -22,7 +22,8 @@ const post = (url: string, body: object = { id: 'the-message' }, timeoutMs = 5_0
 const frozen: Pick<HttpAgent, 'send'> = {
   send: (url, call) =>
     agent.send(url, {
-      ...call,
+      answered: (answer) => call.answered(answer),
+      failed: (cause) => call.failed(cause),
       leave(connection) {
         // Blocks this whole process, timers included, as SIGSTOP would.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
@@ -269,6 +270,33 @@ describe('an answer', () => {
     const ms = end.kind === 'answer' ? (end.retryAfterMs ?? -1) : -1
     expect(isRight(ms), String(ms)).toBe(true)
   })
+})
+
+test('a call whose time is over ends its connection, which nobody else may use', async () => {
+  let closed = 0
+  const server = await startTcpServer((socket) => {
+    socket.resume().once('close', () => {
+      closed += 1
+    })
+  })
+  expect(await post(server.url, {}, 100)).toEqual({ kind: 'unanswered', cause: 'timeout' })
+  await eventually(async () => closed === 1, 'the end of the connection')
+  await server.close()
+})
+
+test('a call that was answered leaves the connection alone when its time would be over', async () => {
+  let asked = 0
+  const server = await startTcpServer((socket) =>
+    onRequest(socket, () => {
+      asked += 1
+      // The first is answered at once, the second one when the time of the first is over.
+      setTimeout(() => socket.write(httpAnswer(200, '{}')), asked === 1 ? 0 : 1_000)
+    }),
+  )
+  expect(await post(server.url, {}, 500)).toMatchObject({ kind: 'answer' })
+  expect(await post(server.url)).toMatchObject({ kind: 'answer' })
+  expect(server.connections()).toBe(1)
+  await server.close()
 })
 
 test('of many calls to a server that closes when it likes, none is repeated and none that left is called unsent', async () => {

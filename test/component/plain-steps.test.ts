@@ -1,10 +1,12 @@
 // Pins: the plain claim and the plain settling of a campaign's messages write what the general steps write, field by
 // field, and leave alone whatever is not as plain as that. Real: Redis and its scripts.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newUlid } from '../../src/messages/message-id.ts'
+import { readHistory } from '../../src/messages/history.ts'
+import { acceptedAtMs, newUlid } from '../../src/messages/message-id.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { claim, putOff } from '../../src/messages/store/claim.ts'
 import { claimFresh, type FreshClaim } from '../../src/messages/store/claim-fresh.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
 import { recordSent } from '../../src/messages/store/settle-sent.ts'
 import { markNotSent, recordStatus } from '../../src/messages/store/steps.ts'
 import { observe } from '../../src/observe.ts'
@@ -140,6 +142,45 @@ test('settling many of one turn is one script', async () => {
   const before = await calls()
   await Promise.all(claims.map((each) => sent(lane, each)))
   expect((await calls()) - before).toBeLessThanOrEqual(2)
+})
+
+test('messages that are settled in one turn are settled in their own lane, campaign, start and way of following', async () => {
+  const hourAgo = startedAt - HOUR_MS
+  const [a, b] = [await newLane(), await newLane()]
+  const claimedOf = async (lane: number, run: number, at: number, ...places: number[]) => {
+    await redis.hset(campaignKey(lane, run), { state: 'running', total: TOTAL })
+    const claims = places.map((place): FreshClaim => {
+      const [claim] = claimsOf(1) as [FreshClaim]
+      const { message } = claim
+      return { ...claim, place, ulid: newUlid(at), message: { ...message, run, validUntil: startedAt + 9 * HOUR_MS } }
+    })
+    const results = await claimFresh(redis, { lane, run }, claims, { lostAfterMs: 20_000, retentionMs: HOUR_MS }, PACE)
+    expect(results).toEqual(claims.map(() => expect.objectContaining({ verdict: 'claimed' })))
+    return claims.map(({ ulid, place, attempt }) => ({ message: { lane, ulid, run, place }, attempt }))
+  }
+  // Each differs from the one before in one respect.
+  const claimed = [
+    ...(await claimedOf(a, RUN, hourAgo, 0)),
+    ...(await claimedOf(a, RUN, startedAt, 1, 2)),
+    ...(await claimedOf(b, RUN, startedAt, 0)),
+    ...(await claimedOf(b, RUN + 1, startedAt, 0, 1)),
+  ]
+  const isPolled = [false, false, true, true, true, false]
+  await Promise.all(
+    claimed.map(({ message, attempt }, i) =>
+      recordSent(redis, message, attempt, 'wamid.1', isPolled[i] ? 5_000 : undefined),
+    ),
+  )
+  for (const { message } of claimed) {
+    const record = await readMessage(redis, message)
+    const last = readHistory(record?.history ?? '', acceptedAtMs(message.ulid)).at(-1)
+    expect([record?.state, Math.abs((last?.atMs ?? 0) - Date.now()) < HOUR_MS / 2]).toEqual(['sent', true])
+  }
+  const counts = [campaignCountsKey(a, RUN), campaignCountsKey(b, RUN), campaignCountsKey(b, RUN + 1)]
+  expect(await Promise.all(counts.map((key) => redis.hget(key, 's')))).toEqual(['3', '1', '2'])
+  const polled = claimed.flatMap(({ message }, i) => (isPolled[i] ? [message.ulid] : [])).sort()
+  const due = await Promise.all([a, b].map((lane) => redis.zrange(pollKey(lane), '0', '-1')))
+  expect(due.flat().sort()).toEqual(polled)
 })
 
 describe('a plain claim leaves alone', () => {

@@ -7,7 +7,7 @@ import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/claim.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
-import type { Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { laneCooldownKey, laneSlotsKey, rootKeys } from '../../src/redis/keys.ts'
 import { departure } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
@@ -26,10 +26,13 @@ const SLOW: Pace = {
 }
 
 let redis: Redis
+let url: string
 let newLane: () => number
 let close: () => Promise<void>
 beforeAll(async () => {
-  ;({ redis, newLane, close } = await startLaneRedis())
+  const world = await startLaneRedis()
+  ;({ redis, newLane, close } = world)
+  url = world.server.url
 })
 afterAll(() => close?.())
 
@@ -225,5 +228,85 @@ describe('a worker', () => {
     expect(ended).toBe(taken)
     // After the slot of the other claim.
     expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThan(150)
+  })
+
+  test('lets nothing leave after its claim is good for, however late its pace allows it to be', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 2)
+    const until = performance.now() + 10_000
+    const asked: number[] = []
+    // The first slot is now, the other one is waited for.
+    for (const { slot } of claims) {
+      await departure({ redis, clock }, lane, { slot, pace: { ...soon, lateMs: 60_000 }, until }, async (leaveBy) => {
+        asked.push(leaveBy)
+        return taken
+      })
+    }
+    expect(asked).toEqual([until, until])
+  })
+
+  test('that comes to a slot when it is over sends in another one', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 1)
+    const slot = claims[0]?.slot
+    const leftAt = clock.ours(lane, slot?.atMs ?? 0) + soon.lateMs
+    await eventually(async () => performance.now() > leftAt, 'the slot is over')
+    const until = performance.now() + 60_000
+    const leftMs: number[] = []
+    const ended = await departure({ redis, clock }, lane, { slot, pace: soon, until }, async (leaveBy) => {
+      leftMs.push(leaveBy - performance.now())
+      return taken
+    })
+    expect(ended).toBe(taken)
+    expect(leftMs).toEqual([expect.any(Number)])
+    expect(leftMs[0]).toBeGreaterThan(0)
+  })
+
+  test('that misses slot after slot sends in another each time, and has more time for it in the end', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 1)
+    const until = performance.now() + 600_000
+    const leftMs: number[] = []
+    // So late that no busy machine misses a slot by itself.
+    const pace = { ...soon, lateMs: 5_000 }
+    await departure({ redis, clock }, lane, { slot: claims[0]?.slot, pace, until }, async (leaveBy) => {
+      leftMs.push(leaveBy - performance.now())
+      return leftMs.length <= 6 ? { kind: 'never_left', cause: MISSED_SLOT } : taken
+    })
+    expect(leftMs).toHaveLength(7)
+    // As much as its pace allows; after three that were missed twice as much each time.
+    expect(Math.max(...leftMs.slice(0, 4))).toBeLessThanOrEqual(5_000)
+    expect(leftMs[4]).toBeGreaterThan(5_000)
+    expect(leftMs[6]).toBeGreaterThan(20_000)
+  })
+
+  test('whose request cannot leave for another reason does not try another slot', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 2)
+    const refused = { kind: 'never_left', cause: 'refused' } as const
+    const until = performance.now() + 60_000
+    let asked = 0
+    for (const { slot } of claims) {
+      const ended = await departure({ redis, clock }, lane, { slot, pace: soon, until }, async () => {
+        asked += 1
+        return refused
+      })
+      expect(ended).toBe(refused)
+    }
+    expect(asked).toBe(2)
+  })
+
+  test('without Redis has no other slot, and lets nothing leave', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 1)
+    const away = connectWithRetry(url)
+    away.on('error', () => undefined)
+    away.disconnect()
+    const until = performance.now() + 60_000
+    const ended = departure({ redis: away, clock }, lane, { slot: claims[0]?.slot, pace: soon, until }, async () => ({
+      kind: 'never_left',
+      cause: MISSED_SLOT,
+    }))
+    expect(await ended).toBeUndefined()
   })
 })

@@ -52,6 +52,11 @@ test('no move leads out of a state that is final, and each leads to another stat
 
 describe('ids of a campaign’s messages', () => {
   const at = 1_790_000_000_000
+  test('are those that every release makes, and differ with the number as well', () => {
+    expect(campaignMessageUlid('cmp_12_3', at, 1_234_567, '491711234567')).toBe('01M3250V0015NM7JN1BCW0PJEH')
+    expect(campaignMessageUlid('cmp_12_3', at, 1_234_567, '491711234568')).not.toBe('01M3250V0015NM7JN1BCW0PJEH')
+  })
+
   test('are ids, tell the start, sort in the order of the list, and are the same each time', () => {
     fc.assert(
       fc.property(fc.nat(MAX_RECIPIENTS - 1), fc.nat(MAX_RECIPIENTS - 1), (i, j) => {

@@ -31,6 +31,12 @@ test('ids and attempts of one moment differ', () => {
   expect(newAttemptId()).toMatch(/^[0-9A-HJKMNP-TV-Z]{6}$/)
 })
 
+test('an id is made of the low five bits of each byte that it is given', () => {
+  const bytes = (from: number) => Uint8Array.from({ length: 16 }, (_, i) => from + i)
+  expect(newUlid(0, bytes(0))).toBe('00000000000123456789ABCDEF')
+  expect(newUlid(0, bytes(240))).toBe('0000000000GHJKMNPQRSTVWXYZ')
+})
+
 const ulid = newUlid(1_763_640_000_000)
 test.each([
   '',

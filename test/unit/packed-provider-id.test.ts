@@ -7,12 +7,15 @@ import { packProviderId, unpackProviderId } from '../../src/messages/packed-prov
 
 const SAMPLE = 'wamid.HBgLMTY1MDM4Nzk0MzkVAgARGBI4MjZGRDA0OUE2OTQ3RkEyMzcA'
 
-const digits = fc.stringMatching(/^\d{0,17}$/)
-const hex = fc.stringMatching(/^[0-9A-Fa-f]{0,70}$/)
-const shaped = fc.tuple(digits, hex, fc.constantFrom(0x11, 0x12)).map(([number, id, direction]) => {
+/** An id of the usual shape. */
+function idOf(number: string, id: string, direction = 0x11): string {
   const head = Buffer.from([0x1c, 0x18, number.length, ...Buffer.from(number), 0x15, 0x02, 0x00, direction, 0x18])
   return `wamid.${Buffer.concat([head, Buffer.from([id.length]), Buffer.from(id), Buffer.from([0])]).toString('base64')}`
-})
+}
+
+const digits = fc.stringMatching(/^\d{0,17}$/)
+const hex = fc.stringMatching(/^[0-9A-Fa-f]{0,70}$/)
+const shaped = fc.tuple(digits, hex, fc.constantFrom(0x11, 0x12)).map((parts) => idOf(...parts))
 const changed = fc
   .tuple(shaped, fc.nat(100), fc.constantFrom('', '=', 'A', '-', '_', ' ', '\0'))
   .map(([id, at, by]) => {
@@ -45,9 +48,21 @@ test.each([
   expect(unpackProviderId(stored)).toBe(id)
 })
 
+test('ids with numbers at the edge of a character, and the longest one, are themselves again', () => {
+  for (const number of ['1', '127', '128', '16383', '16384', '2097152']) {
+    const id = idOf(number, 'AB')
+    expect(unpackProviderId(packProviderId(id))).toBe(id)
+  }
+  const longest = idOf('9'.repeat(15), 'F'.repeat(64))
+  const [first, second] = [packProviderId(longest), packProviderId(SAMPLE)]
+  expect(Buffer.byteLength(first)).toBe(46)
+  expect([unpackProviderId(first), unpackProviderId(second)]).toEqual([longest, SAMPLE])
+})
+
 test.each([
   ['that a person’s message has', inboundId('447700900102')],
   ['that is no wamid', 'partner-7c2f'],
+  ['that marks its number otherwise', idOf('491', 'AB').replace('HBg', 'HBk')],
   [
     'whose number begins with 0',
     `wamid.${Buffer.from('\x1c\x18\x020\x31\x15\x02\0\x11\x18\x02AB\0', 'latin1').toString('base64')}`,

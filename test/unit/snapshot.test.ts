@@ -3,10 +3,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSnapshot, STRIDE, writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
 import { openFolder } from '../../src/files/folder.ts'
-import type { FileStore } from '../../src/files/store.ts'
+import { type FileStore, readPart } from '../../src/files/store.ts'
+import { CorruptRecordError } from '../../src/redis/corrupt-record.ts'
 
 const TOTAL = 20 * STRIDE + 7
 const ID = { lane: 1, number: 1 }
@@ -82,4 +84,20 @@ test('a part that could not be read is asked for again', async () => {
   await expect(list.read(0, 1)).rejects.toThrow('away')
   isAway = false
   expect(await list.read(0, 1)).toHaveLength(1)
+})
+
+test.each([
+  ['a number', '["447700000000"', '["4477x0000000"'],
+  ['a text', '"447700000000",""', '"447700000000",12'],
+  ['a line', '["447700000000",""]', '{"a":"447700000"  }'],
+])('a list in which something stands in the place of %s is refused', async (_what, written, found) => {
+  const broken: FileStore = {
+    ...files,
+    async read(file, part) {
+      const text = (await readPart(files, file, part)).toString('latin1')
+      return Readable.from([Buffer.from(text.replace(written, found), 'latin1')])
+    },
+  }
+  const list = await openSnapshot(broken, ID, name)
+  await expect(list.read(0, 1)).rejects.toThrow(CorruptRecordError)
 })

@@ -1,0 +1,198 @@
+// Pins: what each outcome of an attempt writes down, and what becomes of the message's job, its recipient and its lane.
+// Real: Redis and its scripts, the backoff of lanes.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { findSender } from '../../src/accounts/store/senders.ts'
+import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
+import { newAttemptId } from '../../src/messages/message-id.ts'
+import type { Outcome } from '../../src/messages/outcome.ts'
+import { paceOf } from '../../src/messages/pace.ts'
+import { claim } from '../../src/messages/store/claim.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
+import { inDoubtKey, laneCooldownKey, messageWaitKey, pollKey, recipientCooldownKey } from '../../src/redis/keys.ts'
+import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
+import type { DirectoryEntry } from '../../src/worker/sender-directory.ts'
+import { type Attempted, type SettleDeps, settle } from '../../src/worker/settle.ts'
+import { silentLog } from '../support/app.ts'
+import { audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+
+const HOUR_MS = 3_600_000
+const problem = { code: '131026', sentence: 'The chat product refused it.' }
+const config = { maxTries: 3, unconfirmedWaitMs: HOUR_MS }
+const DONE = { kind: 'done' }
+
+let world: LaneRedis
+beforeAll(async () => {
+  world = await startLaneRedis()
+})
+afterAll(() => world?.close())
+
+let lane: number
+let deps: SettleDeps
+let entry: DirectoryEntry
+/** Lanes whose deliveries are followed by polling. */
+let followed: number[]
+beforeEach(async () => {
+  const { redis, queues } = world
+  lane = await world.addSender()
+  followed = []
+  deps = {
+    ...{ redis, config, log: silentLog, lanes: queues, backoff: createLaneBackoff(silentLog) },
+    followByPolling: (of) => followed.push(of),
+  }
+  const sender = await findSender(redis, lane)
+  if (!sender) throw new Error('no sender')
+  entry = {
+    sender,
+    provider: { send: () => Promise.reject(new Error('nothing is sent here')) },
+    providerSender: { number: '1', baseUrl: '', token: '', phoneNumberId: '' },
+    repeat: { transactional: 'never', campaign: 'never' },
+    stopsTransactional: false,
+    bringsEvidence: true,
+  }
+})
+
+const claimed = async (id = newId(lane)): Promise<Attempted> => {
+  const attempt = newAttemptId()
+  const message = { ...audioMessage, validUntil: Date.now() + HOUR_MS }
+  const result = await claim(world.redis, id, attempt, message, LONG_TIMES, paceOf(100_000))
+  expect(result).toMatchObject({ verdict: 'done', state: 'sending' })
+  return { id, attempt, to: message.to, run: undefined, place: undefined }
+}
+const ends = async (outcome: Outcome, message?: Attempted) => settle(deps, entry, message ?? (await claimed()), outcome)
+const record = ({ id }: Attempted) => readMessage(world.redis, id)
+const isPaused = () => world.queues.isPaused(lane)
+
+describe('sent', () => {
+  const outcome = { kind: 'sent', providerId: 'wamid.1' } as const
+
+  test('is written down with the id of the chat product', async () => {
+    const message = await claimed()
+    expect(await ends(outcome, message)).toEqual(DONE)
+    expect(await record(message)).toMatchObject({ state: 'sent', providerId: 'wamid.1' })
+    expect([followed, await world.redis.zcard(pollKey(lane))]).toEqual([[], 0])
+    expect((await findSender(world.redis, lane))?.sent_after_block).toBe(0)
+  })
+
+  test('on a wire that must be polled is polled after a second', async () => {
+    entry = { ...entry, provider: { ...entry.provider, poll: () => Promise.reject(new Error('not yet')) } }
+    const message = await claimed()
+    const before = Date.now()
+    expect(await ends(outcome, message)).toEqual(DONE)
+    expect(followed).toEqual([lane])
+    const [, dueMs] = await world.redis.zrange(pollKey(lane), '0', '-1', 'WITHSCORES')
+    expect(Number(dueMs) - before).toBeGreaterThan(FIRST_POLL_MS / 2)
+  })
+
+  test.each([
+    ['before that is known of it', { blocked_at: 5, sent_after_block: 4 }, 5],
+    ['after another one', { blocked_at: 5, sent_after_block: 5 }, 0],
+  ])('by a sender that was blocked, %s', async (_when, of, stored) => {
+    entry = { ...entry, sender: { ...entry.sender, ...of } }
+    await ends(outcome)
+    expect((await findSender(world.redis, lane))?.sent_after_block).toBe(stored)
+  })
+})
+
+test('failed is written down with its code, and a refusal because of an opt-out opts the person out', async () => {
+  const message = await claimed()
+  expect(await ends({ kind: 'failed', problem }, message)).toEqual(DONE)
+  expect(await record(message)).toMatchObject({ state: 'failed', problem: { code: '131026' } })
+  const { account } = entry.sender
+  expect(await findOptOut(world.redis, account, message.to)).toBeUndefined()
+  await ends({ kind: 'failed', problem: { ...problem, code: '131050' } })
+  expect(await findOptOut(world.redis, account, message.to)).toMatchObject({ source: 'provider' })
+})
+
+test('where the lane waits the message is queued again, without a try, and the lane is in a cooldown', async () => {
+  const message = await claimed()
+  const end = await ends({ kind: 'lane_waits', laneMs: 60_000, backoff: false, problem }, message)
+  expect(end).toEqual({ kind: 'lane_waits', ms: 60_000 })
+  expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
+  expect(await world.redis.pttl(laneCooldownKey(lane))).toBeGreaterThan(30_000)
+})
+
+test('where only the message waits it is put off, longer after each try, and fails with the last one', async () => {
+  const outcome: Outcome = { kind: 'message_waits', retryAfterMs: undefined, problem }
+  const message = await claimed()
+  const waits: number[] = []
+  for (let tries = 1; tries < config.maxTries; tries += 1) {
+    const again = tries === 1 ? message : await claimed(message.id)
+    const end = await ends(outcome, again)
+    waits.push('ms' in end ? end.ms : 0)
+    const waitKey = messageWaitKey(lane, message.id.ulid)
+    expect(await world.redis.pttl(waitKey)).toBeGreaterThan(1_000 * tries)
+    await world.redis.del(waitKey)
+    expect(await record(message)).toMatchObject({ state: 'queued', tries })
+  }
+  expect(waits[0]).toBeLessThan(waits[1] ?? 0)
+  expect(await ends(outcome, await claimed(message.id))).toEqual(DONE)
+  expect(await record(message)).toMatchObject({ state: 'failed', problem: { code: '131026' } })
+})
+
+test('a message that is to be tried after a time of the chat product waits for so long', async () => {
+  expect(await ends({ kind: 'message_waits', retryAfterMs: 77_000, problem })).toEqual({ kind: 'waits', ms: 77_000 })
+})
+
+test('where the recipient waits the message does, without a try, and so do others to them', async () => {
+  const message = await claimed()
+  const end = await ends({ kind: 'recipient_waits', leastMs: 60_000, problem }, message)
+  expect(end.kind === 'waits' && end.ms).toBeGreaterThanOrEqual(60_000)
+  expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
+  expect(await world.redis.pttl(messageWaitKey(lane, message.id.ulid))).toBeGreaterThan(30_000)
+  expect(await world.redis.exists(recipientCooldownKey(lane, message.to))).toBe(1)
+})
+
+test('a refusal of the sender pauses it; drawn again by the same message after another was sent, it is about that', async () => {
+  const outcome: Outcome = { kind: 'sender_blocked', problem: { code: '190', sentence: 'The token has expired.' } }
+  const message = await claimed()
+  const other = await claimed()
+  expect(await ends(outcome, message)).toEqual({ kind: 'waits', ms: 1_000 })
+  expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
+  expect(await isPaused()).toBe(true)
+  await world.queues.resume(lane)
+  const sender = await findSender(world.redis, lane)
+  if (!sender) throw new Error('no sender')
+  entry = { ...entry, sender }
+  await ends({ kind: 'sent', providerId: 'wamid.1' }, other)
+  expect(await ends(outcome, await claimed(message.id))).toEqual(DONE)
+  expect(await record(message)).toMatchObject({ state: 'failed', problem: { code: '190' } })
+  expect(await isPaused()).toBe(false)
+})
+
+describe('unconfirmed', () => {
+  const outcome = (blocksSender = false): Outcome => ({ kind: 'unconfirmed', blocksSender, problem })
+  const decidedInMs = async ({ id }: Attempted) =>
+    Number(await world.redis.zscore(inDoubtKey(lane), id.ulid)) - Date.now()
+
+  test('waits for evidence, which only some wires bring', async () => {
+    for (const bringsEvidence of [true, false]) {
+      entry = { ...entry, bringsEvidence }
+      const message = await claimed()
+      expect(await ends(outcome(), message)).toEqual(DONE)
+      expect(await record(message)).toMatchObject({ state: 'unconfirmed' })
+      expect((await decidedInMs(message)) > HOUR_MS / 2).toBe(bringsEvidence)
+    }
+    expect(await isPaused()).toBe(false)
+  })
+
+  test('pauses the sender if the answer says that it can send nothing', async () => {
+    await ends(outcome(true))
+    expect(await isPaused()).toBe(true)
+  })
+
+  test('is an outage when it comes five times in a row: the lane waits', async () => {
+    for (let i = 0; i < 4; i += 1) expect(await ends(outcome())).toEqual(DONE)
+    // The provider did not answer in order.
+    const others = await Promise.all([claimed(), claimed()])
+    await ends({ kind: 'lane_waits', laneMs: 1, backoff: false, problem }, others[0])
+    expect(await ends(outcome(), others[1])).toMatchObject({ kind: 'done_lane_waits', ms: expect.any(Number) })
+    expect(await world.redis.pttl(laneCooldownKey(lane))).toBeGreaterThan(500)
+  })
+
+  test('is none when the provider has answered in between', async () => {
+    for (let i = 0; i < 9; i += 1) {
+      expect(await ends(i === 4 ? { kind: 'failed', problem } : outcome())).toEqual(DONE)
+    }
+  })
+})
