@@ -162,6 +162,19 @@ describe('at each message of a chunk', () => {
     expect(product.sent).toEqual([])
   })
 
+  test('a list that cannot be read while the lane is paused pauses the campaign, and nobody is left out afterwards', async () => {
+    const product = await begin(6)
+    await lives.queues.pause(life.lane)
+    const unreadable = { ...lives.config.files, sizeOf: () => Promise.reject(new Error('gone')) }
+    expect(await product.run({ files: unreadable })).toEqual({ kind: 'done' })
+    expect(await life.describe()).toMatchObject({ state: 'paused', reason: expect.stringContaining('cannot be read') })
+    await life.resume()
+    expect((await product.run()).kind).toBe('lane_waits')
+    await lives.queues.resume(life.lane)
+    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(product.sent.sort()).toEqual(phones(6))
+  })
+
   test('a stop of the worker gives the chunk back, and another one goes on', async () => {
     const product = await begin(12)
     const stop = new AbortController()
