@@ -28,10 +28,21 @@ export function departure(
   const leavesAt = deps.clock.ours(lane, slot.atMs)
   // Most may leave at once: a campaign's are claimed together, and their slots come while Redis answers.
   const now = performance.now()
-  if (now < leavesAt || now >= until || now - leavesAt > pace.lateMs) return inTime(deps, lane, claimed, send, slot)
+  if (now < leavesAt || now >= until || now - leavesAt > pace.lateMs) {
+    return inTime({ ...deps, lane, claimed, send }, slot, 0)
+  }
   return send(Math.min(leavesAt + pace.lateMs, until)).then((end) =>
-    hasMissed(end) ? inAnother(deps, lane, claimed, send, slot, 1) : end,
+    hasMissed(end) ? inAnother({ ...deps, lane, claimed, send }, slot, 1) : end,
   )
+}
+
+/** A request that may have to wait, or needs another slot. */
+interface Waiting {
+  redis: Redis
+  clock: RedisClock
+  lane: number
+  claimed: ClaimedSlot
+  send: (leaveBy: number) => Promise<CallEnd>
 }
 
 interface ClaimedSlot {
@@ -43,17 +54,11 @@ interface ClaimedSlot {
 const hasMissed = (end: CallEnd): boolean => end.kind === 'never_left' && end.cause === MISSED_SLOT
 
 /** Waits for the slot; `missed` were missed before it. */
-async function inTime(
-  deps: { redis: Redis; clock: RedisClock },
-  lane: number,
-  claimed: ClaimedSlot,
-  send: (leaveBy: number) => Promise<CallEnd>,
-  slot: Slot,
-  missed = 0,
-): Promise<CallEnd | undefined> {
+async function inTime(waiting: Waiting, slot: Slot, missed: number): Promise<CallEnd | undefined> {
+  const { clock, lane, claimed, send } = waiting
   // A machine that is always late would reserve slots for ever: after a few it may be later each time.
   const lateMs = claimed.pace.lateMs * 2 ** Math.max(0, missed - STRICT_TRIES)
-  const leavesAt = deps.clock.ours(lane, slot.atMs)
+  const leavesAt = clock.ours(lane, slot.atMs)
   // Timers count whole milliseconds and may fire a fraction early.
   for (let now = performance.now(); now < leavesAt; now = performance.now()) await pause(Math.ceil(leavesAt - now))
   if (performance.now() >= claimed.until) return undefined
@@ -61,23 +66,16 @@ async function inTime(
     const end = await send(Math.min(leavesAt + lateMs, claimed.until))
     if (!hasMissed(end)) return end
   }
-  return inAnother(deps, lane, claimed, send, slot, missed + 1)
+  return inAnother(waiting, slot, missed + 1)
 }
 
 /** The slot was missed: reserves another one. Without Redis there is none; what has not left is then proven unsent. */
-async function inAnother(
-  deps: { redis: Redis; clock: RedisClock },
-  lane: number,
-  claimed: ClaimedSlot,
-  send: (leaveBy: number) => Promise<CallEnd>,
-  slot: Slot,
-  missed: number,
-): Promise<CallEnd | undefined> {
+async function inAnother(waiting: Waiting, slot: Slot, missed: number): Promise<CallEnd | undefined> {
+  const { redis, clock, lane, claimed } = waiting
   const askedAt = performance.now()
-  const next = await reserveSlot(deps.redis, lane, slot, { pace: claimed.pace, mostAheadMs: MOST_AHEAD_MS }).catch(
-    () => undefined,
-  )
+  const how = { pace: claimed.pace, mostAheadMs: MOST_AHEAD_MS }
+  const next = await reserveSlot(redis, lane, slot, how).catch(() => undefined)
   if (next === undefined) return undefined
-  deps.clock.heard(lane, askedAt, next.nowMs, performance.now())
-  return inTime(deps, lane, claimed, send, next, missed)
+  clock.heard(lane, askedAt, next.nowMs, performance.now())
+  return inTime(waiting, next, missed)
 }

@@ -8,8 +8,8 @@ import { MOST_IN_CHUNK } from '../pace.ts'
 import { firstUnclaimed, type Mark, readMarks } from '../store/marks.ts'
 
 /**
- * Places of the list that are looked at in one step, and fed at most: some chunks, or a step for each of them is slower than
- * a fast lane. Where all of them have marks, more are passed over.
+ * Places of the list that are looked at in one step, and fed at most. These are some chunks: a fast lane takes them up
+ * faster than steps of one chunk each. Where all of them have marks, more are passed over.
  */
 const LOOKED_AT = 2_048
 

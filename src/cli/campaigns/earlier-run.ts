@@ -1,5 +1,5 @@
-// `campaigns resume --class` a second time would send to everybody of the class again, also to those who got the message by the first
-// time: the class is that of the campaign that is resumed, whatever became of it since. So a person is asked.
+// `campaigns resume --class` a second time sends to everybody of the class again, also to those whom the first time has
+// reached: the class is that of the campaign that is resumed, whatever happened since. So a person is asked.
 import type { ResumeClass } from '../../campaigns/definition.ts'
 import { type Campaign, idOf } from '../../campaigns/store/campaigns.ts'
 import { type ListedCampaign, listCampaigns } from '../../campaigns/store/list.ts'
