@@ -8,9 +8,10 @@ import { isFilesAway } from '../files/store.ts'
 import type { Log } from '../log.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { ApiError, errorBody, internal, refused, storageAway } from './errors.ts'
-import { createHeldBytes } from './held-bytes.ts'
+import { holderOf } from './connections.ts'
 import { createLineLimit } from './line-limit.ts'
 import { rateHeaders } from './rate-headers.ts'
+import { createShares } from './shares.ts'
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 
@@ -34,7 +35,7 @@ const GUARDS = [
 /** Answers up to here leave at once, into the buffers of the system. */
 const SMALL_ANSWER_BYTES = 64 * 1_024
 /** Bytes of larger answers that wait for their clients to read them, in the whole process. */
-const answers = createHeldBytes(64 * 1024 * 1024)
+const answers = createShares(64 * 1024 * 1024)
 
 /** Answers in JSON. Does nothing when the client has gone. */
 export function answerJson(
@@ -50,7 +51,7 @@ export function answerJson(
   response.writeHead(answer.status ?? 200, head)
   response.end(text)
   if (size > SMALL_ANSWER_BYTES && !response.writableFinished) {
-    const holding = answers.hold(() => response.destroy())
+    const holding = answers.hold(holderOf(response.req.socket), () => response.destroy())
     response.once('close', holding.release)
     holding.add(size)
   }

@@ -17,13 +17,17 @@ import { sessionIdOf } from './session-cookie.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
 
-/** The caller of a request, or an ApiError. `body` is the parsed body, where `api_key` travels. */
+/**
+ * The caller of a request, or an ApiError. `body` is the parsed body, where `api_key` travels. `late` is called before a
+ * refusal is held back.
+ */
 export async function authorise(
   gate: Gate,
   access: Access,
   request: IncomingMessage,
   body: Record<string, unknown>,
   requestId: string,
+  late = (): void => {},
 ): Promise<Caller> {
   if (access.in === 'open') return NOBODY
   const { redis } = gate
@@ -44,12 +48,15 @@ export async function authorise(
       sessionId === undefined
         ? checkCredential(redis, await withKey(redis, access, secret), permissions, nowMs, from)
         : await ofSession(sessionId)
-    showedKey(request.socket)
+    showedKey(request.socket, key.account)
     return await actingFor(redis, key, access, request)
   } catch (error) {
     if (error instanceof KeyRefusal) {
       tellRefusal(gate, error, request, requestId)
-      if (error.kind === 'unauthorized') await gate.wrongKeys.wait(from())
+      if (error.kind === 'unauthorized') {
+        late()
+        await gate.wrongKeys.wait(from())
+      }
     }
     throw error instanceof Refusal ? refused(error) : error
   }

@@ -2,10 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../accept/body-limits.ts'
 import { ApiError } from './errors.ts'
-import type { HeldBytes } from './held-bytes.ts'
 import { createJsonCount } from './json-count.ts'
 import { type Body, NO_BODY, readBytes, tooLarge } from './read-bytes.ts'
 import type { BodyRule } from './route.ts'
+import type { Shares } from './shares.ts'
 import { parseSliced } from './sliced-json.ts'
 
 /**
@@ -31,7 +31,7 @@ export async function bodyBytes(
   request: IncomingMessage,
   response: ServerResponse,
   rule: BodyRule,
-  held: HeldBytes,
+  held: Shares,
 ): Promise<Body> {
   if ((rule.as !== 'json' && rule.as !== 'raw') || !hasBody(request)) return NO_BODY
   const limit = limitOf(rule)

@@ -3,7 +3,8 @@
 // a client that has sent one waits for the first of each of them at most.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { HeldBytes, Holding } from './held-bytes.ts'
+import { holderOf } from './connections.ts'
+import type { Share, Shares } from './shares.ts'
 import { countArrival, inNextTurns, isTurnUsedUp } from './turn-budget.ts'
 
 /** What one read of a connection brings at most. Requests that wait behind another one hold as much. */
@@ -15,7 +16,7 @@ interface Arrived {
 }
 
 /** A listener for the event `request`. Bytes of requests that wait behind another one count as held. */
-export function createDispatch(handle: RequestListener, held: HeldBytes): RequestListener {
+export function createDispatch(handle: RequestListener, held: Shares): RequestListener {
   /**
    * They begin in the next turn. One of each line in turn: requests without a body are short, /healthz among them, and
    * would wait behind the bodies of a flood.
@@ -23,7 +24,7 @@ export function createDispatch(handle: RequestListener, held: HeldBytes): Reques
   const ready = { short: [] as Arrived[], long: [] as Arrived[] }
   let isShortNext = true
   /** What waits behind the request that is being answered, by connection. */
-  const lines = new WeakMap<Socket, { behind: Arrived[]; holding: Holding | undefined }>()
+  const lines = new WeakMap<Socket, { behind: Arrived[]; holding: Share | undefined }>()
 
   function begin({ request, response }: Arrived): void {
     const { socket } = request
@@ -77,7 +78,7 @@ export function createDispatch(handle: RequestListener, held: HeldBytes): Reques
     // What else it sends stays with the client.
     socket.pause()
     if (line.holding !== undefined) return
-    line.holding = held.hold(() => socket.destroy())
+    line.holding = held.hold(holderOf(socket), () => socket.destroy())
     line.holding.add(READ_BYTES)
   }
 }

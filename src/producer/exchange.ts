@@ -10,9 +10,9 @@ import type { Arrived, Route } from './bind.ts'
 import { assertBody, bodyBytes, isUsualBody, jsonObject } from './body.ts'
 import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'
-import { createHeldBytes, type HeldBytes } from './held-bytes.ts'
 import { SMALL_BYTES } from './read-bytes.ts'
 import type { Caller } from './route.ts'
+import { createShares, type Shares } from './shares.ts'
 import { tellLimit } from './tell-limit.ts'
 import { createTurns, type Turns } from './turns.ts'
 
@@ -26,7 +26,7 @@ const HUGE_AT_ONCE = 2
 /** What all requests of a process share. */
 export interface Edge {
   gate: Gate
-  held: HeldBytes
+  held: Shares
   turns: { large: Turns; huge: Turns }
   accounts: AccountTurns
 }
@@ -37,7 +37,7 @@ const READING: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD'])
 /** What requests share, with nothing held and nobody in line yet. One for each process. */
 export const createEdge = (gate: Gate): Edge => ({
   gate,
-  held: createHeldBytes(HELD_MAX_BYTES),
+  held: createShares(HELD_MAX_BYTES),
   turns: { large: createTurns(LARGE_AT_ONCE), huge: createTurns(HUGE_AT_ONCE) },
   accounts: createAccountTurns(),
 })
@@ -71,10 +71,15 @@ export async function exchange<A>(
   const early = isKeyFirst ? await check() : undefined
   if (early !== undefined) await admitCaller(early)
   const came = await bodyBytes(request, response, rule, held)
-  const work = async (): Promise<A | undefined> => {
+  const work = async (leave = (): void => {}): Promise<A | undefined> => {
     const bytes = came.take()
     const sent = rule.as === 'json' ? await jsonObject(request, rule, bytes) : {}
-    const caller = early ?? (await authorise(gate, access, request, sent, requestId))
+    // A refusal that is held back needs neither its turn nor its bytes.
+    const late = (): void => {
+      leave()
+      came.drop()
+    }
+    const caller = early ?? (await authorise(gate, access, request, sent, requestId, late))
     if (early === undefined) await admitCaller(caller)
     const acted: Taken['acted'] = (act) => gate.security.acted({ actor: actorOf(caller), requestId, ...act })
     try {

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Log } from '../log.ts'
 import { refuse, requestIdOf } from './answer.ts'
+import { createClientAddress } from './client-address.ts'
 import { createRoom } from './connections.ts'
 import { watchCrumbs } from './crumbs.ts'
 import { stopReading } from './cut.ts'
@@ -36,10 +37,10 @@ const SILENCE_MS = 75_000
 const PIPELINED_MAX = 16
 
 /**
- * Puts the limits on a server that does not listen yet. A server that is being closed says so in its answers: a busy
+ * Puts the limits on a server that does not listen yet; `addressOf` tells where a request comes from. A server that is being closed says so in its answers: a busy
  * client would keep its connections open until they are cut, and requests with them.
  */
-export function limit(server: Server, log: Log): void {
+export function limit(server: Server, log: Log, addressOf = createClientAddress([])): void {
   server.maxConnections = CONNECTIONS_MAX + CONNECTIONS_LEAVING
   server.headersTimeout = HEADERS_MS
   // Each way to take a body has a limit of its own: body.ts for those held in memory, flowing.ts for those on disk.
@@ -52,21 +53,22 @@ export function limit(server: Server, log: Log): void {
   /** Responses that are not out yet, by connection. */
   const unanswered = new WeakMap<Duplex, Set<ServerResponse>>()
   const isBusy = (socket: Socket): boolean => (unanswered.get(socket)?.size ?? 0) > 0
-  const room = createRoom(CONNECTIONS_MAX, isBusy)
   let loggedAt = Number.NEGATIVE_INFINITY
   const tellFull = (): void => {
     if (performance.now() - loggedAt < FULL_LINE_MS) return
     loggedAt = performance.now()
     log.warn({ connections: CONNECTIONS_MAX }, 'connections.full')
   }
+  const room = createRoom(CONNECTIONS_MAX, isBusy, tellFull)
   server.on('connection', (socket) => {
-    if (room.add(socket)) tellFull()
+    room.add(socket)
     watchConnection(socket, () => isBusy(socket))
   })
   server.on('drop', tellFull)
 
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
+    room.begin(socket, addressOf(request))
     const waiting = unanswered.get(socket) ?? new Set()
     unanswered.set(socket, waiting.add(response))
     if (waiting.size > PIPELINED_MAX) {

@@ -132,7 +132,7 @@ export async function startProducer(
     { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },
     createListener({ gate, log, routes, dashboard, pages: consolePages() }),
   )
-  limit(server, log)
+  limit(server, log, gate.addressOf)
   // Before that every request would be answered 503; without Redis that is the right answer.
   await readyOrLate(redis, REDIS_LIMIT_MS)
   await listen(server, config)

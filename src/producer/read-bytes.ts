@@ -1,9 +1,10 @@
 // Reads the bytes of a body, bounded in size, in time, in what they hold, and in how many of them the process holds.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { holderOf } from './connections.ts'
 import { onCrumbs } from './crumbs.ts'
 import { ApiError, overloaded } from './errors.ts'
-import type { HeldBytes, Holding } from './held-bytes.ts'
 import type { JsonCount } from './json-count.ts'
+import type { Share, Shares } from './shares.ts'
 import { isTurnUsedUp, restUntilNextTurn } from './turn-budget.ts'
 
 /** A body must be there by then: what has come of it is held in memory. */
@@ -22,10 +23,12 @@ export interface Body {
    * has gone meanwhile: they are let go of at once, however long the work on them waits for its turn.
    */
   take(): Buffer
+  /** Its bytes are not needed any more, and do not count as held. */
+  drop(): void
 }
 
 /** No body. */
-export const NO_BODY: Body = { length: 0, take: () => Buffer.alloc(0) }
+export const NO_BODY: Body = { length: 0, take: () => Buffer.alloc(0), drop: () => {} }
 
 /**
  * Reads the whole body. Rejects with an ApiError as soon as more than `limit` bytes are announced or come, or they hold
@@ -36,7 +39,7 @@ export const NO_BODY: Body = { length: 0, take: () => Buffer.alloc(0) }
 export function readBytes(
   request: IncomingMessage,
   response: ServerResponse,
-  { limit, count, held }: { limit: number; count: JsonCount | undefined; held: HeldBytes },
+  { limit, count, held }: { limit: number; count: JsonCount | undefined; held: Shares },
 ): Promise<Body> {
   return new Promise((resolve, reject) => {
     // Gone while the key was looked at: it would never end.
@@ -48,7 +51,7 @@ export function readBytes(
     }
     let pieces: Pieces | undefined = createPieces()
     let size = 0
-    let holding: Holding | undefined
+    let holding: Share | undefined
     const stop = (): void => {
       clearTimeout(timer)
       request.off('data', take).off('end', finish).off('close', hungUp)
@@ -66,7 +69,7 @@ export function readBytes(
     }
     const hold = (more: number): void => {
       if (holding === undefined) {
-        const mine = held.hold(() => giveUp(overloaded()))
+        const mine = held.hold(holderOf(request.socket), () => giveUp(overloaded()))
         whenOver(request, response, () => {
           pieces = undefined
           mine.release()
@@ -102,7 +105,7 @@ export function readBytes(
         pieces = undefined
         return all
       }
-      resolve({ length: size, take: takeAll })
+      resolve({ length: size, take: takeAll, drop: () => holding?.release() })
     }
     const timer = setTimeout(() => giveUp(tooSlow()), BODY_SECONDS * 1_000)
     request.on('data', take).on('end', finish).on('close', hungUp)

@@ -2,15 +2,17 @@
 // read. Each stream is a line to one tab, which is told what has changed; whoever reads too slowly is cut off and comes
 // again by itself.
 import { Readable } from 'node:stream'
+import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import type { Log } from '../log.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { keyOf, type Whose } from '../telemetry/live/whose.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
 import { changeOf } from '../telemetry/snapshot-change.ts'
+import { accountHolder, createShares, type Holder, type Share } from './shares.ts'
 
 /** Looks at one account are so far apart. */
 const EVERY_MS = 1_000
-/** Streams of this process. A browser opens one per tab. */
+/** Streams of this process, shared by accounts. A browser opens one per tab. */
 const STREAMS_MAX = 200
 /** Bytes that wait for one reader: a few snapshots of 200 lanes. */
 const UNREAD_MAX = 512 * 1_024
@@ -33,6 +35,7 @@ export interface Reader {
 }
 
 interface Stream extends Reader {
+  share: Share
   readable: Readable
   sent: number
   checkedAt: number
@@ -60,8 +63,8 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
   const latest = new Map<string, Taken>()
   const taking = new Map<string, Promise<Taken>>()
   const busy = new Set<string>()
+  const shares = createShares(STREAMS_MAX)
   let timer: NodeJS.Timeout | undefined
-  let open = 0
   let isClosed = false
 
   /** The snapshot of this second. Who asks while one is taken gets that one. */
@@ -145,9 +148,9 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
     const key = keyOf(stream.whose)
     const own = streams.get(key)
     if (!own?.delete(stream)) return
-    open -= 1
+    stream.share.release()
     if (own.size === 0) streams.delete(key)
-    if (open > 0) return
+    if (streams.size > 0) return
     clearInterval(timer)
     timer = undefined
     // One that is just being taken is kept until the next one looks; the map holds one per account at most.
@@ -158,30 +161,32 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
     /** The snapshot of this second, for who asks once. */
     once: async (whose: Whose): Promise<Snapshot> => (await current(whose)).snapshot,
 
-    /** Whether there is room for another stream. */
-    isFull: (): boolean => open >= STREAMS_MAX || isClosed,
+    /** Whether there is room for another stream of this reader, maybe that of an account that has more of them. */
+    hasRoomFor: (whose: Whose): boolean => !isClosed && shares.hasRoomFor(holderOf(whose)),
 
-    /** A new stream, its first snapshot in it. Rejects when that cannot be taken. */
+    /** A new stream, its first snapshot in it; may end one of an account that has more. Rejects when that cannot be taken. */
     async open(reader: Reader): Promise<Readable> {
       const seen = await current(reader.whose)
       const readable = new Readable({ read: () => undefined, highWaterMark: UNREAD_MAX })
-      const stream: Stream = { ...reader, readable, sent: 1, checkedAt: performance.now(), seen }
+      const share = shares.hold(holderOf(reader.whose), () => end(stream, 'done'))
+      const stream: Stream = { ...reader, share, readable, sent: 1, checkedAt: performance.now(), seen }
       readable.push(`retry: ${RETRY_MS}\n`)
       readable.push(seen.whole())
       if (reader.limit === 1 || isClosed) {
+        share.release()
         readable.push(null)
         return readable
       }
       const key = keyOf(reader.whose)
       streams.set(key, (streams.get(key) ?? new Set()).add(stream))
-      open += 1
+      share.add(1)
       readable.once('close', () => forget(stream))
       timer ??= setInterval(() => void tick(), everyMs).unref()
       return readable
     },
 
     /** How many are open. */
-    count: (): number => open,
+    count: shares.held,
 
     /** Ends all streams; no other is opened. */
     close(): void {
@@ -190,6 +195,9 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
     },
   }
 }
+
+/** All operators that look at the whole installation are one. */
+const holderOf = ({ account }: Whose): Holder => accountHolder(account ?? NO_ACCOUNT)
 
 /** Made of the one before it only while that is at hand. */
 function takenOf(snapshot: Snapshot, takenAt: number, before: Snapshot | undefined): Taken {

@@ -19,8 +19,11 @@ export function createTurns(atOnce: number) {
   }
 
   return {
-    /** Does the work when it is its turn. `isWanted` is asked then; work that nobody waits for any more is left. */
-    async run<T>(work: () => Promise<T>, isWanted: () => boolean): Promise<T | undefined> {
+    /**
+     * Does the work when it is its turn. `isWanted` is asked then; work that nobody waits for any more is left. It may
+     * call `leave` to let the next one begin before it has ended.
+     */
+    async run<T>(work: (leave: () => void) => Promise<T>, isWanted: () => boolean): Promise<T | undefined> {
       if (running < atOnce) running += 1
       else await new Promise<void>((resolve) => waiting.push(resolve))
       let madeRoom = false
@@ -31,7 +34,7 @@ export function createTurns(atOnce: number) {
       const limit = setTimeout(once, ROOM_MS)
       try {
         await nextTurn()
-        return isWanted() ? await work() : undefined
+        return isWanted() ? await work(once) : undefined
       } finally {
         clearTimeout(limit)
         once()

@@ -1,5 +1,6 @@
 // Pins: the stream of the console tells once a second however many look, is cut off for whoever reads too slowly, and ends
 // when its reader may no longer see it. Real: Redis, HTTP, producer.
+import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { revokeCredential } from '../../src/accounts/store/credentials.ts'
@@ -120,12 +121,26 @@ test('a stream that is read too slowly is cut off, and the others go on', async 
   await eventually(async () => streams.count() === 0, 'none is left')
 })
 
-test('a stream has its bound', async () => {
+test('an account has at most three quarters of the streams, and ends its oldest for one that has fewer', async () => {
   const empty = await createSnapshots(service.redis).take(whoseOf(mine))
   const streams = createSnapshotStreams({ take: async () => empty, log: silentLog, everyMs: 10_000 })
-  const reader = { whose: whoseOf(mine), limit: undefined, mayStill: () => Promise.resolve() }
-  for (let i = 0; i < 200; i += 1) await streams.open(reader)
-  expect(streams.isFull()).toBe(true)
+  const readerOf = (account: number) => ({
+    ...{ whose: { account, senders: [] }, limit: undefined, mayStill: () => Promise.resolve() },
+  })
+  const open = (account: number) => streams.open(readerOf(account))
+  const has = (account: number) => streams.hasRoomFor(readerOf(account).whose)
+  const first = await open(1)
+  while (has(1)) await open(1)
+  expect(streams.count()).toBe(150)
+  while (streams.count() < 200) await open(2)
+  // All are taken.
+  expect([has(1), has(2), has(3)]).toEqual([false, true, true])
+  expect(first.readableEnded).toBe(false)
+  first.resume()
+  const ended = once(first, 'end')
+  await open(3)
+  await ended
+  expect(streams.count()).toBe(200)
   streams.close()
   expect(streams.count()).toBe(0)
 })

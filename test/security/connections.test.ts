@@ -1,9 +1,12 @@
-// Pins: connections that do nothing keep nobody else out, whoever has shown a key keeps the own one, and silence in the
-// middle of a request is not waited for.
+// Pins: connections keep nobody else out, whether they do nothing, show a good key or one that was revoked, or begin bodies
+// that never come; and who holds few keeps them.
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type KeyedKind, startKeyedCrowd } from '../../prove/hostile/crowd.ts'
+import { askAsNewcomers } from '../../prove/hostile/newcomers.ts'
+import { listCredentials, revokeCredential } from '../../src/accounts/store/credentials.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -11,6 +14,8 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 /** What a producer has, and some more. */
 const HOARD = 2_100
+/** What a key of the attacker may do. */
+const KEY_FOR = { lookups: 'messages:read', batches: 'messages:send' } as const
 
 let service: Service
 let tenant: Tenant
@@ -68,4 +73,31 @@ test('2,100 connections without a key keep nobody else out, and close none that 
   await ask()
   expect(known.destroyed).toBe(false)
   neighbour.destroy()
+})
+
+describe.each<[string, { kind: KeyedKind; addresses: number; keys: number }]>([
+  ['lookups on 2,100 kept connections of one address', { kind: 'lookups', addresses: 1, keys: 1 }],
+  ['lookups on 2,100 kept connections of 1,000 addresses', { kind: 'lookups', addresses: 1_000, keys: 1 }],
+  ['lookups on 2,100 kept connections with ten keys', { kind: 'lookups', addresses: 10, keys: 10 }],
+  ['2,100 batches that never come of one address', { kind: 'batches', addresses: 1, keys: 1 }],
+  ['2,100 batches that never come of 1,000 addresses', { kind: 'batches', addresses: 1_000, keys: 1 }],
+])('%s', (_name, { kind, addresses, keys }) => {
+  test('keep nobody else out, neither with good keys nor after these were revoked', async () => {
+    const attacker = await service.addTenant()
+    const secrets = await Promise.all(Array.from({ length: keys }, () => attacker.key(KEY_FOR[kind])))
+    const crowd = startKeyedCrowd(service.url, HOARD, { kind, keys: secrets, addresses, everyMs: 2_000 })
+    try {
+      // Some are cut again and again, so that not all of them stand at the same moment.
+      await eventually(async () => (await crowd.counts()).made > HOARD, 'all connections are taken', 30_000)
+      const others = { apiKey: tenant.apiKey, appSecret: 'app-secret' }
+      const asked = { rounds: 20, perSecond: 10 }
+      expect((await askAsNewcomers(service.url, others, asked)).failures).toEqual({})
+      const known = await listCredentials(service.redis, attacker.account)
+      await Promise.all(known.map(({ id }) => revokeCredential(service.redis, attacker.account, id)))
+      await eventually(async () => ((await crowd.counts()).answers['401'] ?? 0) > 0, 'the keys are good for nothing')
+      expect((await askAsNewcomers(service.url, others, asked)).failures).toEqual({})
+    } finally {
+      await crowd.stop()
+    }
+  })
 })

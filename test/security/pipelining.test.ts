@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { createDispatch } from '../../src/producer/dispatch.ts'
 import { ApiError } from '../../src/producer/errors.ts'
-import { createHeldBytes } from '../../src/producer/held-bytes.ts'
 import { limit } from '../../src/producer/limits.ts'
 import { type Body, readBytes } from '../../src/producer/read-bytes.ts'
+import { createShares } from '../../src/producer/shares.ts'
 import { silentLog } from '../support/app.ts'
 
 test('a flood of pipelined requests is cut after 16 that wait for their answers', async () => {
@@ -36,7 +36,7 @@ test('connections that bring many requests at the same moment are read over seve
   let mostInATurn = 0
   let answered = 0
   let accepted = 0
-  const held = createHeldBytes(64_000_000)
+  const held = createShares(64_000_000)
   const server = createServer(createDispatch((_request, response) => void response.end(), held))
   limit(server, silentLog)
   server.on('connection', () => {
@@ -98,7 +98,7 @@ test('some requests in one go are all answered, in their order', async () => {
 
 test('of a body that comes in chunks of one byte, no more than some hundred are taken', async () => {
   let taken = 0
-  const held = createHeldBytes(1_000_000)
+  const held = createShares(1_000_000)
   let code = ''
   const server = createServer((request, response) => {
     request.on('data', () => {
@@ -137,7 +137,7 @@ test('of a body that comes in chunks of one byte, no more than some hundred are 
 test('of a connection one request is answered at a time, and those of others are not kept waiting by it', async () => {
   const begun: string[] = []
   const answers: (() => void)[] = []
-  const held = createHeldBytes(1_000_000)
+  const held = createShares(1_000_000)
   const server = createServer(
     createDispatch((request, response) => {
       begun.push(String(request.url))
@@ -168,7 +168,7 @@ test('of a connection one request is answered at a time, and those of others are
 })
 
 test('requests that wait behind another one count as held, and make room when they are too many', async () => {
-  const held = createHeldBytes(100_000)
+  const held = createShares(100_000)
   const server = createServer(createDispatch(() => {}, held))
   limit(server, silentLog)
   server.listen(0, '127.0.0.1')
@@ -193,7 +193,7 @@ test('requests that wait behind another one count as held, and make room when th
 })
 
 test('the bytes of a body whose client has gone are let go of, although its work still waits', async () => {
-  const held = createHeldBytes(1_000_000)
+  const held = createShares(1_000_000)
   const bodies: Body[] = []
   const server = createServer((request, response) => {
     void readBytes(request, response, { limit: 300_000, count: undefined, held }).then((body) => bodies.push(body))

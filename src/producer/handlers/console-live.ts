@@ -28,9 +28,10 @@ export function consoleLiveRoutes({ redis, streams }: { redis: Redis; streams: S
   return bind(consoleLive)({
     snapshot: async (call) => ({ body: { status: true, data: await streams.once(whoseOf(call.caller)) } }),
     async stream(call) {
-      if (streams.isFull()) throw tooManyStreams()
       const { mayStill, query } = call
-      const reader = { whose: whoseOf(call.caller), limit: query.limit, inChanges: query.changes === 'true', mayStill }
+      const whose = whoseOf(call.caller)
+      if (!streams.hasRoomFor(whose)) throw tooManyStreams()
+      const reader = { whose, limit: query.limit, inChanges: query.changes === 'true', mayStill }
       return { headers: STREAM_HEADERS, stream: await streams.open(reader) }
     },
     async history(call) {

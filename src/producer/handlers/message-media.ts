@@ -1,5 +1,6 @@
 // The file of a received message, as the chat product has it. Whoever wrote may have sent anything, so nothing is shown
 // inline: it is saved, whatever it calls itself.
+import type { Readable } from 'node:stream'
 import { assertForSender } from '../../accept/check-key.ts'
 import type { Seal } from '../../accounts/seal.ts'
 import { cachedSender, tokenPlaceOf } from '../../accounts/store/senders.ts'
@@ -9,6 +10,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { ApiError, notFound, overloaded } from '../errors.ts'
 import type { CallOf, Handlers, StreamAnswer } from '../route.ts'
 import type { messages } from '../routes/messages.ts'
+import { accountHolder, createShares } from '../shares.ts'
 
 interface MessageMediaDeps {
   redis: Redis
@@ -23,7 +25,7 @@ const TYPES =
 /** Handler of `/messages/{id}/media`. */
 export function messageMediaHandlers(deps: MessageMediaDeps): Handlers<Pick<typeof messages, 'media'>> {
   const { redis, seal, media } = deps
-  let open = 0
+  const shares = createShares(MOST_OPEN)
 
   return {
     async media({ params, caller }: CallOf<typeof messages.media>) {
@@ -36,20 +38,24 @@ export function messageMediaHandlers(deps: MessageMediaDeps): Handlers<Pick<type
       // Its token went with it.
       if (sender === undefined || sender.removed_at !== undefined)
         throw gone('The sender that received it was removed.')
-      if (open >= MOST_OPEN) throw overloaded()
-      open += 1
-      const closed = (): void => {
-        open -= 1
-      }
+      const holder = accountHolder(caller.account)
+      if (!shares.hasRoomFor(holder)) throw overloaded()
+      let isTakenBack = false
+      let stream: Readable | undefined
+      const share = shares.hold(holder, () => {
+        isTakenBack = true
+        stream?.destroy()
+      })
+      share.add(1)
       try {
         const token = seal.decrypt(sender.token, tokenPlaceOf(sender))
         const { number, base_url: baseUrl, phone_number_id: phoneNumberId } = sender
         const found = await media.open({ number, baseUrl, token, phoneNumberId }, file.id)
         if (found.kind === 'found') {
-          found.stream.once('close', closed)
+          stream = found.stream.once('close', share.release)
+          if (isTakenBack) stream.destroy()
           return answerOf(found, { name: file.filename, type: file.mime_type })
         }
-        closed()
         if (found.kind === 'gone') throw gone('The chat product does not keep this file any more.')
         if (found.kind === 'too_large') {
           throw new ApiError(
@@ -62,7 +68,7 @@ export function messageMediaHandlers(deps: MessageMediaDeps): Handlers<Pick<type
           cause: new Error(`the chat product: ${found.cause}`),
         })
       } catch (error) {
-        if (!(error instanceof ApiError)) closed()
+        share.release()
         throw error
       }
     },

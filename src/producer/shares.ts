@@ -1,0 +1,182 @@
+// Fair shares of what a process has only so much of: connections, bytes of bodies and answers, live pages, downloads.
+// Anybody may take what is free. When nothing is free, something is taken back: from those who have shown no key while
+// these hold more than a quarter together, else from the account that holds most. So one account, with however many keys
+// and addresses, takes nothing from others, and neither do strangers.
+import { clientOf } from '../accounts/networks.ts'
+
+/** Of all, what those without a key are left together, whatever accounts hold. */
+const KEYLESS_SHARE = 1 / 4
+/** Of all, the most that one account may hold, and those without a key together; what is being kept is never taken back. */
+const LARGEST_SHARE = 3 / 4
+/** Pieces of a holder that are looked at for one that is not busy. */
+const LOOKED_AT = 64
+
+/** Who holds something: the account of the key that was shown, or else an address. */
+export type Holder = `account ${number}` | `address ${string}`
+
+/** NO_ACCOUNT is the holder for all operators. */
+export const accountHolder = (account: number): Holder => `account ${account}`
+
+export const addressHolder = (address = ''): Holder => `address ${clientOf(address)}`
+
+/** One piece of what is shared. */
+export interface Share {
+  /** Takes so much more; others, or this one, may lose theirs. */
+  add(amount: number): void
+  /** Is not taken back any more, as a body that is complete. */
+  keep(): void
+  /** From now on another one holds it, or the same one anew: it counts as the youngest. */
+  moveTo(holder: Holder): void
+  holder(): Holder
+  /** Holds nothing any more. Releasing twice is releasing once. */
+  release(): void
+}
+
+interface Piece {
+  holder: Holder
+  size: number
+  isKept: boolean
+  isBusy: () => boolean
+  takeBack: () => void
+}
+
+/** All pieces of one holder. `loose` are those that can be taken back, the oldest first. */
+interface Holding {
+  holder: Holder
+  size: number
+  pieces: number
+  loose: Set<Piece>
+}
+
+export type Shares = ReturnType<typeof createShares>
+
+/** Shares of `most`, in any unit. Only what is kept may go beyond it, by what the last of it added. */
+export function createShares(most: number) {
+  const holdings = new Map<Holder, Holding>()
+  let held = 0
+  let keyless = 0
+
+  function grow(holding: Holding, by: number): void {
+    holding.size += by
+    held += by
+    if (isKeyless(holding.holder)) keyless += by
+  }
+
+  function enter(piece: Piece): void {
+    const { holder } = piece
+    const holding = holdings.get(holder) ?? { holder, size: 0, pieces: 0, loose: new Set() }
+    holdings.set(holder, holding)
+    holding.pieces += 1
+    if (!piece.isKept) holding.loose.add(piece)
+    grow(holding, piece.size)
+  }
+
+  function leave(piece: Piece): void {
+    const holding = holdings.get(piece.holder)
+    if (holding === undefined) return
+    holding.pieces -= 1
+    holding.loose.delete(piece)
+    grow(holding, -piece.size)
+    if (holding.pieces === 0) holdings.delete(piece.holder)
+  }
+
+  /** Who holds most of those with a key, or of those without, and has something that can be taken back. */
+  function largest(withoutKey: boolean): Holding | undefined {
+    let most: Holding | undefined
+    for (const holding of holdings.values()) {
+      if (isKeyless(holding.holder) !== withoutKey || holding.loose.size === 0) continue
+      if (holding.size > (most?.size ?? -1)) most = holding
+    }
+    return most
+  }
+
+  /** Who has to give something up when nothing is free. */
+  function giving(): Holding | undefined {
+    const isKeylessFirst = keyless > most * KEYLESS_SHARE
+    return largest(isKeylessFirst) ?? largest(!isKeylessFirst)
+  }
+
+  /** What the holder has together with those it shares a limit with. */
+  const crowdOf = (holder: Holder): number => (isKeyless(holder) ? keyless : (holdings.get(holder)?.size ?? 0))
+
+  /** Takes back until there is room again, for what this holder has just taken. */
+  function makeRoom(holder: Holder): void {
+    while (held > most || crowdOf(holder) > most * LARGEST_SHARE) {
+      const own = isKeyless(holder) ? largest(true) : holdings.get(holder)
+      const piece = oldestOf(held > most ? giving() : own)
+      if (piece === undefined) return
+      leave(piece)
+      piece.takeBack()
+    }
+  }
+
+  return {
+    held: () => held,
+
+    /** Whether one more would be free, or be taken from somebody who holds more than this one. */
+    hasRoomFor(holder: Holder): boolean {
+      const own = holdings.get(holder)?.size ?? 0
+      if (crowdOf(holder) + 1 > most * LARGEST_SHARE) return false
+      return held < most || (giving()?.size ?? 0) > own + 1
+    },
+
+    /**
+     * Begins to hold nothing yet. `takeBack` is called when it is taken back; it is released already then. What
+     * `isBusy` is taken back last.
+     */
+    hold(holder: Holder, takeBack: () => void, isBusy = (): boolean => false): Share {
+      let isOver = false
+      const over = (): void => {
+        isOver = true
+      }
+      const piece: Piece = {
+        ...{ holder, size: 0, isKept: false, isBusy },
+        takeBack: () => {
+          over()
+          takeBack()
+        },
+      }
+      enter(piece)
+      return {
+        holder: () => piece.holder,
+        add(amount) {
+          const holding = holdings.get(piece.holder)
+          if (isOver || holding === undefined) return
+          piece.size += amount
+          grow(holding, amount)
+          makeRoom(piece.holder)
+        },
+        keep() {
+          piece.isKept = true
+          holdings.get(piece.holder)?.loose.delete(piece)
+        },
+        moveTo(next) {
+          if (isOver) return
+          leave(piece)
+          piece.holder = next
+          enter(piece)
+          makeRoom(next)
+        },
+        release() {
+          if (isOver) return
+          over()
+          leave(piece)
+        },
+      }
+    },
+  }
+}
+
+const isKeyless = (holder: Holder): boolean => holder.startsWith('address')
+
+function oldestOf(holding: Holding | undefined): Piece | undefined {
+  let oldest: Piece | undefined
+  let looked = 0
+  for (const piece of holding?.loose ?? []) {
+    if (!piece.isBusy()) return piece
+    oldest ??= piece
+    looked += 1
+    if (looked === LOOKED_AT) break
+  }
+  return oldest
+}
