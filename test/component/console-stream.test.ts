@@ -145,6 +145,23 @@ test('an account has at most three quarters of the streams, and ends its oldest 
   expect(streams.count()).toBe(0)
 })
 
+test('an account that opens as many streams as it may leaves room for those of others', async () => {
+  const stop = new AbortController()
+  const open = async (tenant: Tenant) => {
+    const { secret } = await keyOf(service, tenant, 'messages:read')
+    const headers = { authorization: `Bearer ${secret}` }
+    return fetch(`${service.url}/console/stream`, { headers, signal: stop.signal })
+  }
+  try {
+    const answers: Response[] = []
+    while (answers.at(-1)?.status !== 503) answers.push(await open(mine))
+    expect(answers.length).toBeGreaterThan(100)
+    expect((await open(await service.addTenant())).status).toBe(200)
+  } finally {
+    stop.abort()
+  }
+})
+
 test('a stream ends when its producer stops', async () => {
   const { secret } = await keyOf(service, mine, 'messages:read')
   const { events, reading } = await follow(service, secret)

@@ -57,12 +57,14 @@ beforeAll(async () => {
     elsewhere.push(String(request.headers.authorization))
     response.end('secret')
   })
-  lane = await addSender(service.redis, {
-    ...{ account: tenant.account, number: '4917200099', name: 'liar', provider: 'cloud-api', baseUrl: liar.url },
-    sealedToken: createSeal(secretKeysOf(service.config)).encrypt('tok'),
-    ...{ phoneNumberId: '4711', rate: 1, honoursIdempotency: false, isDefault: false },
-  })
+  lane = await addLiar(tenant.account, '4917200099', '4711')
 })
+const addLiar = (account: number, number: string, phoneNumberId: string): Promise<number> =>
+  addSender(service.redis, {
+    ...{ account, number, name: 'liar', provider: 'cloud-api', baseUrl: liar.url },
+    sealedToken: createSeal(secretKeysOf(service.config)).encrypt('tok'),
+    ...{ phoneNumberId, rate: 1, honoursIdempotency: false, isDefault: false },
+  })
 afterAll(async () => {
   liar?.close()
   bystander?.close()
@@ -70,12 +72,12 @@ afterAll(async () => {
 })
 
 let count = 0
-async function received(media?: object, of = lane): Promise<string> {
+async function received(media?: object, of = lane, account = tenant.account): Promise<string> {
   count += 1
   const id = `wamid.media${count}`
   const parts = media === undefined ? {} : { media: { id: '77', ...media } }
   const message = { id, lane: of, from: '491700000001', type: 'image', text: '', parts, received_at: Date.now() }
-  await storeInbound(service.redis, tenant.account, message, 3_600_000)
+  await storeInbound(service.redis, account, message, 3_600_000)
   return id
 }
 const get = (id: string, key = tenant.apiKey) =>
@@ -186,6 +188,28 @@ test('when whoever asked hangs up, nothing more is read from the chat product', 
   expect(answer.status).toBe(200)
   stop.abort()
   await eventually(async () => closed, 'the request to the chat product has ended', 10_000)
+})
+
+test('an account that reads as many files as it may, slowly, leaves room for those of others', async () => {
+  where = () => ({})
+  hand = (response) => void response.writeHead(200).write('half')
+  const other = await service.addTenant()
+  const theirs = await addLiar(other.account, '4917200098', '4712')
+  const id = await received({})
+  const stop = new AbortController()
+  const headers = { authorization: `Bearer ${tenant.apiKey}` }
+  const slow = () => fetch(`${service.url}/messages/${id}/media`, { headers, signal: stop.signal })
+  try {
+    // Kept: one that nobody keeps is closed when it is collected.
+    const answers: Response[] = []
+    while (answers.at(-1)?.status !== 503) answers.push(await slow())
+    expect(answers.slice(0, -1).map(({ status }) => status)).toEqual(Array(24).fill(200))
+    hand = (response) => response.end('whole')
+    const answer = await get(await received({}, theirs, other.account), other.apiKey)
+    expect([answer.status, await answer.text()]).toEqual([200, 'whole'])
+  } finally {
+    stop.abort()
+  }
 })
 
 describe('a chat product that hangs', () => {

@@ -1,5 +1,5 @@
 // Pins: connections keep nobody else out, whether they do nothing, show a good key or one that was revoked, or begin bodies
-// that never come; and who holds few keeps them.
+// that never come; and who holds few keeps them. Bodies and wrong keys of some do not make others wait or fail either.
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -11,6 +11,8 @@ import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const bearer = (key: string): string => `authorization: Bearer ${key}`
 
 /** What a producer has, and some more. */
 const HOARD = 2_100
@@ -75,16 +77,21 @@ test('2,100 connections without a key keep nobody else out, and close none that 
   neighbour.destroy()
 })
 
-describe.each<[string, { kind: KeyedKind; addresses: number; keys: number }]>([
+describe.each<[string, { kind: KeyedKind; addresses: number; accounts?: number; keys: number }]>([
   ['lookups on 2,100 kept connections of one address', { kind: 'lookups', addresses: 1, keys: 1 }],
   ['lookups on 2,100 kept connections of 1,000 addresses', { kind: 'lookups', addresses: 1_000, keys: 1 }],
   ['lookups on 2,100 kept connections with ten keys', { kind: 'lookups', addresses: 10, keys: 10 }],
+  [
+    'lookups on 2,100 kept connections of 1,000 addresses and three accounts',
+    { kind: 'lookups', addresses: 1_000, accounts: 3, keys: 1 },
+  ],
   ['2,100 batches that never come of one address', { kind: 'batches', addresses: 1, keys: 1 }],
   ['2,100 batches that never come of 1,000 addresses', { kind: 'batches', addresses: 1_000, keys: 1 }],
-])('%s', (_name, { kind, addresses, keys }) => {
+])('%s', (_name, { kind, addresses, accounts = 1, keys }) => {
   test('keep nobody else out, neither with good keys nor after these were revoked', async () => {
-    const attacker = await service.addTenant()
-    const secrets = await Promise.all(Array.from({ length: keys }, () => attacker.key(KEY_FOR[kind])))
+    const attackers = await Promise.all(Array.from({ length: accounts }, () => service.addTenant()))
+    const keysOf = ({ key }: Tenant) => Array.from({ length: keys }, () => key(KEY_FOR[kind]))
+    const secrets = await Promise.all(attackers.flatMap(keysOf))
     const crowd = startKeyedCrowd(service.url, HOARD, { kind, keys: secrets, addresses, everyMs: 2_000 })
     try {
       // Some are cut again and again, so that not all of them stand at the same moment.
@@ -92,12 +99,67 @@ describe.each<[string, { kind: KeyedKind; addresses: number; keys: number }]>([
       const others = { apiKey: tenant.apiKey, appSecret: 'app-secret' }
       const asked = { rounds: 20, perSecond: 10 }
       expect((await askAsNewcomers(service.url, others, asked)).failures).toEqual({})
-      const known = await listCredentials(service.redis, attacker.account)
-      await Promise.all(known.map(({ id }) => revokeCredential(service.redis, attacker.account, id)))
+      for (const { account } of attackers) {
+        const known = await listCredentials(service.redis, account)
+        await Promise.all(known.map(({ id }) => revokeCredential(service.redis, account, id)))
+      }
       await eventually(async () => ((await crowd.counts()).answers['401'] ?? 0) > 0, 'the keys are good for nothing')
       expect((await askAsNewcomers(service.url, others, asked)).failures).toEqual({})
     } finally {
       await crowd.stop()
     }
   })
+})
+
+const BATCH = JSON.stringify({ messages: [{ x: 'y'.repeat(400_000) }] })
+const headOf = (path: string, length: number, more: readonly string[] = []): string =>
+  [`POST ${path} HTTP/1.1`, 'host: x', 'content-type: application/json', ...more, `content-length: ${length}`, '\r\n'].join(
+    '\r\n',
+  )
+
+describe('a batch of which half has come goes on when more is begun than there is room for', () => {
+  test.each([
+    ['by strangers', 300, () => headOf('/chatappbusiness/fetchmessageinfo', 250_001), 250_000],
+    ['by another account', 20, (key: string) => headOf('/messages/batch', 4_000_001, [bearer(key)]), 4_000_000],
+  ])('%s', async (_who, count, head, bytes) => {
+    const attacker = await service.addTenant()
+    const batch = open()
+    let answer = ''
+    batch.setEncoding('latin1').on('data', (text: string) => {
+      answer += text
+    })
+    batch.write(headOf('/messages/batch', BATCH.length, [bearer(tenant.apiKey)]) + BATCH.slice(0, 300_000))
+    let refused = 0
+    for (let n = 0; n < count; n += 1) {
+      const half = open()
+      half.setEncoding('latin1').on('data', (text: string) => {
+        if (text.startsWith('HTTP/1.1 503')) refused += 1
+      })
+      half.write(head(attacker.apiKey))
+      half.write(Buffer.alloc(bytes, ' '))
+    }
+    await eventually(async () => refused > 0 || answer !== '', 'some had to give up theirs', 30_000)
+    batch.write(BATCH.slice(300_000))
+    await eventually(async () => answer !== '', 'the batch is answered', 30_000)
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})
+
+test('large requests with wrong keys, whose refusals are held back, keep no other large request waiting', async () => {
+  const wrong = JSON.stringify({ api_key: 'lw_wrong', message_id: 'none', x: 'y'.repeat(20_000) })
+  const path = '/chatappbusiness/fetchmessageinfo'
+  let pending = 0
+  const sent = Array.from({ length: 900 }, () => {
+    pending += 1
+    const socket = open()
+    socket.once('data', () => {
+      pending -= 1
+    })
+    return new Promise((resolve) => socket.write(headOf(path, wrong.length) + wrong, resolve))
+  })
+  await Promise.all(sent)
+  const good = { api_key: tenant.apiKey, message_id: 'none', x: 'y'.repeat(20_000) }
+  expect((await service.post(path, good)).status).toBe(404)
+  // In the order of their coming it would have been the last one.
+  expect(pending).toBeGreaterThan(50)
 })
