@@ -1,5 +1,6 @@
 // Pins: the rules that every route obeys, generated from the router of the running producer: methods, addresses, bodies,
 // the order of the checks, request ids, and that the short way and Express answer alike.
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -280,6 +281,53 @@ describe('the order of the checks', () => {
     expect(codeOf(await put(missing, { name: 'x' }, good))).toBe('404 not_found')
     expect(codeOf(await put(`/folders/${system.id}`, wrongName, good))).toBe('400 invalid_request')
     expect(codeOf(await put(`/folders/${system.id}`, { name: 'x' }, good))).toBe('403 system_folder')
+  })
+
+  test('is the one that the description, its page and docs/interface.md tell', async () => {
+    const system = await createFolder(service.redis, tenant.account, { name: 'told', isSystem: true })
+    const [wrong, lacking, good] = ['x', keyWith('admin'), keyWith('gallery')]
+    const missing = '/folders/999999'
+    const large = `{"name":"${'y'.repeat(300_000)}"`
+    // Each has all the faults of those after it as well, where one address can have them.
+    const faults: [path: string, key: string, type: string, body: string][] = [
+      ['/nowhere', wrong, 'text/plain', large],
+      ['/files', wrong, 'text/plain', large],
+      [missing, wrong, 'text/plain', large],
+      [missing, wrong, 'application/json', large],
+      [missing, wrong, 'application/json', '{"name":""'],
+      [missing, wrong, 'application/json', '{"name":""}'],
+      [missing, lacking, 'application/json', '{"name":""}'],
+      [missing, good, 'application/json', '{"name":""}'],
+      [missing, good, 'application/json', '{"name":"x"}'],
+      [`/folders/${system.id}`, good, 'application/json', '{"name":"x"}'],
+    ]
+    const answered: number[] = []
+    for (const [path, key, type, body] of faults) {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': type }
+      const answer = await inspect(`${service.url}${gallery}${path}`, { method: 'PUT', headers, body })
+      answered.push(answer.status)
+    }
+    const described = [
+      await (await fetch(`${service.url}/openapi.json`)).text(),
+      await (await fetch(`${service.url}/docs`)).text(),
+      readFileSync(new URL('../../docs/interface.md', import.meta.url), 'utf8'),
+    ]
+    for (const text of described) {
+      const told = /(?:Order of checks|order of checks)[\s\S]*?(Address \(404\)[\s\S]*?)\. /.exec(text)?.[1] ?? ''
+      const statuses = Array.from(told.matchAll(/\b[45]\d\d\b/g), ([status]) => Number(status))
+      // The gallery has no fields that are 422.
+      expect(statuses.filter((status) => status !== 422)).toEqual(answered)
+    }
+  })
+
+  test('puts the key before all of a body that a handler reads: files and rows', async () => {
+    for (const route of DECLARED.filter(({ key, body }) => key === 'bearer' && body === 'other')) {
+      if (!['POST', 'PUT'].includes(route.method)) continue
+      for (const body of ['', '{', 'x'.repeat(5_000)]) {
+        const answer = await sendTo(route, { type: 'text/nothing', body, headers: { authorization: 'Bearer x' } })
+        expect(codeOf(answer), route.name).toBe('401 unauthorized')
+      }
+    }
   })
 
   test('puts the fields before the existence of a lane, and names the faults of path and body in one answer', async () => {

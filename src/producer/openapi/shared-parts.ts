@@ -22,8 +22,9 @@ same answer for at least 8 days. The same key with another body is 422 \`idempot
 **Errors** all have one shape. \`message\` is for a person, \`error.code\` for a program; codes that an answer may have are
 listed with it and in \`x-laneway-codes\`. More codes and more fields of answers may come in later versions.
 
-**Order of checks.** Address (404), method (405), credential (401), permission (403), body (415, 413, 400), fields (400,
-422), existence (404). Where the key is in the body, the body comes before the key.
+**Order of checks.** Address (404), method (405), body readable (415, 413, 400), key (401), permission (403), fields
+(400, 422), existence (404), system folder (403). The first that fails is the answer. Of a body that may be larger than
+256 KB, only kind and announced length come before the key; of files and rows, nothing does.
 `.trim()
 
 export const COMPONENTS: ZodOpenApiComponentsObject = {
