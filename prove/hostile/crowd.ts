@@ -104,7 +104,14 @@ require('node:readline').createInterface({ input: process.stdin })
 /** Sends `count` connections to the producer at `url`, in so many processes. They end with the process that called it. */
 export function startCrowd(url: string, count: number, processes: number): Crowd {
   // Of 10,000, of which 2,000 may stand, that is 200 new connections a second: more would be a flood of connections.
-  const plan = { kinds: CROWD_KINDS, keys: [''], addresses: 1, again: [20_000, 60_000], everyMs: 0, atOnce: 25 } as const
+  const plan = {
+    kinds: CROWD_KINDS,
+    keys: [''],
+    addresses: 1,
+    again: [20_000, 60_000],
+    everyMs: 0,
+    atOnce: 25,
+  } as const
   return start(url, count, processes, plan)
 }
 

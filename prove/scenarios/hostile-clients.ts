@@ -1,18 +1,22 @@
 // Clients that keep none of the rules, 200 at a time: bodies made to exhaust the heap, halves that never end, answers
-// that nobody reads, floods of headers; and a thousand that hang up, over all routes and in every moment.
+// that nobody reads, floods of headers; a thousand that hang up, over all routes and in every moment; and an account that
+// takes all connections with a good key.
 import { execFileSync } from 'node:child_process'
+import { createCredential, revokeCredential } from '../../src/accounts/store/credentials.ts'
 import { DECLARED } from '../../test/support/route-table.ts'
 import { preloading } from '../departures.ts'
 import { askOnce } from '../hostile/ask-once.ts'
+import { type KeyedKind, startKeyedCrowd } from '../hostile/crowd.ts'
 import { hangUp, STAGES, wholeRequest } from '../hostile/hang-ups.ts'
+import { askAsNewcomers } from '../hostile/newcomers.ts'
 import { sendAtOnce } from '../hostile/raw-client.ts'
 import { hostileRequests } from '../hostile/requests.ts'
 import { createTurnReader, turnsFile } from '../hostile/turns.ts'
 import { watchProcess } from '../hostile/watch.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
-import { APP_SECRET, type RigPlan } from '../rig.ts'
-import { onRig, type Scenario, timeLimit } from '../scenario.ts'
+import { APP_SECRET, type Rig, type RigPlan } from '../rig.ts'
+import { type Figure, onRig, type Run, type Scenario, timeLimit } from '../scenario.ts'
 import { eventually } from '../wait.ts'
 
 /** What the memory may be a minute later above that of a producer that has served every route. */
@@ -20,6 +24,11 @@ const BACK_MB = 25
 
 /** Clients of each request that come before the figures of the start are taken. */
 const WARM_UP = 5
+
+/** Connections that one account opens: more than a producer has. */
+const HOARD = 2_100
+/** What newcomers wait for their answers meanwhile. */
+const NEWCOMER_MS = 500
 
 /** Nobody is answered while a turn lasts. In CPU time, so neighbours of a shared machine do not count. */
 const TURN_MS = 100
@@ -77,6 +86,11 @@ export const hostileClients: Scenario = {
         )
       }
       await look('hang-ups', {})
+      const hoarding: Figure[] = []
+      for (const kind of ['lookups', 'batches'] as const) {
+        hoarding.push(...(await hoard(run, rig, producer.url, kind)))
+        await look(`2,100 connections of an account, ${kind}`, {})
+      }
       let nowMb = 0
       let descriptors = 0
       const isBack = await eventually(
@@ -113,9 +127,43 @@ export const hostileClients: Scenario = {
             unit: 'descriptors',
             ...(run.full ? { atMost: 0 } : {}),
           },
+          ...hoarding,
         ],
       }
     }),
+}
+
+/** One account takes all connections, and goes on after its key was revoked; what others get meanwhile. */
+async function hoard(run: Run, { store, tenants }: Rig, url: string, kind: KeyedKind): Promise<Figure[]> {
+  const [other, attacker] = tenants
+  if (!other || !attacker) throw new Error('two accounts are needed')
+  const account = Number(await store.hget('lw:lanes', String(attacker.lane)))
+  const key = await createCredential(store, account, ['messages:send', 'messages:read'], Date.now())
+  const crowd = startKeyedCrowd(url, HOARD, { kind, keys: [key.secret], addresses: 200, everyMs: 5_000 })
+  const others = { apiKey: other.apiKey, appSecret: APP_SECRET }
+  const figures: Figure[] = []
+  const ask = async (when: string): Promise<void> => {
+    const { failures, p99Ms } = await askAsNewcomers(url, others, { rounds: run.full ? 200 : 30, perSecond: 10 })
+    run.say(`${kind}, ${when}: ${JSON.stringify({ ...(await crowd.counts()), failures })}`)
+    const failed = Object.values(failures).reduce((sum, times) => sum + times, 0)
+    const what = `newcomers beside 2,100 connections of an account, ${kind}, ${when}`
+    figures.push(
+      { what: `${what}: failed`, value: failed, unit: 'requests', atMost: 0 },
+      { what: `${what}: answered, 99 of 100`, value: p99Ms, unit: 'ms', atMost: timeLimit(run, NEWCOMER_MS) },
+    )
+  }
+  try {
+    const isFull = async (): Promise<boolean> => (await crowd.counts()).made > HOARD
+    if (!(await eventually(isFull, 60_000))) throw new Error('the crowd did not take all connections')
+    await ask('with a good key')
+    await revokeCredential(store, account, key.id)
+    const isRefused = async (): Promise<boolean> => ((await crowd.counts()).answers['401'] ?? 0) > 0
+    if (!(await eventually(isRefused, 60_000))) throw new Error('the key was not revoked')
+    await ask('after it was revoked')
+  } finally {
+    await crowd.stop()
+  }
+  return figures
 }
 
 /** The settings of the allocator that npm starts it with. */
@@ -126,11 +174,13 @@ function allocator(): Record<string, string> {
   )
 }
 
+const TENANT = { wire: 'cloud-api', policy: 'at_least_once' } as const
+
 /** With the heap that they give it. */
 const planIn = (folder: string): RigPlan => ({
   producers: 1,
   workers: 1,
-  tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }],
+  tenants: [TENANT, TENANT],
   env: { NODE_OPTIONS: '--max-old-space-size=1024' },
   producerEnv: {
     NODE_OPTIONS: `--max-old-space-size=1024 ${preloading('turns')}`,

@@ -16,8 +16,7 @@ export function showedKey(socket: Socket, account: number): void {
 }
 
 /** For whom the connection counts now. */
-export const holderOf = (socket: Socket): Holder =>
-  places.get(socket)?.holder() ?? addressHolder(socket.remoteAddress)
+export const holderOf = (socket: Socket): Holder => places.get(socket)?.holder() ?? addressHolder(socket.remoteAddress)
 
 /**
  * Keeps the connections of a server at `max`. `isBusy` tells whether a request of a connection is being answered; `cut` is

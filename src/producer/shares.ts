@@ -14,9 +14,10 @@ const LOOKED_AT = 64
 /** Who holds something: the account of the key that was shown, or else an address. */
 export type Holder = `account ${number}` | `address ${string}`
 
-/** NO_ACCOUNT is the holder for all operators. */
+/** The account as a holder; NO_ACCOUNT is all operators together. */
 export const accountHolder = (account: number): Holder => `account ${account}`
 
+/** The address as a holder: of an IPv6 address its network of 64 bits. */
 export const addressHolder = (address = ''): Holder => `address ${clientOf(address)}`
 
 /** One piece of what is shared. */

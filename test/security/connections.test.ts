@@ -113,9 +113,14 @@ describe.each<[string, { kind: KeyedKind; addresses: number; accounts?: number; 
 
 const BATCH = JSON.stringify({ messages: [{ x: 'y'.repeat(400_000) }] })
 const headOf = (path: string, length: number, more: readonly string[] = []): string =>
-  [`POST ${path} HTTP/1.1`, 'host: x', 'content-type: application/json', ...more, `content-length: ${length}`, '\r\n'].join(
+  [
+    `POST ${path} HTTP/1.1`,
+    'host: x',
+    'content-type: application/json',
+    ...more,
+    `content-length: ${length}`,
     '\r\n',
-  )
+  ].join('\r\n')
 
 describe('a batch of which half has come goes on when more is begun than there is room for', () => {
   test.each([
