@@ -115,13 +115,13 @@ export function startCrowd(url: string, count: number, processes: number): Crowd
   return start(url, count, processes, plan)
 }
 
-/** Sends connections that show one of the keys, and that come again at once. */
+/** Sends connections that show one of the keys, and that come again soon when they are cut. */
 export function startKeyedCrowd(
   url: string,
   count: number,
   plan: { kind: KeyedKind; keys: readonly string[]; addresses: number; everyMs: number },
 ): Crowd {
-  return start(url, count, 1, { ...plan, kinds: [plan.kind], again: [50, 500], atOnce: 50 })
+  return start(url, count, 1, { ...plan, kinds: [plan.kind], again: [1_000, 3_000], atOnce: 50 })
 }
 
 function start(url: string, count: number, processes: number, plan: CrowdPlan): Crowd {
