@@ -1,12 +1,15 @@
 // Pins: connections keep nobody else out, whether they do nothing, show a good key or one that was revoked, or begin bodies
 // that never come; and who holds few keeps them. Bodies and wrong keys of some do not make others wait or fail either.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { connect, Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { type KeyedKind, startKeyedCrowd } from '../../prove/hostile/crowd.ts'
 import { askAsNewcomers } from '../../prove/hostile/newcomers.ts'
 import { listCredentials, revokeCredential } from '../../src/accounts/store/credentials.ts'
+import { holderOf } from '../../src/producer/connections.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -22,7 +25,7 @@ const KEY_FOR = { lookups: 'messages:read', batches: 'messages:send' } as const
 let service: Service
 let tenant: Tenant
 beforeAll(async () => {
-  service = await startService({ worker: false })
+  service = await startService({ worker: false, env: { LANEWAY_TRUSTED_PROXIES: '127.0.0.1' } })
   tenant = await service.addTenant()
 })
 afterAll(() => service?.close())
@@ -75,6 +78,46 @@ test('2,100 connections without a key keep nobody else out, and close none that 
   await ask()
   expect(known.destroyed).toBe(false)
   neighbour.destroy()
+})
+
+test('a connection counts for the account of its last request, and for the address of the client without a good key', async () => {
+  const accepted: Socket[] = []
+  const keep = (message: unknown): void => {
+    accepted.push(z.object({ socket: z.instanceof(Socket) }).parse(message).socket)
+  }
+  subscribe('net.server.socket', keep)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const { account, key } = await service.addTenant()
+  const secret = await key('messages:read')
+  const holderAfter = async (path: string, token?: string) => {
+    const headers = {
+      'x-forwarded-for': '203.0.113.9',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    }
+    await new Promise((resolve, reject) => {
+      const asking = get(service.url + path, { agent, headers }, (answer) => answer.resume().once('end', resolve))
+      asking.once('error', reject)
+    })
+    expect(accepted).toHaveLength(1)
+    return accepted.map(holderOf)[0]
+  }
+  try {
+    const stranger = 'address 203.0.113.9'
+    expect(await holderAfter('/healthz')).toBe(stranger)
+    expect(await holderAfter('/messages?limit=1', secret)).toBe(`account ${account}`)
+    expect(await holderAfter('/messages?limit=1', `${secret}x`)).toBe(stranger)
+    expect(await holderAfter('/messages?limit=1', secret)).toBe(`account ${account}`)
+    for (const { id } of await listCredentials(service.redis, account)) {
+      await revokeCredential(service.redis, account, id)
+    }
+    await eventually(
+      async () => (await holderAfter('/messages?limit=1', secret)) === stranger,
+      'the revoked key is worth nothing',
+    )
+  } finally {
+    unsubscribe('net.server.socket', keep)
+    agent.destroy()
+  }
 })
 
 describe.each<[string, { kind: KeyedKind; addresses: number; accounts?: number; keys: number }]>([
