@@ -86,7 +86,11 @@ export const hostileClients: Scenario = {
         )
       }
       await look('hang-ups', {})
-      const hoarding: Figure[] = []
+      const others = { apiKey: tenant.apiKey, appSecret: APP_SECRET }
+      const alone = await askAsNewcomers(producer.url, others, { rounds: run.full ? 200 : 30, perSecond: 10 })
+      const hoarding: Figure[] = [
+        { what: 'new connections of others, alone: answered, 99 of 100', value: alone.p99Ms, unit: 'ms' },
+      ]
       for (const kind of ['lookups', 'batches'] as const) {
         hoarding.push(...(await hoard(run, rig, producer.url, kind)))
         await look(`2,100 connections of an account, ${kind}`, {})
@@ -146,7 +150,7 @@ async function hoard(run: Run, { store, tenants }: Rig, url: string, kind: Keyed
     const { failures, p99Ms } = await askAsNewcomers(url, others, { rounds: run.full ? 200 : 30, perSecond: 10 })
     run.say(`${kind}, ${when}: ${JSON.stringify({ ...(await crowd.counts()), failures })}`)
     const failed = Object.values(failures).reduce((sum, times) => sum + times, 0)
-    const what = `newcomers beside 2,100 connections of an account, ${kind}, ${when}`
+    const what = `new connections of others, beside 2,100 of an account, ${kind}, ${when}`
     figures.push(
       { what: `${what}: failed`, value: failed, unit: 'requests', atMost: 0 },
       { what: `${what}: answered, 99 of 100`, value: p99Ms, unit: 'ms', atMost: timeLimit(run, NEWCOMER_MS) },

@@ -8,7 +8,7 @@ import { type Credential, cachedCredential } from '../accounts/store/credentials
 import { findSession } from '../accounts/store/sessions.ts'
 import type { Redis } from '../redis/connect.ts'
 import { actingFor } from './acting-for.ts'
-import { showedKey } from './connections.ts'
+import { showedKey, showedNoKey } from './connections.ts'
 import { ApiError, refused } from './errors.ts'
 import type { Gate } from './gate.ts'
 import type { Access, Caller } from './route.ts'
@@ -51,6 +51,7 @@ export async function authorise(
     showedKey(request.socket, key.account)
     return await actingFor(redis, key, access, request)
   } catch (error) {
+    if (error instanceof Refusal && error.kind === 'unauthorized') showedNoKey(request.socket, from())
     if (error instanceof KeyRefusal) {
       tellRefusal(gate, error, request, requestId)
       if (error.kind === 'unauthorized') {

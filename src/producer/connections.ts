@@ -1,8 +1,8 @@
-// Who has the connections of a server. A connection is as good as its last request: it counts for the account whose key
-// that showed, and for the address of the client while there was none or a wrong one. A newcomer is always let in and has
+// Who has the connections of a server. A connection is as good as the last key that it showed: it counts for the account
+// of that key, and for the address of the client while there was none or a wrong one. A newcomer is always let in and has
 // a moment to say what it wants; who gives up a connection for it: shares.ts.
 import type { Socket } from 'node:net'
-import { accountHolder, addressHolder, createShares, type Holder, type Share } from './shares.ts'
+import { accountHolder, addressHolder, createShares, type Holder, isKeyless, type Share } from './shares.ts'
 
 /** A newcomer that has said nothing yet is spared for so long, as one that is being answered. */
 const NEWCOMER_MS = 2_000
@@ -13,6 +13,11 @@ const places = new WeakMap<Socket, Share>()
 /** Counts the connection for the account whose key its request has shown. */
 export function showedKey(socket: Socket, account: number): void {
   places.get(socket)?.moveTo(accountHolder(account))
+}
+
+/** Counts it for the address of the client, whose key was refused. */
+export function showedNoKey(socket: Socket, address: string): void {
+  places.get(socket)?.moveTo(addressHolder(address))
 }
 
 /** For whom the connection counts now. */
@@ -43,10 +48,11 @@ export function createRoom(max: number, isBusy: (socket: Socket) => boolean, cut
       socket.once('close', place.release)
       place.add(1)
     },
-    /** A request of the connection begins, from a client with this address; its key is not known yet. */
-    begin(socket: Socket, address: string): void {
+    /** A request of the connection begins, from a client with the address that is told. */
+    begin(socket: Socket, addressOf: () => string): void {
       silentSince.delete(socket)
-      places.get(socket)?.moveTo(addressHolder(address))
+      // While Redis is slow, keys are not known for long, and those of all clients would become strangers.
+      if (isKeyless(holderOf(socket))) showedNoKey(socket, addressOf())
     },
   }
 }

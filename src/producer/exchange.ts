@@ -18,6 +18,8 @@ import { createTurns, type Turns } from './turns.ts'
 
 /** Bytes of bodies that the process holds at once, besides the small ones: 250 of the usual limit, 16 of a batch's. */
 const HELD_MAX_BYTES = 64 * 1024 * 1024
+/** And those of one account, or of all who have shown no key: bodies that are complete wait for their turn. */
+const HELD_OF_ONE_BYTES = 48 * 1024 * 1024
 /** Large bodies that are worked on at once: enough to be busy while some wait for Redis. */
 const LARGE_AT_ONCE = 4
 /** And of those above the usual limit, whose values can be 30 MB; in a queue of their own, so that they hold up no other. */
@@ -37,7 +39,7 @@ const READING: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD'])
 /** What requests share, with nothing held and nobody in line yet. One for each process. */
 export const createEdge = (gate: Gate): Edge => ({
   gate,
-  held: createShares(HELD_MAX_BYTES),
+  held: createShares(HELD_MAX_BYTES, HELD_OF_ONE_BYTES),
   turns: { large: createTurns(LARGE_AT_ONCE), huge: createTurns(HUGE_AT_ONCE) },
   accounts: createAccountTurns(),
 })

@@ -68,7 +68,7 @@ export function limit(server: Server, log: Log, addressOf = createClientAddress(
 
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
-    room.begin(socket, addressOf(request))
+    room.begin(socket, () => addressOf(request))
     const waiting = unanswered.get(socket) ?? new Set()
     unanswered.set(socket, waiting.add(response))
     if (waiting.size > PIPELINED_MAX) {

@@ -6,8 +6,6 @@ import { clientOf } from '../accounts/networks.ts'
 
 /** Of all, what those without a key are left together, whatever accounts hold. */
 const KEYLESS_SHARE = 1 / 4
-/** Of all, the most that one account may hold, and those without a key together; what is being kept is never taken back. */
-const LARGEST_SHARE = 3 / 4
 /** Pieces of a holder that are looked at for one that is not busy. */
 const LOOKED_AT = 64
 
@@ -51,8 +49,11 @@ interface Holding {
 
 export type Shares = ReturnType<typeof createShares>
 
-/** Shares of `most`, in any unit. Only what is kept may go beyond it, by what the last of it added. */
-export function createShares(most: number) {
+/**
+ * Shares of `most`, in any unit; one account has up to `mostOfOne`, and those without a key together: less than `most` where
+ * something may be kept, which cannot be taken back. Only what is kept may go beyond them, by what the last of it added.
+ */
+export function createShares(most: number, mostOfOne = most) {
   const holdings = new Map<Holder, Holding>()
   let held = 0
   let keyless = 0
@@ -102,7 +103,7 @@ export function createShares(most: number) {
 
   /** Takes back until there is room again, for what this holder has just taken. */
   function makeRoom(holder: Holder): void {
-    while (held > most || crowdOf(holder) > most * LARGEST_SHARE) {
+    while (held > most || crowdOf(holder) > mostOfOne) {
       const own = isKeyless(holder) ? largest(true) : holdings.get(holder)
       const piece = oldestOf(held > most ? giving() : own)
       if (piece === undefined) return
@@ -117,7 +118,6 @@ export function createShares(most: number) {
     /** Whether one more would be free, or be taken from somebody who holds more than this one. */
     hasRoomFor(holder: Holder): boolean {
       const own = holdings.get(holder)?.size ?? 0
-      if (crowdOf(holder) + 1 > most * LARGEST_SHARE) return false
       return held < most || (giving()?.size ?? 0) > own + 1
     },
 
@@ -168,7 +168,8 @@ export function createShares(most: number) {
   }
 }
 
-const isKeyless = (holder: Holder): boolean => holder.startsWith('address')
+/** Whether the holder has shown no key. */
+export const isKeyless = (holder: Holder): boolean => holder.startsWith('address')
 
 function oldestOf(holding: Holding | undefined): Piece | undefined {
   let oldest: Piece | undefined

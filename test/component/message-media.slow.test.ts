@@ -203,7 +203,7 @@ test('an account that reads as many files as it may, slowly, leaves room for tho
     // Kept: one that nobody keeps is closed when it is collected.
     const answers: Response[] = []
     while (answers.at(-1)?.status !== 503) answers.push(await slow())
-    expect(answers.slice(0, -1).map(({ status }) => status)).toEqual(Array(24).fill(200))
+    expect(answers.slice(0, -1).map(({ status }) => status)).toEqual(Array(32).fill(200))
     hand = (response) => response.end('whole')
     const answer = await get(await received({}, theirs, other.account), other.apiKey)
     expect([answer.status, await answer.text()]).toEqual([200, 'whole'])
