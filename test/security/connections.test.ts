@@ -80,7 +80,7 @@ test('2,100 connections without a key keep nobody else out, and close none that 
   neighbour.destroy()
 })
 
-test('a connection counts for the account of its last request, and for the address of the client without a good key', async () => {
+test('a connection counts for the account of the last key that it showed, and for the address of the client without a good one', async () => {
   const accepted: Socket[] = []
   const keep = (message: unknown): void => {
     accepted.push(z.object({ socket: z.instanceof(Socket) }).parse(message).socket)
