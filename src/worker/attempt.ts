@@ -9,6 +9,7 @@
 // - after settling: only the log line is lost; another claim is refused.
 import { notifyCampaign } from '../campaigns/fan-out/notify-campaign.ts'
 import type { Config } from '../config.ts'
+import { type Deadline, deadlineIn } from '../deadline.ts'
 import type { Content } from '../messages/content.ts'
 import type { MessageClass } from '../messages/message-class.ts'
 import { acceptedAtMs, type MessageId, newAttemptId } from '../messages/message-id.ts'
@@ -27,8 +28,8 @@ import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 import { type SettleDeps, settle } from './settle.ts'
 
 /**
- * The request must leave within this time of its claim. A process that was frozen in between and wakes up later
- * proves its own attempt unsent instead of sending what somebody else may have settled by now.
+ * The request must leave within this time of its claim. A process that was frozen in between, or whose machine was
+ * suspended, and that wakes up later proves its own attempt unsent instead of sending what somebody else may have settled by now.
  */
 export const CLAIM_GOOD_FOR_MS = 5_000
 
@@ -68,8 +69,8 @@ export interface Claimed {
   attempt: string
   slot: Slot | undefined
   pace: Pace
-  /** The request must have left by then (`performance.now()`). */
-  until: number
+  /** The request must have left by then. */
+  until: Deadline
 }
 
 /**
@@ -86,14 +87,18 @@ export async function claimMessage(
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
   const pace = own?.pace ?? paceOf(entry.sender.rate)
-  const ask = (asked: Pace): Promise<ClaimResult> => claim(deps.redis, id, attempt, message, times, asked)
+  let until = deadlineIn(CLAIM_GOOD_FOR_MS)
+  const ask = (asked: Pace): Promise<ClaimResult> => {
+    until = deadlineIn(CLAIM_GOOD_FOR_MS)
+    return claim(deps.redis, id, attempt, message, times, asked)
+  }
   const { claimed: result, askedAt } = own
     ? { askedAt: performance.now(), claimed: await ask(own.pace) }
     : await deps.gates.claim(id.lane, message.class, pace, ask)
   if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
   const { slot } = result
   if (slot) deps.clock.heard(id.lane, askedAt, slot.nowMs, performance.now())
-  return { claimed: { attempt, slot, pace, until: askedAt + CLAIM_GOOD_FOR_MS } }
+  return { claimed: { attempt, slot, pace, until } }
 }
 
 /**
