@@ -3,40 +3,27 @@
 // early, and one that was set back let go of every lock.
 import type { Worker } from 'bullmq'
 import { z } from 'zod'
-import { redisNowMs } from '../redis/clock.ts'
+import { runningRedisClock } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /** Where the time stands in what BullMQ gives to a script of this name: behind its keys, as the second argument. */
 const TIME_AT: Readonly<Record<string, number>> = { moveToActive: 12, moveToDelayed: 12, moveToFinished: 15 }
-/** Redis is asked for its time again after this; meanwhile `performance.now()` tells how it goes on. */
-const ASKED_EVERY_MS = 1_000
-
 /** What a script answers that takes the next job; in the end when the next one is due (epoch ms), 0 without one. */
 const nextJob = z.tuple([z.unknown(), z.unknown(), z.unknown(), z.number().positive()])
 
 /** Changes a Worker: from now on all that it delays, and all that it takes, is due by the clock of its queue's Redis. */
-export function goByRedisClock({ backend }: Pick<Worker, 'backend'>, redis: Redis): void {
-  let aheadMs = 0
-  let askedAt = Number.NEGATIVE_INFINITY
-  async function nowMs(key: string): Promise<number> {
-    if (performance.now() - askedAt > ASKED_EVERY_MS) {
-      const redisMs = await redisNowMs(redis, key)
-      // Never ahead of Redis: what is due a moment too early would only be put off again.
-      askedAt = performance.now()
-      aheadMs = redisMs - askedAt
-    }
-    return Math.floor(performance.now() + aheadMs)
-  }
-
+export function goByRedisClock(worker: Worker, redis: Redis): void {
+  const { backend } = worker
+  const nowMs = runningRedisClock(redis, worker.toKey(''))
   const run = backend.execCommand.bind(backend)
   async function runInTime(client: Parameters<typeof run>[0], name: string, given: unknown[], at: number) {
-    const key = String(given[0])
-    const answer: unknown = await run(client, name, given.with(at, await nowMs(key)))
+    // What is due a moment too early would only be put off again: the time is never ahead of Redis.
+    const answer: unknown = await run(client, name, given.with(at, await nowMs()))
     const next = nextJob.safeParse(answer)
     if (!next.success) return answer
     // The Worker compares it with the clock of the machine.
     const [job, id, limitMs, dueMs] = next.data
-    return [job, id, limitMs, dueMs - (await nowMs(key)) + Date.now()]
+    return [job, id, limitMs, dueMs - (await nowMs()) + Date.now()]
   }
   backend.execCommand = (client, name, given: unknown[]) => {
     const at = TIME_AT[name]

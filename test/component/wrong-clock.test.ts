@@ -2,13 +2,18 @@
 // job, and wherever that clock jumps meanwhile. Real: Redis, BullMQ. The machine's clock is off as on one without a time service:
 // `Date.now()` is, timers and `performance.now()` go on.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { POLL_QUEUE, pollJobId } from '../../src/jobs/poll-status.ts'
+import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { claim, putOff } from '../../src/messages/store/claim.ts'
-import { delayedUntil, laneBacklogKeys, laneJobLockKey, laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { delayedUntil, laneBacklogKeys, laneJobLockKey, laneQueue, sharedDelayedKey } from '../../src/redis/bullmq-layout.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { lanePrefix } from '../../src/redis/keys.ts'
 import { endOwn, openWorker } from '../../src/worker/bullmq.ts'
 import { finishTogether } from '../../src/worker/finish-together.ts'
+import { startStatusPolls } from '../../src/worker/status-polls.ts'
+import { silentLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -124,6 +129,27 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
       })
     }
   })
+})
+
+test.each(SKEWS)('with a machine whose clock is %s the first poll of a message is a second away', async (_how, skew) => {
+  const { redis } = world
+  const lane = world.newLane()
+  // Nobody else has this lane, and without a sender nothing is polled.
+  const polls = startStatusPolls({ redis, config: loadConfig({}), log: silentLog, directory: { of: async () => undefined } })
+  try {
+    machineIsOff(skew)
+    const before = await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))
+    polls.follow(lane)
+    const score = () => redis.zscore(sharedDelayedKey(POLL_QUEUE), pollJobId(lane))
+    const due = delayedUntil(await eventually(async () => (await score()) ?? undefined, 'its job', 10_000))
+    expect(due).toBeGreaterThanOrEqual(before + FIRST_POLL_MS)
+    expect(due).toBeLessThan((await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))) + FIRST_POLL_MS + 1)
+    // It is brought forward when it is late, by Redis' clock.
+    polls.pickUp(lane)
+    await eventually(async () => (await score()) === null, 'that it is taken up', SOON_MS)
+  } finally {
+    await polls.stop(1_000)
+  }
 })
 
 test.each([
