@@ -305,40 +305,46 @@ test('of two that tell an endpoint, the one whose places were passed goes on fro
 test.each([
   ['ahead', HOUR],
   ['behind', -HOUR],
-])('on a machine whose clock is an hour %s a delivery is signed with Redis’ time, and tried again when it is due', async (_where, skew) => {
-  const { lane, receiver, target, queue, retries, pump } = await listener()
-  const { redis } = lanes
-  const { id } = target.endpoint
-  let signedAt = 0
-  receiver.behave = (request, ...rest) => {
-    signedAt = Number(request.headers['webhook-timestamp']) * 1_000
-    answerWith(500)(request, ...rest)
-  }
-  await happen(lane)
-  const realNow = Date.now
-  vi.spyOn(Date, 'now').mockImplementation(() => realNow() + skew)
-  try {
-    const began = await redisNowMs(redis)
-    await until(pump(), 'the failure', () => receiver.all.length > 0)
-    await eventually(async () => (await queue.getDelayedCount()) === 1, 'that it waits')
-    expect(signedAt).toBeGreaterThan(began - 1_001)
-    expect(signedAt).toBeLessThan((await redisNowMs(redis)) + 1)
-    const dueAt = [
-      delayedUntil((await redis.zrange(endpointDelayedKey(id), '0', '0', 'WITHSCORES'))[1] ?? ''),
-      Number(await redis.zscore(rootKeys.dueEndpoints, `${target.endpoint.account} ${id}`)),
-    ]
-    for (const at of dueAt) {
-      expect(at).toBeGreaterThan(began + 0.7 * RETRY_MS)
-      expect(at).toBeLessThan((await redisNowMs(redis)) + 1.3 * RETRY_MS)
+])(
+  'on a machine whose clock is an hour %s a delivery is signed with Redis’ time, and tried again when it is due',
+  async (_where, skew) => {
+    const { lane, receiver, target, queue, retries, pump } = await listener()
+    const { redis } = lanes
+    const { id } = target.endpoint
+    let signedAt = 0
+    receiver.behave = (request, ...rest) => {
+      signedAt = Number(request.headers['webhook-timestamp']) * 1_000
+      answerWith(500)(request, ...rest)
     }
-    expect(Math.abs((target.endpoint.failing_since ?? 0) - began)).toBeLessThan(60_000)
-    // Whoever works on the queue goes on to say so while something is due, and stops when nothing is.
-    receiver.behave = take
-    await queue.promoteJobs()
-    retries.open()
-    await eventually(async () => receiver.taken.length === 1, 'the second try')
-    await eventually(async () => (await redis.zscore(rootKeys.dueEndpoints, `${target.endpoint.account} ${id}`)) === null, 'that it rests')
-  } finally {
-    vi.restoreAllMocks()
-  }
-})
+    await happen(lane)
+    const realNow = Date.now
+    vi.spyOn(Date, 'now').mockImplementation(() => realNow() + skew)
+    try {
+      const began = await redisNowMs(redis)
+      await until(pump(), 'the failure', () => receiver.all.length > 0)
+      await eventually(async () => (await queue.getDelayedCount()) === 1, 'that it waits')
+      expect(signedAt).toBeGreaterThan(began - 1_001)
+      expect(signedAt).toBeLessThan((await redisNowMs(redis)) + 1)
+      const dueAt = [
+        delayedUntil((await redis.zrange(endpointDelayedKey(id), '0', '0', 'WITHSCORES'))[1] ?? ''),
+        Number(await redis.zscore(rootKeys.dueEndpoints, `${target.endpoint.account} ${id}`)),
+      ]
+      for (const at of dueAt) {
+        expect(at).toBeGreaterThan(began + 0.7 * RETRY_MS)
+        expect(at).toBeLessThan((await redisNowMs(redis)) + 1.3 * RETRY_MS)
+      }
+      expect(Math.abs((target.endpoint.failing_since ?? 0) - began)).toBeLessThan(60_000)
+      // Whoever works on the queue goes on to say so while something is due, and stops when nothing is.
+      receiver.behave = take
+      await queue.promoteJobs()
+      retries.open()
+      await eventually(async () => receiver.taken.length === 1, 'the second try')
+      await eventually(
+        async () => (await redis.zscore(rootKeys.dueEndpoints, `${target.endpoint.account} ${id}`)) === null,
+        'that it rests',
+      )
+    } finally {
+      vi.restoreAllMocks()
+    }
+  },
+)

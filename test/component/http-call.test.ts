@@ -129,21 +129,24 @@ describe('never left', () => {
   test.each([
     ['its time', 5_000, Number.POSITIVE_INFINITY, 'timeout'],
     ['its time to leave', 60_000, 5_000, 'missed_slot'],
-  ])('when the machine was suspended until %s was over, which no timer counts', async (_which, timeoutMs, leaveMs, cause) => {
-    const own = createHttpAgent()
-    const real = Date.now
-    const { end, server } = await against(
-      (socket) => onRequest(socket, () => socket.write(httpAnswer(200, '{}'))),
-      async ({ url }) => {
-        const ended = postJson(own, new URL(url), {}, { id: 'the-message' }, timeoutMs, performance.now() + leaveMs)
-        vi.spyOn(Date, 'now').mockImplementation(() => real() + 10_000)
-        return ended.finally(() => vi.restoreAllMocks())
-      },
-    )
-    own.destroy()
-    expect(end).toEqual({ kind: 'never_left', cause })
-    expect(server.received()).toBe('')
-  })
+  ])(
+    'when the machine was suspended until %s was over, which no timer counts',
+    async (_which, timeoutMs, leaveMs, cause) => {
+      const own = createHttpAgent()
+      const real = Date.now
+      const { end, server } = await against(
+        (socket) => onRequest(socket, () => socket.write(httpAnswer(200, '{}'))),
+        async ({ url }) => {
+          const ended = postJson(own, new URL(url), {}, { id: 'the-message' }, timeoutMs, performance.now() + leaveMs)
+          vi.spyOn(Date, 'now').mockImplementation(() => real() + 10_000)
+          return ended.finally(() => vi.restoreAllMocks())
+        },
+      )
+      own.destroy()
+      expect(end).toEqual({ kind: 'never_left', cause })
+      expect(server.received()).toBe('')
+    },
+  )
 
   test('when the token cannot stand in a header', async () => {
     const { end, server } = await against(

@@ -219,26 +219,31 @@ describe('a worker', () => {
   test.each([
     ['at once', 0],
     ['after a wait', 100],
-  ])('whose machine was suspended for longer sends nothing, although its timers stood still: slot %s', async (_which, waitMs) => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 1)
-    const { slot } = claims[0] ?? {}
-    if (slot === undefined) throw new Error('no slot')
-    const until = deadlineIn(5_000)
-    const real = Date.now
-    // What goes on meanwhile is the wall clock alone.
-    const suspend = (): void => void vi.spyOn(Date, 'now').mockImplementation(() => real() + 6_000)
-    const later = { ...slot, atMs: slot.atMs + waitMs }
-    const pace = { ...soon, lateMs: 5_000 }
-    try {
-      if (waitMs === 0) suspend()
-      const ended = departure({ redis, clock }, lane, { slot: later, pace, until }, () => Promise.reject(new Error('sent')))
-      suspend()
-      expect(await ended).toBeUndefined()
-    } finally {
-      vi.restoreAllMocks()
-    }
-  })
+  ])(
+    'whose machine was suspended for longer sends nothing, although its timers stood still: slot %s',
+    async (_which, waitMs) => {
+      const lane = newLane()
+      const { clock, claims } = await claimsOf(lane, 1)
+      const { slot } = claims[0] ?? {}
+      if (slot === undefined) throw new Error('no slot')
+      const until = deadlineIn(5_000)
+      const real = Date.now
+      // What goes on meanwhile is the wall clock alone.
+      const suspend = (): void => void vi.spyOn(Date, 'now').mockImplementation(() => real() + 6_000)
+      const later = { ...slot, atMs: slot.atMs + waitMs }
+      const pace = { ...soon, lateMs: 5_000 }
+      try {
+        if (waitMs === 0) suspend()
+        const ended = departure({ redis, clock }, lane, { slot: later, pace, until }, () =>
+          Promise.reject(new Error('sent')),
+        )
+        suspend()
+        expect(await ended).toBeUndefined()
+      } finally {
+        vi.restoreAllMocks()
+      }
+    },
+  )
 
   test('whose connection opens too late sends in another slot', async () => {
     const lane = newLane()

@@ -7,7 +7,13 @@ import { POLL_QUEUE, pollJobId } from '../../src/jobs/poll-status.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { claim, putOff } from '../../src/messages/store/claim.ts'
-import { delayedUntil, laneBacklogKeys, laneJobLockKey, laneQueue, sharedDelayedKey } from '../../src/redis/bullmq-layout.ts'
+import {
+  delayedUntil,
+  laneBacklogKeys,
+  laneJobLockKey,
+  laneQueue,
+  sharedDelayedKey,
+} from '../../src/redis/bullmq-layout.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { lanePrefix } from '../../src/redis/keys.ts'
 import { endOwn, openWorker } from '../../src/worker/bullmq.ts'
@@ -131,26 +137,34 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
   })
 })
 
-test.each(SKEWS)('with a machine whose clock is %s the first poll of a message is a second away', async (_how, skew) => {
-  const { redis } = world
-  const lane = world.newLane()
-  // Nobody else has this lane, and without a sender nothing is polled.
-  const polls = startStatusPolls({ redis, config: loadConfig({}), log: silentLog, directory: { of: async () => undefined } })
-  try {
-    machineIsOff(skew)
-    const before = await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))
-    polls.follow(lane)
-    const score = () => redis.zscore(sharedDelayedKey(POLL_QUEUE), pollJobId(lane))
-    const due = delayedUntil(await eventually(async () => (await score()) ?? undefined, 'its job', 10_000))
-    expect(due).toBeGreaterThanOrEqual(before + FIRST_POLL_MS)
-    expect(due).toBeLessThan((await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))) + FIRST_POLL_MS + 1)
-    // It is brought forward when it is late, by Redis' clock.
-    polls.pickUp(lane)
-    await eventually(async () => (await score()) === null, 'that it is taken up', SOON_MS)
-  } finally {
-    await polls.stop(1_000)
-  }
-})
+test.each(SKEWS)(
+  'with a machine whose clock is %s the first poll of a message is a second away',
+  async (_how, skew) => {
+    const { redis } = world
+    const lane = world.newLane()
+    // Nobody else has this lane, and without a sender nothing is polled.
+    const polls = startStatusPolls({
+      redis,
+      config: loadConfig({}),
+      log: silentLog,
+      directory: { of: async () => undefined },
+    })
+    try {
+      machineIsOff(skew)
+      const before = await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))
+      polls.follow(lane)
+      const score = () => redis.zscore(sharedDelayedKey(POLL_QUEUE), pollJobId(lane))
+      const due = delayedUntil(await eventually(async () => (await score()) ?? undefined, 'its job', 10_000))
+      expect(due).toBeGreaterThanOrEqual(before + FIRST_POLL_MS)
+      expect(due).toBeLessThan((await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))) + FIRST_POLL_MS + 1)
+      // It is brought forward when it is late, by Redis' clock.
+      polls.pickUp(lane)
+      await eventually(async () => (await score()) === null, 'that it is taken up', SOON_MS)
+    } finally {
+      await polls.stop(1_000)
+    }
+  },
+)
 
 test.each([
   ['ahead', HOUR],
@@ -210,10 +224,14 @@ test('a clock that is set back while a job runs takes no lock from its worker', 
     await eventually(async () => runs === 1, 'that it runs')
     machineIsOff(-HOUR)
     const until = performance.now() + 2 * LOCK_MS
-    await eventually(async () => {
-      expect(await world.redis.exists(laneJobLockKey(lane, id))).toBe(1)
-      return performance.now() > until
-    }, 'twice the life of a lock', 30_000)
+    await eventually(
+      async () => {
+        expect(await world.redis.exists(laneJobLockKey(lane, id))).toBe(1)
+        return performance.now() > until
+      },
+      'twice the life of a lock',
+      30_000,
+    )
     expect(runs).toBe(1)
   } finally {
     end()

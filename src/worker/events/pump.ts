@@ -72,7 +72,14 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
     for (const source of wanted) {
       if (sources.has(source)) continue
       const stands = cursors.get(source) ?? ''
-      sources.set(source, { stands, read: stands || first, entries: [], lookAt: 0, newsAt: performance.now(), density: 5 })
+      sources.set(source, {
+        stands,
+        read: stands || first,
+        entries: [],
+        lookAt: 0,
+        newsAt: performance.now(),
+        density: 5,
+      })
     }
   }
 
