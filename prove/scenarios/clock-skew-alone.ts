@@ -17,7 +17,7 @@ const SKEW_MS = 90_000
 interface Play {
   what: string
   startsAt: number
-  then?: { setTo: number } | { replacedBy: number }
+  later?: { setTo: number } | { replacedBy: number }
 }
 
 const PLAYS: readonly Play[] = [
@@ -25,10 +25,10 @@ const PLAYS: readonly Play[] = [
   { what: 'an hour behind', startsAt: -HOUR_MS },
   { what: '90 s ahead', startsAt: SKEW_MS },
   { what: '90 s behind', startsAt: -SKEW_MS },
-  { what: 'set an hour ahead', startsAt: 0, then: { setTo: HOUR_MS } },
-  { what: 'set an hour back', startsAt: 0, then: { setTo: -HOUR_MS } },
-  { what: '90 s ahead, then right', startsAt: SKEW_MS, then: { replacedBy: 0 } },
-  { what: '90 s behind, then right', startsAt: -SKEW_MS, then: { replacedBy: 0 } },
+  { what: 'set an hour ahead', startsAt: 0, later: { setTo: HOUR_MS } },
+  { what: 'set an hour back', startsAt: 0, later: { setTo: -HOUR_MS } },
+  { what: '90 s ahead, then right', startsAt: SKEW_MS, later: { replacedBy: 0 } },
+  { what: '90 s behind, then right', startsAt: -SKEW_MS, later: { replacedBy: 0 } },
 ]
 
 /** Messages of each kind in each play. */
@@ -76,7 +76,7 @@ interface Played {
   late: number
 }
 
-async function playOnce(rig: Rig, run: Run, { what, startsAt, then }: Play, range: number): Promise<Played> {
+async function playOnce(rig: Rig, run: Run, { what, startsAt, later }: Play, range: number): Promise<Played> {
   const [worker] = rig.workers
   const restart = async (skewMs: number): Promise<void> => {
     await worker?.terminate()
@@ -102,8 +102,8 @@ async function playOnce(rig: Rig, run: Run, { what, startsAt, then }: Play, rang
       history.some(({ detail }) => detail === REFUSAL),
     )
   if (!(await eventually(isRefused, PLAY_LIMIT_MS, 50))) throw new Error('the campaign is refused nothing')
-  if (then !== undefined && 'setTo' in then) setClock(run.folder, 1, then.setTo)
-  if (then !== undefined && 'replacedBy' in then) await restart(then.replacedBy)
+  if (later !== undefined && 'setTo' in later) setClock(run.folder, 1, later.setTo)
+  if (later !== undefined && 'replacedBy' in later) await restart(later.replacedBy)
 
   const expected = [...putOff, ...refused]
   const left = async (): Promise<number> => {
