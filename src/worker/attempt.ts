@@ -134,7 +134,7 @@ async function sendTraced(
   // Settle, then say what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
   if ('problem' in outcome) await notifyCampaign(deps, id.lane, message.run, outcome)
-  const code = report(deps, entry, outgoing, claimed.attempt, call)
+  const code = report(deps, entry, outgoing, claimed, call)
   span.ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
   return end
 }
@@ -168,7 +168,7 @@ function report(
   { redis, log }: SendDeps,
   { sender }: DirectoryEntry,
   { id, name, message }: Outgoing,
-  attempt: string,
+  { attempt, slot }: Claimed,
   { outcome, tookMs }: Called,
 ): string | undefined {
   const code = 'problem' in outcome ? outcome.problem.code : undefined
@@ -178,7 +178,7 @@ function report(
     provider: sender.provider,
     outcome: outcome.kind,
     code,
-    waitedMs: Math.max(0, Date.now() - (tookMs ?? 0) - acceptedAtMs(id.ulid)),
+    waitedMs: slot === undefined ? 0 : Math.max(0, slot.atMs - acceptedAtMs(id.ulid)),
     tookMs,
   })
   const level = outcome.kind === 'sent' ? 'debug' : 'info'
