@@ -1,10 +1,10 @@
 // Waits for the slot in which a request leaves. A process that stood still has missed it, and must not send all that it
 // had claimed at once: it reserves another slot for each. Dying here is dying after the claim, see attempt.ts.
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Deadline, isOver } from '../deadline.ts'
 import { type CallEnd, MISSED_SLOT } from '../messages/outcome.ts'
 import type { Pace } from '../messages/pace.ts'
 import { reserveSlot, type Slot } from '../messages/store/claim.ts'
+import { type Deadline, isOver } from '../providers/deadline.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { RedisClock } from './redis-clock.ts'
 

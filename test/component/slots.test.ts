@@ -2,11 +2,11 @@
 // another one. Real: Redis. The clock is Redis' own, so that times are compared with room for a busy machine.
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { deadlineIn } from '../../src/deadline.ts'
 import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/claim.ts'
+import { deadlineIn } from '../../src/providers/deadline.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { laneCooldownKey, laneSlotsKey, rootKeys } from '../../src/redis/keys.ts'
