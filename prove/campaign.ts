@@ -61,10 +61,10 @@ export async function exportCampaign(rig: Rig, id: string): Promise<ExportedLine
   return lines.map((line) => lineSchema.parse(JSON.parse(line)))
 }
 
-/** A campaign to these people that has just been started. */
-export async function startCampaign(rig: Rig, people: readonly string[]): Promise<string> {
+/** A campaign to these people that has just been started; `list` is the name of a new list of contacts. */
+export async function startCampaign(rig: Rig, people: readonly string[], list = 'everybody'): Promise<string> {
   const account = (await findSender(rig.store, rig.tenant.lane))?.account ?? 0
-  const tag = await createTag(rig.store, account, 'everybody')
+  const tag = await createTag(rig.store, account, list)
   for (let at = 0; at < people.length; at += 1_000) {
     const chunk = people.slice(at, at + 1_000).map((phone) => ({ phone, name: '', email: '' }))
     await importContacts(rig.store, account, tag.id, chunk)

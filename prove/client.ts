@@ -23,13 +23,20 @@ export interface Posted {
   tenant: Tenant
   /** Digits of the recipient; no two messages share one. */
   to: string
+  /** ISO 8601: it is not to be sent sooner. */
+  sendAt?: string | undefined
   answers: Answered[]
 }
 
 export interface Client {
   log: readonly Posted[]
-  /** Posts one message to each recipient at `perSecond`, and resolves when each was acknowledged or given up. */
-  post(tenant: Tenant, recipients: readonly string[], perSecond: number): Promise<void>
+  /**
+   * Posts one message to each recipient at `perSecond`, to be sent at `sendAt` (ISO 8601) if it is given, and resolves when
+   * each was acknowledged or given up.
+   */
+  post(tenant: Tenant, recipients: readonly string[], perSecond: number, sendAt?: string): Promise<void>
+  /** Takes a message into the log that was asked for otherwise, as one of a campaign. */
+  note(tenant: Tenant, to: string, id: string): void
   /** The same of somebody who asks for more than may be: what was refused with 429 is not in the log, and is counted. */
   flood(tenant: Tenant, recipients: readonly string[], perSecond: number): Promise<{ refused: number }>
   /** Posts one message to each recipient in batches, as fast as they are answered. */
@@ -80,17 +87,21 @@ export function createClient(producers: () => readonly string[]): Client {
   const client: Client = {
     log,
     acknowledged: () => acknowledged,
-    async post(tenant, recipients, perSecond) {
+    async post(tenant, recipients, perSecond, sendAt) {
       const begunAt = performance.now()
       const under: Promise<void>[] = []
       for (const [n, to] of recipients.entries()) {
         const early = begunAt + (n / perSecond) * 1_000 - performance.now()
         if (early > 1) await pause(early)
-        const posted = { tenant, to, answers: [] }
+        const posted = { tenant, to, sendAt, answers: [] }
         log.push(posted)
         under.push(postOne(posted, n))
       }
       await Promise.all(under)
+    },
+    note(tenant, to, id) {
+      acknowledged += 1
+      log.push({ tenant, to, answers: [{ atMs: Date.now(), status: 200, id }] })
     },
     async flood(tenant, recipients, perSecond) {
       await client.post(tenant, recipients, perSecond)
@@ -145,9 +156,9 @@ function idIn(answer: HttpAnswer): string | undefined {
   return acknowledgement.parse(answer.body).messages[0]?.id
 }
 
-function requestOf({ tenant, to }: Posted): { path: string; body: string } {
+function requestOf({ tenant, to, sendAt }: Posted): { path: string; body: string } {
   const path = tenant.campaign ? '/chatappbusiness/send-templated-message' : '/sendservicemessages/sendmessages'
-  return { path, body: JSON.stringify({ api_key: tenant.apiKey, ...messageTo(tenant, to) }) }
+  return { path, body: JSON.stringify({ api_key: tenant.apiKey, ...messageTo(tenant, to), send_at: sendAt }) }
 }
 
 function messageTo(tenant: Tenant, to: string): object {

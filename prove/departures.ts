@@ -1,5 +1,5 @@
 // When requests leave the workers, noted inside them (preload/departures.ts), and how many of them fall together.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Figure } from './scenario.ts'
@@ -7,6 +7,15 @@ import type { Figure } from './scenario.ts'
 /** What a process is started with for one of prove/preload/ to be loaded into it. */
 export const preloading = (...names: ('departures' | 'clock-skew' | 'turns')[]): string =>
   names.map((name) => `--import ${fileURLToPath(new URL(`./preload/${name}.js`, import.meta.url))}`).join(' ')
+
+/** The setting under which the clock of a worker is off, by what `setClock` says. */
+export const clockOf = (folder: string, worker: number): Record<string, string> => ({
+  PROVE_CLOCK: join(folder, `clock-${worker}`),
+})
+
+/** Sets the clock of the worker of that number off by so many ms, also while it runs. */
+export const setClock = (folder: string, worker: number, skewMs: number): void =>
+  writeFileSync(clockOf(folder, worker).PROVE_CLOCK ?? '', String(skewMs))
 
 /** The setting under which workers note what leaves them. */
 export const noted = (folder: string): Record<string, string> => ({

@@ -4,6 +4,7 @@ import { backlogResumes } from './backlog-resumes.ts'
 import { campaignKills } from './campaign-kill.ts'
 import { campaignsOutliveRecords } from './campaign-outlives-records.ts'
 import { clockSkew } from './clock-skew.ts'
+import { clockSkewAlone } from './clock-skew-alone.ts'
 import { clusterReshard } from './cluster-reshard.ts'
 import { deadLetterInCampaign } from './dead-letter-in-campaign.ts'
 import { events } from './events.ts'
@@ -47,6 +48,7 @@ export const SCENARIOS: readonly Scenario[] = [
   hostileClients,
   poisonJobs,
   powerLoss,
+  clockSkewAlone,
   ...campaignKills,
   ...campaignsOutliveRecords,
   deadLetterInCampaign,

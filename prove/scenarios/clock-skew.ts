@@ -1,6 +1,6 @@
 // Three workers on three machines, one of which is five minutes ahead and one five minutes behind. The provider refuses
 // some messages at first, so that they wait for another try.
-import { AFTER_STALL, busiest, departuresOf, noted, preloading } from '../departures.ts'
+import { AFTER_STALL, busiest, clockOf, departuresOf, noted, preloading, setClock } from '../departures.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
 import { onRig, type Scenario } from '../scenario.ts'
@@ -25,9 +25,10 @@ export const clockSkew: Scenario = {
       workerEnv: (worker: number) => ({
         ...noted(run.folder),
         NODE_OPTIONS: preloading('clock-skew', 'departures'),
-        PROVE_CLOCK_SKEW_MS: String(SKEWS[worker - 1] ?? 0),
+        ...clockOf(run.folder, worker),
       }),
     }
+    for (const [at, skewMs] of SKEWS.entries()) setClock(run.folder, at + 1, skewMs)
     return onRig(run, plan, async (rig) => {
       const each = run.full ? 2_400 : 250
       await Promise.all(

@@ -134,7 +134,7 @@ async function act(values: EndpointValues, { redis, config }: CommandContext): P
       return { json: endpointDocument(changed), text: `${endpoint.id} is ${action}d.`, acted }
     }
     case 'rotate-secret': {
-      const secret = await rotateSecret(redis, endpoint, { seal, nowMs: Date.now() })
+      const secret = await rotateSecret(redis, endpoint, { seal, nowMs: await redisNowMs(redis) })
       return {
         json: { secret },
         text: `${secret}\n\nKeep it now: it is not shown again. The old one signs on for a day.`,

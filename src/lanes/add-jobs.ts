@@ -16,8 +16,10 @@ export interface LaneJob {
   data: string
   /** When the message was accepted (epoch ms). */
   timestamp: number
-  /** How long after that it is due (ms), whole; 0 when it may go at once. */
-  delayMs: number
+  /** So long it is put off from now on (ms), whole; 0 when it is not. */
+  waitMs: number
+  /** When it is due at the earliest (epoch ms); 0 when it may go at once. */
+  notBefore: number
   /** 0 for one that goes first, else BullMQ's priority. */
   priority: number
 }
@@ -47,7 +49,8 @@ export async function addJobs(
       ids: jobs.map(({ id }) => id),
       payloads: jobs.map(({ data }) => data),
       times: jobs.map(({ timestamp }) => timestamp),
-      delays: jobs.map(({ delayMs }) => delayMs),
+      waits: jobs.map(({ waitMs }) => waitMs),
+      notBefore: jobs.map(({ notBefore }) => notBefore),
       priorities: jobs.map(({ priority }) => priority),
       ...(indexed.length > 0 ? packForIndex(indexed, retentionMs) : {}),
     },

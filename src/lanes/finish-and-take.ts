@@ -20,8 +20,6 @@ export interface TakenJob {
   data: string
   /** When it was added (epoch ms). */
   addedAt: number
-  /** When it was taken (epoch ms). */
-  takenAt: number
   /** Workers that died over it. */
   crashes: number
 }
@@ -29,8 +27,8 @@ export interface TakenJob {
 /** What comes after a job. */
 export type Next =
   | { kind: 'job'; job: TakenJob }
-  /** Nothing waits. `dueMs`: when the next delayed job is due (epoch ms), 0 without one. */
-  | { kind: 'none'; dueMs: number }
+  /** Nothing waits. `dueInMs`: until the next delayed job is due, 0 without one. */
+  | { kind: 'none'; dueInMs: number }
   /** Nothing may be taken for so long. */
   | { kind: 'limited'; ms: number }
   /** Something waits that only BullMQ's own script can take. */
@@ -53,13 +51,12 @@ interface Finished {
 export const finishAndTake = (redis: Redis, one: Finished): Promise<{ isLost: boolean; next: Next }> =>
   together(redis, `${one.lane} ${one.lockMs}`, one)
 
-const NOTHING: Next = { kind: 'none', dueMs: 0 }
+const NOTHING: Next = { kind: 'none', dueInMs: 0 }
 
 const together = gathered<Finished, { isLost: boolean; next: Next }>(async (redis, all) => {
   const [first] = all
   if (first === undefined) return []
   const { lane, lockMs } = first
-  const nowMs = Date.now()
   const answer = await turnScript(
     redis,
     { ...laneBacklogKeys(lane), ...laneTakeKeys(lane), limiter: laneLimiterKey(lane), meta: laneMetaKey(lane) },
@@ -69,7 +66,6 @@ const together = gathered<Finished, { isLost: boolean; next: Next }>(async (redi
       tokens: all.map(({ token }) => token),
       takes: all.map(({ takes }) => takes),
       lockMs,
-      nowMs,
     },
   )
   const [letters, why, ms, ...taken] = reply.parse(answer)
@@ -78,13 +74,13 @@ const together = gathered<Finished, { isLost: boolean; next: Next }>(async (redi
     const isLost = letters[i] !== 'f'
     if (isLost || !takes) return { isLost, next: NOTHING }
     const job = taken[at++]
-    return { isLost, next: job === undefined ? nextWithoutJob(why, ms) : { kind: 'job', job: takenJob(job, nowMs) } }
+    return { isLost, next: job === undefined ? nextWithoutJob(why, ms) : { kind: 'job', job: takenJob(job) } }
   })
 })
 
-function takenJob(answered: unknown, takenAt: number): TakenJob {
+function takenJob(answered: unknown): TakenJob {
   const [id, name, data, addedAt, crashes] = takenReply.parse(answered)
-  return { id, name, data, addedAt, takenAt, crashes }
+  return { id, name, data, addedAt, crashes }
 }
 
 function nextWithoutJob(why: z.output<typeof reply>[1], ms: number): Next {
@@ -92,7 +88,7 @@ function nextWithoutJob(why: z.output<typeof reply>[1], ms: number): Next {
     case 'limited':
       return { kind: 'limited', ms }
     case 'none':
-      return { kind: 'none', dueMs: ms }
+      return { kind: 'none', dueInMs: ms }
     default:
       return { kind: 'other' }
   }

@@ -233,21 +233,11 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 
 const priorityOf = ({ class: of }: SendPayload): number => (of === 'campaign' ? CAMPAIGN_PRIORITY : 0)
 
-/** How long its job is to be delayed. */
-const waitMsOf = ({ payload, delayMs = 0 }: LaneMessage): number =>
-  Math.max(delayMs, payload.sendAt === undefined ? 0 : payload.sendAt - Date.now(), 0)
-
 /** The job of a message, which waits for its turn or until it is due. */
-function laneJobOf(message: LaneMessage): LaneJob {
-  const { id, payload } = message
-  const timestamp = acceptedAtMs(laneOf(id).ulid)
-  const waitMs = waitMsOf(message)
-  return {
-    ...{ id, timestamp, data: JSON.stringify(storedPayload(payload)), priority: priorityOf(payload) },
-    // BullMQ counts from when it was accepted.
-    delayMs: waitMs === 0 ? 0 : Math.max(1, Date.now() - timestamp + Math.ceil(waitMs)),
-  }
-}
+const laneJobOf = ({ id, payload, delayMs = 0 }: LaneMessage): LaneJob => ({
+  ...{ id, timestamp: acceptedAtMs(laneOf(id).ulid), data: JSON.stringify(storedPayload(payload)) },
+  ...{ priority: priorityOf(payload), waitMs: Math.ceil(delayMs), notBefore: payload.sendAt ?? 0 },
+})
 
 const ULID_LENGTH = 26
 

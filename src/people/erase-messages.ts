@@ -107,7 +107,8 @@ export async function eraseMessage(deps: EraseDeps, id: MessageId, person: strin
   let verdict = await eraseRecord(redis, id, person)
   if (verdict === LETTERS.unconfirmed) {
     // That it may be repeated is over; what still comes in about it is written down.
-    await resolveUnconfirmed(redis, id, 'never', 1)
+    const attempt = await redis.hget(messageKey(id.lane, id.ulid), FIELDS.attempt)
+    await resolveUnconfirmed(redis, id, attempt ?? '', 'never', 1)
     verdict = await eraseRecord(redis, id, person)
   } else if (verdict === LETTERS.queued) {
     await cancelStep(redis, id, config.retentionMs)

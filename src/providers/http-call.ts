@@ -4,6 +4,7 @@
 // ended in a reset, 38 had never reached the server.
 
 import { MISSED_SLOT } from '../messages/outcome.ts'
+import { type Deadline, deadlineIn, isOver } from './deadline.ts'
 import type { HttpAgent } from './http-agent.ts'
 import type { Answer } from './http-answer.ts'
 import type { Call, Connection } from './http-connection.ts'
@@ -46,7 +47,8 @@ interface Request {
 class JsonCall implements Call {
   private readonly resolve: (end: HttpEnd) => void
   private readonly request: Request
-  private readonly deadline: number
+  private readonly deadline: Deadline
+  private readonly slotEnd: Deadline
   private readonly timer: NodeJS.Timeout
   private running: Connection | undefined
   private isOver = false
@@ -54,16 +56,16 @@ class JsonCall implements Call {
   constructor(resolve: (end: HttpEnd) => void, request: Request) {
     this.resolve = resolve
     this.request = request
-    this.deadline = performance.now() + request.timeoutMs
+    this.deadline = deadlineIn(request.timeoutMs)
+    this.slotEnd = deadlineIn(request.leaveBy - performance.now())
     this.timer = setTimeout(timeOut, request.timeoutMs, this)
   }
 
   leave(connection: Connection): { path: string; text: string } | undefined {
     // A process that was stopped meanwhile hears of the connection before its timer fires, so the clock is asked.
-    const now = performance.now()
-    const { head, json, path, leaveBy } = this.request
-    if (now >= this.deadline) this.failed('timeout')
-    else if (now > leaveBy) this.failed(MISSED_SLOT)
+    const { head, json, path } = this.request
+    if (isOver(this.deadline)) this.failed('timeout')
+    else if (isOver(this.slotEnd)) this.failed(MISSED_SLOT)
     if (this.isOver) return undefined
     this.running = connection
     return { path, text: `${head}${Buffer.byteLength(json)}\r\n\r\n${json}` }

@@ -17,3 +17,22 @@ export async function redisNowMicros(redis: Redis, near: string): Promise<number
   const [seconds, micros] = clockReply.parse(await clockScript(redis, { near }))
   return seconds * 1_000_000 + micros
 }
+
+const ASKED_EVERY_MS = 1_000
+
+/**
+ * The same for those who look often: Redis is asked at most once a second, and `performance.now()` tells how its time goes
+ * on, so that it does not matter when the clock of the machine is set. Never ahead of Redis.
+ */
+export function runningRedisClock(redis: Redis, near: string): () => Promise<number> {
+  let aheadMs = 0
+  let askedAt = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (performance.now() - askedAt > ASKED_EVERY_MS) {
+      const redisMs = await redisNowMs(redis, near)
+      askedAt = performance.now()
+      aheadMs = redisMs - askedAt
+    }
+    return Math.floor(performance.now() + aheadMs)
+  }
+}

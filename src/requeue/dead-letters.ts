@@ -6,6 +6,8 @@ import type { LaneQueues } from '../lanes/queues.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { keepIndexed } from '../messages/store/message-index.ts'
 import { readStates } from '../messages/store/states.ts'
+import { laneDeadLettersKey } from '../redis/bullmq-layout.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { hasJobMovedOn } from '../redis/errors.ts'
 import { matchesRequeue, type RequeueFilter } from './filter.ts'
@@ -69,7 +71,7 @@ export async function retryDeadLetter(
   lane: number,
   { job, payload }: DeadLetter,
 ): Promise<boolean> {
-  const until = Date.now() + config.validityMs[payload.class]
+  const until = (await redisNowMs(redis, laneDeadLettersKey(lane))) + config.validityMs[payload.class]
   const ulid = parseMessageId(job.id ?? '')?.ulid
   if (ulid !== undefined) await keepIndexed(redis, lane, [ulid], until + config.retentionMs)
   await job.updateData(storedPayload({ ...payload, until }))

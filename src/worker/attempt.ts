@@ -18,6 +18,7 @@ import { type ClaimResult, claim, type Slot } from '../messages/store/claim.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
 import { observerOf } from '../observe.ts'
 import type { Tombstones } from '../people/tombstones.ts'
+import { type Deadline, deadlineIn } from '../providers/deadline.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import type { JobEnd } from './bullmq.ts'
 import type { ClaimGates } from './claim-gate.ts'
@@ -27,8 +28,8 @@ import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 import { type SettleDeps, settle } from './settle.ts'
 
 /**
- * The request must leave within this time of its claim. A process that was frozen in between and wakes up later
- * proves its own attempt unsent instead of sending what somebody else may have settled by now.
+ * The request must leave within this time of its claim. A process that was frozen in between, or whose machine was
+ * suspended, and that wakes up later proves its own attempt unsent instead of sending what somebody else may have settled by now.
  */
 export const CLAIM_GOOD_FOR_MS = 5_000
 
@@ -68,8 +69,8 @@ export interface Claimed {
   attempt: string
   slot: Slot | undefined
   pace: Pace
-  /** The request must have left by then (`performance.now()`). */
-  until: number
+  /** The request must have left by then. */
+  until: Deadline
 }
 
 /**
@@ -86,14 +87,18 @@ export async function claimMessage(
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
   const pace = own?.pace ?? paceOf(entry.sender.rate)
-  const ask = (asked: Pace): Promise<ClaimResult> => claim(deps.redis, id, attempt, message, times, asked)
+  let until = deadlineIn(CLAIM_GOOD_FOR_MS)
+  const ask = (asked: Pace): Promise<ClaimResult> => {
+    until = deadlineIn(CLAIM_GOOD_FOR_MS)
+    return claim(deps.redis, id, attempt, message, times, asked)
+  }
   const { claimed: result, askedAt } = own
     ? { askedAt: performance.now(), claimed: await ask(own.pace) }
     : await deps.gates.claim(id.lane, message.class, pace, ask)
   if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
   const { slot } = result
   if (slot) deps.clock.heard(id.lane, askedAt, slot.nowMs, performance.now())
-  return { claimed: { attempt, slot, pace, until: askedAt + CLAIM_GOOD_FOR_MS } }
+  return { claimed: { attempt, slot, pace, until } }
 }
 
 /**
@@ -129,7 +134,7 @@ async function sendTraced(
   // Settle, then say what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
   if ('problem' in outcome) await notifyCampaign(deps, id.lane, message.run, outcome)
-  const code = report(deps, entry, outgoing, claimed.attempt, call)
+  const code = report(deps, entry, outgoing, claimed, call)
   span.ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
   return end
 }
@@ -163,7 +168,7 @@ function report(
   { redis, log }: SendDeps,
   { sender }: DirectoryEntry,
   { id, name, message }: Outgoing,
-  attempt: string,
+  { attempt, slot }: Claimed,
   { outcome, tookMs }: Called,
 ): string | undefined {
   const code = 'problem' in outcome ? outcome.problem.code : undefined
@@ -173,7 +178,7 @@ function report(
     provider: sender.provider,
     outcome: outcome.kind,
     code,
-    waitedMs: Math.max(0, Date.now() - (tookMs ?? 0) - acceptedAtMs(id.ulid)),
+    waitedMs: slot === undefined ? 0 : Math.max(0, slot.atMs - acceptedAtMs(id.ulid)),
     tookMs,
   })
   const level = outcome.kind === 'sent' ? 'debug' : 'info'

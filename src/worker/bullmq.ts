@@ -12,6 +12,7 @@ import {
   type WorkerOptions,
 } from 'bullmq'
 import type { Redis } from '../redis/connect.ts'
+import { goByRedisClock, keepLocks } from './bullmq-clock.ts'
 
 /**
  * A Worker whose concurrency may be lowered while it works. BullMQ asks for no next job when one ends while more are in
@@ -20,8 +21,17 @@ import type { Redis } from '../redis/connect.ts'
  * So it always asks; whoever lowers the concurrency holds what is too much back by itself.
  */
 class LaneWorker extends Worker {
+  private readonly locks = keepLocks(this.opts.lockDuration ?? 0, (ids, tokens) => {
+    // One that another worker has is not extended, and the end of its job finds that.
+    this.extendJobLocks(ids, tokens, this.opts.lockDuration ?? 0).catch((error: Error) => this.emit('error', error))
+  })
+
   override processJob(job: Job, token: string): ReturnType<Worker['processJob']> {
-    return super.processJob(job, token, () => true)
+    return this.locks.during(job.id ?? '', token, () => super.processJob(job, token, () => true))
+  }
+
+  override async close(force?: boolean): Promise<void> {
+    await super.close(force).finally(() => this.locks.stop())
   }
 }
 
@@ -36,7 +46,8 @@ export function openWorker(
   settings: Omit<WorkerOptions, 'connection' | 'prefix'> & { concurrency: number; lockDuration: number },
   onTrouble: (error: Error) => void,
 ): LaneWorker {
-  const worker = new LaneWorker(name, work, { ...settings, connection: redis, prefix })
+  const worker = new LaneWorker(name, work, { ...settings, skipLockRenewal: true, connection: redis, prefix })
+  goByRedisClock(worker, redis)
   worker.on('error', onTrouble)
   return worker
 }
@@ -99,6 +110,7 @@ export async function endOwn(end: OwnEnd, job: Job, token: string | undefined): 
     case 'done':
       return end.answer
     case 'waits':
+      // BullMQ takes the difference, and adds it to the time of Redis (bullmq-clock.ts).
       await job.moveToDelayed(Date.now() + end.ms, token)
       throw new DelayedError()
     case 'dead_letter':

@@ -16,6 +16,7 @@ import {
   campaignPayloadSchema,
   PREFLIGHT_QUEUE,
 } from '../jobs/campaigns.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import { rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { createShares, type Shares } from './account-shares.ts'
@@ -107,7 +108,7 @@ export function startCampaignJobs(deps: FanOutDeps) {
   const wake = createCampaignWake({ redis, queue, log })
   const lifecycle: LifecycleDeps = { redis, queue, retentionMs: config.retentionMs }
   const watching = repeatedly(WATCH_MS, createWatch({ ...lifecycle, log }), log)
-  const forgetting = repeatedly(PURGE_EVERY_MS, () => purgeCampaignFiles(deps, Date.now()), log)
+  const forgetting = repeatedly(PURGE_EVERY_MS, async () => purgeCampaignFiles(deps, await redisNowMs(redis)), log)
 
   return {
     /** A job of a lane was worked on; its campaign may have room now, or be at its end. */

@@ -1,9 +1,11 @@
 // Claims messages of a chunk: in one step all that nobody has claimed before, and by themselves, like messages with jobs of
 // their own, those for which something is in the way. Dying in between is dying after the claims: the sweep finds them.
+
 import { newAttemptId } from '../messages/message-id.ts'
 import type { Pace } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
 import { claimFresh, type FreshClaim, type FreshResult } from '../messages/store/claim-fresh.ts'
+import { deadlineIn } from '../providers/deadline.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { needsReplicas } from '../redis/replication.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, claimMessage, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
@@ -32,6 +34,7 @@ export async function claimChunk<M extends Placed>(
   claimed: (message: M, claim: Claimed) => void,
 ): Promise<Unclaimed<M>[]> {
   const askedAt = performance.now()
+  const until = deadlineIn(CLAIM_GOOD_FOR_MS)
   const fresh = messages.map((message) => {
     return { ulid: message.id.ulid, place: message.place, attempt: newAttemptId(), message: message.message }
   })
@@ -56,7 +59,6 @@ export async function claimChunk<M extends Placed>(
     return messages.map((message) => ({ message, refused }))
   }
 
-  const until = askedAt + CLAIM_GOOD_FOR_MS
   const others: Promise<Unclaimed<M> | undefined>[] = []
   let isHeard = false
   for (const [i, message] of messages.entries()) {

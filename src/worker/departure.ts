@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type CallEnd, MISSED_SLOT } from '../messages/outcome.ts'
 import type { Pace } from '../messages/pace.ts'
 import { reserveSlot, type Slot } from '../messages/store/claim.ts'
+import { type Deadline, isOver } from '../providers/deadline.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { RedisClock } from './redis-clock.ts'
 
@@ -14,8 +15,8 @@ const STRICT_TRIES = 3
 
 /**
  * Sends when the slot has come, and says how the call ended; undefined when it may not leave under this claim, which is
- * good until `claimed.until` (`performance.now()`). `send` must let nothing leave after the time that it is given: a
- * connection that is not there yet takes longer to open than a request may be late. Then it is sent in another slot.
+ * good until `claimed.until`. `send` must let nothing leave after the time that it is given
+ * (`performance.now()`): a connection that is not there yet takes longer to open than a request may be late. Then it is sent in another slot.
  */
 export function departure(
   deps: { redis: Redis; clock: RedisClock },
@@ -28,10 +29,10 @@ export function departure(
   const leavesAt = deps.clock.ours(lane, slot.atMs)
   // Most may leave at once: a campaign's are claimed together, and their slots come while Redis answers.
   const now = performance.now()
-  if (now < leavesAt || now >= until || now - leavesAt > pace.lateMs) {
+  if (now < leavesAt || isOver(until) || now - leavesAt > pace.lateMs) {
     return inTime({ ...deps, lane, claimed, send }, slot, 0)
   }
-  return send(Math.min(leavesAt + pace.lateMs, until)).then((end) =>
+  return send(Math.min(leavesAt + pace.lateMs, until.steadyMs)).then((end) =>
     hasMissed(end) ? inAnother({ ...deps, lane, claimed, send }, slot, 1) : end,
   )
 }
@@ -48,7 +49,7 @@ interface Waiting {
 interface ClaimedSlot {
   slot: Slot | undefined
   pace: Pace
-  until: number
+  until: Deadline
 }
 
 const hasMissed = (end: CallEnd): boolean => end.kind === 'never_left' && end.cause === MISSED_SLOT
@@ -61,9 +62,9 @@ async function inTime(waiting: Waiting, slot: Slot, missed: number): Promise<Cal
   const leavesAt = clock.ours(lane, slot.atMs)
   // Timers count whole milliseconds and may fire a fraction early.
   for (let now = performance.now(); now < leavesAt; now = performance.now()) await pause(Math.ceil(leavesAt - now))
-  if (performance.now() >= claimed.until) return undefined
+  if (isOver(claimed.until)) return undefined
   if (performance.now() - leavesAt <= lateMs) {
-    const end = await send(Math.min(leavesAt + lateMs, claimed.until))
+    const end = await send(Math.min(leavesAt + lateMs, claimed.until.steadyMs))
     if (!hasMissed(end)) return end
   }
   return inAnother(waiting, slot, missed + 1)

@@ -10,6 +10,7 @@ import type { Log } from '../log.ts'
 import { erasePerson } from '../people/erase.ts'
 import type { EraseDeps } from '../people/erase-messages.ts'
 import { beginErasure, endErasure, findErasure, openErasureQueue } from '../people/erasures.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
 import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
@@ -61,13 +62,13 @@ async function workOn(deps: ErasureDeps, job: Job): Promise<OwnEnd> {
     if (asked.state === 'waiting') await beginErasure(deps.redis, id)
     const { account, person, created_at: nowMs } = asked
     if (!(await erasePerson(deps, { id, account, person, nowMs }))) return { kind: 'waits', ms: BUSY_MS }
-    await endErasure(deps.redis, id, 'done', Date.now())
+    await endErasure(deps.redis, id, 'done', await redisNowMs(deps.redis))
     deps.log.info({ job: id }, 'erasure.done')
     return { kind: 'done' }
   } catch (error) {
     if (isRedisAway(error) || isFilesAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
     deps.log.error({ job: id, err: error }, 'erasure.broken')
-    await endErasure(deps.redis, id, 'failed', Date.now())
+    await endErasure(deps.redis, id, 'failed', await redisNowMs(deps.redis))
     return { kind: 'dead_letter', reason: 'it could not go on; the log of the worker has the cause' }
   }
 }

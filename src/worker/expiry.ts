@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { FileStore } from '../files/store.ts'
 import { removeContent, removeFromTrash } from '../gallery/store/purge-trash.ts'
 import type { Log } from '../log.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { repeatedly } from '../repeatedly.ts'
@@ -24,7 +25,7 @@ export const startExpiry = (deps: ExpiryDeps): { stop: () => void } =>
     EVERY_MS,
     async () => {
       const isFirst = await deps.redis.set(rootKeys.expired, '1', 'PX', EVERY_MS - 1_000, 'NX')
-      if (isFirst !== null) await expireAll(deps, Date.now())
+      if (isFirst !== null) await expireAll(deps, await redisNowMs(deps.redis))
     },
     deps.log,
   )

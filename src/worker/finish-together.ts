@@ -34,14 +34,14 @@ type Special = 'parent' | 'parentKey' | 'repeatJobKey' | 'deduplicationId'
 function answerOf(next: Exclude<Next, { kind: 'other' }>): NextJob {
   switch (next.kind) {
     case 'none':
-      return [null, 0, 0, next.dueMs]
+      // The Worker compares it with the clock of the machine.
+      return [null, 0, 0, next.dueInMs === 0 ? 0 : Date.now() + next.dueInMs]
     case 'limited':
       return [null, 0, next.ms, 0]
     case 'job': {
-      const { id, name, data, addedAt, takenAt, crashes } = next.job
-      // The settings of a message's job are its id, its time and its place: none matters once it was taken. From
-      // processedOn BullMQ counts when to renew the lock.
-      const fields = { id, name, data, opts: {}, timestamp: addedAt, processedOn: takenAt, stalledCounter: crashes }
+      const { id, name, data, addedAt, crashes } = next.job
+      // The settings of a message's job are its id, its time and its place: none matters once it was taken.
+      const fields = { id, name, data, opts: {}, timestamp: addedAt, stalledCounter: crashes }
       return [fields, id, 0, 0]
     }
   }

@@ -12,9 +12,11 @@ const LEFT_FREE = 2
 
 /** Room for the messages of chunks on one lane. */
 export interface ChunkRoom {
-  /** How many may begin, once there is room for one; 0 when the process stops. Begin them in the same turn. */
-  free(stopping: AbortSignal): Promise<number>
-  begin(count: number): void
+  /** True once there is room for one; false when the process stops. */
+  free(stopping: AbortSignal): Promise<boolean>
+  /** Takes places for as many as may begin now, `most` at most, and says how many: other chunks take from the same room. */
+  take(most: number): number
+  /** Gives one of them back. */
   end(): void
   /** The latest slot that a chunk of the lane has claimed here (`performance.now()`). */
   latestSlotAt: number
@@ -138,9 +140,8 @@ export function createLaneShares(laneConcurrency: number) {
           // What ends in this turn of the event loop is counted together, so that it is claimed together.
           await new Promise((resolve) => setImmediate(resolve))
           for (;;) {
-            if (stopping.aborted) return 0
-            const free = freeNow()
-            if (free > 0) return free
+            if (stopping.aborted) return false
+            if (freeNow() > 0) return true
             await new Promise<void>((resolve) => {
               const done = (): void => {
                 stopping.removeEventListener('abort', done)
@@ -151,7 +152,11 @@ export function createLaneShares(laneConcurrency: number) {
             })
           }
         },
-        begin,
+        take(most) {
+          const count = Math.min(most, freeNow())
+          begin(count)
+          return count
+        },
         end,
         latestSlotAt: Number.NEGATIVE_INFINITY,
         answerMs: 0,

@@ -19,6 +19,7 @@ import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { partnerApi } from '../providers/partner-api.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import { connectWithRetry, serverOf } from '../redis/connect.ts'
 import { HEARTBEAT_MS, namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
 import { lanePrefix, rootKeys } from '../redis/keys.ts'
@@ -184,8 +185,10 @@ export async function startWorker(
     log,
   )
   const closingIdle = repeatedly(CLOSE_IDLE_MS, () => lanes.closeIdle(), log)
-  const trimNow = () => ({ nowMs: Date.now(), retentionMs: config.retentionMs, everyMs: TRIM_MS })
-  const trimming = repeatedly(TRIM_MS, () => trimRequeueable(redis, trimNow()), log)
+  const trim = async () => {
+    await trimRequeueable(redis, { nowMs: await redisNowMs(redis), retentionMs: config.retentionMs, everyMs: TRIM_MS })
+  }
+  const trimming = repeatedly(TRIM_MS, trim, log)
   log.info({ worker: name }, 'worker.started')
 
   return {

@@ -6,6 +6,7 @@ import { REQUEUE_QUEUE, requeuePayloadSchema } from '../jobs/requeue.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { sharedDelayedKey, sharedWaitingKey } from '../redis/bullmq-layout.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
@@ -69,7 +70,7 @@ async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promis
     const asked = await findRequeueJob(deps.redis, id)
     // Done before, or so old that it is not kept any more.
     if (asked === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
-    if (asked.state === 'waiting') await setRequeueState(deps.redis, id, 'running', Date.now())
+    if (asked.state === 'waiting') await setRequeueState(deps.redis, id, 'running', await redisNowMs(deps.redis))
     const mayGoOn = async () => !stopped.aborted && !(await doOthersWait(deps.redis))
     if (!(await requeuePages(deps, id, asked, mayGoOn))) return { kind: 'waits', ms: 1 }
     await endJob(deps, id, asked, 'done')
@@ -99,6 +100,6 @@ async function endJob(
   job: RequeueJob | undefined,
   state: 'done' | 'failed',
 ): Promise<void> {
-  await setRequeueState(redis, id, state, Date.now())
+  await setRequeueState(redis, id, state, await redisNowMs(redis))
   if (job !== undefined) await closeRequeue(redis, job.account, id)
 }

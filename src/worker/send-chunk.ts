@@ -122,8 +122,7 @@ function createChunk(
     let left = messages
     try {
       while (left.length > 0 && end === undefined) {
-        const free = await room.free(stopping)
-        if (free === 0) return { kind: 'back' }
+        if (!(await room.free(stopping))) return { kind: 'back' }
         const found = await senderOrWait(deps, lane)
         if ('laneMs' in found) return { kind: 'lane_waits', ms: found.laneMs }
         const { entry } = found
@@ -140,7 +139,9 @@ function createChunk(
           await pause(waitMs, undefined, { signal: stopping }).catch(() => {})
           continue
         }
-        const batch = left.slice(0, Math.min(free, most, MOST_FRESH))
+        const batch = left.slice(0, room.take(Math.min(left.length, most, MOST_FRESH)))
+        // Another chunk of the lane, or messages with jobs, came first.
+        if (batch.length === 0) continue
         const early = await claimAll(entry, batch, pace)
         left = [...early, ...left.slice(batch.length)]
         deps.noteMoved(lane, chunk.run)
@@ -168,9 +169,8 @@ function createChunk(
     return { most: 0, waitMs: Math.ceil(room.latestSlotAt + gapMs - aheadMs / 2 - now) }
   }
 
-  /** Claims them in one go and sends what was claimed; returns those whose slots would be too far ahead. */
+  /** Claims those that have places, in one go, and sends what was claimed; returns those whose slots would be too far ahead. */
   async function claimAll(entry: DirectoryEntry, batch: readonly ChunkMessage[], pace: Pace): Promise<ChunkMessage[]> {
-    room.begin(batch.length)
     let launched = 0
     let unclaimed: Unclaimed<ChunkMessage>[] = []
     try {

@@ -9,6 +9,7 @@ import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } 
 import { FIRST_POLL_MS } from '../messages/backoff.ts'
 import { pollCooldownMs, untilNextPollMs } from '../messages/store/status-polls.ts'
 import { delayedUntil, sharedDelayedKey } from '../redis/bullmq-layout.ts'
+import { runningRedisClock } from '../redis/clock.ts'
 import { hasJobMovedOn, isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
 import { openQueue } from '../redis/open-queue.ts'
@@ -30,6 +31,7 @@ export function startStatusPolls(deps: PollDeps) {
   const { redis, log } = deps
   const prefix = sharedQueuePrefix(POLL_QUEUE)
   const queue = openQueue<PollPayload>(redis, POLL_QUEUE, prefix)
+  const nowMs = runningRedisClock(redis, sharedDelayedKey(POLL_QUEUE))
   const poller = createLanePoller(deps)
   const worker = openWorker(
     redis,
@@ -80,7 +82,9 @@ export function startStatusPolls(deps: PollDeps) {
   }
 
   async function add(lane: number, inMs: number): Promise<void> {
-    const options = { jobId: pollJobId(lane), delay: inMs, removeOnComplete: true, removeOnFail: true }
+    // BullMQ counts the delay from the timestamp.
+    const due = { delay: inMs, timestamp: await nowMs() }
+    const options = { jobId: pollJobId(lane), ...due, removeOnComplete: true, removeOnFail: true }
     await queue.add(POLL_JOB, { v: 1, lane }, options)
   }
 
@@ -92,7 +96,7 @@ export function startStatusPolls(deps: PollDeps) {
       pollCooldownMs(redis, lane),
       redis.zscore(sharedDelayedKey(POLL_QUEUE), id),
     ])
-    if (heldBack === null || delayedUntil(heldBack) <= Date.now() + Math.max(inMs, restMs) + LATE_MS) return
+    if (heldBack === null || delayedUntil(heldBack) <= (await nowMs()) + Math.max(inMs, restMs) + LATE_MS) return
     const job = await queue.getJob(id)
     await job?.promote().catch((error: unknown) => {
       if (!hasJobMovedOn(error)) throw error

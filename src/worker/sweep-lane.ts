@@ -136,7 +136,8 @@ async function lookAt(
     return
   }
   if (record?.state === 'unconfirmed' && look.list === 'in_doubt') {
-    const result = await resolveUnconfirmed(deps.redis, id, entry.repeat[record.class], deps.config.maxTries)
+    const repeat = entry.repeat[record.class]
+    const result = await resolveUnconfirmed(deps.redis, id, record.attempt, repeat, deps.config.maxTries)
     const state = 'state' in result ? result.state : result.verdict
     deps.log.info({ message: messageId(id.lane, id.ulid), state }, 'unconfirmed.resolved')
     if (state === 'queued') await ensureJob(deps, id, await readMessage(deps.redis, id), look)

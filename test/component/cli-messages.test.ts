@@ -137,7 +137,7 @@ test('a message that may have been sent twice says so, and why', async () => {
     state: 'unconfirmed',
     problem: { code: 'timeout', sentence: 'No answer came.' },
   })
-  await resolveUnconfirmed(redis, id, 'once', 5)
+  await resolveUnconfirmed(redis, id, 'BBBBBB', 'once', 5)
   expect(await document(text)).toMatchObject({ state: 'queued', possible_duplicate: true })
   expect((await show(text)).stdout).toContain('State        queued, possible duplicate\n')
 })

@@ -225,7 +225,7 @@ describe('a report', () => {
       problem: { code: 'reset', sentence: 'Lost.' },
       waitMs: 0,
     })
-    await resolveUnconfirmed(service.redis, sent.id, 'never', 1)
+    await resolveUnconfirmed(service.redis, sent.id, 'AAAAAA', 'never', 1)
     expect((await deliveryOf(service, tenant, sent.name)).status).toBe('unknown')
     await post(webhook({ statuses: [status(sent, 'delivered')] }))
     expect(await deliveryOf(service, tenant, sent.name)).toEqual({ status: 'delivered', error_message: null })

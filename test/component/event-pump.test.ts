@@ -1,6 +1,6 @@
 // Pins: what one round of telling does, at an endpoint that takes, fails, hangs, is away for long or is told by somebody
 // else as well. Rounds are taken by hand, one at a time. Real: Redis, the outboxes, the queue, HTTP.
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { newEndpointFields } from '../../src/events/endpoint.ts'
@@ -17,7 +17,9 @@ import {
 import { listen } from '../../src/events/store/listening.ts'
 import { createTargetAgent } from '../../src/events/target-agent.ts'
 import type { EventJob } from '../../src/jobs/events.ts'
-import { eventKeys, outboxKey } from '../../src/redis/keys.ts'
+import { delayedUntil, endpointDelayedKey } from '../../src/redis/bullmq-layout.ts'
+import { redisNowMs, runningRedisClock } from '../../src/redis/clock.ts'
+import { eventKeys, outboxKey, rootKeys } from '../../src/redis/keys.ts'
 import { createPump } from '../../src/worker/events/pump.ts'
 import { createRetries } from '../../src/worker/events/retries.ts'
 import type { Target } from '../../src/worker/events/tell.ts'
@@ -30,6 +32,7 @@ import { eventually } from '../support/wait.ts'
 const seal = createSeal(['a key of at least thirty-two characters'])
 /** First retries wait for so long that no test sees one unless it is brought forward. */
 const RETRY_MS = 600_000
+const HOUR = 3_600_000
 
 let lanes: LaneRedis
 let deps: Parameters<typeof createRetries>[0]
@@ -37,7 +40,8 @@ const ends: (() => Promise<unknown>)[] = []
 beforeAll(async () => {
   lanes = await startLaneRedis()
   const events = { retryMs: [RETRY_MS, RETRY_MS], retentionMs: 3_600_000, allowPrivate: [] }
-  deps = { redis: lanes.redis, log: silentLog, seal, config: { events } }
+  const nowMs = runningRedisClock(lanes.redis, rootKeys.relay)
+  deps = { redis: lanes.redis, log: silentLog, seal, nowMs, config: { events } }
 })
 afterEach(async () => {
   for (const end of ends.splice(0)) await end()
@@ -192,7 +196,7 @@ test('an endpoint that fails is left alone for a while, then tried with one deli
   target.pausedUntil = 0
   await until(running, 'one more try', () => receiver.all.length > tried)
   expect(receiver.all).toHaveLength(tried + 1)
-  expect(target.pausedUntil).toBeGreaterThan(Date.now() + 3_000)
+  expect(target.pausedUntil).toBeGreaterThan(performance.now() + 3_000)
 })
 
 test('what an endpoint asks to wait is waited', async () => {
@@ -201,7 +205,7 @@ test('what an endpoint asks to wait is waited', async () => {
   await happen(lane)
   const running = pump()
   await until(running, 'the failure', () => receiver.all.length > 0)
-  expect(Math.abs(target.pausedUntil - (Date.now() + 120_000))).toBeLessThan(30_000)
+  expect(Math.abs(target.pausedUntil - (performance.now() + 120_000))).toBeLessThan(30_000)
   const [job] = await queue.getJobs(['delayed'])
   expect(job?.delay).toBe(120_000)
 })
@@ -297,3 +301,50 @@ test('of two that tell an endpoint, the one whose places were passed goes on fro
   await until(running, 'the third, and its place', async () => (await cursor()) === (await newest()))
   expect(toldIds(receiver).filter((told) => told === third)).toHaveLength(1)
 })
+
+test.each([
+  ['ahead', HOUR],
+  ['behind', -HOUR],
+])(
+  'on a machine whose clock is an hour %s a delivery is signed with Redis’ time, and tried again when it is due',
+  async (_where, skew) => {
+    const { lane, receiver, target, queue, retries, pump } = await listener()
+    const { redis } = lanes
+    const { id } = target.endpoint
+    let signedAt = 0
+    receiver.behave = (request, ...rest) => {
+      signedAt = Number(request.headers['webhook-timestamp']) * 1_000
+      answerWith(500)(request, ...rest)
+    }
+    await happen(lane)
+    const realNow = Date.now
+    vi.spyOn(Date, 'now').mockImplementation(() => realNow() + skew)
+    try {
+      const began = await redisNowMs(redis)
+      await until(pump(), 'the failure', () => receiver.all.length > 0)
+      await eventually(async () => (await queue.getDelayedCount()) === 1, 'that it waits')
+      expect(signedAt).toBeGreaterThan(began - 1_001)
+      expect(signedAt).toBeLessThan((await redisNowMs(redis)) + 1)
+      const dueAt = [
+        delayedUntil((await redis.zrange(endpointDelayedKey(id), '0', '0', 'WITHSCORES'))[1] ?? ''),
+        Number(await redis.zscore(rootKeys.dueEndpoints, `${target.endpoint.account} ${id}`)),
+      ]
+      for (const at of dueAt) {
+        expect(at).toBeGreaterThan(began + 0.7 * RETRY_MS)
+        expect(at).toBeLessThan((await redisNowMs(redis)) + 1.3 * RETRY_MS)
+      }
+      expect(Math.abs((target.endpoint.failing_since ?? 0) - began)).toBeLessThan(60_000)
+      // Whoever works on the queue goes on to say so while something is due, and stops when nothing is.
+      receiver.behave = take
+      await queue.promoteJobs()
+      retries.open()
+      await eventually(async () => receiver.taken.length === 1, 'the second try')
+      await eventually(
+        async () => (await redis.zscore(rootKeys.dueEndpoints, `${target.endpoint.account} ${id}`)) === null,
+        'that it rests',
+      )
+    } finally {
+      vi.restoreAllMocks()
+    }
+  },
+)

@@ -125,7 +125,7 @@ test('each step that ends or changes a message tells it with its problem, and a 
   }
   await claim(service.redis, unsure, 'BBBBBB', message(), LONG_TIMES)
   await markUnconfirmed(service.redis, unsure, 'BBBBBB', { problem: PROBLEM, waitMs: 0 })
-  await resolveUnconfirmed(service.redis, unsure, 'never', 1)
+  await resolveUnconfirmed(service.redis, unsure, 'BBBBBB', 'never', 1)
   await recordStatus(service.redis, unsure, 'BBBBBB', 'sent')
   await claim(service.redis, cancelled, 'CCCCCC', message(), LONG_TIMES)
   await markNotSent(service.redis, cancelled, 'CCCCCC', { counts: false, maxTries: 9, problem: PROBLEM })
@@ -169,7 +169,7 @@ test('a message held by two attempts is told as unconfirmed, and one repeated in
   const id = newId()
   await claim(service.redis, id, 'AAAAAA', message(), LONG_TIMES)
   await claim(service.redis, id, 'BBBBBB', message(), LONG_TIMES)
-  await resolveUnconfirmed(service.redis, id, 'once', 3)
+  await resolveUnconfirmed(service.redis, id, 'AAAAAA', 'once', 3)
   await claim(service.redis, id, 'CCCCCC', message(), LONG_TIMES)
   await markNotSent(service.redis, id, 'CCCCCC', { counts: true, maxTries: 1, problem: PROBLEM })
   expect((await eventsOf(id)).map(({ type, data }) => [type, data.seq, data.possible_duplicate])).toEqual([

@@ -14,9 +14,11 @@ import {
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix } from '../../src/redis/keys.ts'
 import { openQueue } from '../../src/redis/open-queue.ts'
+import { openWorker } from '../../src/worker/bullmq.ts'
 import { finishTogether } from '../../src/worker/finish-together.ts'
 import { withLaneByHand } from '../support/lane-by-hand.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { eventually } from '../support/wait.ts'
 
 let server: TestRedis
 let redis: Redis
@@ -73,7 +75,7 @@ test('a lane is left as BullMQ leaves it: what was finished is gone, the next on
       expect(isLost).toBe(false)
       expect(next).toEqual({
         kind: 'job',
-        job: { id: 'w2', name: 'send', data: '{"to":"w2"}', addedAt: 1_000, takenAt: expect.any(Number), crashes: 0 },
+        job: { id: 'w2', name: 'send', data: '{"to":"w2"}', addedAt: 1_000, crashes: 0 },
       })
       expect(await kept(lane)).toEqual(await kept(twin))
       expect(await redis.get(laneJobLockKey(lane, 'w2'))).toBe('token')
@@ -93,7 +95,7 @@ test('what ends in one turn takes the next ones in their order: those that wait,
     expect(await redis.lrange(laneBacklogKeys(lane).active, 0, '-1')).toEqual(['p2', 'p1', 'w1'])
     expect(await redis.get(laneJobLockKey(lane, 'p1'))).toBe('t2')
     // Each has a lock of its own, and the other two of this turn are not held up by one that takes nothing.
-    expect((await finish(lane, 'p1', 't2', false)).next).toEqual({ kind: 'none', dueMs: 0 })
+    expect((await finish(lane, 'p1', 't2', false)).next).toEqual({ kind: 'none', dueInMs: 0 })
     expect(await kept(lane)).not.toHaveProperty('prioritized')
   }))
 
@@ -137,7 +139,7 @@ test('a paused lane hands nothing out, but what was sent is finished', () =>
     for (const jobId of ['one', 'two']) await queue.add('send', {}, { jobId })
     await worker.getNextJob('token')
     await queue.pause()
-    expect(await finish(lane, 'one')).toEqual({ isLost: false, next: { kind: 'none', dueMs: 0 } })
+    expect(await finish(lane, 'one')).toEqual({ isLost: false, next: { kind: 'none', dueInMs: 0 } })
     expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual(['two'])
     expect(await redis.exists(laneJobKey(lane, 'one'))).toBe(0)
   }))
@@ -176,7 +178,7 @@ test('what is finished is not looked for as lost, and an empty lane counts its p
     await worker.getNextJob('token')
     await worker.backend.moveStalledJobsToWait()
     expect(await redis.smembers(stalled)).toEqual(['one'])
-    expect((await finish(lane, 'one')).next).toEqual({ kind: 'none', dueMs: 0 })
+    expect((await finish(lane, 'one')).next).toEqual({ kind: 'none', dueInMs: 0 })
     expect(await redis.exists(stalled, counter)).toBe(0)
   }))
 
@@ -189,17 +191,16 @@ test('a lane that is held by hand takes nothing more', () =>
     expect((await finish(lane, 'one')).next.kind).toBe('limited')
   }))
 
-test('an empty lane says when its next delayed job is due; one that is due is for BullMQ to put in its place', () =>
+test('an empty lane says in how long its next delayed job is due; one that is due is for BullMQ to put in its place', () =>
   withLane(async (lane, queue, worker) => {
     for (const jobId of ['one', 'two']) await queue.add('send', {}, { jobId })
     for (const token of ['t1', 't2']) await worker.getNextJob(token)
-    const before = Date.now()
     await queue.add('send', {}, { jobId: 'later', delay: 60_000 })
     const { next } = await finish(lane, 'one', 't1')
     expect(next.kind).toBe('none')
-    const dueMs = next.kind === 'none' ? next.dueMs : 0
-    expect(dueMs).toBeGreaterThanOrEqual(before + 60_000)
-    expect(dueMs).toBeLessThan(Date.now() + 60_001)
+    const dueInMs = next.kind === 'none' ? next.dueInMs : 0
+    expect(dueInMs).toBeGreaterThan(50_000)
+    expect(dueInMs).toBeLessThanOrEqual(60_000)
     await redis.zadd(laneBacklogKeys(lane).delayed, (Date.now() - 1) * 4_096, 'later')
     expect((await finish(lane, 'two', 't2')).next).toEqual({ kind: 'other' })
     expect(await redis.zrange(laneBacklogKeys(lane).delayed, '0', '-1')).toEqual(['later'])
@@ -231,25 +232,42 @@ test('a job that was left by a worker that died says how often that happened', (
     expect((await finish(lane, 'held', 't2')).next).toMatchObject({ kind: 'job', job: { id: 'left', crashes: 1 } })
   }))
 
-test('the lock of a job that was taken so is renewed from the moment at which it was taken', async () => {
+test('the lock of a job that was taken so is kept for as long as it runs', async () => {
   lanes += 1
   const lane = lanes
-  const prefix = lanePrefix(lane)
-  const queue = openQueue(redis, laneQueue(lane), prefix)
+  const lockMs = 1_000
+  const queue = openQueue(redis, laneQueue(lane), lanePrefix(lane))
   for (const jobId of ['one', 'two']) await queue.add('send', {}, { jobId })
-  const began = Date.now()
-  const taken = new Map<string | undefined, number | undefined>()
-  const worker = new Worker(laneQueue(lane), async ({ id, processedOn }) => void taken.set(id, processedOn), {
-    ...{ connection: redis, prefix, lockDuration: LOCK_MS, removeOnComplete: { count: 0 }, autorun: false },
+  let end = (): void => {}
+  const running = new Promise<void>((resolve) => {
+    end = resolve
   })
-  finishTogether(worker, redis, { lane, lockMs: LOCK_MS })
-  const ran = new Promise<void>((done) => worker.on('completed', () => taken.size === 2 && done()))
-  void worker.run()
-  await ran
-  await worker.close()
-  await queue.close()
-  // BullMQ counts from here; without it the first renewal comes half a lock's life later than its own.
-  expect(taken.get('two')).toBeGreaterThanOrEqual(began)
+  const began: (string | undefined)[] = []
+  const settings = { concurrency: 1, lockDuration: lockMs, removeOnComplete: { count: 0 } }
+  const worker = openWorker(
+    redis,
+    { name: laneQueue(lane), prefix: lanePrefix(lane) },
+    async ({ id }) => {
+      began.push(id)
+      if (id === 'two') await running
+    },
+    settings,
+    () => {},
+  )
+  finishTogether(worker, redis, { lane, lockMs })
+  try {
+    await eventually(async () => began.length === 2, 'both have begun')
+    const until = performance.now() + 3 * lockMs
+    await eventually(async () => {
+      expect(await redis.exists(laneJobLockKey(lane, 'two'))).toBe(1)
+      return performance.now() > until
+    }, 'three lives of a lock')
+    expect(began).toEqual(['one', 'two'])
+  } finally {
+    end()
+    await worker.close()
+    await queue.close()
+  }
 })
 
 test('a Worker that finishes its jobs together runs each of them once, the odd one as well', async () => {

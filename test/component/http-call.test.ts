@@ -2,7 +2,7 @@
 // have left. Real: TCP, and servers that misbehave in every way.
 import type { Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
 import { takePort } from '../support/processes.ts'
@@ -125,6 +125,28 @@ describe('never left', () => {
     expect(end).toEqual({ kind: 'never_left', cause: 'missed_slot' })
     expect(server.received().match(/POST/g)).toHaveLength(1)
   })
+
+  test.each([
+    ['its time', 5_000, Number.POSITIVE_INFINITY, 'timeout'],
+    ['its time to leave', 60_000, 5_000, 'missed_slot'],
+  ])(
+    'when the machine was suspended until %s was over, which no timer counts',
+    async (_which, timeoutMs, leaveMs, cause) => {
+      const own = createHttpAgent()
+      const real = Date.now
+      const { end, server } = await against(
+        (socket) => onRequest(socket, () => socket.write(httpAnswer(200, '{}'))),
+        async ({ url }) => {
+          const ended = postJson(own, new URL(url), {}, { id: 'the-message' }, timeoutMs, performance.now() + leaveMs)
+          vi.spyOn(Date, 'now').mockImplementation(() => real() + 10_000)
+          return ended.finally(() => vi.restoreAllMocks())
+        },
+      )
+      own.destroy()
+      expect(end).toEqual({ kind: 'never_left', cause })
+      expect(server.received()).toBe('')
+    },
+  )
 
   test('when the token cannot stand in a header', async () => {
     const { end, server } = await against(

@@ -56,7 +56,7 @@ async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<T
     case 'status':
       return recordStatus(redis, id, each.attempt, each.status, { providerId: `wamid.${each.attempt}`, firstPollMs: 1 })
     case 'resolve':
-      return resolveUnconfirmed(redis, id, each.policy, each.maxTries)
+      return resolveUnconfirmed(redis, id, each.attempt, each.policy, each.maxTries)
     case 'give_up':
       return giveUp(redis, id, 'content', PROBLEM)
     case 'cancel':
@@ -163,7 +163,7 @@ test('a message held by another attempt is decided once the request of that one 
 test('a step on a message that was never claimed leaves nothing behind', async () => {
   const id = { lane: 90_001, ulid: newUlid(Date.now()) }
   expect(await recordStatus(redis, id, 'AAAAAA', 'delivered')).toEqual({ verdict: 'missing' })
-  expect(await resolveUnconfirmed(redis, id, 'once', 3)).toEqual({ verdict: 'missing' })
+  expect(await resolveUnconfirmed(redis, id, 'AAAAAA', 'once', 3)).toEqual({ verdict: 'missing' })
   expect(await redis.keys(`${lanePrefix(id.lane)}*`)).toEqual([])
 })
 
@@ -206,7 +206,7 @@ test('a failure while another attempt is known to be sent is noted in the histor
   const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
   await claimWith('AAAAAA')
   await markUnconfirmed(redis, id, 'AAAAAA', { problem: PROBLEM, waitMs: 0 })
-  await resolveUnconfirmed(redis, id, 'once', 3)
+  await resolveUnconfirmed(redis, id, 'AAAAAA', 'once', 3)
   await claimWith('BBBBBB')
   await recordStatus(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })
   await recordStatus(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.first' })

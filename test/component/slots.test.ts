@@ -1,11 +1,12 @@
 // Pins: claims give out slots a gap apart, to what leaves and to nothing else, and a request that missed its slot gets
 // another one. Real: Redis. The clock is Redis' own, so that times are compared with room for a busy machine.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/claim.ts'
+import { deadlineIn } from '../../src/providers/deadline.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { laneCooldownKey, laneSlotsKey, rootKeys } from '../../src/redis/keys.ts'
@@ -170,14 +171,14 @@ describe('a worker', () => {
   test('lets requests leave in their slots, not before', async () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 4)
-    const until = performance.now() + 10_000
+    const until = deadlineIn(10_000)
     await Promise.all(
       claims.map(async ({ slot }) => {
         const leavesAt = clock.ours(lane, slot.atMs)
         const pace = { ...soon, lateMs: 5_000 }
         const ended = await departure({ redis, clock }, lane, { slot, pace, until }, async (leaveBy) => {
           expect(performance.now()).toBeGreaterThanOrEqual(leavesAt)
-          expect(leaveBy).toBe(Math.min(leavesAt + 5_000, until))
+          expect(leaveBy).toBe(Math.min(leavesAt + 5_000, until.steadyMs))
           return taken
         })
         expect(ended).toBe(taken)
@@ -188,7 +189,7 @@ describe('a worker', () => {
   test('that stood still spreads what it had claimed over new slots', async () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 4)
-    const until = performance.now() + 60_000
+    const until = deadlineIn(60_000)
     const left: number[] = []
     const leaving = claims.map(async ({ slot }) => {
       await departure({ redis, clock }, lane, { slot, pace: soon, until }, async () => {
@@ -208,19 +209,48 @@ describe('a worker', () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 1)
     const slot = claims[0]?.slot
-    const until = performance.now() - 1
+    const until = deadlineIn(-1)
     const ended = departure({ redis, clock }, lane, { slot, pace: soon, until }, () =>
       Promise.reject(new Error('sent')),
     )
     expect(await ended).toBeUndefined()
   })
 
+  test.each([
+    ['at once', 0],
+    ['after a wait', 100],
+  ])(
+    'whose machine was suspended for longer sends nothing, although its timers stood still: slot %s',
+    async (_which, waitMs) => {
+      const lane = newLane()
+      const { clock, claims } = await claimsOf(lane, 1)
+      const { slot } = claims[0] ?? {}
+      if (slot === undefined) throw new Error('no slot')
+      const until = deadlineIn(5_000)
+      const real = Date.now
+      // What goes on meanwhile is the wall clock alone.
+      const suspend = (): void => void vi.spyOn(Date, 'now').mockImplementation(() => real() + 6_000)
+      const later = { ...slot, atMs: slot.atMs + waitMs }
+      const pace = { ...soon, lateMs: 5_000 }
+      try {
+        if (waitMs === 0) suspend()
+        const ended = departure({ redis, clock }, lane, { slot: later, pace, until }, () =>
+          Promise.reject(new Error('sent')),
+        )
+        suspend()
+        expect(await ended).toBeUndefined()
+      } finally {
+        vi.restoreAllMocks()
+      }
+    },
+  )
+
   test('whose connection opens too late sends in another slot', async () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 2)
     const slot = claims[0]?.slot
     const asked: number[] = []
-    const until = performance.now() + 60_000
+    const until = deadlineIn(60_000)
     const ended = await departure({ redis, clock }, lane, { slot, pace: soon, until }, async (leaveBy) => {
       asked.push(leaveBy)
       return asked.length === 1 ? { kind: 'never_left', cause: MISSED_SLOT } : taken
@@ -233,7 +263,7 @@ describe('a worker', () => {
   test('lets nothing leave after its claim is good for, however late its pace allows it to be', async () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 2)
-    const until = performance.now() + 10_000
+    const until = deadlineIn(10_000)
     const asked: number[] = []
     // The first slot is now, the other one is waited for.
     for (const { slot } of claims) {
@@ -242,7 +272,7 @@ describe('a worker', () => {
         return taken
       })
     }
-    expect(asked).toEqual([until, until])
+    expect(asked).toEqual([until.steadyMs, until.steadyMs])
   })
 
   test('that comes to a slot when it is over sends in another one', async () => {
@@ -251,7 +281,7 @@ describe('a worker', () => {
     const slot = claims[0]?.slot
     const leftAt = clock.ours(lane, slot?.atMs ?? 0) + soon.lateMs
     await eventually(async () => performance.now() > leftAt, 'the slot is over')
-    const until = performance.now() + 60_000
+    const until = deadlineIn(60_000)
     const leftMs: number[] = []
     const ended = await departure({ redis, clock }, lane, { slot, pace: soon, until }, async (leaveBy) => {
       leftMs.push(leaveBy - performance.now())
@@ -265,7 +295,7 @@ describe('a worker', () => {
   test('that misses slot after slot sends in another each time, and has more time for it in the end', async () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 1)
-    const until = performance.now() + 600_000
+    const until = deadlineIn(600_000)
     const leftMs: number[] = []
     // So late that no busy machine misses a slot by itself.
     const pace = { ...soon, lateMs: 5_000 }
@@ -284,7 +314,7 @@ describe('a worker', () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 2)
     const refused = { kind: 'never_left', cause: 'refused' } as const
-    const until = performance.now() + 60_000
+    const until = deadlineIn(60_000)
     let asked = 0
     for (const { slot } of claims) {
       const ended = await departure({ redis, clock }, lane, { slot, pace: soon, until }, async () => {
@@ -302,7 +332,7 @@ describe('a worker', () => {
     const away = connectWithRetry(url)
     away.on('error', () => undefined)
     away.disconnect()
-    const until = performance.now() + 60_000
+    const until = deadlineIn(60_000)
     const ended = departure({ redis: away, clock }, lane, { slot: claims[0]?.slot, pace: soon, until }, async () => ({
       kind: 'never_left',
       cause: MISSED_SLOT,

@@ -15,6 +15,7 @@ import { LETTERS } from '../../src/messages/lifecycle.ts'
 import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
+import { markUnconfirmed, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import { laneQueue } from '../../src/redis/bullmq-layout.ts'
@@ -29,6 +30,7 @@ import {
 } from '../../src/redis/keys.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { createSweep } from '../../src/worker/sweep.ts'
+import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { eventually } from '../support/wait.ts'
@@ -233,4 +235,47 @@ test('one worker sweeps at a time; another does so at once when it stops, and wi
   const diedAt = performance.now()
   await eventually(() => isSweeper(redis, 'a'), 'the other one took over', SWEEPER_HOLDS_MS + 2_000)
   expect(performance.now() - diedAt).toBeLessThan(SWEEPER_HOLDS_MS + 1_000)
+})
+
+test('a sweeper that was frozen after it read a message in doubt decides nothing of the attempt that came after', async () => {
+  const lane = await newLane()
+  const id = newId(lane)
+  const message = { ...audioMessage, validUntil: Date.now() + HOUR }
+  const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
+  const problem = { code: 'timeout', sentence: 'No answer came.' }
+  await claim(redis, id, 'AAAAAA', message, times)
+  await markUnconfirmed(redis, id, 'AAAAAA', { problem, waitMs: 0 })
+  const frozen = connectWithRetry(lanes.server.url)
+  const read = frozen.hgetall.bind(frozen)
+  let hasRead = false
+  let thaw = (): void => {}
+  const thawed = new Promise<void>((resolve) => {
+    thaw = resolve
+  })
+  Reflect.set(frozen, 'hgetall', async (key: string) => {
+    const raw = await read(key)
+    if (key === messageKey(lane, id.ulid)) hasRead = true
+    if (hasRead) await thawed
+    return raw
+  })
+  try {
+    const providers = { 'partner-api': partnerApi(agent), 'cloud-api': partnerApi(agent) }
+    const directory = createSenderDirectory({ redis, seal: createSeal([KEY]), providers })
+    const [survey] = await surveyLanes(redis, [lane])
+    if (survey === undefined) throw new Error('no lane')
+    const swept = sweepLane({ redis: frozen, config: loadConfig({}), log: silentLog, queues, directory }, survey)
+    await eventually(async () => hasRead, 'that it has read the message')
+    // Another sweeper decides, the message is sent again, and that attempt brings no answer either: its wait is long.
+    await resolveUnconfirmed(redis, id, 'AAAAAA', 'once', 5)
+    await claim(redis, id, 'BBBBBB', message, times)
+    await markUnconfirmed(redis, id, 'BBBBBB', { problem, waitMs: HOUR })
+    thaw()
+    await swept
+    expect(await readMessage(redis, id)).toMatchObject({ state: 'unconfirmed', attempt: 'BBBBBB', repeats: 1 })
+    // It is decided when its own wait is over.
+    expect(await resolveUnconfirmed(redis, id, 'BBBBBB', 'once', 5)).toMatchObject({ state: 'unknown' })
+  } finally {
+    thaw()
+    frozen.disconnect()
+  }
 })

@@ -38,7 +38,7 @@ export type Step =
   | { kind: 'unconfirmed'; attempt: string }
   /** Proof of what became of an attempt. */
   | { kind: 'status'; attempt: string; status: Evidence }
-  | { kind: 'resolve'; policy: Repeat; expired: boolean; maxTries: number }
+  | { kind: 'resolve'; attempt: string; policy: Repeat; expired: boolean; maxTries: number }
   | { kind: 'cancel' }
   | { kind: 'give_up' }
   | { kind: 'requeue' }
@@ -78,7 +78,7 @@ export function step(progress: Progress, event: Step): { progress: Progress; ver
     }
 
     case 'resolve': {
-      if (state !== 'unconfirmed') return ignored
+      if (progress.attempt !== event.attempt || state !== 'unconfirmed') return ignored
       if (event.expired || event.policy === 'never') return to('unknown')
       if (event.policy === 'once') {
         return progress.repeats > 0 ? to('unknown') : to('queued', { repeats: progress.repeats + 1 })

@@ -11,7 +11,7 @@ import { createTombstones } from '../../src/people/tombstones.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { createClaimGates } from '../../src/worker/claim-gate.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
-import { createLaneShares } from '../../src/worker/lane-share.ts'
+import { type ChunkRoom, createLaneShares } from '../../src/worker/lane-share.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import { type ChunkEnd, sendChunk } from '../../src/worker/send-chunk.ts'
 import { silentLog } from './app.ts'
@@ -25,10 +25,14 @@ export const ACCEPTED: CallEnd = { kind: 'accepted', providerId: 'p' }
 
 /** How a chunk is run. */
 interface How {
+  /** Place of its first recipient. */
+  from?: number
   count?: number
   crashes?: number
   /** Messages in flight at once. */
   share?: number
+  /** The lane's room in its worker, with other chunks; one of its own without it. */
+  room?: ChunkRoom
   stopping?: AbortSignal
   /** The worker's connection; its own without one. */
   redis?: Redis
@@ -50,7 +54,8 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
   let answers = answer
 
   async function run({
-    count = life.total,
+    from = 0,
+    count = life.total - from,
     crashes = 0,
     share = 4,
     rate = 100_000,
@@ -77,7 +82,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
       stopsTransactional: false,
       bringsEvidence: false,
     } as const
-    const chunk: Chunk = { v: 1, run: life.id.number, from: 0, count }
+    const chunk: Chunk = { v: 1, run: life.id.number, from, count }
     try {
       const end = await sendChunk(
         {
@@ -91,7 +96,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
           noteMoved: () => {},
         },
         {
-          ...{ lane: life.lane, chunk, crashes, room: shares.add(() => {}).room },
+          ...{ lane: life.lane, chunk, crashes, room: how.room ?? shares.add(() => {}).room },
           stopping: how.stopping ?? new AbortController().signal,
         },
       )

@@ -31,6 +31,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('resolve' as const),
+      attempt,
       policy: fc.constantFrom('never' as const, 'once' as const, 'safe' as const),
       expired: rarely(),
       maxTries,

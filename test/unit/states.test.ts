@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { State } from '../../src/messages/lifecycle.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
-import { evidence, evidenceStep, progress, step } from '../support/step-arbitraries.ts'
+import { ATTEMPTS, evidence, evidenceStep, progress, step } from '../support/step-arbitraries.ts'
 
 const ARROWS: Readonly<Record<State, readonly State[]>> = {
   queued: ['sending', 'expired', 'cancelled', 'sent', 'delivered', 'read', 'failed'],
@@ -178,7 +178,7 @@ describe('proof about two attempts', () => {
       [
         ...told,
         { kind: 'unconfirmed', attempt: LATEST },
-        { kind: 'resolve', policy: 'once', expired: false, maxTries: 3 },
+        { kind: 'resolve', attempt: LATEST, policy: 'once', expired: false, maxTries: 3 },
       ],
       { ...FRESH, state, attempt: LATEST, repeats: 1 },
     )
@@ -257,9 +257,10 @@ describe('tries', () => {
 
   test('under at_least_once are repeated once at most, and flagged', () => {
     fc.assert(
-      fc.property(progress, (before) => {
-        const { progress: after } = take(before, { kind: 'resolve', policy: 'once', expired: false, maxTries: 3 })
-        if (before.state !== 'unconfirmed') expect(after).toEqual(before)
+      fc.property(progress, fc.constantFrom(...ATTEMPTS), (before, attempt) => {
+        const resolve = { kind: 'resolve', attempt, policy: 'once', expired: false, maxTries: 3 } as const
+        const { progress: after } = take(before, resolve)
+        if (before.state !== 'unconfirmed' || before.attempt !== attempt) expect(after).toEqual(before)
         else if (before.repeats > 0) expect(after).toEqual({ ...before, state: 'unknown' })
         else expect(after).toEqual({ ...before, state: 'queued', repeats: 1 })
       }),
@@ -269,7 +270,7 @@ describe('tries', () => {
 
   test('where the upstream keeps our key are repeated unflagged, as long as there are tries', () => {
     const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 1, repeats: 0, others: '' }
-    const safe = { kind: 'resolve', policy: 'safe', expired: false } as const
+    const safe = { kind: 'resolve', attempt: 'AAAAAA', policy: 'safe', expired: false } as const
     expect(take(lost, { ...safe, maxTries: 3 }).progress).toEqual({ ...lost, state: 'queued', tries: 2 })
     expect(take(lost, { ...safe, maxTries: 2 }).progress).toEqual({ ...lost, state: 'unknown', tries: 2 })
   })
@@ -278,7 +279,8 @@ describe('tries', () => {
     fc.assert(
       fc.property(fc.constantFrom('never' as const, 'once' as const, 'safe' as const), (policy) => {
         const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 0, repeats: 0, others: '' }
-        expect(take(lost, { kind: 'resolve', policy, expired: true, maxTries: 3 }).progress.state).toBe('unknown')
+        const resolve = { kind: 'resolve', attempt: 'AAAAAA', policy, expired: true, maxTries: 3 } as const
+        expect(take(lost, resolve).progress.state).toBe('unknown')
       }),
     )
   })
@@ -286,7 +288,8 @@ describe('tries', () => {
   test('under at_most_once are never repeated', () => {
     fc.assert(
       fc.property(progress, fc.boolean(), (before, expired) => {
-        const { progress: after } = take(before, { kind: 'resolve', policy: 'never', expired, maxTries: 3 })
+        const { attempt } = before
+        const { progress: after } = take(before, { kind: 'resolve', attempt, policy: 'never', expired, maxTries: 3 })
         expect(after.repeats).toBe(before.repeats)
         expect(after.state).toBe(before.state === 'unconfirmed' ? 'unknown' : before.state)
       }),

@@ -73,7 +73,7 @@ export async function alterEndpoint(
 async function addJob(redis: Redis, endpoint: Endpoint, job: EventJob, jobId: string): Promise<void> {
   const queue = openEndpointQueue(redis, endpoint)
   try {
-    await inTime(redis, () => addEventJob(redis, queue, endpoint, job, { waitMs: 0, jobId, nowMs: Date.now() }))
+    await inTime(redis, () => addEventJob(redis, queue, endpoint, job, { waitMs: 0, jobId }))
   } finally {
     await queue.close()
   }
@@ -81,7 +81,7 @@ async function addJob(redis: Redis, endpoint: Endpoint, job: EventJob, jobId: st
 
 /** Has a worker send it a test; resolves to the id of the delivery. */
 export async function testEndpoint(redis: Redis, endpoint: Endpoint): Promise<string> {
-  const nowMs = Date.now()
+  const nowMs = await redisNowMs(redis)
   const delivery = `tst_${newUlid(nowMs)}`
   await addJob(redis, endpoint, { v: 1, kind: 'test', at: nowMs }, delivery)
   return delivery

@@ -3,6 +3,7 @@
 import type { Queue } from 'bullmq'
 import type { EventJob } from '../../jobs/events.ts'
 import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../redis/bullmq-layout.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { endpointQueuePrefix, rootKeys } from '../../redis/keys.ts'
 import { openQueue } from '../../redis/open-queue.ts'
@@ -30,47 +31,46 @@ export async function addEventJob(
   queue: Queue<EventJob>,
   owner: QueueOwner,
   job: EventJob,
-  how: { waitMs: number; jobId: string; nowMs: number },
+  { waitMs, jobId }: { waitMs: number; jobId: string },
 ): Promise<void> {
   await queue.add(job.kind, job, {
-    jobId: how.jobId,
-    delay: how.waitMs,
+    // BullMQ counts the delay from the one to the other.
+    ...{ jobId, delay: waitMs, timestamp: await redisNowMs(redis, endpointDelayedKey(owner.id)) },
     removeOnComplete: { age: DAY_MS / 1_000, count: 100, limit: 100 },
     removeOnFail: GIVEN_UP_KEPT,
   })
-  await noteDue(redis, owner, how.nowMs + how.waitMs)
+  await noteDue(redis, owner, waitMs)
 }
 
-/** The queue must be looked at by then (epoch ms), or earlier if that is noted. */
-export async function noteDue(redis: Redis, owner: QueueOwner, atMs: number): Promise<void> {
-  await redis.zadd(rootKeys.dueEndpoints, 'LT', atMs, member(owner))
+const inMs = async (redis: Redis, ms: number): Promise<number> => (await redisNowMs(redis, rootKeys.dueEndpoints)) + ms
+
+/** The queue must be looked at in so many ms, or earlier if that is noted. */
+export async function noteDue(redis: Redis, owner: QueueOwner, ms: number): Promise<void> {
+  await redis.zadd(rootKeys.dueEndpoints, 'LT', await inMs(redis, ms), member(owner))
 }
 
 /** Queues that must be looked at now, at most `most`. Whoever looks says when to look again. */
-export async function dueQueues(redis: Redis, nowMs: number, most: number): Promise<QueueOwner[]> {
-  const found = await redis.zrange(rootKeys.dueEndpoints, '-inf', String(nowMs), 'BYSCORE', 'LIMIT', 0, most)
+export async function dueQueues(redis: Redis, most: number): Promise<QueueOwner[]> {
+  const now = await inMs(redis, 0)
+  const found = await redis.zrange(rootKeys.dueEndpoints, '-inf', String(now), 'BYSCORE', 'LIMIT', 0, most)
   return found.map((text) => {
     const [account = '', id = ''] = text.split(' ')
     return { account: Number(account), id }
   })
 }
 
-/** Somebody works on the queue, and it need not be looked at before this time (epoch ms). */
-export async function noteLookedAt(redis: Redis, owner: QueueOwner, againMs: number): Promise<void> {
-  await redis.zadd(rootKeys.dueEndpoints, 'XX', againMs, member(owner))
+/** Somebody works on the queue, and it need not be looked at for so many ms. */
+export async function noteLookedAt(redis: Redis, owner: QueueOwner, ms: number): Promise<void> {
+  await redis.zadd(rootKeys.dueEndpoints, 'XX', await inMs(redis, ms), member(owner))
 }
 
-/** When the next job of the queue is due (epoch ms); undefined when it holds none. */
-export async function nextDueMs(
-  redis: Redis,
-  queue: Queue<EventJob>,
-  { id }: QueueOwner,
-  nowMs: number,
-): Promise<number | undefined> {
+/** In how many ms the next job of the queue is due, 0 when one is; undefined when it holds none. */
+export async function dueInMs(redis: Redis, queue: Queue<EventJob>, { id }: QueueOwner): Promise<number | undefined> {
   const { wait = 0, active = 0 } = await queue.getJobCounts('wait', 'active')
-  if (wait + active > 0) return nowMs
-  const [, score] = await redis.zrange(endpointDelayedKey(id), 0, '0', 'WITHSCORES')
-  return score === undefined ? undefined : delayedUntil(score)
+  if (wait + active > 0) return 0
+  const delayed = endpointDelayedKey(id)
+  const [, score] = await redis.zrange(delayed, 0, '0', 'WITHSCORES')
+  return score === undefined ? undefined : Math.max(0, delayedUntil(score) - (await redisNowMs(redis, delayed)))
 }
 
 /** Nothing is left in the queue; unless something was added since, it is forgotten. */

@@ -20,7 +20,8 @@
 --   ids          of the jobs
 --   payloads     JSON
 --   times        when they were accepted (ms)
---   delays       how long after that they are due (ms), 0 for those that wait
+--   waits        so long they are put off from now on (ms), 0 for those that are not
+--   notBefore    when they are due at the earliest (ms), 0 for those that may go at once
 --   priorities   0 for those that wait, else when they are taken: the least first
 --   packedIds?   for the index, one after the other; without it the messages are in the index
 --   marks?       4 bytes each
@@ -30,14 +31,14 @@
 -- Output: 'OK'; 'closed' when the sender was removed, and nothing was added
 -- include ../../messages/store/scripts/message-index
 local waiting, prioritized, meta, marker, counter, delayed, index, closed = unpack(KEYS)
-local jobs, name, ids, payloads, times, delays, priorities, packedIds, marks, oldestMs, newestMs,
-  untilMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 12)
+local jobs, name, ids, payloads, times, waits, notBefore, priorities, packedIds, marks, oldestMs, newestMs,
+  untilMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 13)
 if redis.call('EXISTS', closed) == 1 then return 'closed' end
 
 -- The index first: an id without a message is passed over, a message that no list shows is not found.
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 if packedIds then
-  local time = redis.call('TIME')
-  local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
   -- A broken index is a matter for people, and no message waits for that: its id finds it all the same.
   pcall(indexMessages, index, 'o', packedIds, marks, oldestMs, newestMs, untilMs, nowMs)
 end
@@ -54,19 +55,22 @@ end
 local keys = {}
 for i, id in ipairs(ids) do keys[i] = jobs .. id end
 local areNew = redis.call('EXISTS', unpack(keys)) == 0
-local added, waits, hasReady, hasDelayed = {}, {}, false, false
+local added, ready, hasReady, hasDelayed = {}, {}, false, false
 for i, id in ipairs(ids) do
   if not added[id] and (areNew or redis.call('EXISTS', keys[i]) == 0) then
     added[id] = true
-    local at = string.format('%.0f', times[i])
-    redis.call('HSET', keys[i], 'name', name, 'data', payloads[i], 'opts', '{}', 'timestamp', at, 'delay',
-      string.format('%.0f', delays[i]), 'priority', priorities[i])
-    hasReady = hasReady or delays[i] == 0
-    if delays[i] > 0 then
+    local dueMs = math.max(notBefore[i], waits[i] > 0 and nowMs + waits[i] or 0)
+    local isDelayed = dueMs > nowMs
+    -- BullMQ counts from when it was accepted.
+    redis.call('HSET', keys[i], 'name', name, 'data', payloads[i], 'opts', '{}', 'timestamp',
+      string.format('%.0f', times[i]), 'delay', isDelayed and string.format('%.0f', math.max(1, dueMs - times[i])) or 0,
+      'priority', priorities[i])
+    hasReady = hasReady or not isDelayed
+    if isDelayed then
       hasDelayed = true
-      redis.call('ZADD', delayed, string.format('%.0f', delayedScore(times[i] + delays[i])), id)
+      redis.call('ZADD', delayed, string.format('%.0f', delayedScore(dueMs)), id)
     elseif priorities[i] == 0 then
-      waits[#waits + 1] = id
+      ready[#ready + 1] = id
     else
       -- As BullMQ scores them: by priority, then in the order of their coming.
       local score = priorities[i] * 0x100000000 + redis.call('INCR', counter) % 0x100000000
@@ -74,7 +78,7 @@ for i, id in ipairs(ids) do
     end
   end
 end
-if #waits > 0 then redis.call('LPUSH', waiting, unpack(waits)) end
+if #ready > 0 then redis.call('LPUSH', waiting, unpack(ready)) end
 if hasReady and redis.call('HEXISTS', meta, 'paused') == 0 then redis.call('ZADD', marker, 0, '0') end
 if hasDelayed then
   -- Whoever waits for jobs is woken when the first of them is due.

@@ -20,15 +20,16 @@
 --   tokens       of their locks
 --   takes        of each, whether the next job is taken under the same token
 --   lockMs       how long they are locked
---   nowMs        of the clock by which jobs are delayed
 -- Output: {a letter for each that is finished, why no more is taken, ms, one for each that is taken}
 --   letters:     `f` finished; `l` lost, its lock is not there or of another
---   why:         `none` waits, the next delayed one is due at `ms`, 0 without one; `limited` for `ms`; `other`: BullMQ is to
+--   why:         `none` waits, the next delayed one is due in `ms`, 0 without one; `limited` for `ms`; `other`: BullMQ is to
 --                take what comes next; `enough` was taken
 --   taken:       {id, name, payload, when it was added, workers that died over it}, in the order of those that are
 --                finished and take
 local waiting, prioritized, delayed, active, limiter, meta, stalled, marker, counter = unpack(KEYS)
-local jobs, finished, tokens, takes, lockMs, nowMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
+local jobs, finished, tokens, takes, lockMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+local t = redis.call('TIME')
+local nowMs = t[1] * 1000 + math.floor(t[2] / 1000)
 
 -- Finishes them; returns the letters, and the tokens to lock the next jobs with. A job that is lost gets none: its worker
 -- gives up on it, and would leave whatever was taken in its place locked. That could even be the lost job itself, which
@@ -117,7 +118,7 @@ end
 if isOdd then
   reply[2] = 'other'
 elseif taken < want then
-  reply[2], reply[3] = 'none', dueMs and math.floor(dueMs) or 0
+  reply[2], reply[3] = 'none', dueMs and math.ceil(dueMs - nowMs) or 0
 elseif want < #takers then
   reply[3] = math.max(1, redis.call('PTTL', limiter))
 end

@@ -158,6 +158,7 @@ const claimTogether = gathered<Claim>(async (redis, claims) => {
         aheadUs: pace?.aheadUs[message.class] ?? 0,
         newFields: newRecordFields(message),
         run: message.run,
+        sendAt: message.sendAt,
       },
     })),
     { replicated: true },
@@ -180,7 +181,7 @@ function onlyLate(error: unknown): void {
   if (!(error instanceof NotReplicatedError)) throw error
 }
 
-/** The message is not claimed for so long, whatever the clocks of the workers say. */
+/** The message is not claimed for so long, whenever its job is fetched. */
 export async function putOff(redis: Redis, id: MessageId, ms: number): Promise<void> {
   await redis.set(messageWaitKey(id.lane, id.ulid), '', 'PX', Math.max(1, Math.ceil(ms)))
 }

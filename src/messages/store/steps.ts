@@ -87,13 +87,14 @@ export const recordStatus = (
   return takeStep(redis, id, { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, ...rest })
 }
 
-/** The wait for evidence is over: queued again or unknown, as `policy` says. */
+/** The wait for evidence of the attempt is over: queued again or unknown, as `policy` says. */
 export const resolveUnconfirmed = (
   redis: Redis,
   id: MessageId,
+  attempt: string,
   policy: Repeat,
   maxTries: number,
-): Promise<StepResult> => takeStep(redis, id, { kind: 'resolve', policy, maxTries })
+): Promise<StepResult> => takeStep(redis, id, { kind: 'resolve', attempt, policy, maxTries })
 
 /**
  * Ends a queued message that cannot be sent: `dead`, its job is a dead letter, which is looked at again in the same step;

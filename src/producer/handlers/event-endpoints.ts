@@ -86,7 +86,7 @@ export function endpointHandlers({ redis, config, seal }: EndpointDeps): Handler
       return { body: { status: true, message: 'removed' } }
     },
     async rotate(call) {
-      const secret = await rotateSecret(redis, await own(call), { seal, nowMs: Date.now() })
+      const secret = await rotateSecret(redis, await own(call), { seal, nowMs: await redisNowMs(redis) })
       return { body: { status: true, message: 'rotated', data: { secret } } }
     },
     async test(call) {

@@ -7,9 +7,8 @@ import type { Telling } from './telling.ts'
 /** What was true a while ago is not told as if it still were. */
 const KEPT_MS = 30_000
 
-/** Writes it down. */
-export async function noteStatus(redis: Redis, tellings: readonly Telling[]): Promise<void> {
-  const nowMs = Date.now()
+/** Writes it down; `nowMs` is Redis' time. */
+export async function noteStatus(redis: Redis, tellings: readonly Telling[], nowMs: number): Promise<void> {
   const enabled = tellings.filter(({ target }) => target.endpoint.enabled)
   const waiting = await Promise.all(tellings.map((telling) => telling.waiting()))
   const since = Math.min(nowMs, ...enabled.map((telling) => telling.oldestWaiting() ?? nowMs))

@@ -18,17 +18,16 @@ export interface PostEnd {
   tookMs: number
 }
 
-/** POSTs a body and never rejects. `secrets`: it is signed with each of them. `stopped` cuts it off. */
+/** POSTs a body at `atMs` (epoch ms) and never rejects. `secrets`: it is signed with each of them. `stopped` cuts it off. */
 export async function postEvents(
   agent: Agent,
   url: string,
   secrets: readonly string[],
-  { id, body }: { id: string; body: string },
+  { id, body, atMs }: { id: string; body: string; atMs: number },
   stopped: AbortSignal,
 ): Promise<PostEnd> {
-  const nowMs = Date.now()
   const began = performance.now()
-  const seconds = Math.floor(nowMs / 1_000)
+  const seconds = Math.floor(atMs / 1_000)
   let status: number | undefined
   let answer = ''
   let problem: string | undefined
@@ -49,7 +48,7 @@ export async function postEvents(
     })
     status = response.statusCode
     const asked = response.headers['retry-after']
-    askedMs = retryAfterMs(typeof asked === 'string' ? asked : undefined, Date.now())
+    askedMs = retryAfterMs(typeof asked === 'string' ? asked : undefined, atMs)
     let read = 0
     for await (const chunk of response.body) {
       const bytes = Buffer.from(chunk)

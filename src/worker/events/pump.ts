@@ -57,7 +57,7 @@ interface Source {
 /** The pump of one endpoint. `step` does one round and says how long (ms) to wait for the next; it rejects when Redis is away. */
 export function createPump(deps: TellDeps, target: Target, parking: Parking) {
   const sources = new Map<number, Source>()
-  /** Since when (epoch ms) the first event waits for its batch to fill. */
+  /** Since when (`performance.now()`) the first event waits for its batch to fill. */
   let batchSince: number | undefined
   /** Rounds in a row of which something was not taken. */
   let failedRounds = 0
@@ -72,15 +72,22 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
     for (const source of wanted) {
       if (sources.has(source)) continue
       const stands = cursors.get(source) ?? ''
-      sources.set(source, { stands, read: stands || first, entries: [], lookAt: 0, newsAt: Date.now(), density: 5 })
+      sources.set(source, {
+        stands,
+        read: stands || first,
+        entries: [],
+        lookAt: 0,
+        newsAt: performance.now(),
+        density: 5,
+      })
     }
   }
 
-  async function look(nowMs: number, enough: number): Promise<void> {
+  async function look(now: number, enough: number): Promise<void> {
     await Promise.all(
       [...sources].map(async ([source, state]) => {
         const known = eventsIn(state)
-        if (state.lookAt > nowMs || known >= enough) return
+        if (state.lookAt > now || known >= enough) return
         const likely = Math.ceil((enough - known) / state.density)
         const most = Math.min(MOST_ENTRIES, Math.max(FEWEST_ENTRIES, likely))
         const found = await readAfter(deps.redis, target.endpoint.account, source, state.read, most)
@@ -90,10 +97,10 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
           state.density = Math.max(1, (state.density + events / found.length) / 2)
           state.entries.push(...found.map((each) => ({ ...each, events: each.events.filter(isWanted) })))
           state.read = last.entry
-          state.newsAt = nowMs
+          state.newsAt = now
         }
-        const isStill = nowMs - state.newsAt > STILL_AFTER_MS
-        state.lookAt = found.length === most ? 0 : nowMs + (isStill ? LOOK_STILL_MS : LOOK_MS)
+        const isStill = now - state.newsAt > STILL_AFTER_MS
+        state.lookAt = found.length === most ? 0 : now + (isStill ? LOOK_STILL_MS : LOOK_MS)
       }),
     )
   }
@@ -171,11 +178,11 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
             continue
           }
           let ownWaitMs = 0
-          const retryAt = (askedMs: number | undefined): number => {
+          const retryIn = (askedMs: number | undefined): number => {
             ownWaitMs = parking.firstWaitMs(askedMs)
-            return Date.now() + ownWaitMs
+            return ownWaitMs
           }
-          const end = await tell(deps, target, some, { attempt: 1, retryAt, stopped })
+          const end = await tell(deps, target, some, { attempt: 1, retryIn, stopped })
           if (end.kind === 'taken') continue
           if (end.kind !== 'failed') {
             isWhole = false
@@ -190,7 +197,7 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
     )
     if (hasFailed) {
       failedRounds += 1
-      target.pausedUntil = Date.now() + probeWaitMs(failedRounds, asked)
+      target.pausedUntil = performance.now() + probeWaitMs(failedRounds, asked)
     } else if (isWhole) {
       if (failedRounds >= AWAY_ROUNDS) await parking.promote()
       failedRounds = 0
@@ -200,25 +207,25 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
 
   return {
     async step(stopped: AbortSignal): Promise<number> {
-      const nowMs = Date.now()
+      const now = performance.now()
       const { endpoint } = target
       if (!endpoint.enabled) return LOOK_STILL_MS
-      if (target.pausedUntil > nowMs) return Math.min(target.pausedUntil - nowMs, LOOK_STILL_MS)
+      if (target.pausedUntil > now) return Math.min(target.pausedUntil - now, LOOK_STILL_MS)
       if (target.failures > 0 && (await parking.waiting()) >= MOST_WAITING) return FULL_LOOK_MS
       await know()
       const { max_events: most } = endpoint
       const enough = target.failures > 0 ? most : most * MOST_AT_ONCE
-      await look(nowMs, enough)
+      await look(now, enough)
       const { taken, events } = take(enough)
-      if (taken.length === 0) return nextLook(nowMs)
+      if (taken.length === 0) return nextLook(now)
       if (events.length > 0 && events.length < most) {
-        batchSince ??= nowMs
-        if (nowMs - batchSince < endpoint.max_wait_ms) return Math.min(LOOK_MS, endpoint.max_wait_ms)
+        batchSince ??= now
+        if (now - batchSince < endpoint.max_wait_ms) return Math.min(LOOK_MS, endpoint.max_wait_ms)
       }
       batchSince = undefined
       if (events.length > 0) {
         // What comes next is read while these are told. A Redis that is away is noticed by the next round.
-        const ahead = target.failures > 0 ? undefined : look(Date.now(), AHEAD * enough).catch(() => undefined)
+        const ahead = target.failures > 0 ? undefined : look(performance.now(), AHEAD * enough).catch(() => undefined)
         const isWhole = await tellAll(events, stopped)
         await ahead
         if (!isWhole) {
@@ -239,9 +246,9 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
     },
   }
 
-  function nextLook(nowMs: number): number {
+  function nextLook(now: number): number {
     const next = Math.min(...[...sources.values()].map(({ lookAt }) => lookAt))
-    return Math.max(1, Math.min(next - nowMs, LOOK_STILL_MS))
+    return Math.max(1, Math.min(next - now, LOOK_STILL_MS))
   }
 }
 

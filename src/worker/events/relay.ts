@@ -12,6 +12,7 @@ import { type Endpoint, findEndpoint, listEndpoints } from '../../events/store/e
 import { listeningAccounts, tend } from '../../events/store/listening.ts'
 import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../lanes/sweeper.ts'
 import type { Log } from '../../log.ts'
+import { runningRedisClock } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys } from '../../redis/keys.ts'
 import { withTimeout } from '../../redis/with-timeout.ts'
@@ -43,6 +44,7 @@ export interface RelayDeps {
 export function startRelay(deps: RelayDeps) {
   const { redis, config, log, worker } = deps
   const rule = createTargetRule(config.events.allowPrivate)
+  const nowMs = runningRedisClock(redis, rootKeys.relay)
   const tellings = new Map<string, Telling>()
   let isRelay = false
   let electedAt = Number.NEGATIVE_INFINITY
@@ -62,7 +64,7 @@ export function startRelay(deps: RelayDeps) {
         current.set(name, endpoint)
         const telling = tellings.get(name)
         if (telling) telling.update(endpoint, senders)
-        else if (!isStopped) tellings.set(name, startTelling({ ...deps, rule }, endpoint, senders))
+        else if (!isStopped) tellings.set(name, startTelling({ ...deps, rule, nowMs }, endpoint, senders))
       }
     }
     for (const [name, telling] of tellings) {
@@ -74,13 +76,12 @@ export function startRelay(deps: RelayDeps) {
   }
 
   async function openDue(): Promise<void> {
-    const nowMs = Date.now()
-    for (const owner of await dueQueues(redis, nowMs, MOST_DUE)) {
+    for (const owner of await dueQueues(redis, MOST_DUE)) {
       const telling = tellings.get(nameOf(owner))
-      await noteLookedAt(redis, owner, nowMs + LOOK_AGAIN_MS)
+      await noteLookedAt(redis, owner, LOOK_AGAIN_MS)
       if (telling) telling.openQueue()
       else if ((await findEndpoint(redis, owner.account, owner.id)) === undefined) await removeQueue(redis, owner)
-      else await noteDue(redis, owner, nowMs + ELECT_MS)
+      else await noteDue(redis, owner, ELECT_MS)
     }
   }
 
@@ -108,7 +109,7 @@ export function startRelay(deps: RelayDeps) {
     async () => {
       if (!isRelay) return
       for (const account of await listeningAccounts(redis)) await tend(redis, account, config.events.retentionMs)
-      await noteStatus(redis, [...tellings.values()])
+      await noteStatus(redis, [...tellings.values()], await nowMs())
     },
     log,
   )

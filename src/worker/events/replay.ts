@@ -26,20 +26,20 @@ export async function takeReplayTurn(
   if (replay === undefined || replay.state === 'done') return undefined
   if (replay.order.failedOnly) {
     const count = await retryFailed(queue, replay.order)
-    await noteReplay(redis, endpoint.account, id, { state: 'done', delivered: count, ended_at: Date.now() })
+    await noteReplay(redis, endpoint.account, id, { state: 'done', delivered: count, ended_at: await deps.nowMs() })
     return undefined
   }
   const senderOf = (lane: number): string | undefined => target.senders.get(lane)?.number
   const { events, next } = await replayPage(redis, endpoint, replay.order, replay.cursor, senderOf)
   if (!(await tellPage(deps, target, events, { stopped, types: replay.order.types }))) return FAILING_WAIT_MS
-  await noteReplay(redis, endpoint.account, id, progressOf(replay, events.length, next))
+  await noteReplay(redis, endpoint.account, id, progressOf(replay, events.length, next, await deps.nowMs()))
   return next === undefined ? undefined : 1
 }
 
-const progressOf = (replay: Replay, more: number, next: string | undefined) => ({
+const progressOf = (replay: Replay, more: number, next: string | undefined, nowMs: number) => ({
   state: next === undefined ? ('done' as const) : ('running' as const),
   delivered: replay.delivered + more,
-  ...(next === undefined ? { ended_at: Date.now() } : { cursor: next }),
+  ...(next === undefined ? { ended_at: nowMs } : { cursor: next }),
 })
 
 async function tellPage(
@@ -50,8 +50,8 @@ async function tellPage(
 ): Promise<boolean> {
   const { max_events: most } = target.endpoint
   for (let from = 0; from < events.length; from += most) {
-    const retryAt = (): number => Date.now() + FAILING_WAIT_MS
-    const end = await tell(deps, target, events.slice(from, from + most), { attempt: 1, retryAt, ...how })
+    const retryIn = (): number => FAILING_WAIT_MS
+    const end = await tell(deps, target, events.slice(from, from + most), { attempt: 1, retryIn, ...how })
     if (end.kind !== 'taken') return false
   }
   return true

@@ -7,9 +7,9 @@ import type { PlacedEvent } from '../../events/outbox-entry.ts'
 import { retryWaitMs } from '../../events/retry-times.ts'
 import {
   addEventJob,
+  dueInMs,
   forgetQueue,
   GIVEN_UP_KEPT,
-  nextDueMs,
   noteLookedAt,
   openEndpointQueue,
 } from '../../events/store/endpoint-queue.ts'
@@ -69,7 +69,7 @@ export function createRetries(
   async function test(id: string, at: number): Promise<OwnEnd> {
     const data = { event_id: id, id: owner.id, reason: null }
     const documents = [{ type: TEST_TYPE, timestamp: new Date(at).toISOString(), data }]
-    await send(deps, target, { id, documents }, { attempt: 1, retryAt: () => undefined, stopped })
+    await send(deps, target, { id, documents }, { attempt: 1, retryIn: () => undefined, stopped })
     return { kind: 'done' }
   }
 
@@ -83,11 +83,7 @@ export function createRetries(
       if (!waits.has(askedMs)) waits.set(askedMs, waitOf(failures + 1, askedMs))
       return waits.get(askedMs)
     }
-    const retryAt = (askedMs: number | undefined) => {
-      const ms = wait(askedMs)
-      return ms === undefined ? undefined : Date.now() + ms
-    }
-    const end = await tell(deps, target, events, { attempt: failures + 1, retryAt, stopped })
+    const end = await tell(deps, target, events, { attempt: failures + 1, retryIn: wait, stopped })
     if (end.kind === 'taken') return { kind: 'done' }
     // Nobody knows whether it was taken: it is tried once more, and counts as if it had never been.
     if (end.kind === 'stopped') return { kind: 'waits', ms: 1 }
@@ -134,9 +130,8 @@ export function createRetries(
   /** Says on that somebody works on the queue, until nothing of it is due. */
   async function renew(opened: Worker): Promise<void> {
     try {
-      const nowMs = Date.now()
-      const next = await nextDueMs(redis, queue, owner, nowMs)
-      if (next !== undefined && next <= nowMs + 1_000) return await noteLookedAt(redis, owner, nowMs + HELD_MS)
+      const next = await dueInMs(redis, queue, owner)
+      if (next !== undefined && next <= 1_000) return await noteLookedAt(redis, owner, HELD_MS)
       if (worker !== opened) return
       clearInterval(renewing)
       await closeWorker(opened, 1_000)
@@ -144,7 +139,7 @@ export function createRetries(
       if (next === undefined) await forgetQueue(redis, owner)
       else await noteLookedAt(redis, owner, next)
       // What was added while it closed.
-      if (((await nextDueMs(redis, queue, owner, Date.now())) ?? Number.POSITIVE_INFINITY) <= Date.now()) open()
+      if ((await dueInMs(redis, queue, owner)) === 0) open()
     } catch (error) {
       log.debug({ endpoint: owner.id, err: error }, 'events.error')
     }
@@ -156,9 +151,8 @@ export function createRetries(
     /** Events that were not taken, or not tried after others were not; resolves once a job stands for them. */
     async park(events: readonly PlacedEvent[], failures: number, waitMs: number): Promise<void> {
       const refs = events.map(refOf)
-      const nowMs = Date.now()
       const jobId = `dlv_${refs[0]?.replaceAll(':', '_')}_${refs.length}_${refs.at(-1)?.replaceAll(':', '_')}`
-      await addEventJob(redis, queue, owner, { v: 1, kind: 'deliver', refs, failures }, { waitMs, jobId, nowMs })
+      await addEventJob(redis, queue, owner, { v: 1, kind: 'deliver', refs, failures }, { waitMs, jobId })
     },
     firstWaitMs: (askedMs: number | undefined): number => waitOf(1, askedMs) ?? 0,
     async waiting(): Promise<number> {

@@ -24,8 +24,9 @@ export interface Target {
   senders: ReadonlyMap<number, Sender>
   /** Failures in a row, of whatever kind of delivery. */
   failures: number
-  /** Nothing new is told before (epoch ms). */
+  /** Nothing new is told before (`performance.now()`). */
   pausedUntil: number
+  /** Redis' time, epoch ms. */
   successNotedAt: number
 }
 
@@ -34,6 +35,8 @@ export interface TellDeps {
   redis: Redis
   log: Log
   seal: Seal
+  /** Redis' time (epoch ms): an endpoint refuses a signature that seems old to it, or of the future. */
+  nowMs: () => Promise<number>
 }
 
 /** How telling ended. `gone`: it is disabled from now on. `stopped`: this process stops, and nobody knows. */
@@ -51,7 +54,7 @@ const deliveryId = (refs: readonly string[]): string =>
   `bat_${createHash('sha256').update(refs.join(' ')).digest('base64url').slice(0, 27)}`
 
 /**
- * Tells the endpoint of these events, in one POST. `attempt` is 1 at first; `retryAt` says when (epoch ms) it is tried
+ * Tells the endpoint of these events, in one POST. `attempt` is 1 at first; `retryIn` says in how many ms it is tried
  * again if it fails. Events of which nothing is kept any more are left out; with none left there is nothing to tell.
  */
 export async function tell(
@@ -60,7 +63,7 @@ export async function tell(
   events: readonly PlacedEvent[],
   how: {
     attempt: number
-    retryAt: (askedMs: number | undefined) => number | undefined
+    retryIn: (askedMs: number | undefined) => number | undefined
     stopped: AbortSignal
     /** Those of a replay, in place of the endpoint's own. */
     types?: readonly string[] | undefined
@@ -78,7 +81,7 @@ export async function tell(
   const id = endpoint.max_events === 1 ? first.data.event_id : deliveryId(events.map(refOf))
   const end = await send(deps, target, { id, documents }, how)
   if (end.kind === 'taken') {
-    const [observer, nowMs] = [observerOf(deps.redis), Date.now()]
+    const [observer, nowMs] = [observerOf(deps.redis), await deps.nowMs()]
     for (const { entry } of events) observer.eventDelivered(nowMs - Number.parseInt(entry, 10))
   } else if (end.kind === 'failed') {
     observerOf(deps.redis).eventsNotTaken(events.length)
@@ -91,25 +94,22 @@ export async function send(
   deps: TellDeps,
   target: Target,
   { id, documents }: { id: string; documents: readonly EventDocument[] },
-  how: { attempt: number; retryAt: (askedMs: number | undefined) => number | undefined; stopped: AbortSignal },
+  how: { attempt: number; retryIn: (askedMs: number | undefined) => number | undefined; stopped: AbortSignal },
 ): Promise<TellEnd> {
   const { redis, log, seal } = deps
   const { endpoint } = target
   const [first] = documents
   const isBatch = endpoint.max_events > 1
-  const body = JSON.stringify(isBatch ? { type: 'batch', timestamp: new Date().toISOString(), data: documents } : first)
-  const end = await postEvents(
-    target.agent,
-    endpoint.url,
-    secretsAt(endpoint, seal, Date.now()),
-    { id, body },
-    how.stopped,
-  )
+  const beganMs = await deps.nowMs()
+  const timestamp = new Date(beganMs).toISOString()
+  const body = JSON.stringify(isBatch ? { type: 'batch', timestamp, data: documents } : first)
+  const post = { id, body, atMs: beganMs }
+  const end = await postEvents(target.agent, endpoint.url, secretsAt(endpoint, seal, beganMs), post, how.stopped)
   const { status, problem, answer, askedMs, tookMs } = end
   if (status === undefined && how.stopped.aborted) return { kind: 'stopped' }
-  const nowMs = Date.now()
+  const nowMs = beganMs + tookMs
   const ok = status !== undefined && status >= 200 && status < 300
-  const retryAtMs = ok || status === 410 ? undefined : how.retryAt(askedMs)
+  const retryMs = ok || status === 410 ? undefined : how.retryIn(askedMs)
   // Written while the next delivery is made: each write waits for the disk of Redis.
   noteAttempt(redis, endpoint.account, endpoint.id, {
     at: new Date(nowMs).toISOString(),
@@ -122,7 +122,7 @@ export async function send(
     problem: problem ?? null,
     took_ms: tookMs,
     answer,
-    retry_at: retryAtMs === undefined ? null : new Date(retryAtMs).toISOString(),
+    retry_at: retryMs === undefined ? null : new Date(nowMs + retryMs).toISOString(),
   }).catch((error: unknown) => log.debug({ endpoint: endpoint.id, err: error }, 'events.error'))
   if (ok) {
     target.failures = 0

@@ -30,6 +30,7 @@
 --   aheadUs         a slot is reserved so far ahead at most
 --   newFields       {field, value, ...}: what a new record holds besides
 --   run?            number of its campaign
+--   sendAt?         ms, of a message that is not to be sent sooner
 -- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
 -- {..., slot, time (µs)}; {'error', text} of one that failed.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
@@ -76,8 +77,10 @@ local function tooEarly(slotUs, aheadUs)
 end
 
 -- The claim of a plain one; nil of any other, which is not touched.
-local function claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run)
-  if run or not areNew or taken[ulid] or found[2 * i] or found[2 * i + 1] or now >= validUntil then return nil end
+local function claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt)
+  if run or not areNew or taken[ulid] or found[2 * i] or found[2 * i + 1] or now >= validUntil or sendAt > now then
+    return nil
+  end
   local slotUs = pace and lane.next()
   local early = slotUs and tooEarly(slotUs, aheadUs)
   if early then return early end
@@ -92,8 +95,9 @@ end
 
 local function claim(i)
   local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 3, 4 * i + 6)
-  local ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run = unpack(each[i], 1, 7)
-  local new = claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run)
+  local ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt = unpack(each[i], 1, 8)
+  sendAt = sendAt or 0
+  local new = claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt)
   if new then return new end
   local m = {
     record = record,
@@ -117,8 +121,8 @@ local function claim(i)
 
   local slotUs
   if p.state == QUEUED then
-    -- BullMQ goes by the clock of the worker that put it off and of the one that fetches it.
-    local waitMs = found[2 * i + 1] and redis.call('PTTL', wait) or 0
+    -- Its job may be there sooner: one that a person tries at once, or that is due by the clock of a Redis that was lost.
+    local waitMs = math.max(found[2 * i + 1] and redis.call('PTTL', wait) or 0, sendAt - now)
     if waitMs > 0 then return { 'message_waits', p.state, math.min(waitMs, validUntil - now) } end
     if coolUntil > now then return { 'lane_cooldown', p.state, coolUntil - now } end
     if pace then

@@ -107,6 +107,7 @@ local function step(p, e, isExpired)
   elseif kind == 'unconfirmed' then
     if p.attempt ~= e.attempt then return 'ignored' end
   elseif kind == 'resolve' then
+    if p.attempt ~= e.attempt then return 'ignored' end
     if isExpired or e.policy == 'never' then
       to = orElse
     elseif e.policy == 'once' then

@@ -1,0 +1,18 @@
+// Deadlines that also hold on a machine that is suspended meanwhile: `performance.now()` stands still then, and the wall
+// clock, which goes on, may be set back.
+
+/** A moment that is over as soon as one of the two clocks says so: `performance.now()` and epoch ms. */
+export interface Deadline {
+  steadyMs: number
+  wallMs: number
+}
+
+/** So many ms from now. */
+export const deadlineIn = (ms: number): Deadline => ({
+  steadyMs: performance.now() + ms,
+  // It counts whole milliseconds.
+  wallMs: Date.now() + 1 + ms,
+})
+
+/** Whether it is over. A wall clock that is set ahead ends it early. */
+export const isOver = ({ steadyMs, wallMs }: Deadline): boolean => performance.now() >= steadyMs || Date.now() >= wallMs

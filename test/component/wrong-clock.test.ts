@@ -1,0 +1,275 @@
+// Pins: Redis' clock says when a message is due, whatever the clock of the machine says that adds, takes or puts off its
+// job, and wherever that clock jumps meanwhile. Real: Redis, BullMQ. The machine's clock is off as on one without a time service:
+// `Date.now()` is, timers and `performance.now()` go on.
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { POLL_QUEUE, pollJobId } from '../../src/jobs/poll-status.ts'
+import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
+import { messageId } from '../../src/messages/message-id.ts'
+import { claim, putOff } from '../../src/messages/store/claim.ts'
+import {
+  delayedUntil,
+  laneBacklogKeys,
+  laneJobLockKey,
+  laneQueue,
+  sharedDelayedKey,
+} from '../../src/redis/bullmq-layout.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
+import { lanePrefix } from '../../src/redis/keys.ts'
+import { endOwn, openWorker } from '../../src/worker/bullmq.ts'
+import { finishTogether } from '../../src/worker/finish-together.ts'
+import { startStatusPolls } from '../../src/worker/status-polls.ts'
+import { silentLog } from '../support/app.ts'
+import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { eventually } from '../support/wait.ts'
+
+const HOUR = 3_600_000
+const SKEWS = [
+  ['an hour ahead', HOUR],
+  ['an hour behind', -HOUR],
+  ['90 s behind', -90_000],
+] as const
+/** What is due runs within this time, on a machine however busy: far less than any of the clocks is off. */
+const SOON_MS = 8_000
+const LOCK_MS = 3_000
+
+let world: LaneRedis
+beforeAll(async () => {
+  world = await startLaneRedis()
+})
+afterAll(() => world?.close())
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+const realNow = Date.now
+function machineIsOff(ms: number): void {
+  vi.spyOn(Date, 'now').mockImplementation(() => realNow() + ms)
+}
+
+/** A Worker of the lane that puts a job off for `firstWaitMs` the first time; when each run of a job began, by Redis. */
+async function withWorker(
+  lane: number,
+  firstWaitMs: number | undefined,
+  check: (began: Map<string, number[]>) => Promise<void>,
+): Promise<void> {
+  const { redis } = world
+  const began = new Map<string, number[]>()
+  const worker = openWorker(
+    redis,
+    { name: laneQueue(lane), prefix: lanePrefix(lane) },
+    async (job, token) => {
+      const runs = began.get(job.id ?? '') ?? []
+      began.set(job.id ?? '', runs)
+      runs.push(await redisNowMs(redis, lanePrefix(lane)))
+      const isPutOff = firstWaitMs !== undefined && runs.length === 1
+      return endOwn(isPutOff ? { kind: 'waits', ms: firstWaitMs } : { kind: 'done' }, job, token)
+    },
+    { concurrency: 1, lockDuration: LOCK_MS, removeOnComplete: { count: 0 } },
+    () => {},
+  )
+  finishTogether(worker, redis, { lane, lockMs: LOCK_MS })
+  try {
+    await check(began)
+  } finally {
+    await worker.close()
+  }
+}
+
+const nowOf = (lane: number): Promise<number> => redisNowMs(world.redis, lanePrefix(lane))
+
+describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
+  test('a message with send_at is taken when Redis says so', async () => {
+    const lane = world.newLane()
+    const sendAt = (await nowOf(lane)) + 1_500
+    const [id, first] = [messageId(lane, newId(lane).ulid), messageId(lane, newId(lane).ulid)]
+    await world.queues.add(id, { ...audioJob(), sendAt })
+    // The next one is taken by the step that finishes this one.
+    await world.queues.add(first, audioJob())
+    machineIsOff(skew)
+    await withWorker(lane, undefined, async (began) => {
+      const at = await eventually(async () => began.get(id)?.[0], 'its turn', 20_000)
+      expect(at).toBeGreaterThanOrEqual(sendAt)
+      expect(at).toBeLessThan(sendAt + SOON_MS)
+    })
+  })
+
+  test('a message with send_at that it adds is due then', async () => {
+    const lane = world.newLane()
+    const sendAt = (await nowOf(lane)) + 60_000
+    machineIsOff(skew)
+    const id = newId(lane)
+    await world.queues.add(messageId(lane, id.ulid), { ...audioJob(), sendAt })
+    const score = await world.redis.zscore(laneBacklogKeys(lane).delayed, messageId(lane, id.ulid))
+    expect(Math.floor(delayedUntil(score ?? ''))).toBe(sendAt)
+  })
+
+  test('a message that it puts back on its lane for a while, as a chunk does, is due after that', async () => {
+    const lane = world.newLane()
+    const id = messageId(lane, newId(lane).ulid)
+    machineIsOff(skew)
+    const before = await nowOf(lane)
+    await world.queues.add(id, audioJob(), 60_000)
+    const due = delayedUntil((await world.redis.zscore(laneBacklogKeys(lane).delayed, id)) ?? '')
+    expect(due).toBeGreaterThanOrEqual(before + 60_000)
+    expect(due).toBeLessThan((await nowOf(lane)) + 60_001)
+  })
+
+  test('a job that it puts off runs again after its wait, here and where the clock is right', async () => {
+    for (const isMended of [false, true]) {
+      const lane = world.newLane()
+      const id = messageId(lane, newId(lane).ulid)
+      await world.queues.add(id, audioJob())
+      machineIsOff(skew)
+      await withWorker(lane, 1_000, async (began) => {
+        const { delayed } = laneBacklogKeys(lane)
+        await eventually(async () => (await world.redis.zscore(delayed, id)) !== null, 'that it waits', 20_000)
+        if (isMended) vi.restoreAllMocks()
+        const [first = 0, again = 0] = await eventually(
+          async () => (began.get(id)?.length === 2 ? began.get(id) : undefined),
+          'its second run',
+          20_000,
+        )
+        expect(again - first).toBeGreaterThanOrEqual(1_000)
+        expect(again - first).toBeLessThan(1_000 + SOON_MS)
+      })
+    }
+  })
+})
+
+test.each(SKEWS)(
+  'with a machine whose clock is %s the first poll of a message is a second away',
+  async (_how, skew) => {
+    const { redis } = world
+    const lane = world.newLane()
+    // Nobody else has this lane, and without a sender nothing is polled.
+    const polls = startStatusPolls({
+      redis,
+      config: loadConfig({}),
+      log: silentLog,
+      directory: { of: async () => undefined },
+    })
+    try {
+      machineIsOff(skew)
+      const before = await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))
+      polls.follow(lane)
+      const score = () => redis.zscore(sharedDelayedKey(POLL_QUEUE), pollJobId(lane))
+      const due = delayedUntil(await eventually(async () => (await score()) ?? undefined, 'its job', 10_000))
+      expect(due).toBeGreaterThanOrEqual(before + FIRST_POLL_MS)
+      expect(due).toBeLessThan((await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))) + FIRST_POLL_MS + 1)
+      // It is brought forward when it is late, by Redis' clock.
+      polls.pickUp(lane)
+      await eventually(async () => (await score()) === null, 'that it is taken up', SOON_MS)
+    } finally {
+      await polls.stop(1_000)
+    }
+  },
+)
+
+test.each([
+  ['ahead', HOUR],
+  ['back', -HOUR],
+])('a clock that is set %s while a worker waits makes it neither early nor late', async (_where, jump) => {
+  const lane = world.newLane()
+  const sendAt = (await nowOf(lane)) + 2_000
+  const id = messageId(lane, newId(lane).ulid)
+  await world.queues.add(id, { ...audioJob(), sendAt })
+  await withWorker(lane, undefined, async (began) => {
+    await eventually(async () => (await nowOf(lane)) > sendAt - 1_500, 'that it waits')
+    machineIsOff(jump)
+    const at = await eventually(async () => began.get(id)?.[0], 'its turn', 20_000)
+    expect(at).toBeGreaterThanOrEqual(sendAt)
+    expect(at).toBeLessThan(sendAt + SOON_MS)
+  })
+})
+
+test('a worker whose clock is ahead asks Redis no more often than one whose clock is right while nothing is due', async () => {
+  const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await world.redis.info('commandstats'))?.[1] ?? 0)
+  const lane = world.newLane()
+  await world.queues.add(messageId(lane, newId(lane).ulid), { ...audioJob(), sendAt: (await nowOf(lane)) + 60_000 })
+  machineIsOff(HOUR)
+  await withWorker(lane, undefined, async () => {
+    const [before, until] = [await calls(), performance.now() + 1_000]
+    let asked = 0
+    await eventually(async () => {
+      asked += 1
+      return performance.now() > until
+    }, 'a second')
+    // Each look of this test is none of them.
+    expect(asked).toBeGreaterThan(0)
+    expect((await calls()) - before).toBeLessThan(30)
+  })
+})
+
+test('a clock that is set back while a job runs takes no lock from its worker', async () => {
+  const lane = world.newLane()
+  const id = messageId(lane, newId(lane).ulid)
+  await world.queues.add(id, audioJob())
+  let end = (): void => {}
+  const running = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  let runs = 0
+  const worker = openWorker(
+    world.redis,
+    { name: laneQueue(lane), prefix: lanePrefix(lane) },
+    async () => {
+      runs += 1
+      await running
+    },
+    { concurrency: 2, lockDuration: LOCK_MS, stalledInterval: 500, removeOnComplete: { count: 0 } },
+    () => {},
+  )
+  try {
+    await eventually(async () => runs === 1, 'that it runs')
+    machineIsOff(-HOUR)
+    const until = performance.now() + 2 * LOCK_MS
+    await eventually(
+      async () => {
+        expect(await world.redis.exists(laneJobLockKey(lane, id))).toBe(1)
+        return performance.now() > until
+      },
+      'twice the life of a lock',
+      30_000,
+    )
+    expect(runs).toBe(1)
+  } finally {
+    end()
+    await worker.close()
+  }
+})
+
+describe('a claim', () => {
+  const claimOf = async (lane: number, sendAt: number, validMs = HOUR) => {
+    const id = newId(lane)
+    const message = { ...audioMessage, sendAt, validUntil: (await nowOf(lane)) + validMs }
+    return { id, claimed: await claim(world.redis, id, 'AAAAAA', message, LONG_TIMES) }
+  }
+
+  test('of a message whose time has not come is told how long to wait, and writes nothing', async () => {
+    const lane = world.newLane()
+    const { id, claimed } = await claimOf(lane, (await nowOf(lane)) + 60_000)
+    expect(claimed).toMatchObject({ verdict: 'message_waits', state: 'queued' })
+    const waitMs = 'waitMs' in claimed ? claimed.waitMs : 0
+    expect(waitMs).toBeGreaterThan(50_000)
+    expect(waitMs).toBeLessThanOrEqual(60_000)
+    expect(await world.redis.exists(`${lanePrefix(lane)}:${id.ulid}`)).toBe(0)
+  })
+
+  test('waits for the later of its time and its put-off, and no longer than its validity', async () => {
+    const lane = world.newLane()
+    const now = await nowOf(lane)
+    const id = newId(lane)
+    await putOff(world.redis, id, 120_000)
+    const message = { ...audioMessage, sendAt: now + 60_000, validUntil: now + HOUR }
+    const late = await claim(world.redis, id, 'AAAAAA', message, LONG_TIMES)
+    expect('waitMs' in late ? late.waitMs : 0).toBeGreaterThan(110_000)
+    const { claimed } = await claimOf(lane, now + 60_000, 10_000)
+    expect('waitMs' in claimed ? claimed.waitMs : HOUR).toBeLessThanOrEqual(10_000)
+  })
+
+  test('of a message whose time has come is good', async () => {
+    const lane = world.newLane()
+    expect((await claimOf(lane, await nowOf(lane))).claimed).toMatchObject({ verdict: 'done', state: 'sending' })
+  })
+})
