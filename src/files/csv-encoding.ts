@@ -47,7 +47,7 @@ export function createTextReader(said?: Encoding) {
   /** Nothing else is looked for: somebody said so, or there is a mark. */
   let isCertain = said !== undefined
   let hasBegun = false
-  let decoder: { of: Encoding; text: TextDecoder } | undefined
+  let decoder: { of: Encoding; text: InstanceType<typeof TextDecoder> } | undefined
   /** Bytes that are not decoded yet: of a mark, or of a character that goes on. */
   let rest: Uint8Array = new Uint8Array()
   const place = createPlace()

@@ -56,29 +56,45 @@ const NAMED = /^"?sep=(.)"?[,;\t]*(?=[\r\n]|$)/i
 const NO_TEXT = /(?![\r\n\t])\p{Cc}/u
 
 /**
- * What the text begins with; undefined when it breaks off in the header. `isWhole`: there is no more of it. Throws an
+ * What a text of lines that end in a line feed begins with; undefined when it breaks off in the header. `isWhole`: there is no more of it. Throws an
  * UnreadableCsvError.
  */
 export function csvHead(text: string, isWhole: boolean, said?: Separator): CsvHead | undefined {
   const [line = '', char = ''] = NAMED.exec(text) ?? []
   const named = line !== '' && (isWhole || text.length > line.length) ? line.length : 0
   const body = text.slice(named)
-  const fixed = said ?? (named === 0 ? undefined : separatorOf(char))
-  const found = (fixed === undefined ? RECOGNISED : [fixed]).map((separator) => ({
-    separator,
-    records: textRecords(body, 2, isWhole, separator),
-  }))
-  if (!isWhole && found.some(({ records }) => records.length === 0)) return undefined
-  // The one that the header has most of; in a single column nothing is separated.
-  const cells = ({ records }: { records: string[][] }): number => records[0]?.length ?? 0
-  const best = found.reduce((first, second) => (cells(second) > cells(first) ? second : first))
-  const [header = [], firstRow = []] = best.records
+  const separator = said ?? (named === 0 ? commonest(body, isWhole) : separatorOf(char))
+  if (separator === undefined) return undefined
+  const [header, firstRow = []] = textRecords(body, 2, isWhole, separator)
+  if (header === undefined) return isWhole ? { separator, named, columns: [], firstRow } : undefined
   if (header.some((cell) => NO_TEXT.test(cell))) {
     throw new UnreadableCsvError(
       'the first line has control characters; save the file as UTF-8, or name its encoding if it is UTF-16 without its mark',
     )
   }
-  return { separator: best.separator, named, columns: header.map((cell) => cell.trim()), firstRow }
+  return { separator, named, columns: header.map((cell) => cell.trim()), firstRow }
+}
+
+/** What the header has most of outside of quotes; undefined when the text breaks off in it. */
+function commonest(text: string, isWhole: boolean): Separator | undefined {
+  const counts = RECOGNISED.map((separator) => ({ separator, count: 0 }))
+  let isQuoted = false
+  let mayOpen = true
+  let hasContent = false
+  let hasEnded = false
+  for (let at = 0; at < text.length && !hasEnded; at += 1) {
+    const character = text[at]
+    const counted = counts.find(({ separator }) => separator === character)
+    if (isQuoted) isQuoted = character !== '"'
+    else if (character === '"' && (mayOpen || text[at - 1] === '"')) isQuoted = true
+    else if (character === '\n') hasEnded = hasContent
+    else if (counted) counted.count += 1
+    hasContent ||= character !== '\n'
+    mayOpen = counted !== undefined || character === '\n'
+  }
+  if (!hasEnded && !isWhole) return undefined
+  // In a single column nothing is separated: a comma is as good as any.
+  return counts.reduce((first, second) => (second.count > first.count ? second : first)).separator
 }
 
 function separatorOf(named: string): Separator {
@@ -109,7 +125,7 @@ export function textRecords(text: string, most: number, isWhole: boolean, separa
       } else isQuoted = false
     } else if (character === '"' && cell === '') isQuoted = true
     else if (character === separator) end()
-    else if (character === '\n' || character === '\r') {
+    else if (character === '\n') {
       end()
       if (cells.length > 1 || cells[0] !== '') records.push(cells)
       cells = []

@@ -39,6 +39,7 @@ export async function rowsHead(
     for await (const piece of bytes) take(reader.read(piece))
     take(reader.read())
     if (isNdjson || text.trimStart().startsWith('{')) return ndjsonHead(text)
+    text = text.replace(/\r\n?/g, '\n')
     // A header that is longer than this is none.
     const head = csvHead(text, isWhole, said.separator) ?? csvHead(text, true, said.separator)
     const { columns = [], firstRow = [], separator = ',' } = head ?? {}
