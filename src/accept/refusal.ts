@@ -45,7 +45,7 @@ export class Refusal extends Error {
 }
 
 /** A file that cannot be used as a whole; `message` says where and why. */
-export const unusableFile = (message: string): Refusal =>
+export const refusedFile = (message: string): Refusal =>
   new Refusal('invalid', 'invalid_request', `${message.replace(/\.$/, '')}.`, [{ path: '', message }])
 
 /** The code of a refusal; undefined for any other error. */

@@ -27,11 +27,11 @@ export async function readCsv<T>(
   said: CsvSaid,
   work: (csv: NormalCsv) => Promise<T>,
 ): Promise<T & { read_as: ReadAs }> {
+  const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowing(incoming)), said)
   try {
     refuseOtherTypes(incoming.headers)
     // What announces its size need not be read first.
     if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw tooLarge()
-    const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowing(incoming)), said)
     return { ...(await work(csv)), read_as: csv.readAs() }
   } catch (error) {
     incoming.resume()
@@ -39,6 +39,9 @@ export async function readCsv<T>(
       throw new ApiError(400, 'invalid_body', 'The body ended before its announced length.')
     }
     throw error
+  } finally {
+    // What is not read to its end would be watched for ever.
+    await csv.bytes.return(undefined)
   }
 }
 

@@ -1,7 +1,10 @@
 // Pins: a file that a spreadsheet program has saved is read right, or refused in one sentence that says what to do; and
 // the answer says how it was read. The same for rows, contacts and opt-outs, over HTTP and on the command line.
 // Real: Redis, HTTP, producer, worker, files. Stood in for: the chat product.
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -9,8 +12,11 @@ import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { eraseInRows, findInRows } from '../../src/campaigns/store/person-in-files.ts'
 import { openSnapshot } from '../../src/campaigns/store/snapshot.ts'
+import { importCsv } from '../../src/contacts/commands/import-csv.ts'
 import { readMembers } from '../../src/contacts/store/contacts.ts'
 import { openFolder } from '../../src/files/folder.ts'
+import type { NormalCsv } from '../../src/files/normal-csv.ts'
+import { readCsv } from '../../src/producer/csv-upload.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { EXPORTS, ONE_COLUMN, windows1252 } from '../support/spreadsheet-exports.ts'
@@ -205,6 +211,10 @@ describe('a person overrules how a file is read', () => {
     const file = written(windows1252('phone;a,name;b\r\n+44 7700 900201;Ann,x;y\r\n'))
     await cli('campaigns', 'upload', id, file, '--separator', ';')
     expect((await service.checked(id)).preflight?.problems[0]?.message).toContain('"a,name"')
+    const ndjson = join(folder, 'people.ndjson')
+    writeFileSync(ndjson, '{"phone":"+44 7700 900201","name":"Ann"}\n')
+    expect((await cli('campaigns', 'upload', id, ndjson)).stdout).toMatch(/^Uploaded 1 row to [^\n]+\n$/)
+    expect((await cli('campaigns', 'upload', id, ndjson, '--separator', ';')).code).toBe(2)
     const named = written('phone|name\n+44 7700 900201|Ann\n')
     const run = await cli('campaigns', 'upload', id, named, '--separator', '|', '--encoding', 'windows-1251')
     expect(run.stdout).toContain('Read as windows-1251, separated by bars, with the columns phone, name.')
@@ -303,6 +313,24 @@ describe('a column that is missing', () => {
       expect((await post(path, 'vorname;mobil\nAnn;1\n')).body.message).toContain('"vorname", "mobil"')
     }
   })
+})
+
+test('a file that is refused by its header leaves nothing that watches how its bytes come', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  try {
+    const incoming = new IncomingMessage(new Socket())
+    incoming.headers['content-type'] = 'text/csv'
+    incoming.complete = true
+    incoming.push('vorname\nAnn\n')
+    incoming.push(null)
+    const report = { add: async () => {} }
+    const work = (csv: NormalCsv) =>
+      importCsv(service.redis, { account: service.tenant.account, tag: 'None', csv, report })
+    await expect(readCsv(incoming, {}, work)).rejects.toThrow('expected a header')
+    expect(vi.getTimerCount()).toBe(0)
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('a person is erased from a file in another encoding, and everybody else stays', async () => {

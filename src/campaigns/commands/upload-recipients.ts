@@ -1,6 +1,6 @@
 // Takes a file of rows for a campaign. It counts once the campaign's record names it; a crash before that leaves a file
 // that the workers remove after a day. Of two uploads at once the first to finish wins, and the other is refused.
-import { Refusal, unusableFile } from '../../accept/refusal.ts'
+import { Refusal, refusedFile } from '../../accept/refusal.ts'
 import type { AccountLimits } from '../../accounts/limits.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
@@ -34,7 +34,7 @@ export async function uploadRecipients(
   if (room <= 0) throw rowsFull(most)
   const { name: file, bytes } = await saveUpload(files, campaign, rows, Math.min(maxBytes, room)).catch(
     (error: unknown) => {
-      if (error instanceof UnreadableCsvError) throw unusableFile(error.message)
+      if (error instanceof UnreadableCsvError) throw refusedFile(error.message)
       throw error instanceof TooLargeError && room < maxBytes ? rowsFull(most) : error
     },
   )

@@ -48,12 +48,12 @@ export const fileVerbs: readonly Verb[] = [
         await uploadRecipients(deps, await existing(redis, id), upload, Number.POSITIVE_INFINITY)
       })
       const campaign = await shown(redis, id)
-      const told = figures()
+      const counts = figures()
       return {
-        json: { ...campaign.json, ...told },
+        json: { ...campaign.json, ...counts },
         text: [
-          `Uploaded ${counted(told.rows, 'row')} to ${idOf(id)}. Next: \`campaigns preflight ${idOf(id)}\`.`,
-          ...(told.read_as === undefined ? [] : [readAsSentence(told.read_as)]),
+          `Uploaded ${counted(counts.rows, 'row')} to ${idOf(id)}. Next: \`campaigns preflight ${idOf(id)}\`.`,
+          ...(counts.read_as === undefined ? [] : [readAsSentence(counts.read_as)]),
         ].join('\n'),
         acted: campaign.acted,
       }

@@ -1,5 +1,5 @@
 // Importing a CSV file of contacts, from wherever its bytes come.
-import { doesNotExist, unusableFile } from '../../accept/refusal.ts'
+import { doesNotExist, refusedFile } from '../../accept/refusal.ts'
 import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import type { NormalCsv } from '../../files/normal-csv.ts'
@@ -40,9 +40,9 @@ export async function importCsv(
     return { tag, ...(await importContactRows(records, columns, { store, report, onBatch })) }
   } catch (error) {
     if (error instanceof ContactsFullError) throw tooManyContacts(most)
-    if (error instanceof HeaderError || error instanceof UnreadableCsvError) throw unusableFile(error.message)
+    if (error instanceof HeaderError || error instanceof UnreadableCsvError) throw refusedFile(error.message)
     if (!(error instanceof UnclosedQuoteError)) throw error
-    throw unusableFile(`${error.message}; mend it and import it again: rows that were imported are not imported twice.`)
+    throw refusedFile(`${error.message}; mend it and import it again: rows that were imported are not imported twice.`)
   }
 }
 

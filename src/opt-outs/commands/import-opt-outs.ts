@@ -1,6 +1,6 @@
 // Importing a CSV file of people who want no advertising, in flat memory: 500 are written down at a time. Doing it again
 // changes nothing.
-import { unusableFile } from '../../accept/refusal.ts'
+import { refusedFile } from '../../accept/refusal.ts'
 import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { quotedColumns } from '../../files/csv-head.ts'
@@ -71,16 +71,16 @@ export async function importOptOuts(
     if (people.length > 0) await store()
     return counts
   } catch (error) {
-    if (error instanceof UnreadableCsvError) throw unusableFile(error.message)
+    if (error instanceof UnreadableCsvError) throw refusedFile(error.message)
     if (!(error instanceof UnclosedQuoteError)) throw error
-    throw unusableFile(`${error.message}; mend it and import it again.`)
+    throw refusedFile(`${error.message}; mend it and import it again.`)
   }
 }
 
 function columnOf(header: readonly string[]): number {
   const at = header.findIndex((cell) => COLUMNS.includes(cell.trim().toLowerCase()))
   if (at >= 0) return at
-  throw unusableFile(`expected a header with the column person, or phone, got ${quotedColumns(header)}`)
+  throw refusedFile(`expected a header with the column person, or phone, got ${quotedColumns(header)}`)
 }
 
 function personOf(cell: string): string | undefined {

@@ -144,9 +144,7 @@ function FileChoice({ draft, onChange }: { draft: Draft; onChange: (change: Part
         )}
       </div>
       {file && !head && why === '' && <p role="status">The file is being read …</p>}
-      {file && (head === undefined ? why !== '' : head.readAs !== undefined) && (
-        <CsvChoices said={said} onSaid={(next) => void take(file, next)} />
-      )}
+      {file && head?.format !== 'ndjson' && <CsvChoices said={said} onSaid={(next) => void take(file, next)} />}
       {file && head && (
         <>
           <p role="status">
