@@ -44,6 +44,10 @@ export class Refusal extends Error {
   }
 }
 
+/** A file that cannot be used as a whole; `message` says where and why. */
+export const refusedFile = (message: string): Refusal =>
+  new Refusal('invalid', 'invalid_request', `${message.replace(/\.$/, '')}.`, [{ path: '', message }])
+
 /** The code of a refusal; undefined for any other error. */
 export const refusalCodeOf = (error: unknown): string | undefined => (error instanceof Refusal ? error.code : undefined)
 

@@ -7,10 +7,12 @@ import { Refusal } from '../accept/refusal.ts'
 import type { ImportCounts } from '../contacts/commands/import-contacts.ts'
 import { importCsv } from '../contacts/commands/import-csv.ts'
 import { findTag } from '../contacts/store/tags.ts'
+import { readAsSentence } from '../files/csv-head.ts'
+import { normalCsv } from '../files/normal-csv.ts'
 import { counted } from '../messages/fault.ts'
 import { existingAccount } from './accounts.ts'
 import { contactVerbs } from './contact-verbs.ts'
-import { bytesOf } from './csv-file.ts'
+import { bytesOf, csvOptions, csvValues } from './csv-file.ts'
 import { CliFailure, fileFailure } from './failure.ts'
 import { openReport } from './refused-report.ts'
 import { keyValueTable } from './table.ts'
@@ -31,6 +33,7 @@ export const contacts: Noun = {
       options: {
         '!--account <id>': 'account that owns the contacts',
         '!--tag <name or id>': 'tag to put them in; a name that does not exist yet is created',
+        ...csvOptions,
         '--report <file>': 'where to write the refused rows (default: <file>.refused.csv)',
       },
       values: z.strictObject({
@@ -38,8 +41,9 @@ export const contacts: Noun = {
         account: accountId,
         tag: nameUpTo(100),
         report: filePath.optional(),
+        ...csvValues,
       }),
-      async run({ file, account, tag: wanted, report: reportTyped }, { redis, stderr }) {
+      async run({ file, account, tag: wanted, report: reportTyped, ...said }, { redis, stderr }) {
         const reportPath = reportTyped ?? `${file}.refused.csv`
         if (reportPath === file) throw new CliFailure('--report: expected another file than the one imported.', 2)
         await existingAccount(redis, account)
@@ -50,32 +54,40 @@ export const contacts: Noun = {
         }
         const report = openReport(reportPath)
         const bar = startBar(size, stderr)
-        const onBatch = ({ imported, refused }: ImportCounts, bytes: number) =>
-          bar.update(bytes, { rows: imported + refused })
+        let bytes = 0
+        const onBatch = ({ imported, refused }: ImportCounts) => bar.update(bytes, { rows: imported + refused })
         try {
-          const source = bytesOf(file)
-          const { tag, ...counts } = await importCsv(redis, { account, tag: wanted, source, report, onBatch }).catch(
+          const csv = normalCsv(
+            bytesOf(file, (piece) => {
+              bytes += piece
+            }),
+            said,
+          )
+          const { tag, ...counts } = await importCsv(redis, { account, tag: wanted, csv, report, onBatch }).catch(
             (error: unknown) => {
               throw error instanceof Refusal ? new CliFailure(`<file>: ${error.message}`) : error
             },
           )
           const refusedRows = await report.close()
           return {
-            json: { account, tag, ...counts, report: refusedRows ?? null },
+            json: { account, tag, ...counts, read_as: csv.readAs(), report: refusedRows ?? null },
             acted: { account, target: `tag ${tag.id}`, detail: counted(counts.imported, 'row') },
-            text: keyValueTable([
-              ['Tag', `${tag.name} (${tag.id})`],
-              ['Rows imported', String(counts.imported)],
-              [
-                'Repeated',
-                counts.repeated === 0
-                  ? ''
-                  : `${counts.repeated} with a number from an earlier row; the last row counts`,
-              ],
-              ['New to the tag', String(counts.joined)],
-              ['New contacts', String(counts.created)],
-              ['Rows refused', `${counts.refused}${refusedRows === undefined ? '' : `, see ${refusedRows}`}`],
-            ]),
+            text: [
+              keyValueTable([
+                ['Tag', `${tag.name} (${tag.id})`],
+                ['Rows imported', String(counts.imported)],
+                [
+                  'Repeated',
+                  counts.repeated === 0
+                    ? ''
+                    : `${counts.repeated} with a number from an earlier row; the last row counts`,
+                ],
+                ['New to the tag', String(counts.joined)],
+                ['New contacts', String(counts.created)],
+                ['Rows refused', `${counts.refused}${refusedRows === undefined ? '' : `, see ${refusedRows}`}`],
+              ]),
+              readAsSentence(csv.readAs()),
+            ].join('\n'),
           }
         } finally {
           bar.stop()

@@ -3,6 +3,8 @@ import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
+import { readAsSentence } from '../files/csv-head.ts'
+import { normalCsv } from '../files/normal-csv.ts'
 import { counted } from '../messages/fault.ts'
 import { exportOptOuts } from '../opt-outs/commands/export-opt-outs.ts'
 import { importOptOuts } from '../opt-outs/commands/import-opt-outs.ts'
@@ -11,7 +13,7 @@ import { parsePerson } from '../people/person.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { contactKeys } from '../redis/keys.ts'
 import { existingAccount } from './accounts.ts'
-import { bytesOf } from './csv-file.ts'
+import { bytesOf, csvOptions, csvValues } from './csv-file.ts'
 import { fileFailure } from './failure.ts'
 import { keyValueTable, table } from './table.ts'
 import { filePath } from './typed-file.ts'
@@ -93,9 +95,9 @@ export const optOuts: Noun = {
       act: 'people.opt_out',
       summary: 'add everybody in a CSV file with the column person or phone',
       example: 'stop-list.csv --account 1',
-      options: ofAccount,
-      values: z.strictObject({ file: filePath, account: accountId }),
-      async run({ file: path, account }, { redis }) {
+      options: { ...ofAccount, ...csvOptions },
+      values: z.strictObject({ file: filePath, account: accountId, ...csvValues }),
+      async run({ file: path, account, ...said }, { redis }) {
         await existingAccount(redis, account)
         const refusedRows: { line: number; reason: string }[] = []
         const report = {
@@ -103,7 +105,8 @@ export const optOuts: Noun = {
             if (refusedRows.length < REFUSED_NAMED) refusedRows.push({ line, reason })
           },
         }
-        const counts = await importOptOuts(redis, { account, source: bytesOf(path), saidBy: 'cli', report })
+        const csv = normalCsv(bytesOf(path), said)
+        const counts = await importOptOuts(redis, { account, csv, saidBy: 'cli', report })
         const refused = refusedRows.slice(0, REFUSED_SHOWN).map(({ line, reason }) => `Line ${line}: ${reason}`)
         const figures = keyValueTable([
           ['Rows imported', String(counts.imported)],
@@ -111,8 +114,8 @@ export const optOuts: Noun = {
           ['Rows refused', String(counts.refused)],
         ])
         return {
-          json: { ...counts, refused_rows: refusedRows },
-          text: [figures, ...refused].join('\n'),
+          json: { ...counts, read_as: csv.readAs(), refused_rows: refusedRows },
+          text: [figures, readAsSentence(csv.readAs()), ...refused].join('\n'),
           acted: { account, detail: counted(counts.imported, 'row') },
         }
       },

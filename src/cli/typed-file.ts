@@ -1,9 +1,10 @@
 // The files that people name on the command line. A `-` is standard input for a command that reads JSON, as of a pipe from
 // another program. Where rows are read or written it is refused, and not taken for a file of that name.
+import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { text as readAll } from 'node:stream/consumers'
+import { buffer as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
 import { CliFailure, fileFailure, reasonOf } from './failure.ts'
 import { parser } from './values.ts'
@@ -23,11 +24,12 @@ export const shownFile = (path: string): string => (path === STANDARD_INPUT ? 's
 
 /** The JSON of a file, or of `stdin`. Throws a CliFailure when it cannot be read or is none. */
 export async function readJson(path: string, stdin: Readable): Promise<unknown> {
-  const text = await (path === STANDARD_INPUT ? readAll(stdin) : readFile(path, 'utf8')).catch((error: unknown) => {
+  const bytes = await (path === STANDARD_INPUT ? readAll(stdin) : readFile(path)).catch((error: unknown) => {
     throw fileFailure(path, error)
   })
+  if (!isUtf8(bytes)) throw new CliFailure(`<file>: expected JSON in UTF-8, ${shownFile(path)} is in another encoding.`)
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''))
+    return JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''))
   } catch (error) {
     throw new CliFailure(`<file>: expected JSON, got something else in ${shownFile(path)} (${reasonOf(error)}).`)
   }

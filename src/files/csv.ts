@@ -1,5 +1,6 @@
-// CSV as a stream: records with the line they begin on, in flat memory.
-import { parse } from 'csv-parse'
+// CSV as a stream, as normal-csv.ts leaves it: records with the line they begin on, in flat memory.
+import { type Parser, parse } from 'csv-parse'
+import type { Separator } from './csv-head.ts'
 import { createTurns } from './turns.ts'
 
 /** A quote that is opened and never closed: nobody can tell where the next record begins. */
@@ -33,33 +34,37 @@ const PIECE_BYTES = 1_024
 
 /**
  * The records, the header among them; empty lines are left out. The event loop gets a turn every few hundred of them. Throws an UnclosedQuoteError after all records before
- * that one, and whatever reading the bytes throws.
+ * that one, and whatever reading the bytes throws. `separator` is asked once the first bytes have come.
  */
-export async function* csvRecords(source: AsyncIterable<Buffer>): AsyncGenerator<CsvRecord> {
+export async function* csvRecords(
+  source: AsyncIterable<Buffer>,
+  separator: () => Separator,
+): AsyncGenerator<CsvRecord> {
   let parsed: CsvRecord[] = []
   let last = { lines: 0, empty_lines: 0 }
-  const parser = parse({
-    bom: true,
-    skip_empty_lines: true,
-    // Both, because the library would settle for the first one that it meets.
-    record_delimiter: ['\r\n', '\n'],
-    // A quote in the middle of a cell, as in 5" pipe, is only a character.
-    relax_quotes: true,
-    relax_column_count: true,
-    max_record_size: MAX_RECORD_BYTES,
-    // Records are taken here, not read from the stream, which drops those it holds when a later one is wrong.
-    on_record: (cells, info) => {
-      const line = last.lines + (info.empty_lines - last.empty_lines) + 1
-      last = info
-      parsed.push({ line, cells: cells.map(unmarked), bytes: info.bytes })
-      return undefined
-    },
-  })
-  // The fault is told to the callback as well.
-  parser.on('error', () => {})
+  const openParser = (): Parser =>
+    parse({
+      delimiter: separator(),
+      skip_empty_lines: true,
+      record_delimiter: '\n',
+      // A quote in the middle of a cell, as in 5" pipe, is only a character.
+      relax_quotes: true,
+      relax_column_count: true,
+      max_record_size: MAX_RECORD_BYTES,
+      // Records are taken here, not read from the stream, which drops those it holds when a later one is wrong.
+      on_record: (cells, info) => {
+        const line = last.lines + (info.empty_lines - last.empty_lines) + 1
+        last = info
+        parsed.push({ line, cells: cells.map(unmarked), bytes: info.bytes })
+        return undefined
+      },
+      // The fault is told to the callback as well.
+    }).on('error', () => {})
+  let parser: Parser | undefined
   /** Resolves once the bytes are parsed; without bytes, at the end of the file. False when there is no going on. */
   const feed = (bytes?: Buffer) =>
     new Promise<boolean>((resolve) => {
+      parser ??= openParser()
       const done = (fault?: Error | null) => resolve(!fault)
       if (bytes === undefined) parser.end(done)
       else parser.write(bytes, done)

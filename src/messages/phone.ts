@@ -40,6 +40,24 @@ export function parsePhone(input: unknown): ParsedPhone {
   return { ok: true, digits: digitsOf(number) }
 }
 
+/** What a spreadsheet has made of a number that it took for one to reckon with; undefined for any other text. */
+export function spreadsheetFault(cell: string): string | undefined {
+  if (/^[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i.test(cell)) {
+    return 'the spreadsheet has rounded this number; format the column as text'
+  }
+  if (/^[0-9]+[.,]0{1,2}$/.test(cell)) {
+    return 'the spreadsheet has written this number as a decimal; format the column as text'
+  }
+  return undefined
+}
+
+/** The number in a row of a file, where `0044…` and `tel:+44…` are `+44…` too: no country code begins with a zero. */
+export function parseListedPhone(cell: string): ParsedPhone {
+  const message = spreadsheetFault(cell)
+  if (message !== undefined) return { ok: false, message }
+  return parsePhone(cell.replace(/^(tel:)? *(00(?=[ ().-]*[1-9]))?/i, ''))
+}
+
 /**
  * The library's spelling, not ours: it also drops a national prefix left inside, as in `+49 (0)171 …`,
  * so that the same person has the same digits however the number was typed.

@@ -1,4 +1,5 @@
 // Request bodies: JSON objects only, bounded before anything else looks at them.
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../accept/body-limits.ts'
 import { ApiError } from './errors.ts'
@@ -49,6 +50,8 @@ export async function jsonObject(
   bytes: Buffer,
 ): Promise<Record<string, unknown>> {
   if (!hasBody(request)) return rule.mayBeAbsent ? {} : objectOf(undefined)
+  // Decoded all the same, each wrong byte would become a U+FFFD that is sent to somebody.
+  if (!isUtf8(bytes)) throw new ApiError(400, 'invalid_json', 'The body is not valid UTF-8.')
   return objectOf(await parseCounted(bytes))
 }
 

@@ -1,5 +1,7 @@
 // A CSV file in the body of a request, read as it comes.
 import type { IncomingMessage } from 'node:http'
+import type { CsvSaid, ReadAs } from '../files/csv-head.ts'
+import { type NormalCsv, normalCsv } from '../files/normal-csv.ts'
 import { counted } from '../messages/fault.ts'
 import { ApiError } from './errors.ts'
 import { flowing } from './flowing.ts'
@@ -17,24 +19,29 @@ export function collectRefused() {
 }
 
 /**
- * Hands the bytes to `work`. Throws an ApiError for another type (415), a body that is too large (413) or that ended too
+ * Hands the file to `work`, and adds to what it returns how the file was read. Throws an ApiError for another type (415), a body that is too large (413) or that ended too
  * early (400); what is left of it is then read and dropped, so that the client gets to read the answer.
  */
 export async function readCsv<T>(
   incoming: IncomingMessage,
-  work: (source: AsyncIterable<Buffer>) => Promise<T>,
-): Promise<T> {
+  said: CsvSaid,
+  work: (csv: NormalCsv) => Promise<T>,
+): Promise<T & { read_as: ReadAs }> {
+  const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowing(incoming)), said)
   try {
     refuseOtherTypes(incoming.headers)
     // What announces its size need not be read first.
     if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw tooLarge()
-    return await work(upTo(IMPORT_MAX_BYTES, flowing(incoming)))
+    return { ...(await work(csv)), read_as: csv.readAs() }
   } catch (error) {
     incoming.resume()
     if (incoming.destroyed && !incoming.complete) {
       throw new ApiError(400, 'invalid_body', 'The body ended before its announced length.')
     }
     throw error
+  } finally {
+    // What is not read to its end would be watched for ever.
+    await csv.bytes.return(undefined)
   }
 }
 

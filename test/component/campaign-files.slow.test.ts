@@ -92,8 +92,7 @@ describe('of two uploads at once', () => {
     const late = uploadRecipients(
       { redis: service.redis, files: openFolder(service.config.dataDir), ...service.config },
       campaign,
-      'csv',
-      rows(),
+      { format: 'csv', bytes: rows() },
       1_000,
     )
     late.catch(() => {})

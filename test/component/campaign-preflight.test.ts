@@ -120,7 +120,10 @@ describe('uploaded rows', () => {
     const { state, preflight } = await service.checked(id)
     expect(state).toBe('blocked')
     expect(preflight?.problems).toEqual([
-      { path: 'recipients.rows', message: 'the file has no column "mobile", "name"' },
+      {
+        path: 'recipients.rows',
+        message: 'the file has no column "mobile", "name"; its columns are "phone", "vorname"',
+      },
     ])
     await service.upload(id, 'mobile,name\n4915201000001,Ann\n')
     expect((await service.checked(id)).state).toBe('ready')

@@ -66,6 +66,7 @@ test('rows become contacts of a new tag, and nothing but the document is printed
     created: 2,
     refused: 0,
     repeated: 0,
+    read_as: { encoding: 'utf-8', separator: ',', columns: ['email', 'Phone', 'city', 'name'] },
     report: null,
   })
   expect(await members(document.tag.id)).toEqual([
@@ -89,7 +90,7 @@ test('contacts that are known already join another tag', async () => {
   const { id } = await createTag(redis, account, 'Summer')
   const run = await importFile(String(id))
   expect(run.stdout).toMatch(
-    /^Tag +Summer \(\d+\)\nRows imported +2\nNew to the tag +2\nNew contacts +0\nRows refused +0\n$/,
+    /^Tag +Summer \(\d+\)\nRows imported +2\nNew to the tag +2\nNew contacts +0\nRows refused +0\nRead as utf-8, separated by commas, .+\n$/,
   )
   expect(await members(id)).toHaveLength(2)
 })
@@ -116,7 +117,7 @@ test('refused rows are reported with line and reason, in a file for nobody else 
 })
 
 test('a number that appears again in the file is reported, and its last row counts', async () => {
-  const run = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,004915123456790\n', 'Twice')
+  const run = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,04915123456790\n', 'Twice')
   expect(run.stdout).not.toContain('Repeated')
   const again = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,4915123456790\n', 'Twice')
   expect(again.stdout).toContain('Rows imported   3\n')
@@ -151,7 +152,7 @@ test('a report that cannot be written ends the import with one sentence', async 
 })
 
 test.each([
-  ['without a phone column', 'name;phone\n', /^error: <file>: expected a header with the column phone, .+\n$/],
+  ['without a phone column', 'name;mobile\n', /^error: <file>: expected a header with the column phone, .+\n$/],
   ['that is empty', '', /^error: <file>: expected a header with the column phone, .+\n$/],
 ])('a file %s is refused before a tag is made', async (_, content, sentence) => {
   const run = await importText(content, 'Spring')

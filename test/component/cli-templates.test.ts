@@ -37,7 +37,7 @@ const template = (name: string, body = 'Your order {{1}} is on its way.') => ({
   components: [{ type: 'BODY', text: body }],
 })
 
-function importFile(content: string, ...more: string[]) {
+function importFile(content: string | Buffer, ...more: string[]) {
   const file = join(folder, 'templates.json')
   writeFileSync(file, content)
   return runCli(['templates', 'import', file, '--account', account, ...more], { REDIS_URL: server.url })
@@ -94,6 +94,11 @@ test('nothing is imported when one of several is wrong, and the fault is named b
 
 test.each([
   ['is no JSON', '{', /^error: <file>: expected JSON, got something else in .+\n$/],
+  [
+    'is not UTF-8',
+    Buffer.from('{"name":"Jos\u00e9"}', 'latin1'),
+    /^error: <file>: expected JSON in UTF-8, .+ is in another encoding\.\n$/,
+  ],
   ['holds no template', '{"data":[]}', /^error: <file>: expected a template, a list .+\n$/],
   ['holds something else', '"order_update"', /^error: <file>: expected a template, a list .+\n$/],
 ])('a file that %s is refused in one sentence', async (_, content, sentence) => {

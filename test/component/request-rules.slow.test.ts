@@ -194,6 +194,16 @@ describe.each(JSON_ROUTES.map((route) => [route.name, route] as const))('the bod
     }
   })
 
+  test('that is not UTF-8 is 400, whatever its length: no character is put in the place of another', async () => {
+    for (const rest of [0, 300_000]) {
+      if (rest > route.limitBytes) continue
+      const bytes = Buffer.from(`{"text":"Jos\u00e9${'x'.repeat(rest)}"}`, 'latin1')
+      const answer = await sendTo(route, { type: 'application/json', body: new Blob([bytes]).stream() })
+      expect(codeOf(answer)).toBe('400 invalid_json')
+      expect(answer.text).toContain('The body is not valid UTF-8.')
+    }
+  })
+
   test('may be left out only where the route says so', async () => {
     const answer = await sendTo(route, {})
     if (route.body === 'maybe') expect(UNREADABLE).not.toContain(codeIfAny(answer))

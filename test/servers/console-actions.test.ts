@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
 import { type ConsoleWorld, textAt } from '../support/console-world.ts'
+import { EXPORTS, windows1252 } from '../support/spreadsheet-exports.ts'
 
 let world: ConsoleWorld
 let tab: ConsoleTab
@@ -142,12 +143,12 @@ test('a campaign to contacts is written with a preview, tested on one number, ch
 test('a campaign to the rows of a file shows its columns, whom the preflight refused, is scheduled and cancelled', async () => {
   await writeCampaign('From a file')
   await page.getByLabel('A file', { exact: true }).check()
-  const rows = 'mobile,first\n+44 7700 900161,Ada\n+44 7700 900162,Ben\n12,Eve\n+44 7700 900161,Ada again\n'
-  const file = { name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(rows) }
+  const rows = 'mobile;first\n+44 7700 900161;Zoë\n+44 7700 900162;Ben\n12;Eve\n+44 7700 900161;Zoë again\n'
+  const file = { name: 'people.csv', mimeType: 'text/csv', buffer: windows1252(rows) }
   await page.getByLabel(/Drop a CSV/).setInputFiles(file)
-  await page.getByText('columns: mobile, first').waitFor()
+  await page.getByText('Read as windows-1252, separated by semicolons, with the columns mobile, first.').waitFor()
   await comesFrom('Text {{1}}', 'row.first')
-  await page.getByText('Only today: Ada off everything').waitFor()
+  await page.getByText('Only today: Zoë off everything').waitFor()
   await press('Create and check')
   await page.waitForURL(/cmp_/)
   await badge('ready')
@@ -160,6 +161,37 @@ test('a campaign to the rows of a file shows its columns, whom the preflight ref
   await press('Cancel')
   await confirm('Cancel the campaign')
   await badge('cancelled')
+})
+
+test('a file whose encoding changes is refused before anything is created, unless a person names its encoding', async () => {
+  await page.goto('/console/campaigns/new')
+  await page.getByLabel('A file', { exact: true }).check()
+  const rows = `mobile\tfirst\n${'+44 7700 900161\tZoë\n'.repeat(100_000)}`
+  const buffer = Buffer.concat([Buffer.from(rows), windows1252('+44 7700 900162\tJosé\n')])
+  const field = page.getByLabel(/Drop a CSV/)
+  await field.setInputFiles({ name: 'people.txt', mimeType: 'text/plain', buffer })
+  await page.getByRole('alert').getByText('line 100002, character 20 is not UTF-8').waitFor()
+  await page.getByText('Letters or columns look wrong?').click()
+  await page.getByLabel('Encoding').selectOption('windows-1250')
+  await page.getByText('Read as windows-1250, separated by tabs, with the columns mobile, first.').waitFor()
+  await page.getByLabel('Columns are separated by').selectOption(';')
+  await page.getByText('Read as windows-1250, separated by semicolons').waitFor()
+  await field.setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from('PK\x03\x04 sheet1.xml') })
+  await page.getByRole('alert').getByText('the file is a workbook; save the sheet as CSV').waitFor()
+})
+
+test.each(EXPORTS)('a campaign for what $program writes shows the letters that its people will get', async (file) => {
+  await writeCampaign(file.program)
+  await page.getByLabel('A file', { exact: true }).check()
+  const choose = page.getByLabel(/Drop a CSV/)
+  await choose.setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: file.bytes })
+  await page.getByText(`Read as ${file.encoding}, separated by`).waitFor()
+  await comesFrom('Text {{1}}', 'row.name')
+  await page.getByText(`Only today: ${file.names[0]} off everything`).waitFor()
+  await press('Create and check')
+  await page.waitForURL(/cmp_/)
+  await badge('ready')
+  await page.getByText('2 recipients passed.').waitFor()
 })
 
 test('a running campaign is paused with a reason, resumed, cancelled, and run again for those who got nothing', async () => {

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
 import type { ConsoleWorld } from '../support/console-world.ts'
+import { windows1252 } from '../support/spreadsheet-exports.ts'
 
 let world: ConsoleWorld
 let tab: ConsoleTab
@@ -90,18 +91,19 @@ test('a list is made, people are imported with their refused rows, found, change
   await confirm('Create')
   await page.getByRole('heading', { name: 'Autumn' }).waitFor()
   await press('Import into this list')
-  const csv = 'name,phone,email\nIda Example,+44 7700 900171,ida@shop.example\nBen,none,\n'
+  const csv = 'name;phone;email\nIda Exämple;+44 7700 900171;ida@shop.example\nBen;none;\n'
   await dialog()
     .getByLabel(/CSV file/)
-    .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+    .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: windows1252(csv) })
   await confirm('Import')
   await dialog().getByText('1 contact imported').waitFor()
   await dialog().getByText('Line 3:').waitFor()
+  await dialog().getByText('Read as windows-1252, separated by semicolons').waitFor()
   await confirm('Close')
   await page.getByLabel('Name, email or number').fill('ida')
   await press('Find')
   await page.waitForURL(/q=ida/)
-  await press('Change Ida Example')
+  await press('Change Ida Exämple')
   await dialog().getByLabel('Name').fill('Ida Sample')
   await confirm('Change')
   await page.goto('/console/contacts?q=sample')

@@ -8,7 +8,9 @@ import {
   requeueBody,
   searchAddress,
 } from '../../src/console/logic/message-filters.ts'
-import { csvRecords, likelyPhone, rowsHead } from '../../src/console/logic/rows-head.ts'
+import { bytesOf, likelyPhone, rowsHead } from '../../src/console/logic/rows-head.ts'
+import { textRecords } from '../../src/files/csv-head.ts'
+import { EXPORTS, windows1252 } from '../support/spreadsheet-exports.ts'
 
 test('filters that are written to an address are read from it again', () => {
   const filters = { to: '+44 7700 900123', state: 'failed', code: '131026', since: '2026-11-22T10:00:00.000Z' }
@@ -43,8 +45,10 @@ test('a time of a form is a moment, and the moment is the same time again', () =
   expect([instantOf(''), localOf(undefined), localOf('never')]).toEqual(['', '', ''])
 })
 
-test('the head of a CSV file has its columns and its first row, quotes and line ends of any kind', () => {
-  const head = rowsHead('people.csv', '\ufeffphone, name\r\n+44 1,"Ada ""A"", Example"\r\n+44 2,Ben\r\n', true)
+const headOf = (name: string, bytes: string | Buffer, said = {}) => rowsHead(name, bytesOf(new Blob([bytes])), said)
+
+test('the head of a CSV file has its columns and its first row, quotes and line ends of any kind', async () => {
+  const head = await headOf('people.csv', '\ufeffphone, name\r\n+44 1,"Ada ""A"", Example"\r\n+44 2,Ben\r\n')
   expect(head).toMatchObject({ format: 'csv', columns: ['phone', 'name'] })
   expect('first' in head && [...head.first]).toEqual([
     ['phone', '+44 1'],
@@ -53,21 +57,37 @@ test('the head of a CSV file has its columns and its first row, quotes and line 
 })
 
 test('a record that the head of a file breaks off in is not read', () => {
-  expect(csvRecords('a,b\n1,"2\n3', 10, false)).toEqual([['a', 'b']])
-  expect(csvRecords('a,b\n1,2', 10, true)).toEqual([
+  expect(textRecords('a,b\n1,"2\n3', 10, false)).toEqual([['a', 'b']])
+  expect(textRecords('a,b\n1,2', 10, true)).toEqual([
     ['a', 'b'],
     ['1', '2'],
   ])
 })
 
-test('the head of an NDJSON file has the fields of its first row', () => {
-  const head = rowsHead('people.ndjson', '{"phone":"+44 1","age":7,"city":null}\n{"phone"', false)
+test('the head of an NDJSON file has the fields of its first row', async () => {
+  const head = await headOf('people.ndjson', '{"phone":"+44 1","age":7,"city":null}\n{"phone"')
   expect(head).toMatchObject({ format: 'ndjson', columns: ['phone', 'age', 'city'] })
-  expect(rowsHead('people.jsonl', '[1]\n', true)).toEqual({ why: expect.stringContaining('JSON') })
+  expect(await headOf('people.jsonl', '[1]\n')).toEqual({ why: expect.stringContaining('JSON') })
 })
 
-test('a file of one column with other separators is refused with a reason', () => {
-  expect(rowsHead('people.csv', 'phone;name\n1;2\n', true)).toEqual({ why: expect.stringContaining('commas') })
+test.each(EXPORTS)('the head of what $program writes is read as the server reads it', async (file) => {
+  const { encoding, separator, columns, names } = file
+  const head = await headOf('people.csv', file.bytes)
+  expect(head).toMatchObject({ columns, readAs: { encoding, separator, columns } })
+  expect('first' in head && head.first.get('name')).toBe(names[0])
+})
+
+test('a file is looked through to its end for its encoding, and may be read as a person says', async () => {
+  const ascii = `phone;name\n${'1;Ann\n'.repeat(50_000)}`
+  const late = await headOf('people.csv', windows1252(`${ascii}2;Zoë\n`))
+  expect(late).toMatchObject({ readAs: { encoding: 'windows-1252', separator: ';' } })
+  const mixed = Buffer.concat([Buffer.from(`${ascii}2;Zoë\n`), windows1252('3;José\n')])
+  expect(await headOf('people.csv', mixed)).toEqual({
+    why: expect.stringMatching(/^The file cannot be read: line 50003, character 6 is not UTF-8/),
+  })
+  const said = { encoding: 'windows-1252', separator: ',' }
+  expect(await headOf('people.csv', mixed, said)).toMatchObject({ columns: ['phone;name'], readAs: said })
+  expect(await headOf('people.csv', '\n')).toEqual({ why: 'The file has no line of columns.' })
 })
 
 test('the column of numbers is guessed by its name, else it is the first', () => {

@@ -5,21 +5,29 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { bytesOf } from '../../src/cli/csv-file.ts'
 import { type CsvRecord, csvLine, csvRecords } from '../../src/files/csv.ts'
+import { normalCsv } from '../../src/files/normal-csv.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'laneway-csv-'))
 const file = join(folder, 'x.csv')
 afterAll(() => rmSync(folder, { recursive: true }))
 
-async function read(content: string | Buffer): Promise<CsvRecord[]> {
+const recordsOf = (path: string) => csvRecords(bytesOf(path), () => ',')
+
+function normalRecords() {
+  const { bytes, separator } = normalCsv(bytesOf(file))
+  return csvRecords(bytes, separator)
+}
+
+async function read(content: string | Buffer, opened = () => recordsOf(file)): Promise<CsvRecord[]> {
   writeFileSync(file, content)
   const records: CsvRecord[] = []
-  for await (const record of csvRecords(bytesOf(file))) records.push(record)
+  for await (const record of opened()) records.push(record)
   return records
 }
 
 describe('records', () => {
   test('come with the line they begin on, whatever ends the lines and however many are empty', async () => {
-    const records = await read('\uFEFFphone,name\r\n1,"a\nb"\r\n\r\n\n2,c\n\n3,"d ""e"""')
+    const records = await read('\uFEFFphone,name\r\n1,"a\r\nb"\r\n\r\n\n2,c\n\n3,"d ""e"""', normalRecords)
     expect(records.map(({ line, cells }) => [line, ...cells])).toEqual([
       [1, 'phone', 'name'],
       [2, '1', 'a\nb'],
@@ -33,7 +41,7 @@ describe('records', () => {
   })
 
   test('of a UTF-16 file, as spreadsheets write it, are read too', async () => {
-    expect((await read(Buffer.from('\uFEFF1,é\n', 'utf16le')))[0]?.cells).toEqual(['1', 'é'])
+    expect((await read(Buffer.from('\uFEFF1,é\n', 'utf16le'), normalRecords))[0]?.cells).toEqual(['1', 'é'])
   })
 
   test('of an empty file are none', async () => {
@@ -85,7 +93,7 @@ describe('a quote that is never closed', () => {
   const records = async () => {
     const seen: string[][] = []
     const done = (async () => {
-      for await (const record of csvRecords(bytesOf(file))) seen.push(record.cells)
+      for await (const record of recordsOf(file)) seen.push(record.cells)
     })()
     await expect(done).rejects.toThrow('the record that begins on line 3 opens a quote and never closes it')
     return seen
@@ -109,5 +117,5 @@ test.each([
   ['is not there', join(folder, 'nowhere.csv'), 'there is no such file or folder'],
   ['is a folder', folder, 'it is a folder'],
 ])('a file that %s is told as such', async (_, path, reason) => {
-  await expect(csvRecords(bytesOf(path)).next()).rejects.toThrow(`The file ${path} cannot be used: ${reason}.`)
+  await expect(recordsOf(path).next()).rejects.toThrow(`The file ${path} cannot be used: ${reason}.`)
 })

@@ -203,6 +203,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'events',
     'lanes',
     'opt-outs',
+    'files',
   ],
   start: [
     ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],

@@ -4,7 +4,7 @@ import type { RowFormat } from '../file-formats.ts'
 
 const QUOTE = 0x22
 const LINE_END = 0x0a
-const SPACES = new Set([0x20, 0x09, 0x0d, 0x2c])
+const SPACES = new Set(Buffer.from(' \t\r,;|'))
 
 /** `bytes` are those of the source, unchanged; `rows` is right once they have been read to their end. */
 export function countingRows(format: RowFormat, source: AsyncIterable<Uint8Array>) {

@@ -1,26 +1,25 @@
 // Takes a file of rows for a campaign. It counts once the campaign's record names it; a crash before that leaves a file
 // that the workers remove after a day. Of two uploads at once the first to finish wins, and the other is refused.
-import { Refusal } from '../../accept/refusal.ts'
+import { Refusal, refusedFile } from '../../accept/refusal.ts'
 import type { AccountLimits } from '../../accounts/limits.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'
+import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { TooLargeError } from '../../files/drafts.ts'
 import type { FileStore } from '../../files/store.ts'
 import type { Redis } from '../../redis/connect.ts'
-import type { RowFormat } from '../file-formats.ts'
 import { CAMPAIGN_MOVES } from '../states.ts'
 import { type Campaign, idOf, moveCampaign } from '../store/campaigns.ts'
-import { removeFiles, saveUpload } from '../store/files.ts'
+import { type RowsUpload, removeFiles, saveUpload } from '../store/files.ts'
 import { keepRows, readRows } from '../store/kept-rows.ts'
 
 /**
- * Throws a TooLargeError, or a Refusal: `no_rows_expected`; `rows_full` when the account keeps too much; `wrong_state` when the campaign takes no rows (any more);
+ * Throws a TooLargeError, or a Refusal: `invalid_request` for a file that cannot be read; `no_rows_expected`; `rows_full` when the account keeps too much; `wrong_state` when the campaign takes no rows (any more);
  * `rows_replaced` when another upload or a preflight came in between.
  */
 export async function uploadRecipients(
   deps: { redis: Redis; files: FileStore; retentionMs: number; limits?: AccountLimits | undefined },
   campaign: Campaign,
-  format: RowFormat,
-  source: AsyncIterable<Uint8Array>,
+  rows: RowsUpload,
   maxBytes: number,
 ): Promise<void> {
   if (!('rows' in campaign.definition.recipients)) {
@@ -33,8 +32,9 @@ export async function uploadRecipients(
   // Its room is taken once its size is known; what cannot have any is not written down first.
   const room = most === 0 ? maxBytes : await roomLeft(redis, campaign, most)
   if (room <= 0) throw rowsFull(most)
-  const { name: file, bytes } = await saveUpload(files, campaign, format, source, Math.min(maxBytes, room)).catch(
+  const { name: file, bytes } = await saveUpload(files, campaign, rows, Math.min(maxBytes, room)).catch(
     (error: unknown) => {
+      if (error instanceof UnreadableCsvError) throw refusedFile(error.message)
       throw error instanceof TooLargeError && room < maxBytes ? rowsFull(most) : error
     },
   )

@@ -3,10 +3,11 @@
 
 import { type Member, readMembers } from '../../contacts/store/contacts.ts'
 import { findTag } from '../../contacts/store/tags.ts'
+import { cellFault } from '../../files/cell-fault.ts'
 import type { FileStore } from '../../files/store.ts'
 import type { Fault } from '../../messages/fault.ts'
 import type { State } from '../../messages/lifecycle.ts'
-import { parsePhone } from '../../messages/phone.ts'
+import { parseListedPhone } from '../../messages/phone.ts'
 import { readShownStates } from '../../messages/store/states.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { parseCampaignId } from '../campaign-id.ts'
@@ -111,7 +112,7 @@ async function* rows(
       continue
     }
     const typed = row.cells.get(phoneColumn) ?? ''
-    const phone = parsePhone(typed)
+    const phone = parseListedPhone(typed)
     if (!phone.ok) yield { kind: 'refused', where, phone: typed, reason: 'number', explanation: phone.message }
     else yield withValues(where, phone.digits, sources, (source) => row.cells.get(source.slice('row.'.length)) ?? null)
   }
@@ -137,6 +138,10 @@ function withValues(
     const value = valueFor(source)
     if (value === null || value === '') {
       return { kind: 'refused', where, phone: to, reason: 'parameter', explanation: `${source} is empty` }
+    }
+    const fault = cellFault(value)
+    if (fault !== undefined) {
+      return { kind: 'refused', where, phone: to, reason: 'parameter', explanation: `${source}: ${fault}` }
     }
     values.push(value)
   }

@@ -3,6 +3,7 @@
 // a crash in the middle leaves nothing half done but garbage.
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { SEPARATORS, type Separator } from '../../files/csv-head.ts'
 import { receive } from '../../files/drafts.ts'
 import { type FileStore, removeAll } from '../../files/store.ts'
 import { type CampaignId, campaignId, parseCampaignId } from '../campaign-id.ts'
@@ -13,6 +14,16 @@ const CAMPAIGNS = 'campaigns/'
 /** What the names of all files of a campaign begin with. */
 export const campaignFolder = (id: CampaignId): string => `${CAMPAIGNS}${campaignId(id)}/`
 
+/** As the name of a file says what separates its cells. */
+const SEPARATOR_NAMES: Readonly<Record<Separator, string>> = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'bar' }
+
+/** Rows on their way in, and what separates the cells of CSV: asked once they are there. */
+export interface RowsUpload {
+  format: RowFormat
+  bytes: AsyncIterable<Uint8Array>
+  separator?: () => Separator
+}
+
 /**
  * Receives rows and returns the name of their file and their bytes. When the source fails, or brings more than `maxBytes` (a
  * TooLargeError), nothing is left of it.
@@ -20,12 +31,11 @@ export const campaignFolder = (id: CampaignId): string => `${CAMPAIGNS}${campaig
 export async function saveUpload(
   files: FileStore,
   id: CampaignId,
-  format: RowFormat,
-  source: AsyncIterable<Uint8Array>,
+  { format, bytes, separator = () => ',' }: RowsUpload,
   maxBytes: number,
 ): Promise<{ name: string; bytes: number }> {
-  const draft = await receive(files, source, maxBytes)
-  const name = `rows-${randomUUID()}.${format}`
+  const draft = await receive(files, bytes, maxBytes)
+  const name = `rows-${randomUUID()}.${SEPARATOR_NAMES[separator()]}.${format}`
   try {
     await files.take(draft.path, `${campaignFolder(id)}${name}`)
   } finally {
@@ -36,6 +46,10 @@ export async function saveUpload(
 
 /** The format of a file that saveUpload has named. */
 export const formatOf = (rowsFile: string): RowFormat => (rowsFile.endsWith('.csv') ? 'csv' : 'ndjson')
+
+/** What separates the cells of such a file; commas, where its name says nothing. */
+export const separatorOf = (rowsFile: string): Separator =>
+  SEPARATORS.find((each) => rowsFile.includes(`.${SEPARATOR_NAMES[each]}.`)) ?? ','
 
 /** The bytes of an uploaded file. Rejects with a FileMissingError. */
 export const readRowsFile = (files: FileStore, id: CampaignId, rowsFile: string): Promise<Readable> =>

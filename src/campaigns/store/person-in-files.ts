@@ -4,13 +4,13 @@
 // number and without values; of an uploaded file a line of spaces is left, which every reader passes over.
 //
 // One at a time: of two who write a file anew at once, the later one would bring back whom the earlier one erased.
-import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { type CsvRecord, csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
 import { receive } from '../../files/drafts.ts'
 import { FileMissingError, type FileStore, readPart } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
-import { parsePhone } from '../../messages/phone.ts'
+import { parseListedPhone } from '../../messages/phone.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { campaignFolder, formatOf, readRowsFile } from './files.ts'
+import { campaignFolder, formatOf, readRowsFile, separatorOf } from './files.ts'
 import { FILES, PLACE_BYTES, STRIDE } from './snapshot.ts'
 
 const NEWLINE = 10
@@ -117,13 +117,19 @@ export async function findInRows(
   person: string,
 ): Promise<Span[]> {
   const bytes = await thereOrNothing(readRowsFile(files, id, rowsFile))
-  const rows = formatOf(rowsFile) === 'csv' ? phonesOfCsv(bytes, column) : phonesOfLines(bytes, column)
+  const rows =
+    formatOf(rowsFile) === 'csv'
+      ? phonesOfCsv(
+          csvRecords(bytes, () => separatorOf(rowsFile)),
+          column,
+        )
+      : phonesOfLines(bytes, column)
   const found: Span[] = []
   // The library takes 4 µs for a number: only what ends like the one that is looked for is read by it.
   const end = person.slice(-6)
   for await (const { phone, offset, length } of rows) {
     if (!phone.replace(/\D/g, '').endsWith(end)) continue
-    const parsed = parsePhone(phone)
+    const parsed = parseListedPhone(phone)
     if (parsed.ok && parsed.digits === person) found.push({ offset, length })
   }
   return found
@@ -133,11 +139,11 @@ interface RowAt extends Span {
   phone: string
 }
 
-async function* phonesOfCsv(source: AsyncIterable<Buffer>, column: string): AsyncGenerator<RowAt> {
+async function* phonesOfCsv(records: AsyncIterable<CsvRecord>, column: string): AsyncGenerator<RowAt> {
   let at: number | undefined
   let offset = 0
   try {
-    for await (const { cells, bytes } of csvRecords(source)) {
+    for await (const { cells, bytes } of records) {
       // The last one of a name counts, as when the rows are read.
       if (at === undefined) at = cells.map((cell) => cell.trim()).lastIndexOf(column)
       else if (at !== -1) yield { phone: cells[at] ?? '', offset, length: bytes - offset }

@@ -1,10 +1,11 @@
 // The rows of an uploaded file, whatever its format, in flat memory.
 import { z } from 'zod'
-import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { type CsvRecord, csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { quotedColumns } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { formatOf, readRowsFile } from './files.ts'
+import { formatOf, readRowsFile, separatorOf } from './files.ts'
 
 export type Row =
   | { kind: 'row'; line: number; cells: ReadonlyMap<string, string> }
@@ -29,13 +30,18 @@ export async function* readRows(
   needed: readonly string[],
 ): AsyncGenerator<Row> {
   const bytes = await readRowsFile(files, id, rowsFile)
-  yield* formatOf(rowsFile) === 'csv' ? csvRows(bytes, needed) : ndjsonRows(bytes, needed)
+  yield* formatOf(rowsFile) === 'csv'
+    ? csvRows(
+        csvRecords(bytes, () => separatorOf(rowsFile)),
+        needed,
+      )
+    : ndjsonRows(bytes, needed)
 }
 
-async function* csvRows(bytes: AsyncIterable<Buffer>, needed: readonly string[]): AsyncGenerator<Row> {
+async function* csvRows(records: AsyncIterable<CsvRecord>, needed: readonly string[]): AsyncGenerator<Row> {
   let header: { count: number; at: [column: string, place: number][] } | undefined
   try {
-    for await (const { line, cells } of csvRecords(bytes)) {
+    for await (const { line, cells } of records) {
       if (header === undefined) {
         header = { count: cells.length, at: placesOf(cells, needed) }
         continue
@@ -64,9 +70,17 @@ function placesOf(header: readonly string[], needed: readonly string[]): [column
   const places = new Map(header.map((cell, place) => [cell.trim(), place]))
   const missing = needed.filter((column) => !places.has(column))
   if (missing.length > 0) {
-    throw new RowsError(`the file has no column ${missing.map((name) => `"${name}"`).join(', ')}`)
+    const named = missing.map((column) => `"${column}"${spelledOtherwise(header, column)}`)
+    throw new RowsError(`the file has no column ${named.join(', ')}; its columns are ${quotedColumns(header)}`)
   }
   return needed.map((column) => [column, places.get(column) ?? 0])
+}
+
+/** Where it differs only in case, spaces, dashes or underscores: people see no difference. */
+function spelledOtherwise(header: readonly string[], column: string): string {
+  const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '')
+  const found = header.find((cell) => folded(cell) === folded(column))
+  return found === undefined ? '' : ` but ${quotedColumns([found])}`
 }
 
 const rowSchema = z.record(z.string(), z.unknown())

@@ -1,28 +1,32 @@
 // campaigns: upload, export, refused. Files in and out of a campaign.
-import { createReadStream, createWriteStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import { countingRows } from '../../campaigns/commands/count-rows.ts'
 import { exportCampaign } from '../../campaigns/commands/export.ts'
+import { incomingRows } from '../../campaigns/commands/incoming-rows.ts'
 import { uploadRecipients } from '../../campaigns/commands/upload-recipients.ts'
-import type { ExportFormat, RowFormat } from '../../campaigns/file-formats.ts'
+import type { ExportFormat } from '../../campaigns/file-formats.ts'
 import { idOf } from '../../campaigns/store/campaigns.ts'
 import { readRefused } from '../../campaigns/store/snapshot.ts'
+import { readAsSentence } from '../../files/csv-head.ts'
 import { counted } from '../../messages/fault.ts'
+import { bytesOf, csvOptions, csvValues } from '../csv-file.ts'
 import { CliFailure, fileFailure } from '../failure.ts'
 import { filePath } from '../typed-file.ts'
 import { parser } from '../values.ts'
 import { type Verb, verb } from '../verb.ts'
 import { campaignArgument, existing, shown, withLifecycle } from './campaign-context.ts'
 
-/** A path whose extension says the format. */
-const rowsPath = parser('a file that ends in .csv or .ndjson', (text) =>
+/** Paths whose extension says the format: spreadsheets save CSV with tabs as .tsv or .txt. */
+const rowsPath = parser('a file that ends in .csv, .tsv, .txt or .ndjson', (text) =>
+  /\.(csv|tsv|txt|ndjson)$/i.test(text) ? resolve(text) : undefined,
+)
+const exportPath = parser('a file that ends in .csv or .ndjson', (text) =>
   /\.(csv|ndjson)$/i.test(text) ? resolve(text) : undefined,
 )
-const formatOf = (path: string): RowFormat & ExportFormat => (/\.csv$/i.test(path) ? 'csv' : 'ndjson')
+const formatOf = (path: string): ExportFormat => (/\.ndjson$/i.test(path) ? 'ndjson' : 'csv')
 
 export const fileVerbs: readonly Verb[] = [
   verb({
@@ -30,22 +34,27 @@ export const fileVerbs: readonly Verb[] = [
     summary: 'upload the recipients: CSV with a header, or NDJSON, one row per recipient',
     act: 'campaign.upload_rows',
     example: 'cmp_1_7 people.csv',
-    options: {},
-    values: z.strictObject({ id: campaignArgument, file: rowsPath }),
-    run: async ({ id, file }, context) => {
+    options: csvOptions,
+    values: z.strictObject({ id: campaignArgument, file: rowsPath, ...csvValues }),
+    run: async ({ id, file, ...said }, context) => {
       const { redis, config } = context
-      const { size } = await stat(file).catch((error: unknown) => {
-        throw fileFailure(file, error)
-      })
-      const { bytes, rows } = countingRows(formatOf(file), createReadStream(file))
+      const format = formatOf(file)
+      if (format === 'ndjson' && Object.keys(said).length > 0) {
+        throw new CliFailure('--encoding, --separator: only for CSV, NDJSON is UTF-8.', 2)
+      }
+      const { upload, figures } = incomingRows(format, bytesOf(file), said)
       await withLifecycle(context, async () => {
         const deps = { redis, files: config.files, retentionMs: config.retentionMs }
-        await uploadRecipients(deps, await existing(redis, id), formatOf(file), bytes, size)
+        await uploadRecipients(deps, await existing(redis, id), upload, Number.POSITIVE_INFINITY)
       })
       const campaign = await shown(redis, id)
+      const counts = figures()
       return {
-        json: { ...campaign.json, rows: rows() },
-        text: `Uploaded ${counted(rows(), 'row')} to ${idOf(id)}. Next: \`campaigns preflight ${idOf(id)}\`.`,
+        json: { ...campaign.json, ...counts },
+        text: [
+          `Uploaded ${counted(counts.rows, 'row')} to ${idOf(id)}. Next: \`campaigns preflight ${idOf(id)}\`.`,
+          ...(counts.read_as === undefined ? [] : [readAsSentence(counts.read_as)]),
+        ].join('\n'),
         acted: campaign.acted,
       }
     },
@@ -55,7 +64,7 @@ export const fileVerbs: readonly Verb[] = [
     summary: 'export the result for every recipient, as CSV or NDJSON depending on the file name',
     example: 'cmp_1_7 outcome.csv',
     options: {},
-    values: z.strictObject({ id: campaignArgument, file: rowsPath }),
+    values: z.strictObject({ id: campaignArgument, file: exportPath }),
     run: async ({ id, file }, { redis, config }) => {
       const campaign = await existing(redis, id)
       const lines = exportCampaign({ redis, files: config.files }, campaign, formatOf(file))

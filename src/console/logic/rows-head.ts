@@ -1,58 +1,55 @@
-// The head of a file of recipients, read in the browser: its columns and first row, so that values can be bound before
-// anything is uploaded. The server reads the file again, and by its own rules; this is for the eyes.
+// The beginning of a file of recipients, read in the browser by what the server reads it with: its columns and first row,
+// so that values can be bound before anything is uploaded.
+import { createTextReader, UnreadableCsvError } from '../../files/csv-encoding.ts'
+import { type CsvSaid, csvHead, type ReadAs } from '../../files/csv-head.ts'
 
-/** What is known of a file from its beginning. */
+/** What is known of a file. */
 export interface RowsHead {
   format: 'csv' | 'ndjson'
   columns: readonly string[]
   /** The first row, by column. */
   first: ReadonlyMap<string, string>
+  /** Of CSV. */
+  readAs?: ReadAs
 }
 
-/** Records of CSV text; a record that the text breaks off in is left out unless `whole`. */
-export function csvRecords(text: string, most: number, whole: boolean): string[][] {
-  const records: string[][] = []
-  let cells: string[] = []
-  let cell = ''
-  let quoted = false
-  const end = (): void => {
-    cells.push(cell)
-    cell = ''
-  }
-  const body = text.replace(/^\ufeff/, '')
-  for (let at = 0; at < body.length && records.length < most; at += 1) {
-    const character = body[at] ?? ''
-    if (quoted) {
-      if (character !== '"') cell += character
-      else if (body[at + 1] === '"') {
-        cell += '"'
-        at += 1
-      } else quoted = false
-    } else if (character === '"' && cell === '') quoted = true
-    else if (character === ',') end()
-    else if (character === '\n') {
-      end()
-      if (cells.length > 1 || cells[0] !== '') records.push(cells)
-      cells = []
-    } else if (character !== '\r' || body[at + 1] !== '\n') cell += character
-  }
-  if (records.length < most && whole && (cell !== '' || cells.length > 0)) records.push([...cells, cell])
-  return records
+const HEAD_CHARACTERS = 64 * 1024
+
+/** The bytes of a file; not every browser iterates over its stream by itself. */
+export async function* bytesOf(file: Blob): AsyncGenerator<Uint8Array> {
+  const reader = file.stream().getReader()
+  for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value
 }
 
-/** Reads the head of a file. `whole`: the text is all of it. A sentence instead, when it is no list of rows. */
-export function rowsHead(name: string, text: string, whole: boolean): RowsHead | { why: string } {
-  return /\.(ndjson|jsonl)$/i.test(name) || text.trimStart().startsWith('{') ? ndjsonHead(text) : csvHead(text, whole)
-}
-
-function csvHead(text: string, whole: boolean): RowsHead | { why: string } {
-  const [header, row = []] = csvRecords(text, 2, whole)
-  const columns = (header ?? []).map((column) => column.trim())
-  if (columns.length < 1 || columns.every((column) => column === '')) return { why: 'The file has no line of columns.' }
-  if (columns.length === 1 && /[;\t]/.test(columns[0] ?? '')) {
-    return { why: 'The columns are separated by semicolons or tabs; save the file with commas.' }
+/** Reads all of a file, as its encoding may only show at its end. A sentence instead, when it is no list of rows. */
+export async function rowsHead(
+  name: string,
+  bytes: AsyncIterable<Uint8Array>,
+  said: CsvSaid = {},
+): Promise<RowsHead | { why: string }> {
+  const isNdjson = /\.(ndjson|jsonl)$/i.test(name)
+  const reader = createTextReader(isNdjson ? 'utf-8' : said.encoding)
+  let text = ''
+  let isWhole = true
+  const take = (next: string): void => {
+    isWhole &&= text.length + next.length <= HEAD_CHARACTERS
+    if (text.length < HEAD_CHARACTERS) text += next
   }
-  return { format: 'csv', columns, first: new Map(columns.map((column, i) => [column, (row[i] ?? '').trim()])) }
+  try {
+    for await (const piece of bytes) take(reader.read(piece))
+    take(reader.read())
+    if (isNdjson || text.trimStart().startsWith('{')) return ndjsonHead(text)
+    text = text.replace(/\r\n?/g, '\n')
+    // A header that is longer than this is none.
+    const head = csvHead(text, isWhole, said.separator) ?? csvHead(text, true, said.separator)
+    const { columns = [], firstRow = [], separator = ',' } = head ?? {}
+    if (columns.every((column) => column === '')) return { why: 'The file has no line of columns.' }
+    const first = new Map(columns.map((column, i) => [column, (firstRow[i] ?? '').trim()]))
+    return { format: 'csv', columns, first, readAs: { encoding: reader.encoding(), separator, columns } }
+  } catch (error) {
+    if (error instanceof UnreadableCsvError) return { why: `The file cannot be read: ${error.message}.` }
+    throw error
+  }
 }
 
 function ndjsonHead(text: string): RowsHead | { why: string } {

@@ -1,6 +1,8 @@
 // From the cells of a CSV record to a contact, or to the reason why it is none.
 import { z } from 'zod'
-import { parsePhone } from '../../messages/phone.ts'
+import { cellFault } from '../../files/cell-fault.ts'
+import { quotedColumns } from '../../files/csv-head.ts'
+import { parseListedPhone } from '../../messages/phone.ts'
 
 const COLUMNS = ['name', 'phone', 'email'] as const
 type Column = (typeof COLUMNS)[number]
@@ -28,7 +30,7 @@ export function columnsOf(header: readonly string[]): ContactColumns {
   const at = { name: names.indexOf('name'), phone: names.indexOf('phone'), email: names.indexOf('email') }
   if (at.phone === -1) {
     throw new HeaderError(
-      `expected a header with the column phone, and name and email if wanted, separated by commas, got "${header.join(',').slice(0, 80)}"`,
+      `expected a header with the column phone, and name and email if wanted, got ${quotedColumns(header)}`,
     )
   }
   return { at, count: header.length }
@@ -57,12 +59,11 @@ export function checkContact(
   }
   const cells = cellsOf(record, columns)
   for (const column of COLUMNS) {
-    if (/[\r\n]/.test(cells[column])) return { refused: `${column}: a line break; is a quote not closed?` }
-    if (/\p{Cc}/u.test(cells[column])) return { refused: `${column}: a control character` }
-    if (cells[column].includes('\uFFFD')) return { refused: `${column}: not UTF-8; save the file as UTF-8` }
+    const fault = cellFault(cells[column])
+    if (fault !== undefined) return { refused: `${column}: ${fault}` }
   }
   if (cells.phone === '') return { refused: 'phone: required' }
-  const phone = parsePhone(cells.phone)
+  const phone = parseListedPhone(cells.phone)
   if (!phone.ok) return { refused: `phone: ${phone.message}` }
   if (cells.name.length > NAME_MAX) return { refused: `name: at most ${NAME_MAX} characters, got ${cells.name.length}` }
   if (cells.email !== '' && !emailSchema.safeParse(cells.email).success) {

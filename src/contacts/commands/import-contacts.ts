@@ -27,8 +27,7 @@ export interface RefusedRows {
 }
 
 /**
- * Imports the records that follow the header. `store` takes a batch; `onBatch` hears the counts so far and how many
- * bytes of the file they took.
+ * Imports the records that follow the header. `store` takes a batch; `onBatch` hears the counts so far.
  */
 export async function importContactRows(
   records: AsyncIterable<CsvRecord>,
@@ -36,18 +35,17 @@ export async function importContactRows(
   work: {
     store: (rows: ContactCells[]) => Promise<Pick<ImportCounts, 'joined' | 'created'>>
     report: RefusedRows
-    onBatch: (counts: ImportCounts, bytes: number) => void
+    onBatch: (counts: ImportCounts) => void
   },
 ): Promise<ImportCounts> {
   const counts: ImportCounts = { imported: 0, joined: 0, created: 0, refused: 0, repeated: 0 }
   const seen = createNumberSet()
   let batch: ContactCells[] = []
-  let bytes = 0
   /** The batch that is being stored. */
   let storing = Promise.resolve()
 
   async function storeBatch(): Promise<void> {
-    const [rows, upTo] = [batch, bytes]
+    const rows = batch
     batch = []
     // In order, so that the last of two rows with one number counts.
     await storing
@@ -55,14 +53,13 @@ export async function importContactRows(
       counts.joined += joined
       counts.created += created
       counts.imported += rows.length
-      work.onBatch(counts, upTo)
+      work.onBatch(counts)
     })
     // The next await gets its failure; until then it must not end the process.
     storing.catch(() => {})
   }
 
   for await (const record of records) {
-    bytes = record.bytes
     // Spreadsheets leave lines of empty cells behind their last row.
     if (record.cells.every((cell) => cell.trim() === '')) continue
     const checked = checkContact(record.cells, columns)

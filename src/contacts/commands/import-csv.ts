@@ -1,6 +1,8 @@
 // Importing a CSV file of contacts, from wherever its bytes come.
-import { doesNotExist, Refusal } from '../../accept/refusal.ts'
+import { doesNotExist, refusedFile } from '../../accept/refusal.ts'
 import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { UnreadableCsvError } from '../../files/csv-encoding.ts'
+import type { NormalCsv } from '../../files/normal-csv.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { ContactsFullError, importContacts } from '../store/contacts.ts'
 import { createTag, findTag, type Tag } from '../store/tags.ts'
@@ -13,12 +15,12 @@ export interface CsvImport {
   account: number
   /** Digits mean an id, anything else a name, which becomes a tag when there is none of it. */
   tag: string
-  source: AsyncIterable<Buffer>
+  csv: NormalCsv
   report: RefusedRows
   /** Contacts that the account may have; 0, unless said: there is no limit. */
   most?: number
-  /** Hears the counts so far, and how many bytes of the file they took. */
-  onBatch?: (counts: ImportCounts, bytes: number) => void
+  /** Hears the counts so far. */
+  onBatch?: (counts: ImportCounts) => void
 }
 
 /**
@@ -27,9 +29,9 @@ export interface CsvImport {
  */
 export async function importCsv(
   redis: Redis,
-  { account, tag: wanted, source, report, most = 0, onBatch = () => {} }: CsvImport,
+  { account, tag: wanted, csv, report, most = 0, onBatch = () => {} }: CsvImport,
 ): Promise<ImportCounts & { tag: Tag }> {
-  const records = csvRecords(source)
+  const records = csvRecords(csv.bytes, csv.separator)
   try {
     const header = await records.next()
     const columns = columnsOf(header.done ? [] : header.value.cells)
@@ -38,14 +40,11 @@ export async function importCsv(
     return { tag, ...(await importContactRows(records, columns, { store, report, onBatch })) }
   } catch (error) {
     if (error instanceof ContactsFullError) throw tooManyContacts(most)
-    if (error instanceof HeaderError) throw inFile(error.message)
+    if (error instanceof HeaderError || error instanceof UnreadableCsvError) throw refusedFile(error.message)
     if (!(error instanceof UnclosedQuoteError)) throw error
-    throw inFile(`${error.message}; mend it and import it again: rows that were imported are not imported twice.`)
+    throw refusedFile(`${error.message}; mend it and import it again: rows that were imported are not imported twice.`)
   }
 }
-
-const inFile = (message: string): Refusal =>
-  new Refusal('invalid', 'invalid_request', `${message.replace(/\.$/, '')}.`, [{ path: '', message }])
 
 async function tagOf(redis: Redis, account: number, typed: string): Promise<Tag> {
   const id = /^\d+$/.test(typed) ? Number(typed) : (await createTag(redis, account, typed)).id

@@ -1,7 +1,11 @@
 // Importing a CSV file of people who want no advertising, in flat memory: 500 are written down at a time. Doing it again
 // changes nothing.
-import { Refusal } from '../../accept/refusal.ts'
+import { refusedFile } from '../../accept/refusal.ts'
 import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { UnreadableCsvError } from '../../files/csv-encoding.ts'
+import { quotedColumns } from '../../files/csv-head.ts'
+import type { NormalCsv } from '../../files/normal-csv.ts'
+import { parseListedPhone, spreadsheetFault } from '../../messages/phone.ts'
 import { parsePerson } from '../../people/person.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -25,7 +29,7 @@ export interface OptOutCounts {
 /** What is imported; `report` hears of rows that are refused. */
 export interface OptOutImport {
   account: number
-  source: AsyncIterable<Buffer>
+  csv: NormalCsv
   saidBy: OptOutSource
   report: { add: (line: number, reason: string, person: string) => Promise<void> }
 }
@@ -36,7 +40,7 @@ export interface OptOutImport {
  */
 export async function importOptOuts(
   redis: Redis,
-  { account, source, saidBy, report }: OptOutImport,
+  { account, csv, saidBy, report }: OptOutImport,
 ): Promise<OptOutCounts> {
   const counts: OptOutCounts = { imported: 0, added: 0, refused: 0 }
   const nowMs = await redisNowMs(redis, contactKeys(account).optOuts)
@@ -46,7 +50,7 @@ export async function importOptOuts(
     counts.imported += people.length
     people = []
   }
-  const records = csvRecords(source)
+  const records = csvRecords(csv.bytes, csv.separator)
   try {
     const header = await records.next()
     const at = columnOf(header.done ? [] : header.value.cells)
@@ -54,10 +58,11 @@ export async function importOptOuts(
       // Spreadsheets leave lines of empty cells behind their last row.
       if (cells.every((cell) => cell.trim() === '')) continue
       const cell = (cells[at] ?? '').trim()
-      const person = cell.length > 200 ? undefined : parsePerson(cell)
+      const person = cell.length > 200 ? undefined : personOf(cell)
       if (person === undefined) {
         counts.refused += 1
-        await report.add(line, 'expected a full international number, or the id of a person without one', cell)
+        const reason = 'expected a full international number, or the id of a person without one'
+        await report.add(line, spreadsheetFault(cell) ?? reason, cell)
         continue
       }
       people.push(person)
@@ -66,16 +71,19 @@ export async function importOptOuts(
     if (people.length > 0) await store()
     return counts
   } catch (error) {
+    if (error instanceof UnreadableCsvError) throw refusedFile(error.message)
     if (!(error instanceof UnclosedQuoteError)) throw error
-    throw inFile(`${error.message}; mend it and import it again.`)
+    throw refusedFile(`${error.message}; mend it and import it again.`)
   }
 }
 
 function columnOf(header: readonly string[]): number {
   const at = header.findIndex((cell) => COLUMNS.includes(cell.trim().toLowerCase()))
   if (at >= 0) return at
-  throw inFile(`expected a header with the column person, or phone, got "${header.join(',').slice(0, 80)}"`)
+  throw refusedFile(`expected a header with the column person, or phone, got ${quotedColumns(header)}`)
 }
 
-const inFile = (message: string): Refusal =>
-  new Refusal('invalid', 'invalid_request', `${message.replace(/\.$/, '')}.`, [{ path: '', message }])
+function personOf(cell: string): string | undefined {
+  const phone = parseListedPhone(cell)
+  return phone.ok ? phone.digits : parsePerson(cell)
+}

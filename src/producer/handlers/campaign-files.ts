@@ -1,18 +1,19 @@
 // The files of a campaign, streamed in and out: rows, what became of every recipient, who was left out and why.
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
-import { countingRows } from '../../campaigns/commands/count-rows.ts'
 import { exportCampaign } from '../../campaigns/commands/export.ts'
+import { incomingRows } from '../../campaigns/commands/incoming-rows.ts'
 import { uploadRecipients } from '../../campaigns/commands/upload-recipients.ts'
 import type { RowFormat } from '../../campaigns/file-formats.ts'
 import { type Campaign, findOwnCampaign, idOf } from '../../campaigns/store/campaigns.ts'
 import { readRefused } from '../../campaigns/store/snapshot.ts'
 import type { Config } from '../../config.ts'
+import type { CsvSaid } from '../../files/csv-head.ts'
 import { TooLargeError } from '../../files/drafts.ts'
 import type { FileStore } from '../../files/store.ts'
 import { counted } from '../../messages/fault.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { ApiError, notFound } from '../errors.ts'
+import { ApiError, invalid, notFound } from '../errors.ts'
 import { flowing } from '../flowing.ts'
 import type { CallOf, Handlers, StreamAnswer } from '../route.ts'
 import { type campaigns, ROWS_MAX_BYTES } from '../routes/campaigns.ts'
@@ -29,15 +30,16 @@ export function campaignFileHandlers({
 }): Handlers<FileRoutes> {
   return {
     async rows(call) {
-      const { incoming } = call
+      const { incoming, query } = call
       const format = formatOf(incoming.headers)
       try {
         // What announces its size need not be written down first.
+        refuseForNdjson(format, query)
         if (Number(incoming.headers['content-length'] ?? 0) > ROWS_MAX_BYTES) throw new TooLargeError('announced')
         const campaign = await ownCampaign(redis, call)
-        const { bytes, rows } = countingRows(format, flowing(incoming))
-        await uploadRecipients({ redis, ...config }, campaign, format, bytes, ROWS_MAX_BYTES)
-        return { body: { status: true, message: 'rows uploaded', data: { id: idOf(campaign), rows: rows() } } }
+        const { upload, figures } = incomingRows(format, flowing(incoming), query)
+        await uploadRecipients({ redis, ...config }, campaign, upload, ROWS_MAX_BYTES)
+        return { body: { status: true, message: 'rows uploaded', data: { id: idOf(campaign), ...figures() } } }
       } catch (error) {
         // What is left of it is read and dropped, so that the client gets to read the answer.
         incoming.resume()
@@ -91,6 +93,13 @@ function formatOf(headers: IncomingHttpHeaders): RowFormat {
   if (type === 'application/x-ndjson' && isPlain) return 'ndjson'
   const sentence = 'Send the rows as Content-Type: text/csv or application/x-ndjson, not compressed.'
   throw new ApiError(415, 'unsupported_media_type', sentence)
+}
+
+/** What was said must not be left out without a word. */
+function refuseForNdjson(format: RowFormat, said: CsvSaid): void {
+  if (format === 'csv') return
+  const faults = Object.keys(said).map((path) => ({ path, message: 'only for CSV, NDJSON is UTF-8' }))
+  if (faults.length > 0) throw invalid(faults)
 }
 
 const download = (name: string, type: string, stream: Readable): StreamAnswer => ({

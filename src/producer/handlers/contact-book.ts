@@ -75,8 +75,9 @@ export const contactBookRoutes = ({ redis, config }: BookDeps): Route[] =>
 async function importRows(deps: BookDeps, { caller, query, incoming, note }: CallOf<typeof contactBook.import>) {
   const report = collectRefused()
   const { account } = caller
-  const { tag, ...counts } = await readCsv(incoming, async (source) =>
-    importCsv(deps.redis, { account, tag: query.tag, source, report, most: await mostOf(deps, account) }),
+  const { tag: wanted, ...said } = query
+  const { tag, ...counts } = await readCsv(incoming, said, async (csv) =>
+    importCsv(deps.redis, { account, tag: wanted, csv, report, most: await mostOf(deps, account) }),
   )
   note({ target: `tag ${tag.id}`, detail: `${counts.imported} rows` })
   const data = { tag, ...counts, refused_rows: report.rows }

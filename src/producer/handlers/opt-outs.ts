@@ -45,10 +45,10 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
       return { status: 201, body: { status: true, message: 'opted out', data } }
     },
 
-    async import({ caller: { account }, incoming, note }) {
+    async import({ caller: { account }, query, incoming, note }) {
       const report = collectRefused()
-      const counts = await readCsv(incoming, (source) =>
-        importOptOuts(redis, { account, source, saidBy: 'http', report }),
+      const counts = await readCsv(incoming, query, (csv) =>
+        importOptOuts(redis, { account, csv, saidBy: 'http', report }),
       )
       note({ detail: `${counts.imported} rows` })
       return { body: { status: true, message: 'imported', data: { ...counts, refused_rows: report.rows } } }

@@ -12,6 +12,7 @@ import { route } from '../route.ts'
 import { doneWith, listOf } from './answers.ts'
 import { exampleCampaign } from './example-campaign.ts'
 import { saleComponents } from './example-messages.ts'
+import { csvSaidFields, readAsSchema } from './import-limits.ts'
 
 const mayChange = { in: 'bearer', permission: 'messages:send' } as const
 const mayLook = { in: 'bearer', permission: 'messages:read' } as const
@@ -39,6 +40,12 @@ const params = z.object({ id: z.string() })
 const answers = { 200: doneWith(campaignDocumentSchema) }
 const isHere = { 404: ['not_found'] } as const
 const fitsState = { ...isHere, 422: ['wrong_state'] } as const
+
+const rowsUploaded = z.strictObject({
+  id: z.string(),
+  rows: z.int().nonnegative(),
+  read_as: readAsSchema.optional().describe('Of CSV.'),
+})
 
 const id = exampleCampaign.id
 const shown = (message: string, state: string) => ({
@@ -197,13 +204,14 @@ export const campaigns = {
     act: 'campaign.upload_rows',
     takesRoom: true,
     params,
+    query: z.strictObject(csvSaidFields),
     body: {
       as: 'stream',
       contentTypes: ['text/csv', 'application/x-ndjson'],
       limit: ROWS_MAX_BYTES,
       schema: z.string(),
     },
-    answers: { 200: doneWith(z.strictObject({ id: z.string(), rows: z.int().nonnegative() })) },
+    answers: { 200: doneWith(rowsUploaded) },
     errors: { ...fitsState, 400: ['invalid_request', 'no_rows_expected'], 409: ['rows_replaced', 'rows_full'] },
     examples: [
       {
@@ -211,7 +219,11 @@ export const campaigns = {
         headers: { 'Content-Type': 'text/csv' },
         text: 'phone,name\n+44 7700 900123,Ada\n+44 7700 900124,Ben\n',
         status: 200,
-        answer: { status: true, message: 'rows uploaded', data: { id, rows: 2 } },
+        answer: {
+          status: true,
+          message: 'rows uploaded',
+          data: { id, rows: 2, read_as: { encoding: 'utf-8', separator: ',', columns: ['phone', 'name'] } },
+        },
       },
     ],
   }),

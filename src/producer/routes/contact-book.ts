@@ -5,7 +5,7 @@ import { parsePhone } from '../../messages/phone.ts'
 import { changesOf, idempotencyHeaders, idField, pageFields, textIdField } from '../fields.ts'
 import { route } from '../route.ts'
 import { done, doneWith, listOf } from './answers.ts'
-import { IMPORT_MAX_BYTES, refusedRows } from './import-limits.ts'
+import { csvSaidFields, IMPORT_MAX_BYTES, readAsSchema, refusedRows } from './import-limits.ts'
 
 const mayLook = { in: 'bearer', permission: 'contacts:read' } as const
 const mayChange = { in: 'bearer', permission: 'contacts:write' } as const
@@ -57,6 +57,7 @@ const importedSchema = z.strictObject({
   created: count.describe('Contacts that the account did not have before.'),
   refused: count,
   repeated: count.describe('Rows with a number of an earlier row; the last row counts.'),
+  read_as: readAsSchema,
   refused_rows: refusedRows,
 })
 importedSchema.register(z.globalRegistry, { id: 'ImportedContacts' })
@@ -109,6 +110,7 @@ export const contactBook = {
     takesRoom: true,
     query: z.strictObject({
       tag: plain(100).min(1).describe('Id or name of a list; a name that does not exist yet is created.'),
+      ...csvSaidFields,
     }),
     body: { as: 'stream', contentTypes: ['text/csv'], limit: IMPORT_MAX_BYTES, schema: z.string() },
     answers: { 200: doneWith(importedSchema) },
@@ -121,6 +123,7 @@ export const contactBook = {
         ...shown('imported', {
           tag: { id: 1, name: 'Newsletter' },
           ...{ imported: 1, joined: 1, created: 1, refused: 1, repeated: 0 },
+          read_as: { encoding: 'utf-8', separator: ',', columns: ['name', 'phone', 'email'] },
           refused_rows: [{ line: 3, reason: 'phone: expected a full international number' }],
         }),
       },

@@ -5,7 +5,7 @@ import { optOutSchema } from '../../opt-outs/opt-out.ts'
 import { idempotencyHeaders, pageFields } from '../fields.ts'
 import { route } from '../route.ts'
 import { done, doneWith, listOf } from './answers.ts'
-import { IMPORT_MAX_BYTES, refusedRows } from './import-limits.ts'
+import { csvSaidFields, IMPORT_MAX_BYTES, readAsSchema, refusedRows } from './import-limits.ts'
 
 const mayLook = { in: 'bearer', permission: 'contacts:read' } as const
 const mayChange = { in: 'bearer', permission: 'contacts:write' } as const
@@ -20,6 +20,7 @@ const importedSchema = z.strictObject({
   imported: count.describe('Rows whose person is on the list now.'),
   added: count.describe('People who were not on it before.'),
   refused: count,
+  read_as: readAsSchema,
   refused_rows: refusedRows,
 })
 importedSchema.register(z.globalRegistry, { id: 'ImportedOptOuts' })
@@ -72,6 +73,7 @@ export const optOuts = {
     access: mayChange,
     act: 'people.opt_out',
     takesRoom: true,
+    query: z.strictObject(csvSaidFields),
     body: { as: 'stream', contentTypes: ['text/csv'], limit: IMPORT_MAX_BYTES, schema: z.string() },
     answers: { 200: doneWith(importedSchema) },
     errors: { 400: ['invalid_request'] },
@@ -85,6 +87,7 @@ export const optOuts = {
           message: 'imported',
           data: {
             ...{ imported: 1, added: 1, refused: 1 },
+            read_as: { encoding: 'utf-8', separator: ',', columns: ['person'] },
             refused_rows: [
               { line: 3, reason: 'expected a full international number, or the id of a person without one' },
             ],

@@ -32,7 +32,7 @@ export function CreateButton({ draft }: { draft: Draft }) {
       if (draft.source === 'file' && draft.file && draft.head) {
         setStep('Uploading the file …')
         const type = draft.head.format === 'csv' ? 'text/csv' : 'application/x-ndjson'
-        await uploadFile(`/campaigns/${id}/rows`, draft.file, type, setShare)
+        await uploadFile(`/campaigns/${id}/rows`, draft.file, type, setShare, type === 'text/csv' ? draft.said : {})
       }
       setStep('Checking the recipients …')
       await dataOf('POST', `/campaigns/${id}/preflight`, { body: {} })

@@ -1,5 +1,6 @@
 // A campaign while it is being written, before the server knows of it.
 import type { CampaignDescription } from '../../../campaigns/commands/campaign-document.ts'
+import type { CsvSaid } from '../../../files/csv-head.ts'
 import type { RowsHead } from '../../logic/rows-head.ts'
 import { componentsOf, type Fillings, openSlots, slotsOf, type Template } from '../../logic/template-slots.ts'
 
@@ -14,6 +15,8 @@ export interface Draft {
   except: readonly number[]
   file: File | undefined
   head: RowsHead | undefined
+  /** How the file is read, where a person says so. */
+  said: CsvSaid
   phone: string
   validUntil: string
 }
@@ -28,6 +31,7 @@ export const EMPTY: Draft = {
   except: [],
   file: undefined,
   head: undefined,
+  said: {},
   phone: '',
   validUntil: '',
 }

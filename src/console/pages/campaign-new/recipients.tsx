@@ -1,7 +1,9 @@
 // Who gets it: contacts by their tags, or the rows of a file that is dropped on the page.
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
+import { type CsvSaid, readAsSentence } from '../../../files/csv-head.ts'
 import { bytesText, countText } from '../../logic/numbers.ts'
-import { likelyPhone, rowsHead } from '../../logic/rows-head.ts'
+import { bytesOf, likelyPhone, rowsHead } from '../../logic/rows-head.ts'
+import { CsvChoices } from '../../parts/csv-choices.tsx'
 import { Choice } from '../../parts/field.tsx'
 import { Shown } from '../../parts/page.tsx'
 import { Said } from '../../parts/text.tsx'
@@ -9,8 +11,6 @@ import type { Tag } from '../../state/library.ts'
 import type { Loaded } from '../../state/load.ts'
 import { may } from '../../state/session.ts'
 import type { Draft } from './draft.ts'
-
-const HEAD_BYTES = 64 * 1024
 
 /** The choice between the two, and the fields of the chosen one. */
 export function Recipients({
@@ -95,19 +95,23 @@ function TagChoice({
 function FileChoice({ draft, onChange }: { draft: Draft; onChange: (change: Partial<Draft>) => void }) {
   const [why, setWhy] = useState('')
   const [over, setOver] = useState(false)
-  const take = async (file: File | undefined): Promise<void> => {
+  const { file, head, said } = draft
+  /** The last one that was chosen; an earlier one may still be being read. */
+  const taken = useRef<object>(undefined)
+  const take = async (file: File | undefined, said: CsvSaid): Promise<void> => {
     if (file === undefined) return
-    const text = await file.slice(0, HEAD_BYTES).text()
-    const head = rowsHead(file.name, text, file.size <= HEAD_BYTES)
-    if ('why' in head) {
-      setWhy(head.why)
-      onChange({ file: undefined, head: undefined })
-      return
-    }
+    const turn = {}
+    taken.current = turn
     setWhy('')
-    onChange({ file, head, phone: head.columns.includes(draft.phone) ? draft.phone : likelyPhone(head.columns) })
+    onChange({ file, head: undefined, said })
+    const found = await rowsHead(file.name, bytesOf(file), said).catch(() => ({ why: 'The file cannot be read.' }))
+    if (taken.current !== turn) return
+    if ('why' in found) setWhy(found.why)
+    else {
+      const phone = found.columns.includes(draft.phone) ? draft.phone : likelyPhone(found.columns)
+      onChange({ head: found, phone })
+    }
   }
-  const { file, head } = draft
   return (
     <>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: a file may be dropped here; the field below takes one as well */}
@@ -121,15 +125,15 @@ function FileChoice({ draft, onChange }: { draft: Draft; onChange: (change: Part
         onDrop={(event) => {
           event.preventDefault()
           setOver(false)
-          void take(event.dataTransfer?.files[0])
+          void take(event.dataTransfer?.files[0], {})
         }}
       >
         <label class="field">
           <span>Drop a CSV or NDJSON file here, or choose one</span>
           <input
             type="file"
-            accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson"
-            onChange={(event) => void take(event.currentTarget.files?.[0])}
+            accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv,application/x-ndjson"
+            onChange={(event) => void take(event.currentTarget.files?.[0], {})}
           />
         </label>
         <p class="help">A line for each person, the first line with the names of the columns.</p>
@@ -139,10 +143,13 @@ function FileChoice({ draft, onChange }: { draft: Draft; onChange: (change: Part
           </p>
         )}
       </div>
+      {file && !head && why === '' && <p role="status">The file is being read …</p>}
+      {file && head?.format !== 'ndjson' && <CsvChoices said={said} onSaid={(next) => void take(file, next)} />}
       {file && head && (
         <>
           <p role="status">
-            <Said text={file.name} />, {bytesText(file.size)}, columns: <Said text={head.columns.join(', ')} />
+            <Said text={file.name} />, {bytesText(file.size)}.{' '}
+            <Said text={head.readAs ? readAsSentence(head.readAs) : `With the columns ${head.columns.join(', ')}.`} />
           </p>
           <Choice
             label="The phone number is in the column"

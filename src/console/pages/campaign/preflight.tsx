@@ -1,8 +1,8 @@
 // What the check before the start has found: how many would get it, what stands in the way, who is left out and why.
 import { useState } from 'preact/hooks'
 import type { CampaignDescription } from '../../../campaigns/commands/campaign-document.ts'
+import { textRecords } from '../../../files/csv-head.ts'
 import { counted, countText } from '../../logic/numbers.ts'
-import { csvRecords } from '../../logic/rows-head.ts'
 import { spanText } from '../../logic/spans.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { sayRefusal } from '../../parts/notices.tsx'
@@ -97,7 +97,7 @@ function Refused({ id }: { id: string }) {
     try {
       const answer = await fetch(address, { headers: actingHeaders() })
       if (!answer.ok) throw refusalOf(answer.status, await answer.json())
-      setRows(csvRecords(await headOf(answer), SHOWN + 1, false))
+      setRows(textRecords(await headOf(answer), SHOWN + 1, false))
     } catch (error) {
       sayRefusal(error)
     }
