@@ -99,7 +99,7 @@ async function judge(deps: ItemDeps, account: number, item: unknown, index: numb
     const isTemplate = typeof item === 'object' && item !== null && 'type' in item && item.type === 'template'
     const read = readSend(isTemplate ? 'template' : 'service', item, 'refused')
     if (read.kind === 'unreadable') return errorOf(await refusalOf(deps, account, read))
-    const prepared = await prepareMessage(deps, account, read, nowMs)
+    const prepared = await prepareMessage(deps, { account, lane: undefined }, read, nowMs)
     if (deps.trace !== undefined) prepared.payload.trace = deps.trace
     return prepared
   } catch (error) {

@@ -61,6 +61,10 @@ export function acceptMessage(deps: AcceptDeps, request: SendRequest): Promise<A
   return traceAccept({ kind: 'one', account, traceparent }, accept, refusalCodeOf)
 }
 
+/** Why a key that is for some senders may not send this. */
+const notFor = ({ sender }: { sender?: string }): string | undefined =>
+  sender === undefined ? 'The key is not for the default sender: name another one in the field sender.' : undefined
+
 /** `trace` goes into the job. */
 async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string | undefined): Promise<Accepted> {
   const beganAt = performance.now()
@@ -75,8 +79,8 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
   const id = await once(deps.redis, use, {
     async prepare() {
       const nowMs = Date.now()
-      const { lane, payload, warn } = await prepareMessage(deps, account, read, nowMs)
-      if (request.senders !== undefined) assertForSender({ senders: request.senders }, lane)
+      const { lane, payload, warn } = await prepareMessage(deps, { account, lane: undefined }, read, nowMs)
+      if (request.senders !== undefined) assertForSender({ senders: request.senders }, lane, notFor(read.message))
       if (trace !== undefined) payload.trace = trace
       leaveRoom = await roomToWait(deps, account, 1)
       return { name: messageId(lane, newUlid(nowMs)), work: { lane, payload, warn } }

@@ -130,6 +130,27 @@ describe('keys', () => {
     expect((await ask('POST', '/messages/batch', key.secret, batch)).status).toBe(403)
   })
 
+  test('that are for some senders only send other messages from them alone, and say which one when they name none', async () => {
+    const key = await createCredential(service.redis, two.account, ['messages:send'], Date.now(), 0, '', {
+      senders: [two.cloudLane],
+    })
+    const send = (more: object) => {
+      const link = 'https://example.com/hello.ogg'
+      const hello = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001', type: 'audio' }
+      return service.post('/sendservicemessages/sendmessages', { ...hello, audio: { link }, api_key: key.secret, ...more })
+    }
+    expect((await send({ sender: two.cloudNumber })).status).toBe(200)
+    expect((await send({ sender: 'cloud' })).status).toBe(200)
+    const other = await send({ sender: two.partnerNumber })
+    expect([other.status, errorOf({ json: other.body }).message]).toEqual([403, 'The key is not for this sender.'])
+    const byDefault = await send({})
+    expect([byDefault.status, errorOf({ json: byDefault.body }).message]).toEqual([
+      403,
+      'The key is not for the default sender: name another one in the field sender.',
+    ])
+    expect((await send({ sender: 'nobody' })).status).toBe(400)
+  })
+
   test('are made once per Idempotency-Key, and the repeat does not show the key', async () => {
     const once = { 'idempotency-key': 'key' }
     const first = made.parse((await ask('POST', '/admin/keys', admin, { permissions: ['admin'] }, once)).json).data
