@@ -45,7 +45,7 @@ export interface PreparedMessage {
 const OUTSIDE_WINDOW = 'outside_window'
 
 /** Whose message it is, and the lane that its id names already, where it has one. */
-interface Owner {
+export interface Owner {
   account: number
   lane: number | undefined
 }

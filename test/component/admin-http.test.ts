@@ -158,6 +158,16 @@ describe('keys', () => {
     expect(again).toMatchObject({ id: first.id, key: null })
   })
 
+  test('are made once by many requests at once with one Idempotency-Key, and only one of them is shown the key', async () => {
+    const asked = () => ask('POST', '/admin/keys', admin, { permissions: ['admin'] }, { 'idempotency-key': 'at once' })
+    const answers = await Promise.all(Array.from({ length: 10 }, asked))
+    const all = answers.map(({ json }) => made.parse(json).data)
+    expect(new Set(all.map(({ id }) => id)).size).toBe(1)
+    const shown = all.flatMap(({ key }) => (key === null ? [] : [String(key)]))
+    expect(shown).toHaveLength(1)
+    expect((await ask('GET', '/admin/keys', shown[0])).status).toBe(200)
+  })
+
   test('are rotated once per Idempotency-Key, and the repeat ends the old key if the first did not', async () => {
     const old = await createCredential(service.redis, one.account, ['messages:read'], Date.now(), 0, 'reader')
     const rotate = (seconds: number) =>
