@@ -144,7 +144,8 @@ function repeat(deps: ItemDeps, account: number, items: readonly unknown[], plan
       const parsed = parseMessageId(id)
       if (parsed && (await messageExists(deps.redis, parsed))) return { index, id }
     }
-    if (lane !== undefined && (await isLaneClosed(deps.redis, lane))) return { index, error: errorOf(senderWasRemoved()) }
+    if (lane !== undefined && (await isLaneClosed(deps.redis, lane)))
+      return { index, error: errorOf(senderWasRemoved()) }
     const judged = await judge(deps, { account, lane }, item, index, Date.now())
     if (isRefused(judged)) return { index, error: judged }
     if (lane === undefined) return { index, error: errorOf(refusedBefore()) }

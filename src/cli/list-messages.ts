@@ -1,5 +1,6 @@
 // messages list: the messages that a person asks about, the newest first.
 import { z } from 'zod'
+import { sendersNamed } from '../accept/named-senders.ts'
 import { listSenders } from '../accounts/store/senders.ts'
 import { parseCampaignId } from '../campaigns/campaign-id.ts'
 import { readCursor, writeCursor } from '../lookup/cursor.ts'
@@ -9,10 +10,10 @@ import type { ListedMessage } from '../lookup/message-schema.ts'
 import { STATES } from '../messages/lifecycle.ts'
 import { parsePerson } from '../people/person.ts'
 import type { Redis } from '../redis/connect.ts'
-import { named } from '../requeue/accept-requeue.ts'
 import { existingAccount } from './accounts.ts'
 import { existing } from './campaigns/campaign-context.ts'
 import { CliFailure } from './failure.ts'
+import { noSender } from './sender-named.ts'
 import { table } from './table.ts'
 import { accountId, instant, nameUpTo, oneOf, parser } from './values.ts'
 import { verb } from './verb.ts'
@@ -65,7 +66,8 @@ export const listVerb = verb({
     const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
     if (ours) await existing(redis, ours)
     const all = await listSenders(redis, account)
-    const senders = sender === undefined ? all : namedOrFail(all, sender)
+    const senders = sender === undefined ? all : sendersNamed(all, sender)
+    if (sender !== undefined && senders.length === 0) throw noSender(sender)
     const filter: Search['filter'] = {
       ...same,
       ...(ours && campaign !== undefined ? { campaign: { ...ours, id: campaign } } : { campaignId: campaign }),
@@ -91,14 +93,6 @@ async function fill(redis: Redis, search: Search): Promise<{ messages: ListedMes
     messages.push(...page.messages)
     if (page.next === undefined || messages.length === search.limit) return { messages, next: page.next }
     after = page.next
-  }
-}
-
-function namedOrFail(...given: Parameters<typeof named>): ReturnType<typeof named> {
-  try {
-    return named(...given)
-  } catch {
-    throw new CliFailure(`There is no sender ${given[1]}; see \`senders list\`.`)
   }
 }
 

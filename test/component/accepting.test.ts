@@ -425,10 +425,13 @@ describe('the sender', () => {
     },
   )
 
-  test.each(['', 5, null, {}, 'x'.repeat(256)])('of a service message that is no name is refused: %j', async (sender) => {
-    const answer = refusal(await send(audioTo('+491700000001', { sender })))
-    expect(answer).toEqual({ status: 400, code: 'invalid_request', paths: ['sender'] })
-  })
+  test.each(['', 5, null, {}, 'x'.repeat(256)])(
+    'of a service message that is no name is refused: %j',
+    async (sender) => {
+      const answer = refusal(await send(audioTo('+491700000001', { sender })))
+      expect(answer).toEqual({ status: 400, code: 'invalid_request', paths: ['sender'] })
+    },
+  )
 
   test("of a service message of another account is unknown, by its number and by its lane's id", async () => {
     for (const sender of [cloudTenant.cloudNumber, String(cloudTenant.cloudLane)]) {

@@ -109,6 +109,38 @@ describe('keys', () => {
     expect(spoofed.status).toBe(403)
   })
 
+  test('name their senders by number in any spelling, by name or by id, and are refused with what was not found', async () => {
+    const give = (senders: unknown[]) => ask('POST', '/admin/keys', admin, { permissions: ['messages:send'], senders })
+    const { partnerNumber, partnerLane, cloudNumber, cloudLane } = one
+    const both = [partnerLane, cloudLane]
+    for (const senders of [
+      [partnerNumber, `+${cloudNumber.slice(0, 2)} (${cloudNumber.slice(2, 5)}) ${cloudNumber.slice(5)}`],
+      ['partner', 'cloud'],
+      [String(partnerLane), String(cloudLane)],
+      [Number(partnerNumber), cloudLane],
+      ['partner', partnerNumber, partnerLane, 'cloud'],
+    ]) {
+      const answer = await give(senders)
+      expect([answer.status, answer.json], JSON.stringify(senders)).toMatchObject([201, { data: { senders: both } }])
+    }
+    const unknown = await give(['partner', two.partnerNumber, two.partnerLane, 'nobody'])
+    const sentence = 'is not a sender of this account; name it by its number, its name or its id'
+    expect([unknown.status, errorOf(unknown)]).toMatchObject([
+      400,
+      {
+        code: 'invalid_request',
+        details: [
+          { path: 'senders[1]', message: `"${two.partnerNumber}" ${sentence}` },
+          { path: 'senders[2]', message: `"${two.partnerLane}" ${sentence}` },
+          { path: 'senders[3]', message: `"nobody" ${sentence}` },
+        ],
+      },
+    ])
+    for (const wrong of [[''], [0], [1.5], [null], [{}], ['x'.repeat(256)]]) {
+      expect((await give(wrong)).status, JSON.stringify(wrong)).toBe(400)
+    }
+  })
+
   test('that are for some senders only send from them, steer their lanes, and nothing else', async () => {
     const key = await createCredential(service.redis, two.account, ['messages:send', 'admin'], Date.now(), 0, '', {
       senders: [two.cloudLane],
@@ -137,7 +169,12 @@ describe('keys', () => {
     const send = (more: object) => {
       const link = 'https://example.com/hello.ogg'
       const hello = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001', type: 'audio' }
-      return service.post('/sendservicemessages/sendmessages', { ...hello, audio: { link }, api_key: key.secret, ...more })
+      return service.post('/sendservicemessages/sendmessages', {
+        ...hello,
+        audio: { link },
+        api_key: key.secret,
+        ...more,
+      })
     }
     expect((await send({ sender: two.cloudNumber })).status).toBe(200)
     expect((await send({ sender: 'cloud' })).status).toBe(200)
@@ -165,7 +202,7 @@ describe('keys', () => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(1)
     const shown = all.flatMap(({ key }) => (key === null ? [] : [String(key)]))
     expect(shown).toHaveLength(1)
-    expect((await ask('GET', '/admin/keys', shown[0])).status).toBe(200)
+    expect((await ask('GET', '/admin/keys', String(shown[0]))).status).toBe(200)
   })
 
   test('are rotated once per Idempotency-Key, and the repeat ends the old key if the first did not', async () => {

@@ -121,7 +121,11 @@ const repeat = async ({ apiKey }: Pick<Tenant, 'apiKey'>, key: string, body: obj
   service.post(SERVICE, { ...body, api_key: apiKey }, { 'idempotency-key': key })
 /** Only partner-api takes it. */
 const partnerOnly = () =>
-  bodyOf({ image: undefined, ...listBody({ header: { type: 'image', image: { link: 'https://x.example/a.png' } } }), api_key: undefined })
+  bodyOf({
+    image: undefined,
+    ...listBody({ header: { type: 'image', image: { link: 'https://x.example/a.png' } } }),
+    api_key: undefined,
+  })
 
 describe('a repeat whose first request died before it made the message', () => {
   test('is judged for the sender that its id names, when the default one is another by now', async () => {
@@ -202,11 +206,12 @@ describe('a repeat whose first request died before it made the message', () => {
 
   test('that has come back to life is refused once its sender was removed, and the repeat is the one message', async () => {
     const tenant = await service.addTenant()
-    const request = {
-      ...{ account: tenant.account, kind: 'service', body: bodyOf(), unknownFields: 'ignored' },
-      idempotencyKey: 'revived',
-    } as const
-    const first = await acceptWhileRemoved(tenant, (deps) => acceptMessage(deps, request))
+    const first = await acceptWhileRemoved(tenant, (deps) =>
+      acceptMessage(deps, {
+        ...{ account: tenant.account, kind: 'service', body: bodyOf(), unknownFields: 'ignored' },
+        idempotencyKey: 'revived',
+      }),
+    )
     expect(first).toMatchObject({ status: 'rejected', reason: { code: 'unknown_sender' } })
     await setDefaultSender(redis, tenant.account, tenant.cloudLane)
     const made = acknowledgedId(await repeat(tenant, 'revived', bodyOf()))
@@ -236,14 +241,23 @@ test('a repeat of a batch is judged for the lanes of its plan, and says what bec
   const headers = { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': 'plan' }
   const first = await service.post('/messages/batch', { messages }, headers)
   const id = expect.stringContaining(`msg_${lane}_`)
-  expect(first.body).toEqual({ results: [{ index: 0, id }, { index: 1, id }] })
+  expect(first.body).toEqual({
+    results: [
+      { index: 0, id },
+      { index: 1, id },
+    ],
+  })
 
   const gone = await service.addTenant()
   const ofGone = writePlan({ ulid: newUlid(Date.now()), lanes: [gone.partnerLane, gone.cloudLane] })
   await rememberKey(redis, { account: gone.account, route: 'batch', key: 'plan' }, { id: ofGone, digest })
   await remove(gone.partnerLane)
   await setDefaultSender(redis, gone.account, gone.cloudLane)
-  const second = await service.post('/messages/batch', { messages }, { ...headers, authorization: `Bearer ${gone.apiKey}` })
+  const second = await service.post(
+    '/messages/batch',
+    { messages },
+    { ...headers, authorization: `Bearer ${gone.apiKey}` },
+  )
   const message = 'The sender of this message was removed; send it again under a new Idempotency-Key.'
   expect(second.body).toMatchObject({
     results: [

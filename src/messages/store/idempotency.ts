@@ -48,7 +48,7 @@ export async function rememberKey(
   where: { account: number; route: string; key: string },
   proposed: { id: string; digest: string },
 ): Promise<{ id: string; digest: string; isNew: boolean }> {
-  const value = valueOf(proposed)
+  const value = storedValue(proposed)
   const key = idempotencyKey(where.account, where.route, where.key)
   const earlier = await redis.set(key, value, 'EX', KEPT_SECONDS, 'NX', 'GET')
   await assertReplicated(redis, [key])
@@ -75,10 +75,10 @@ export async function forgetKey(
   where: { account: number; route: string; key: string },
   kept: { id: string; digest: string },
 ): Promise<void> {
-  await deleteIf(redis, idempotencyKey(where.account, where.route, where.key), valueOf(kept))
+  await deleteIf(redis, idempotencyKey(where.account, where.route, where.key), storedValue(kept))
 }
 
-const valueOf = ({ id, digest }: { id: string; digest: string }): string => `${id} ${digest}`
+const storedValue = ({ id, digest }: { id: string; digest: string }): string => `${id} ${digest}`
 
 /** JSON with the members of every object in one order. Not cut off at any depth: what differs must not look the same. */
 const stringify = configure({ deterministic: true, circularValue: Error })

@@ -42,7 +42,7 @@ export function NewKey({ onDone, onClose }: { onDone: () => void; onClose: () =>
       body: {
         name: name.trim(),
         permissions: chosen,
-        ...(senders.trim() === '' ? {} : { senders: listOf(senders).map(Number) }),
+        ...(senders.trim() === '' ? {} : { senders: listOf(senders) }),
         ...(addresses.trim() === '' ? {} : { addresses: listOf(addresses) }),
         ...(expiresAt === '' ? {} : { expires_at: expiresAt }),
       },
@@ -76,7 +76,13 @@ export function NewKey({ onDone, onClose }: { onDone: () => void; onClose: () =>
       />
       <details>
         <summary>Only for some senders, or from some networks</summary>
-        <TextField label="Senders" value={senders} onValue={setSenders} placeholder="1, 2" help="By id. Empty: all." />
+        <TextField
+          label="Senders"
+          value={senders}
+          onValue={setSenders}
+          placeholder="+44 7700 900001, shop"
+          help="By number, name or id. Empty: all."
+        />
         <TextField
           label="Networks"
           value={addresses}
