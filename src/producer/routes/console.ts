@@ -14,7 +14,7 @@ export const sessionSchema = z.strictObject({
   key_name: z.string(),
   account: z.strictObject({ id: z.int(), name: z.string() }).nullable().describe('Null for a key of no account.'),
   operator: z.boolean().describe('Whether it sees all accounts.'),
-  permissions: z.array(z.string()),
+  permissions: z.array(z.string()).describe('All that the key permits, what `admin` stands for included.'),
   senders: z.array(z.int()).nullable().describe('The only senders that its key is for; null: all.'),
   default_sender: z.boolean().describe('Whether the default sender of the account, if there is one, is among these.'),
   expires_at: z.iso.datetime().nullable(),

@@ -15,7 +15,7 @@ const PERMISSIONS: readonly (readonly [string, string])[] = [
   ['gallery', 'files of the gallery'],
   ['gallery:system', 'rename system folders'],
   ['events', 'be told what happens, and say who is told'],
-  ['admin', 'lanes, senders, keys and templates of this account'],
+  ['admin', 'everything in this account: lanes, senders, keys, templates, and all of the above'],
 ]
 /** For an operator that acts for no account: another key like its own. */
 const OF_NO_ACCOUNT: typeof PERMISSIONS = [['operator', 'everything, in all accounts']]
