@@ -36,7 +36,8 @@ export interface Permitted {
 export const isOperator = ({ permissions }: Pick<Permitted, 'permissions'>): boolean => permissions.includes(OPERATOR)
 
 /** Whether the key is the account's, as an operator's is the installation's: one for some senders only is not. */
-const hasAccount = ({ permissions, senders }: Permitted): boolean => permissions.includes('admin') && senders.length === 0
+export const hasAccount = ({ permissions, senders }: Permitted): boolean =>
+  permissions.includes('admin') && senders.length === 0
 
 /**
  * Whether the key may do what takes the permission: itself, and in a session of the console that it opened. Besides what it

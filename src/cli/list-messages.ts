@@ -15,7 +15,7 @@ import { existing } from './campaigns/campaign-context.ts'
 import { CliFailure } from './failure.ts'
 import { noSender } from './sender-named.ts'
 import { table } from './table.ts'
-import { accountId, instant, nameUpTo, oneOf, parser } from './values.ts'
+import { accountId, instant, nameUpTo, oneOf, parser, senderName } from './values.ts'
 import { verb } from './verb.ts'
 
 const DEFAULT_LIMIT = 100
@@ -29,7 +29,7 @@ export const listVerb = verb({
   example: '--to +14155550123 --state failed --since 2026-03-01T00:00:00Z',
   options: {
     '--account <id>': 'only those of one account',
-    '--sender <number>': 'only those of one sender, by its number or name',
+    '--sender <sender>': 'only those of one sender, by its number, name or id',
     '--to <person>': 'only those to one recipient, by number or user id',
     '--from <person>': 'only those received from one person, by number or user id',
     '--state <state>': `one of ${STATES.join(', ')}`,
@@ -44,7 +44,7 @@ export const listVerb = verb({
   },
   values: z.strictObject({
     account: accountId.optional(),
-    sender: nameUpTo(255).optional(),
+    sender: senderName.optional(),
     to: person.optional(),
     from: person.optional(),
     state: oneOf(STATES).optional(),

@@ -6,7 +6,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { keysLockKey } from '../../redis/keys.ts'
 import { withLock } from '../../redis/lock.ts'
 import type { KeyDocument } from '../key-document.ts'
-import { isOperator, NO_ACCOUNT } from '../permissions.ts'
+import { hasAccount, isOperator, NO_ACCOUNT } from '../permissions.ts'
 import {
   type Credential,
   createCredential,
@@ -109,7 +109,7 @@ export function revokeKey(
 
 /** A key that is for some senders only makes no other one. */
 const manages = (key: Credential, nowMs: number): boolean =>
-  stateOf(key, nowMs) === 'active' && key.senders.length === 0 && (isOperator(key) || key.permissions.includes('admin'))
+  stateOf(key, nowMs) === 'active' && (isOperator(key) || hasAccount(key))
 
 /**
  * Makes a key that may do the same as another one, which ends after `overlapMs`: time to give the new one to whatever

@@ -25,7 +25,7 @@ const exampleSession = {
   key_name: 'Ada',
   account: { id: 1, name: 'shop' },
   operator: false,
-  permissions: ['messages:read', 'admin'],
+  permissions: ['messages:send', 'messages:read'],
   senders: null,
   default_sender: true,
   expires_at: '2026-11-22T21:00:00.000Z',
