@@ -219,6 +219,28 @@ describe('a repeat whose first request died before it made the message', () => {
   })
 })
 
+test('a repeat of a campaign whose sender was removed before it was made is made for who has that number now', async () => {
+  const tenant = await service.addTenant()
+  const { account, partnerNumber: number, partnerLane } = tenant
+  const template = { name: 'x', language: { code: 'en' }, components: [] }
+  const body = { name: 'late', sender: number, template, recipients: { tags: [1] } }
+  const where = { account, route: 'campaign', key: 'campaign' }
+  await rememberKey(redis, where, { id: `cmp_${partnerLane}_7`, digest: bodyDigest(body) })
+  await remove(partnerLane)
+  const lane = await addSender(redis, {
+    ...{ account, number, name: '', provider: 'partner-api', phoneNumberId: '', baseUrl: service.simulator.url },
+    ...{ rate: 10, honoursIdempotency: false, isDefault: false },
+    sealedToken: createSeal(secretKeysOf(service.config)).encrypt('token'),
+  })
+  const headers = { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': 'campaign' }
+  const made = await service.post('/campaigns', body, headers)
+  expect(made).toMatchObject({
+    status: 201,
+    body: { data: { id: expect.stringMatching(`^cmp_${lane}_`), sender: number } },
+  })
+  expect((await service.post('/campaigns', body, headers)).body).toEqual(made.body)
+})
+
 test('a repeat of a message that was sent keeps its id after its sender was removed', async () => {
   const tenant = await service.addTenant()
   const id = await diedBefore(tenant, tenant.partnerLane, 'sent', bodyOf())
