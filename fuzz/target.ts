@@ -31,10 +31,12 @@ export async function openTarget({ apart = false } = {}): Promise<Target & { clo
   await plant(redis, otherAccount, CANARIES.other)
   const nowMs = Date.now()
   const all = [...PERMISSIONS]
+  /** `admin` permits everything in its account. */
+  const withoutAll = all.filter((each) => each !== 'admin')
   const lacking = new Map<string, string>()
   const only = new Map<string, string>()
   for (const permission of all) {
-    const others = all.filter((each) => each !== permission)
+    const others = withoutAll.filter((each) => each !== permission)
     lacking.set(permission, (await createCredential(redis, account, others, nowMs)).secret)
     only.set(permission, (await createCredential(redis, account, [permission], nowMs)).secret)
   }
@@ -42,7 +44,7 @@ export async function openTarget({ apart = false } = {}): Promise<Target & { clo
   function keyLacking(permissions: readonly string[]): string | undefined {
     const [permission = 'admin', ...more] = permissions
     if (more.length === 0) return lacking.get(permission)
-    return only.get(all.find((each) => !permissions.includes(each)) ?? '')
+    return only.get(withoutAll.find((each) => !permissions.includes(each)) ?? '')
   }
   const expired = (await createCredential(redis, account, all, nowMs, nowMs - 1)).secret
   const other = (await createCredential(redis, otherAccount, all, nowMs)).secret

@@ -4,6 +4,7 @@
 // it was refused. The id of each message is derived from the plan. So if the process dies between two jobs, or Redis goes
 // away, the repeat makes the messages that are missing, under the ids that they were to have, and no other.
 
+import { isLaneClosed } from '../lanes/close.ts'
 import { unknownFault, wrongKind } from '../messages/fault.ts'
 import { derivedUlid, messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
 import { batchDigest } from '../messages/store/idempotency.ts'
@@ -17,7 +18,7 @@ import { BATCH_MAX, type BatchResult, type ItemError } from './acknowledgement.t
 import { type BatchPlan, readPlan, writePlan } from './batch-plan.ts'
 import { inSlices } from './event-loop.ts'
 import { once } from './once.ts'
-import { type PreparedMessage, prepareMessage, refusalOf, senderIsGone } from './prepare-message.ts'
+import { type Owner, type PreparedMessage, prepareMessage, refusalOf, senderIsGone } from './prepare-message.ts'
 import { readSend } from './read-send.ts'
 import { invalidFields, ownFault, Refusal, refusalCodeOf } from './refusal.ts'
 import { roomToWait } from './waiting-quota.ts'
@@ -60,7 +61,9 @@ async function acceptAll(deps: ItemDeps, request: BatchRequest): Promise<BatchRe
   const results = await once<readonly Judged[], BatchResult[]>(deps.redis, use, {
     async prepare() {
       const nowMs = Date.now()
-      const judged = await inSlices(items, (item, index) => judge(deps, account, item, index, nowMs))
+      const judged = await inSlices(items, (item, index) =>
+        judge(deps, { account, lane: undefined }, item, index, nowMs),
+      )
       // All of it or nothing: a client that sends the rest again must not have to look for it.
       leaveRoom = await roomToWait(deps, account, judged.filter((each) => !isRefused(each)).length)
       return { name: writePlan(planOf(newUlid(nowMs), judged)), work: judged }
@@ -94,12 +97,12 @@ type Judged = PreparedMessage | ItemError
 const isRefused = (judged: Judged): judged is ItemError => 'code' in judged
 
 /** A refusal is data here: it is one item's and must not end the request. Rejects only while Redis is away. */
-async function judge(deps: ItemDeps, account: number, item: unknown, index: number, nowMs: number): Promise<Judged> {
+async function judge(deps: ItemDeps, owner: Owner, item: unknown, index: number, nowMs: number): Promise<Judged> {
   try {
     const isTemplate = typeof item === 'object' && item !== null && 'type' in item && item.type === 'template'
     const read = readSend(isTemplate ? 'template' : 'service', item, 'refused')
-    if (read.kind === 'unreadable') return errorOf(await refusalOf(deps, account, read))
-    const prepared = await prepareMessage(deps, account, read, nowMs)
+    if (read.kind === 'unreadable') return errorOf(await refusalOf(deps, owner.account, read))
+    const prepared = await prepareMessage(deps, owner, read, nowMs)
     if (deps.trace !== undefined) prepared.payload.trace = deps.trace
     return prepared
   } catch (error) {
@@ -141,7 +144,9 @@ function repeat(deps: ItemDeps, account: number, items: readonly unknown[], plan
       const parsed = parseMessageId(id)
       if (parsed && (await messageExists(deps.redis, parsed))) return { index, id }
     }
-    const judged = await judge(deps, account, item, index, Date.now())
+    if (lane !== undefined && (await isLaneClosed(deps.redis, lane)))
+      return { index, error: errorOf(senderWasRemoved()) }
+    const judged = await judge(deps, { account, lane }, item, index, Date.now())
     if (isRefused(judged)) return { index, error: judged }
     if (lane === undefined) return { index, error: errorOf(refusedBefore()) }
     const id = idOf(plan, index, lane)
@@ -158,6 +163,14 @@ const refusedBefore = (): Refusal =>
     'invalid',
     'refused_before',
     'This message was rejected in the original request; send it again under a new Idempotency-Key.',
+  )
+
+/** Ids of a batch stay with their lanes: no other sender takes over what one that was removed was to send. */
+const senderWasRemoved = (): Refusal =>
+  new Refusal(
+    'invalid',
+    'unknown_sender',
+    'The sender of this message was removed; send it again under a new Idempotency-Key.',
   )
 
 /** Most faults listed for one item: with those of a whole request, 4 MB of nonsense would be answered with 11 MB. */

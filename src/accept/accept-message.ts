@@ -5,6 +5,7 @@
 // after the job is added, the message is accepted although the client may not know; a repeat with the same
 // Idempotency-Key finds it (once.ts), also when its validity has passed or its template is gone by then.
 
+import { isLaneClosed } from '../lanes/close.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
 import { bodyDigest } from '../messages/store/idempotency.ts'
@@ -61,6 +62,17 @@ export function acceptMessage(deps: AcceptDeps, request: SendRequest): Promise<A
   return traceAccept({ kind: 'one', account, traceparent }, accept, refusalCodeOf)
 }
 
+/** The lane of an id that was made here. */
+function laneOf(name: string): number {
+  const id = parseMessageId(name)
+  if (!id) throw new Error('an idempotency key of a message stands for something else')
+  return id.lane
+}
+
+/** Why a key that is for some senders may not send this. */
+const notFor = ({ sender }: { sender?: string }): string | undefined =>
+  sender === undefined ? 'The key is not for the default sender: name another one in the field sender.' : undefined
+
 /** `trace` goes into the job. */
 async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string | undefined): Promise<Accepted> {
   const beganAt = performance.now()
@@ -70,15 +82,16 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
   const { input, to } = read.message
 
   const use = { account, route: kind, key: request.idempotencyKey, digest: () => bodyDigest(body) }
-  let leaveRoom = (): void => {}
+  let leaveRoom: (() => void) | undefined
   let warning: string | undefined
   const id = await once(deps.redis, use, {
-    async prepare() {
+    async prepare(kept) {
       const nowMs = Date.now()
-      const { lane, payload, warn } = await prepareMessage(deps, account, read, nowMs)
-      if (request.senders !== undefined) assertForSender({ senders: request.senders }, lane)
+      const given = kept === undefined ? undefined : laneOf(kept)
+      const { lane, payload, warn } = await prepareMessage(deps, { account, lane: given }, read, nowMs)
+      if (request.senders !== undefined) assertForSender({ senders: request.senders }, lane, notFor(read.message))
       if (trace !== undefined) payload.trace = trace
-      leaveRoom = await roomToWait(deps, account, 1)
+      leaveRoom ??= await roomToWait(deps, account, 1)
       return { name: messageId(lane, newUlid(nowMs)), work: { lane, payload, warn } }
     },
     async make(name, { lane, payload, warn }) {
@@ -94,7 +107,9 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
       const parsed = parseMessageId(name)
       return parsed && (await messageExists(deps.redis, parsed)) ? name : undefined
     },
-  }).finally(() => leaveRoom())
+    // Its sender was removed, so that nothing is put on its lane any more.
+    isSpent: (name) => isLaneClosed(deps.redis, laneOf(name)),
+  }).finally(() => leaveRoom?.())
   await assertMessagesReplicated(deps.redis, [id])
   observerOf(deps.redis).acceptTook('one', performance.now() - beganAt)
   const acknowledgement: Acknowledgement = {

@@ -82,10 +82,14 @@ function mayComeFrom(key: Credential): (address: string) => boolean {
   return known
 }
 
-/** Throws a Refusal when the key is for other senders only. */
-export function assertForSender({ senders }: { senders: readonly number[] }, lane: number): void {
+/** Throws a Refusal with the sentence when the key is for other senders only. */
+export function assertForSender(
+  { senders }: { senders: readonly number[] },
+  lane: number,
+  sentence = 'The key is not for this sender.',
+): void {
   if (senders.length === 0 || senders.includes(lane)) return
-  throw new Refusal('forbidden', 'forbidden', 'The key is not for this sender.')
+  throw new Refusal('forbidden', 'forbidden', sentence)
 }
 
 /** A request without a key that can be used. */

@@ -2,7 +2,7 @@
 // whether the approved template agrees, its class, until when it is worth sending.
 
 import { cachedAccount } from '../accounts/store/accounts.ts'
-import { defaultSender, type Sender, senderNamed } from '../accounts/store/senders.ts'
+import { cachedSender, defaultSender, type Sender, senderNamed } from '../accounts/store/senders.ts'
 import { cachedTemplate, otherLanguages } from '../accounts/store/templates.ts'
 import type { Config } from '../config.ts'
 import type { SendPayload } from '../jobs/send.ts'
@@ -44,16 +44,25 @@ export interface PreparedMessage {
 /** The person has not written within 24 hours: the chat product takes only templates. */
 const OUTSIDE_WINDOW = 'outside_window'
 
-/** Makes the job of a message, or throws a Refusal. */
+/** Whose message it is, and the lane that its id names already, where it has one. */
+export interface Owner {
+  account: number
+  lane: number | undefined
+}
+
+/**
+ * Makes the job of a message, or throws a Refusal. With a `lane` it is made for that one, whichever sender the request
+ * would get by now.
+ */
 export function prepareMessage(
   deps: PrepareDeps,
-  account: number,
+  owner: Owner,
   read: ReadSend,
   nowMs: number,
 ): Promise<PreparedMessage> {
   return read.kind === 'service'
-    ? prepareService(deps, account, read.message, nowMs)
-    : prepareTemplate(deps, account, read.message, nowMs)
+    ? prepareService(deps, owner, read.message, nowMs)
+    : prepareTemplate(deps, owner, read.message, nowMs)
 }
 
 /** All that is wrong with a request whose shape is wrong: a template's own faults and its sender's are in the same answer. */
@@ -71,19 +80,19 @@ export async function refusalOf(
 
 async function prepareService(
   deps: PrepareDeps,
-  account: number,
+  owner: Owner,
   message: ServiceMessage,
   nowMs: number,
 ): Promise<PreparedMessage> {
   const { to } = message
-  const sender = await defaultSenderOf(deps, account)
+  const sender = await senderFor(deps, owner, message)
+  const { until, faults } = times(deps.config, 'transactional', message, nowMs)
+  assertSound(sender, [...senderFaults(sender), ...faults], message)
   refuseUnsupported(sender, message)
   const [content, settings] = await Promise.all([
     withProviderIds(deps.redis, sender.id, message.content),
-    cachedAccount(deps.redis, account),
+    cachedAccount(deps.redis, owner.account),
   ])
-  const { until, faults } = times(deps.config, 'transactional', message, nowMs)
-  if (faults.length > 0) throw invalidFields(faults)
   const payload = { v: 1, to, class: 'transactional', content, until, ...sendAtOf(message) } as const
   // What people write is known on this wire only.
   if (sender.provider !== 'cloud-api') return { lane: sender.id, payload }
@@ -95,20 +104,18 @@ async function prepareService(
 
 async function prepareTemplate(
   deps: PrepareDeps,
-  account: number,
+  owner: Owner,
   message: TemplateMessage,
   nowMs: number,
 ): Promise<PreparedMessage> {
   const { to, campaignId } = message
   const [{ template, content, faults }, sender] = await Promise.all([
-    checkTemplate(deps, account, message.content),
-    recentSenderOf(deps.redis, account, message.sender),
+    checkTemplate(deps, owner.account, message.content),
+    senderFor(deps, owner, message),
   ])
   const messageClass = classOf(content, template?.category)
   const valid = times(deps.config, messageClass, message, nowMs)
-  const all = [...faults, ...senderFaults(sender), ...valid.faults]
-  if (sender === undefined && all.length === 1) throw unknownSender(NO_SUCH_SENDER)
-  if (sender === undefined || all.length > 0) throw invalidFields(all)
+  assertSound(sender, [...faults, ...senderFaults(sender), ...valid.faults], message)
   refuseUnsupported(sender, message)
   const campaign = campaignId === undefined || campaignId === '' ? {} : { campaign: campaignId }
   const wording = template && wordingOf(template)
@@ -157,21 +164,53 @@ async function checkTemplate(
   return { faults: matchTemplate(known.shape, components), ...checked }
 }
 
-/** The account's default sender, which service messages leave from, or a Refusal. */
-export async function defaultSenderOf(deps: Pick<PrepareDeps, 'redis'>, account: number): Promise<Sender> {
-  const sender = await recentDefaultSender(deps.redis, account)
-  if (!sender) throw unknownSender('The account has no sender yet; add one with the command senders add.')
+/**
+ * The sender of the account that is named so, by number in any spelling or by name, and the default one where none is
+ * named; or a Refusal.
+ */
+export async function senderOf(
+  deps: Pick<PrepareDeps, 'redis'>,
+  account: number,
+  named: string | undefined,
+): Promise<Sender> {
+  const sender = await senderFor(deps, { account, lane: undefined }, { sender: named })
+  assertSound(sender, senderFaults(sender), { sender: named })
   return sender
 }
 
-/** The sender of the account that is named so, by number in any spelling or by name, or a Refusal. */
-export async function senderOf(deps: Pick<PrepareDeps, 'redis'>, account: number, named: string): Promise<Sender> {
-  const sender = await recentSenderOf(deps.redis, account, named)
-  if (!sender) throw unknownSender(NO_SUCH_SENDER)
-  return sender
+/** The sender that a message leaves from: that of the lane, the one that is named, or the default one. */
+async function senderFor(
+  { redis }: Pick<PrepareDeps, 'redis'>,
+  { account, lane }: Owner,
+  { sender: named }: Named,
+): Promise<Sender | undefined> {
+  if (lane !== undefined) {
+    const sender = await cachedSender(redis, lane)
+    return sender?.account === account && sender.removed_at === undefined ? sender : undefined
+  }
+  return named === undefined ? recentDefaultSender(redis, account) : recentSenderOf(redis, account, named)
+}
+
+/** What a request says of its sender. */
+interface Named {
+  sender?: string | undefined
+}
+
+/** Throws a Refusal with all the faults; one of a sender that the account does not have has a code of its own. */
+function assertSound(
+  sender: Sender | undefined,
+  faults: readonly Fault[],
+  { sender: named }: Named,
+): asserts sender is Sender {
+  if (sender === undefined && faults.length === 1) {
+    throw unknownSender(named === undefined ? NO_DEFAULT_SENDER : NO_SUCH_SENDER)
+  }
+  if (faults.length > 0) throw invalidFields(faults)
 }
 
 const NO_SUCH_SENDER = 'sender: the account has no sender of this number or name.'
+const NO_DEFAULT_SENDER =
+  'The account has no default sender: name one in the field sender, or give it one with `senders add` or `senders change`.'
 
 /** The fault of a request that names no sender of the account; none when there is a sender. */
 const senderFaults = (sender: Sender | undefined): Fault[] =>

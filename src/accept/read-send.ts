@@ -6,7 +6,7 @@ import { parseServiceMessage, type ServiceMessage } from '../messages/service-me
 import { parseTemplateMessage, type TemplateMessage } from '../messages/templates/template-message.ts'
 import { unknownFields } from '../messages/unknown-fields.ts'
 
-/** The two requests that send: a service message from the default sender, a template message from a named one. */
+/** The two requests that send: a service message, of any kind but a template, and a template message. */
 export type SendKind = 'service' | 'template'
 
 /** What becomes of fields that nobody knows: the older interface ignores them, the addresses of our own refuse them. */
@@ -26,8 +26,8 @@ export interface UnreadableSend {
   sender?: string
 }
 
-const SERVICE_FIELDS = ['to', 'recipient_type', 'messaging_product', 'valid_until', 'send_at']
-const TEMPLATE_FIELDS = [...SERVICE_FIELDS, 'sender', 'campaign_id']
+const SERVICE_FIELDS = ['to', 'recipient_type', 'messaging_product', 'valid_until', 'send_at', 'sender']
+const TEMPLATE_FIELDS = [...SERVICE_FIELDS, 'campaign_id']
 /** Fields of a body beside its content. Only the older interface has the key in the body. */
 const BESIDE = {
   service: { ignored: new Set([...SERVICE_FIELDS, 'api_key']), refused: new Set(SERVICE_FIELDS) },
@@ -43,26 +43,31 @@ export function readSend(kind: SendKind, body: unknown, unknown: UnknownFieldsRu
   if (read.kind === 'unreadable') return read
   read.ignored = unknownFields(body, read.message.content, BESIDE[kind][unknown])
   if (read.ignored.length === 0 || unknown === 'ignored') return read
-  const faults = read.ignored.map(unknownFault)
-  if (read.kind === 'service') return { kind: 'unreadable', faults }
-  return { kind: 'unreadable', faults, template: read.message.content, sender: read.message.sender }
+  const { content, sender } = read.message
+  return unreadable(read.ignored.map(unknownFault), content.type === 'template' ? content : undefined, sender)
 }
 
 function readService(body: unknown): ReadSend | UnreadableSend {
   const parsed = parseServiceMessage(body)
   return parsed.ok
     ? { kind: 'service', message: parsed.message, ignored: [] }
-    : { kind: 'unreadable', faults: parsed.faults }
+    : unreadable(parsed.faults, undefined, parsed.sender)
 }
 
 function readTemplate(body: unknown): ReadSend | UnreadableSend {
   const parsed = parseTemplateMessage(body)
-  if (parsed.ok) return { kind: 'template', message: parsed.message, ignored: [] }
-  const { faults, content, sender } = parsed
-  return {
-    kind: 'unreadable',
-    faults,
-    ...(content === undefined ? {} : { template: content }),
-    ...(sender === undefined ? {} : { sender }),
-  }
+  return parsed.ok
+    ? { kind: 'template', message: parsed.message, ignored: [] }
+    : unreadable(parsed.faults, parsed.content, parsed.sender)
 }
+
+const unreadable = (
+  faults: readonly Fault[],
+  template: TemplateMessageContent | undefined,
+  sender: string | undefined,
+): UnreadableSend => ({
+  kind: 'unreadable',
+  faults,
+  ...(template === undefined ? {} : { template }),
+  ...(sender === undefined ? {} : { sender }),
+})

@@ -28,23 +28,25 @@ export const NO_ACCOUNT = 0
 /** Of a key as much as tells what it may do. */
 export interface Permitted {
   readonly permissions: readonly Permission[]
+  /** The only senders that it is for; empty for all. */
+  readonly senders: readonly number[]
 }
 
 /** Whether the key is one for the whole installation. */
-export const isOperator = ({ permissions }: Permitted): boolean => permissions.includes(OPERATOR)
+export const isOperator = ({ permissions }: Pick<Permitted, 'permissions'>): boolean => permissions.includes(OPERATOR)
+
+/** Whether the key is the account's, as an operator's is the installation's: one for some senders only is not. */
+export const hasAccount = ({ permissions, senders }: Permitted): boolean =>
+  permissions.includes('admin') && senders.length === 0
 
 /**
- * What a session of the console that this key opened may do, and what the key may give to another one: with `admin`, all
- * that a key of the account can have, unless it is for some senders only. Used as a key it does only what it names.
+ * Whether the key may do what takes the permission: itself, and in a session of the console that it opened. Besides what it
+ * names, `admin` permits everything in its account, and `operator` everything in every account.
  */
-export const inCharge = ({
-  permissions,
-  senders,
-}: Permitted & { readonly senders: readonly number[] }): Permission[] =>
-  permissions.includes('admin') && senders.length === 0
-    ? [...new Set([...PERMISSIONS, ...permissions])]
-    : [...permissions]
-
-/** Whether the key has the permission; an operator's has every one. */
 export const permits = (key: Permitted, permission: Permission): boolean =>
-  key.permissions.includes(permission) || isOperator(key)
+  key.permissions.includes(permission) || isOperator(key) || (permission !== OPERATOR && hasAccount(key))
+
+/** All of an account that the key permits. */
+export const permissionsOf = (key: Permitted): Permission[] => [
+  ...new Set([...PERMISSIONS.filter((each) => permits(key, each)), ...key.permissions]),
+]

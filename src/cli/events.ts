@@ -20,7 +20,7 @@ import { redisNowMs } from '../redis/clock.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { clockTime, table } from './table.ts'
-import { accountId, instant, nameUpTo, oneOf, parser, someOf } from './values.ts'
+import { accountId, instant, oneOf, parser, senderNames, someOf } from './values.ts'
 import { type Answer, type CommandContext, type Noun, verb } from './verb.ts'
 
 const ACTIONS = ['list', 'create', 'show', 'enable', 'disable', 'rotate-secret', 'test', 'attempts', 'remove'] as const
@@ -36,7 +36,7 @@ const endpointValues = z.strictObject({
   account: accountId,
   url: z.string().optional(),
   types: someOf(EVENT_TYPES).optional(),
-  senders: nameUpTo(2_000).optional(),
+  senders: senderNames.optional(),
   batch: batchSize.optional(),
   includeContent: z.boolean().optional(),
 })
@@ -55,7 +55,7 @@ export const events: Noun = {
         '!--account <id>': 'account whose endpoints they are',
         '--url <url>': 'address that is told, of a new one',
         '--types <list>': `what a new one is told, separated by commas, of ${EVENT_TYPES.join(', ')}`,
-        '--senders <list>': 'numbers or names of senders, separated by commas; all without',
+        '--senders <list>': 'numbers, names or ids of senders, separated by commas; all without',
         '--batch <events>': 'a new one gets so many events at once, at most 100',
         '--include-content': 'a new one gets numbers and texts',
       },
@@ -174,7 +174,7 @@ async function create(values: EndpointValues, commands: Parameters<typeof addEnd
   const given = {
     url,
     types,
-    senders: senders?.split(',').map((each) => each.trim()),
+    senders,
     include_content: includeContent,
     batch: batch === undefined ? undefined : { max_events: batch },
   }

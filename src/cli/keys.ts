@@ -10,18 +10,13 @@ import type { Redis } from '../redis/connect.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
-import { accountId, duration, nameUpTo, parser, permissionList } from './values.ts'
+import { accountId, duration, nameUpTo, parser, permissionList, senderNames } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
 /** Whoever pastes the key itself must not see it again in a message. */
 const keyId = z
   .string()
   .regex(/^key_[0-9a-f]{12}$/, 'expected the id of a key as `keys list` shows it, such as key_0f1e2d3c4b5a')
-
-const senderList = parser('numbers of senders separated by commas, see `senders list`', (text) => {
-  const words = text.split(',').map((word) => word.trim())
-  return words.every((word) => /^[1-9]\d{0,14}$/.test(word)) ? words.map(Number) : undefined
-})
 
 const networkList = parser('networks separated by commas, such as 10.0.0.0/8,192.0.2.7', (text) => {
   const words = text.split(',').map((word) => word.trim())
@@ -39,7 +34,7 @@ const newKeyTyped = z
     operator: z.boolean().default(false),
     name: nameUpTo(100).default(''),
     expiresIn: duration.optional(),
-    senders: senderList.default([]),
+    senders: senderNames.default([]),
     addresses: networkList.default([]),
   })
   .transform(({ account, permissions, operator, ...how }, context) => {
@@ -68,7 +63,7 @@ export const keys: Noun = {
         '--operator': 'a key of no account that may do everything, instead of an account and permissions',
         '--name <name>': 'name shown in `keys list`, such as the application that uses it',
         '--expires-in <duration>': 'such as 90s, 30m, 1h or 7d; without it the key does not expire',
-        '--senders <list>': 'the only senders it is for, by their numbers in `senders list`; separated by commas',
+        '--senders <list>': 'the only senders it is for, by their numbers, names or ids; separated by commas',
         '--addresses <list>': 'the only networks it may be used from, such as 10.0.0.0/8; separated by commas',
       },
       values: newKeyTyped,

@@ -1,7 +1,6 @@
-// lanes: list, pause, resume, rate. A lane is what leaves one sender; both have the same number.
+// lanes: list, pause, resume, rate. A lane is what leaves one sender; it has the id of that sender, and is named like it.
 import { z } from 'zod'
-import type { Sender } from '../accounts/store/senders.ts'
-import { laneOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
+import { listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
 import { endLaneCooldown } from '../lanes/cooldown.ts'
 import { deadLettersOf } from '../lanes/dead-letters.ts'
 import type { LaneStatus } from '../lanes/lane-status.ts'
@@ -10,10 +9,10 @@ import { counted } from '../messages/fault.ts'
 import type { Redis } from '../redis/connect.ts'
 import { existingAccount } from './accounts.ts'
 import { formatDuration } from './duration.ts'
-import { CliFailure } from './failure.ts'
 import { personHere } from './person.ts'
+import { senderNamed } from './sender-named.ts'
 import { table } from './table.ts'
-import { accountId, laneId, nameUpTo, rate } from './values.ts'
+import { accountId, nameUpTo, rate, senderName } from './values.ts'
 import { type Noun, type Verb, verb } from './verb.ts'
 
 const DEAD_LETTERS_SHOWN = 50
@@ -65,10 +64,10 @@ export const lanes: Noun = {
       summary: `list the latest ${DEAD_LETTERS_SHOWN} dead letters of a lane with their reasons`,
       example: '1',
       options: {},
-      values: z.strictObject({ lane: laneId }),
-      run: ({ lane }, { redis }) =>
+      values: z.strictObject({ lane: senderName }),
+      run: ({ lane: name }, { redis }) =>
         withQueues(redis, async (queues) => {
-          await existingLane(redis, lane)
+          const { id: lane } = await senderNamed(redis, name)
           const { letters } = await deadLettersOf(queues, lane, { offset: 0, limit: DEAD_LETTERS_SHOWN })
           const rows = letters.map(({ id, failed_at, reason }) => [id, failed_at ?? '', reason])
           const text =
@@ -82,10 +81,10 @@ export const lanes: Noun = {
       act: 'lane.rate',
       example: '1 20',
       options: {},
-      values: z.strictObject({ lane: laneId, number: rate }),
-      run: ({ lane, number }, { redis }) =>
+      values: z.strictObject({ lane: senderName, number: rate }),
+      run: ({ lane: name, number }, { redis }) =>
         withQueues(redis, async (queues) => {
-          const { account } = await existingLane(redis, lane)
+          const { id: lane, account } = await senderNamed(redis, name)
           await setLaneRate(redis, queues, lane, number)
           return {
             json: { lane, rate: number },
@@ -111,10 +110,10 @@ function onLane(
     act: action,
     example: '1',
     options,
-    values: z.strictObject({ lane: laneId, reason: nameUpTo(200).optional() }),
-    run: ({ lane, reason }, { redis }) =>
+    values: z.strictObject({ lane: senderName, reason: nameUpTo(200).optional() }),
+    run: ({ lane: name, reason }, { redis }) =>
       withQueues(redis, async (queues) => {
-        const { account } = await existingLane(redis, lane)
+        const { id: lane, account } = await senderNamed(redis, name)
         const text = await act(redis, queues, lane, { reason })
         const [now] = (await listLanes(redis, queues)).filter((each) => each.lane === lane)
         return { json: now, text, acted: { account, target: String(lane) } }
@@ -130,12 +129,6 @@ export async function withQueues<T>(redis: Redis, work: (queues: LaneQueues) => 
   } finally {
     await queues.close()
   }
-}
-
-async function existingLane(redis: Redis, lane: number): Promise<Sender> {
-  const sender = await laneOf(redis, lane)
-  if (sender === undefined) throw new CliFailure(`There is no lane ${lane}; see \`lanes list\`.`)
-  return sender
 }
 
 const tableOf = (all: readonly LaneStatus[]): string =>

@@ -1,5 +1,6 @@
 // messages list: the messages that a person asks about, the newest first.
 import { z } from 'zod'
+import { sendersNamed } from '../accept/named-senders.ts'
 import { listSenders } from '../accounts/store/senders.ts'
 import { parseCampaignId } from '../campaigns/campaign-id.ts'
 import { readCursor, writeCursor } from '../lookup/cursor.ts'
@@ -9,12 +10,12 @@ import type { ListedMessage } from '../lookup/message-schema.ts'
 import { STATES } from '../messages/lifecycle.ts'
 import { parsePerson } from '../people/person.ts'
 import type { Redis } from '../redis/connect.ts'
-import { named } from '../requeue/accept-requeue.ts'
 import { existingAccount } from './accounts.ts'
 import { existing } from './campaigns/campaign-context.ts'
 import { CliFailure } from './failure.ts'
+import { noSender } from './sender-named.ts'
 import { table } from './table.ts'
-import { accountId, instant, nameUpTo, oneOf, parser } from './values.ts'
+import { accountId, instant, nameUpTo, oneOf, parser, senderName } from './values.ts'
 import { verb } from './verb.ts'
 
 const DEFAULT_LIMIT = 100
@@ -28,7 +29,7 @@ export const listVerb = verb({
   example: '--to +14155550123 --state failed --since 2026-03-01T00:00:00Z',
   options: {
     '--account <id>': 'only those of one account',
-    '--sender <number>': 'only those of one sender, by its number or name',
+    '--sender <sender>': 'only those of one sender, by its number, name or id',
     '--to <person>': 'only those to one recipient, by number or user id',
     '--from <person>': 'only those received from one person, by number or user id',
     '--state <state>': `one of ${STATES.join(', ')}`,
@@ -43,7 +44,7 @@ export const listVerb = verb({
   },
   values: z.strictObject({
     account: accountId.optional(),
-    sender: nameUpTo(255).optional(),
+    sender: senderName.optional(),
     to: person.optional(),
     from: person.optional(),
     state: oneOf(STATES).optional(),
@@ -65,7 +66,8 @@ export const listVerb = verb({
     const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
     if (ours) await existing(redis, ours)
     const all = await listSenders(redis, account)
-    const senders = sender === undefined ? all : namedOrFail(all, sender)
+    const senders = sender === undefined ? all : sendersNamed(all, sender)
+    if (sender !== undefined && senders.length === 0) throw noSender(sender)
     const filter: Search['filter'] = {
       ...same,
       ...(ours && campaign !== undefined ? { campaign: { ...ours, id: campaign } } : { campaignId: campaign }),
@@ -91,14 +93,6 @@ async function fill(redis: Redis, search: Search): Promise<{ messages: ListedMes
     messages.push(...page.messages)
     if (page.next === undefined || messages.length === search.limit) return { messages, next: page.next }
     after = page.next
-  }
-}
-
-function namedOrFail(...given: Parameters<typeof named>): ReturnType<typeof named> {
-  try {
-    return named(...given)
-  } catch {
-    throw new CliFailure(`There is no sender ${given[1]}; see \`senders list\`.`)
   }
 }
 

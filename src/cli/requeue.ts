@@ -24,7 +24,7 @@ import { CliFailure, reasonOf } from './failure.ts'
 import { followRequeue } from './follow-requeue.ts'
 import { withQueues } from './lanes.ts'
 import { ofOneAccount } from './requeue-accounts.ts'
-import { accountId, instant, nameUpTo, oneOf, phoneNumber } from './values.ts'
+import { accountId, instant, nameUpTo, oneOf, phoneNumber, senderName } from './values.ts'
 import { type Answer, type CommandContext, verb } from './verb.ts'
 
 const CLASSES = ['transactional', 'campaign'] as const
@@ -39,7 +39,7 @@ export const requeueVerb = verb({
   example: '--state failed --code 131053 --since 2026-03-01T00:00:00Z --dry-run',
   options: {
     '--account <id>': 'only those of one account',
-    '--sender <number>': 'only those of one sender, by its number or name',
+    '--sender <sender>': 'only those of one sender, by its number, name or id',
     '--to <number>': 'only those to one recipient',
     '--state <state>': `one of ${REQUEUE_STATES.join(', ')}; unknown messages are flagged possible duplicate`,
     '--class <class>': `one of ${CLASSES.join(', ')}`,
@@ -55,7 +55,7 @@ export const requeueVerb = verb({
   values: z.strictObject({
     id: z.string().optional(),
     account: accountId.optional(),
-    sender: nameUpTo(255).optional(),
+    sender: senderName.optional(),
     to: phoneNumber.optional(),
     state: oneOf(REQUEUE_STATES).optional(),
     class: oneOf(CLASSES).optional(),

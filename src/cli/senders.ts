@@ -9,15 +9,15 @@ import { secretKeysOf } from '../accounts/secret-key.ts'
 import type { SenderDocument } from '../accounts/sender-document.ts'
 import { providerNameSchema } from '../accounts/sender-settings.ts'
 import { SenderTakenError } from '../accounts/store/add-sender.ts'
-import { DEFAULT_RATE, findSender, type Sender } from '../accounts/store/senders.ts'
-import type { Redis } from '../redis/connect.ts'
+import { DEFAULT_RATE } from '../accounts/store/senders.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
+import { senderNamed } from './sender-named.ts'
 import { table } from './table.ts'
-import { accountId, httpAddress, nameUpTo, oneOf, parser, phoneNumber, rate, senderId } from './values.ts'
+import { accountId, httpAddress, nameUpTo, oneOf, parser, phoneNumber, rate, senderName } from './values.ts'
 import { type CommandContext, type Noun, verb } from './verb.ts'
 
-const senderName = nameUpTo(100).refine(isSenderName, 'expected a name with at least one letter')
+const newName = nameUpTo(100).refine(isSenderName, 'expected a name with at least one letter')
 
 const newSender = z
   .strictObject({
@@ -29,7 +29,7 @@ const newSender = z
     phoneNumberId: parser('digits, as the chat product shows them', (id) =>
       /^\d{1,30}$/.test(id) ? id : undefined,
     ).default(''),
-    name: senderName.default(''),
+    name: newName.default(''),
     rate: rate.default(DEFAULT_RATE),
     honoursIdempotency: z.boolean().default(false),
     default: z.boolean().default(false),
@@ -96,7 +96,7 @@ export const senders: Noun = {
     }),
 
     verb({
-      usage: 'change <id>',
+      usage: 'change <sender>',
       summary: 'change the name of a sender, or make it the default of its account; for its rate see `lanes rate`',
       act: 'sender.change',
       example: '1 --name "shop" --default',
@@ -105,13 +105,13 @@ export const senders: Noun = {
         '--default': 'send service messages of the account from this number',
       },
       values: z
-        .strictObject({ id: senderId, name: senderName.optional(), default: z.literal(true).optional() })
+        .strictObject({ sender: senderName, name: newName.optional(), default: z.literal(true).optional() })
         .refine(({ name, default: isDefault }) => name !== undefined || isDefault, {
           path: ['name'],
           message: 'expected a change, such as --name or --default',
         }),
-      async run({ id, name, default: isDefault }, context) {
-        await existingSender(context.redis, id)
+      async run({ sender: named, name, default: isDefault }, context) {
+        const { id } = await senderNamed(context.redis, named)
         const sender = await withSenders(context, (deps) =>
           changeSender(deps, id, { name, isDefault }).catch((error: unknown) => {
             throw error instanceof SenderTakenError ? taken(name ?? '', error) : error
@@ -124,7 +124,7 @@ export const senders: Noun = {
     }),
 
     verb({
-      usage: 'renew <id>',
+      usage: 'renew <sender>',
       summary: 'give a sender a new token, for instance after the old one expired; then resume its lane',
       act: 'sender.renew',
       example: '1 --token - < token.txt',
@@ -132,9 +132,9 @@ export const senders: Noun = {
         '!--token <token>': `the new token${TOKEN_MEANING}`,
         '--base-url <address>': "new address of the provider's server",
       },
-      values: z.strictObject({ id: senderId, token: z.string(), baseUrl: httpAddress.optional() }),
-      async run({ id, token: typed, baseUrl }, context) {
-        await existingSender(context.redis, id)
+      values: z.strictObject({ sender: senderName, token: z.string(), baseUrl: httpAddress.optional() }),
+      async run({ sender: named, token: typed, baseUrl }, context) {
+        const { id } = await senderNamed(context.redis, named)
         const token = await readToken(typed, context.stdin)
         const sender = await withSenders(context, (deps) => changeSender(deps, id, { token, baseUrl }))
         return {
@@ -146,14 +146,14 @@ export const senders: Noun = {
     }),
 
     verb({
-      usage: 'remove <id>',
+      usage: 'remove <sender>',
       summary: 'remove a sender and free its number; its messages can still be looked up until they expire',
       act: 'sender.remove',
       example: '1',
       options: {},
-      values: z.strictObject({ id: senderId }),
-      async run({ id }, context) {
-        const { number, account } = await existingSender(context.redis, id)
+      values: z.strictObject({ sender: senderName }),
+      async run({ sender: named }, context) {
+        const { id, number, account } = await senderNamed(context.redis, named)
         await withSenders(context, (deps) => dropSender(deps, id, context.config.retentionMs))
         return {
           json: { id, removed: true },
@@ -175,14 +175,6 @@ async function withSenders<T>({ redis, config }: CommandContext, work: (deps: Se
   } finally {
     await queues.close()
   }
-}
-
-async function existingSender(redis: Redis, id: number): Promise<Sender> {
-  const sender = await findSender(redis, id)
-  if (sender === undefined || sender.removed_at !== undefined) {
-    throw new CliFailure(`There is no sender ${id}; see \`senders list\`.`)
-  }
-  return sender
 }
 
 async function readToken(typed: string, stdin: Readable): Promise<string> {

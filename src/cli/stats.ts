@@ -1,6 +1,5 @@
 // stats: what was accepted, sent and delivered lately, of the whole installation or of one lane.
 import { z } from 'zod'
-import { listSenders } from '../accounts/store/senders.ts'
 import { laneOf } from '../lanes/control.ts'
 import type { Redis } from '../redis/connect.ts'
 import { WHOLE } from '../telemetry/history-buffer.ts'
@@ -8,9 +7,10 @@ import { COUNTED_NAMES, type Counted, type Point } from '../telemetry/history-fi
 import { type History, readStats } from '../telemetry/store/history.ts'
 import { formatDuration } from './duration.ts'
 import { CliFailure } from './failure.ts'
+import { senderNamed } from './sender-named.ts'
 import { sparkline } from './sparkline.ts'
 import { clockTime } from './table.ts'
-import { duration, laneId, phoneNumber } from './values.ts'
+import { duration, laneId, senderName } from './values.ts'
 import { type Noun, verb } from './verb.ts'
 
 const HOUR_MS = 3_600_000
@@ -29,13 +29,13 @@ export const stats: Noun = {
       example: '--lane 1 --since 24h',
       options: {
         '--lane <id>': 'only this lane; without it the whole installation',
-        '--sender <number>': 'the lane of this number',
+        '--sender <sender>': 'the lane of this sender, by its number, name or id',
         '--since <duration>': 'how far back, such as 30m, 24h or 7d; 1h without it',
       },
       values: z
         .strictObject({
           lane: laneId.optional(),
-          sender: phoneNumber.optional(),
+          sender: senderName.optional(),
           since: duration.default(HOUR_MS),
         })
         .refine(({ lane, sender }) => lane === undefined || sender === undefined, {
@@ -54,11 +54,7 @@ export const stats: Noun = {
 
 /** The lane that was asked for; undefined for the whole installation. */
 async function laneNamed(redis: Redis, lane?: number, sender?: string): Promise<number | undefined> {
-  if (sender !== undefined) {
-    const found = (await listSenders(redis)).find(({ number }) => number === sender)
-    if (found === undefined) throw new CliFailure(`There is no sender ${sender}; see \`senders list\`.`)
-    return found.id
-  }
+  if (sender !== undefined) return (await senderNamed(redis, sender)).id
   if (lane !== undefined && !(await laneOf(redis, lane))) {
     throw new CliFailure(`There is no lane ${lane}; see \`lanes list\`.`)
   }

@@ -60,8 +60,14 @@ export const httpAddress = parser('an address that begins with http:// or https:
 
 export const laneId = parser('the number of a lane, see `lanes list`', wholeNumber)
 
-/** A sender has the number of its lane. */
-export const senderId = parser('the number of a sender in the column ID of `senders list`', wholeNumber)
+/** A sender, and with it its lane, as people name it; which one that is, sender-named.ts knows. */
+export const senderName = nameUpTo(255)
+
+/** The same of several, separated by commas. */
+export const senderNames = parser('senders by their numbers, names or ids, separated by commas', (text) => {
+  const words = text.split(',').map((word) => word.trim())
+  return words.every((word) => word !== '' && word.length <= 255) ? words : undefined
+})
 
 /** Messages per second. */
 export const rate = parser(`messages per second, from a message a minute to ${MAX_RATE}`, (text) => {

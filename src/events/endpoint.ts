@@ -18,7 +18,7 @@ const urlField = filledTextUpTo(2_048).superRefine((text, context) => {
 const fields = {
   url: urlField,
   types: z.array(eventTypeSchema).min(1).max(EVENT_TYPES.length),
-  senders: z.array(filledTextUpTo(255)).max(MOST_SENDERS).describe('Numbers or names; all senders when empty.'),
+  senders: z.array(filledTextUpTo(255)).max(MOST_SENDERS).describe('Numbers, names or ids; all senders when empty.'),
   include_content: z.boolean().describe('Whether numbers and texts are told.'),
   batch: z
     .strictObject({

@@ -1,10 +1,12 @@
-// The fields every send has around its content: to whom, as what, and until when.
+// The fields every send has around its content: from which sender, to whom, as what, and until when.
 import { z } from 'zod'
-import { type Fault, faultsOf } from './fault.ts'
+import { filledTextUpTo } from './bounded-text.ts'
+import { type Fault, faultsOf, valueAt } from './fault.ts'
 import { instantSchema } from './instant.ts'
+import { LIMITS } from './limits.ts'
 import { parseRecipient, RECIPIENT_LENGTH_MAX } from './recipient.ts'
 
-/** Where a message goes, and until when. */
+/** From where a message goes to whom, and until when. */
 export type Address = {
   /** Digits with country code, no plus; or a user id. */
   to: string
@@ -14,7 +16,16 @@ export type Address = {
   validUntilMs?: number
   /** Epoch milliseconds before which it must not be sent. */
   sendAtMs?: number
+  /**
+   * The sender as named in the request: a number in any spelling, or a name. Whether the account has it, the caller knows.
+   */
+  sender?: string
 }
+
+/** One of the account's senders, as requests name it. */
+export const senderSchema = filledTextUpTo(LIMITS.sender).meta({
+  description: 'One of the account’s senders, by its number in any spelling or by its name.',
+})
 
 const recipientSchema = z
   .unknown()
@@ -43,16 +54,29 @@ export const envelopeSchema = z.object({
   send_at: instantSchema
     .meta({ description: 'The message is not sent before this; in the future, at most 30 days ahead.' })
     .optional(),
+  sender: senderSchema
+    .meta({
+      description:
+        'One of the account’s senders, by its number in any spelling or by its name; the default sender unless given.',
+    })
+    .optional(),
 })
 
 /** The address in a parsed envelope. */
-export function addressOf({ to, valid_until, send_at }: z.infer<typeof envelopeSchema>): Address {
+export function addressOf({ to, valid_until, send_at, sender }: z.infer<typeof envelopeSchema>): Address {
   return {
     to: to.digits,
     input: to.input,
     ...(valid_until !== undefined && { validUntilMs: valid_until }),
     ...(send_at !== undefined && { sendAtMs: send_at }),
+    ...(sender !== undefined && { sender }),
   }
+}
+
+/** The sender that a body names, where that is readable in spite of faults around it. */
+export function senderIn(body: unknown): { sender?: string } {
+  const sender = senderSchema.safeParse(valueAt(body, ['sender']))
+  return sender.success ? { sender: sender.data } : {}
 }
 
 /**

@@ -1,15 +1,13 @@
 // A lock for what people do at terminals and must not do at the same time. No message ever waits for one.
 import { randomBytes } from 'node:crypto'
 import type { Redis } from './connect.ts'
-import { defineScript } from './lua.ts'
+import { deleteIf } from './delete-if.ts'
 
 /** A holder that died frees the lock after this. */
 const HELD_FOR_MS = 10_000
 /** How long somebody who comes second waits for it. */
 const WAIT_MS = 15_000
 const ASK_AGAIN_MS = 50
-
-const releaseScript = defineScript(import.meta.url, 'lock-release')
 
 /**
  * Does the work while nobody else holds the lock. `assertHeld` throws once it may be lost, as after this process was
@@ -31,6 +29,7 @@ export async function withLock<T>(
       if ((await redis.get(key)) !== holder) throw new Error('This took too long and nothing was changed; try again.')
     })
   } finally {
-    await releaseScript(redis, { lock: key }, { holder })
+    // Unless it has run out and belongs to somebody else by now.
+    await deleteIf(redis, key, holder)
   }
 }

@@ -1,10 +1,10 @@
 // What is asked for when many messages are to be sent again: the filter as people write it, made into lanes, times and
 // what to compare. For the HTTP interface and the command line alike.
 
-import { invalidFields, Refusal } from '../accept/refusal.ts'
-import { listSenders, type Sender } from '../accounts/store/senders.ts'
+import { existingSenders } from '../accept/named-senders.ts'
+import { invalidFields } from '../accept/refusal.ts'
+import { listSenders } from '../accounts/store/senders.ts'
 import { parseCampaignId } from '../campaigns/campaign-id.ts'
-import { parsePhone } from '../messages/phone.ts'
 import { parseRecipient } from '../messages/recipient.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { RequeueState } from './filter.ts'
@@ -12,7 +12,7 @@ import type { RequeueOrder } from './jobs.ts'
 
 /** As it came; what is left out matches all. */
 export interface RequeueRequest {
-  /** Number in any spelling, or name. */
+  /** Number in any spelling, name or id. */
   sender?: string | undefined
   to?: string | undefined
   /** Of whom a message was received: the filters are those of a search, and nothing that was received is sent. */
@@ -51,7 +51,7 @@ export async function requeueOrder(
     throw invalidFields([{ path: 'campaign', message }])
   }
   let senders = await listSenders(redis, account)
-  if (request.sender !== undefined) senders = named(senders, request.sender)
+  if (request.sender !== undefined) senders = existingSenders(senders, request.sender, account)
   // Another account's campaign is one that does not exist: no message is of it.
   if (campaign) senders = senders.filter(({ id }) => id === campaign.lane)
   if (request.from !== undefined) digitsOf('from', request.from)
@@ -69,17 +69,6 @@ export async function requeueOrder(
     sinceMs,
     untilMs: Math.min(untilMs, nowMs),
   }
-}
-
-/** Those of the senders that have this number, in any spelling, or else this name. Throws a Refusal when none has. */
-export function named(senders: readonly Sender[], name: string): Sender[] {
-  const phone = parsePhone(name)
-  const byNumber = phone.ok ? senders.filter(({ number }) => number === phone.digits) : []
-  const found = byNumber.length > 0 ? byNumber : senders.filter((sender) => sender.name === name)
-  if (found.length > 0) return found
-  throw new Refusal('invalid', 'unknown_sender', 'sender: there is no sender of this number or name.', [
-    { path: 'sender', message: 'there is no sender of this number or name' },
-  ])
 }
 
 /** The digits of a number in any spelling, or a user id; throws a Refusal that names the field. */

@@ -403,6 +403,66 @@ describe('the sender', () => {
     },
   )
 
+  test.each([
+    (number: string) => number,
+    (number: string) => `+${number.slice(0, 2)} (${number.slice(2, 5)}) ${number.slice(5)}`,
+    () => 'cloud',
+  ])('of a service message is the one that it names, by number in any spelling or by name (%#)', async (spell) => {
+    const body = { ...audioTo('+491700000001', { sender: spell(tenant.cloudNumber) }), api_key: tenant.apiKey }
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(service.url + SERVICE, { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(answer.headers.get('x-laneway-ignored')).toBeNull()
+    const id = acknowledgedId({ status: answer.status, body: await answer.json() })
+    expect(parseMessageId(id)?.lane).toBe(tenant.cloudLane)
+    expect(await payloadOf(id)).not.toHaveProperty('sender')
+  })
+
+  test.each(['nobody', '+491799999999', 'name:partner', ' ', '__proto__'])(
+    'of a service message that the account does not have is refused: %j',
+    async (sender) => {
+      const answer = refusal(await send(audioTo('+491700000001', { sender })))
+      expect(answer).toEqual({ status: 400, code: 'unknown_sender', paths: ['sender'] })
+    },
+  )
+
+  test.each(['', 5, null, {}, 'x'.repeat(256)])(
+    'of a service message that is no name is refused: %j',
+    async (sender) => {
+      const answer = refusal(await send(audioTo('+491700000001', { sender })))
+      expect(answer).toEqual({ status: 400, code: 'invalid_request', paths: ['sender'] })
+    },
+  )
+
+  test("of a service message of another account is unknown, by its number and by its lane's id", async () => {
+    for (const sender of [cloudTenant.cloudNumber, String(cloudTenant.cloudLane)]) {
+      const answer = refusal(await send(audioTo('+491700000001', { sender })))
+      expect(answer, sender).toEqual({ status: 400, code: 'unknown_sender', paths: ['sender'] })
+    }
+  })
+
+  test('that is unknown is told together with every other fault of a service message', async () => {
+    const past = await send(audioTo('+491700000001', { sender: 'nobody', valid_until: '2001-01-01T00:00:00Z' }))
+    expect(refusal(past)).toEqual({ status: 400, code: 'invalid_request', paths: ['sender', 'valid_until'] })
+    const shapeless = await send(audioTo('x', { sender: 'nobody' }))
+    expect(refusal(shapeless)).toEqual({ status: 400, code: 'invalid_request', paths: ['to', 'sender'] })
+  })
+
+  test('that a service message names is the one whose provider, messages and window are asked about', async () => {
+    const list = listBody({ header: { type: 'image', image: { link: 'https://x.example/a.png' } } })
+    const onCloud = await send({ ...list, sender: 'cloud' })
+    expect(refusal(onCloud)).toMatchObject({ code: 'not_supported_by_provider', paths: ['interactive.header.type'] })
+    acknowledgedId(await send({ ...list, sender: 'partner' }, {}, SERVICE, cloudTenant))
+    const person = 'US.13491208655302741918'
+    expect(refusal(await send(audioTo(person)))).toMatchObject({ code: 'not_supported_by_provider', paths: ['to'] })
+    acknowledgedId(await send(audioTo(person, { sender: 'cloud' })))
+
+    const strict = await service.addTenant({ defaultProvider: 'cloud-api' })
+    await setAccountSetting(service.redis, strict.account, 'outside_window', 'refuse')
+    const outside = await send(audioTo('+491700000001'), {}, SERVICE, strict)
+    expect(refusal(outside)).toMatchObject({ status: 409, code: 'outside_window' })
+    acknowledgedId(await send(audioTo('+491700000001', { sender: 'partner' }), {}, SERVICE, strict))
+  })
+
   test('of a service message is the default one; an account without any gets an error that says so', async () => {
     const account = await emptyAccount()
     const answer = refusal(await service.post(SERVICE, { ...audioTo('+491700000001'), api_key: account }))

@@ -79,8 +79,8 @@ describe('keys', () => {
     expect(JSON.stringify(await stored(service.redis))).not.toContain(String(key))
     expect((await ask('POST', '/admin/keys', admin, { permissions: ['gallery', 'events'] })).status).toBe(201)
     expect((await ask('POST', '/admin/keys', admin, { permissions: ['operator'] })).status).toBe(400)
-    // Running the account is one thing, sending and reading in its name another: a key does only what it names.
-    expect((await ask('GET', '/event-endpoints', admin)).status).toBe(403)
+    // Whoever could give a key for it may do it.
+    expect((await ask('GET', '/event-endpoints', admin)).status).toBe(200)
   })
 
   test('of a bounded key are bounded, too', async () => {
@@ -109,6 +109,38 @@ describe('keys', () => {
     expect(spoofed.status).toBe(403)
   })
 
+  test('name their senders by number in any spelling, by name or by id, and are refused with what was not found', async () => {
+    const give = (senders: unknown[]) => ask('POST', '/admin/keys', admin, { permissions: ['messages:send'], senders })
+    const { partnerNumber, partnerLane, cloudNumber, cloudLane } = one
+    const both = [partnerLane, cloudLane]
+    for (const senders of [
+      [partnerNumber, `+${cloudNumber.slice(0, 2)} (${cloudNumber.slice(2, 5)}) ${cloudNumber.slice(5)}`],
+      ['partner', 'cloud'],
+      [String(partnerLane), String(cloudLane)],
+      [Number(partnerNumber), cloudLane],
+      ['partner', partnerNumber, partnerLane, 'cloud'],
+    ]) {
+      const answer = await give(senders)
+      expect([answer.status, answer.json], JSON.stringify(senders)).toMatchObject([201, { data: { senders: both } }])
+    }
+    const unknown = await give(['partner', two.partnerNumber, two.partnerLane, 'nobody'])
+    const sentence = 'is not a sender of this account; name it by its number, its name or its id'
+    expect([unknown.status, errorOf(unknown)]).toMatchObject([
+      400,
+      {
+        code: 'invalid_request',
+        details: [
+          { path: 'senders[1]', message: `"${two.partnerNumber}" ${sentence}` },
+          { path: 'senders[2]', message: `"${two.partnerLane}" ${sentence}` },
+          { path: 'senders[3]', message: `"nobody" ${sentence}` },
+        ],
+      },
+    ])
+    for (const wrong of [[''], [0], [1.5], [null], [{}], ['x'.repeat(256)]]) {
+      expect((await give(wrong)).status, JSON.stringify(wrong)).toBe(400)
+    }
+  })
+
   test('that are for some senders only send from them, steer their lanes, and nothing else', async () => {
     const key = await createCredential(service.redis, two.account, ['messages:send', 'admin'], Date.now(), 0, '', {
       senders: [two.cloudLane],
@@ -130,11 +162,47 @@ describe('keys', () => {
     expect((await ask('POST', '/messages/batch', key.secret, batch)).status).toBe(403)
   })
 
+  test('that are for some senders only send other messages from them alone, and say which one when they name none', async () => {
+    const key = await createCredential(service.redis, two.account, ['messages:send'], Date.now(), 0, '', {
+      senders: [two.cloudLane],
+    })
+    const send = (more: object) => {
+      const link = 'https://example.com/hello.ogg'
+      const hello = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001', type: 'audio' }
+      return service.post('/sendservicemessages/sendmessages', {
+        ...hello,
+        audio: { link },
+        api_key: key.secret,
+        ...more,
+      })
+    }
+    expect((await send({ sender: two.cloudNumber })).status).toBe(200)
+    expect((await send({ sender: 'cloud' })).status).toBe(200)
+    const other = await send({ sender: two.partnerNumber })
+    expect([other.status, errorOf({ json: other.body }).message]).toEqual([403, 'The key is not for this sender.'])
+    const byDefault = await send({})
+    expect([byDefault.status, errorOf({ json: byDefault.body }).message]).toEqual([
+      403,
+      'The key is not for the default sender: name another one in the field sender.',
+    ])
+    expect((await send({ sender: 'nobody' })).status).toBe(400)
+  })
+
   test('are made once per Idempotency-Key, and the repeat does not show the key', async () => {
     const once = { 'idempotency-key': 'key' }
     const first = made.parse((await ask('POST', '/admin/keys', admin, { permissions: ['admin'] }, once)).json).data
     const again = made.parse((await ask('POST', '/admin/keys', admin, { permissions: ['admin'] }, once)).json).data
     expect(again).toMatchObject({ id: first.id, key: null })
+  })
+
+  test('are made once by many requests at once with one Idempotency-Key, and only one of them is shown the key', async () => {
+    const asked = () => ask('POST', '/admin/keys', admin, { permissions: ['admin'] }, { 'idempotency-key': 'at once' })
+    const answers = await Promise.all(Array.from({ length: 10 }, asked))
+    const all = answers.map(({ json }) => made.parse(json).data)
+    expect(new Set(all.map(({ id }) => id)).size).toBe(1)
+    const shown = all.flatMap(({ key }) => (key === null ? [] : [String(key)]))
+    expect(shown).toHaveLength(1)
+    expect((await ask('GET', '/admin/keys', String(shown[0]))).status).toBe(200)
   })
 
   test('are rotated once per Idempotency-Key, and the repeat ends the old key if the first did not', async () => {

@@ -84,6 +84,19 @@ describe('a batch', () => {
     expect(recipients).toEqual(['491700000001', '491700000002', '491700000003'])
   })
 
+  test('sends each message from the sender that it names, and from the default one where it names none', async () => {
+    const messages = [
+      image('+491710000090', { sender: 'cloud' }),
+      image('+491710000091'),
+      image('+491710000092', { sender: `+${tenant.cloudNumber}` }),
+      image('+491710000093', { sender: 'nobody' }),
+    ]
+    const results = await resultsOf(messages)
+    const lanes = results.map(({ id }) => parseMessageId(id ?? '')?.lane)
+    expect(lanes).toEqual([tenant.cloudLane, tenant.partnerLane, tenant.cloudLane, undefined])
+    expect(results[3]?.error).toMatchObject({ code: 'unknown_sender', details: [{ path: 'sender' }] })
+  })
+
   test('reaches the chat product, every message once', async () => {
     const to = Array.from({ length: 25 }, (_, i) => `4917100000${10 + i}`)
     const results = await resultsOf(to.map((each) => image(`+${each}`)))

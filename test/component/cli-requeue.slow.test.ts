@@ -154,7 +154,7 @@ test('an account or a campaign that does not exist is an error and not no match'
 test('a sender that does not exist is an error, and so is a time without a zone', async () => {
   expect(await cli('requeue', '--sender', 'nobody', '--dry-run')).toMatchObject({
     code: 1,
-    stderr: 'error: sender: there is no sender of this number or name.\n',
+    stderr: 'error: sender: "nobody" is not a sender; name it by its number, its name or its id.\n',
   })
   expect((await cli('requeue', '--since', 'yesterday')).code).toBe(2)
 })

@@ -252,6 +252,9 @@ describe('accounts', () => {
   })
 })
 
+/** What a sender of the partner wire needs besides its number. */
+const PARTNER = ['--provider', 'partner-api', '--base-url', 'http://127.0.0.1:9/', '--token', 'hush-hush']
+
 describe('keys', () => {
   test('are shown once and work with their permissions until they expire', async () => {
     const { id: account } = await json('accounts', 'create', 'Keys')
@@ -331,6 +334,30 @@ describe('keys', () => {
     expect(pasted.stderr).not.toContain(made.key)
   })
 
+  test('are for the senders that are named, by number, name or id', async () => {
+    const { id: account } = await json('accounts', 'create', 'Bound')
+    const of = ['--account', String(account)]
+    const add = (number: string, name: string) =>
+      json('senders', 'add', ...of, '--number', number, '--name', name, ...PARTNER)
+    const [one, two] = [await add('14155550140', 'front'), await add('14155550141', 'back')]
+    const make = (senders: string) =>
+      cli('keys', 'create', ...of, '--permissions', 'admin', '--senders', senders, '--json')
+    for (const senders of [
+      '14155550140, +1 (415) 555-0141',
+      'front,back',
+      `${one.id},${two.id}`,
+      `front,14155550141`,
+    ]) {
+      expect(JSON.parse((await make(senders)).stdout), senders).toMatchObject({ senders: [one.id, two.id] })
+    }
+    expect(await make('front,14155550149')).toMatchObject({
+      code: 1,
+      stderr:
+        'error: senders[1]: "14155550149" is not a sender of this account; name it by its number, its name or its id.\n',
+    })
+    expect(await make('front,,back')).toMatchObject({ code: 2, stderr: expect.stringContaining('--senders: expected') })
+  })
+
   test('are not made for an account that does not exist', async () => {
     expect(await cli('keys', 'create', '--account', '999', '--permissions', 'admin')).toMatchObject({
       code: 1,
@@ -341,8 +368,7 @@ describe('keys', () => {
 
 describe('senders', () => {
   const partner = (account: number, number: string, ...more: string[]) => [
-    ...['senders', 'add', '--account', String(account), '--number', number, '--provider', 'partner-api'],
-    ...['--base-url', 'http://127.0.0.1:9/', '--token', 'hush-hush', ...more],
+    ...['senders', 'add', '--account', String(account), '--number', number, ...PARTNER, ...more],
   ]
 
   test('are added with a sealed token and the pace of their lane, and listed without the token', async () => {
@@ -466,11 +492,4 @@ test('an account that does not exist is an error wherever a list is narrowed to 
       stderr: 'error: Account 987654 does not exist, see `accounts list`.\n',
     })
   }
-})
-
-test('a sender is asked for by its own number, not by that of a lane', async () => {
-  expect(await cli('senders', 'remove', 'extra')).toMatchObject({
-    code: 2,
-    stderr: 'error: <id>: expected the number of a sender in the column ID of `senders list`, got "extra".\n',
-  })
 })

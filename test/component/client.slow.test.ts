@@ -86,6 +86,15 @@ describe.each(WAYS)('sending %s', (way, n) => {
     expect((await sentTo()).filter((to) => to === `49170${n}000001`)).toHaveLength(1)
   })
 
+  test('leaves from the sender that a message names, and is rejected for one that the account does not have', async () => {
+    const laneway = await connect(way)
+    const id = await laneway.send({ ...image(`+49170${n}000008`), sender: `+${tenant.cloudNumber}` })
+    expect(id).toMatch(new RegExp(`^msg_${tenant.cloudLane}_`))
+    const unknown = await failureOf(laneway.send({ ...image(`+49170${n}000009`), sender: 'nobody' }))
+    expect(unknown).toBeInstanceOf(LanewayRefused)
+    expect(unknown).toMatchObject({ code: 'unknown_sender', details: [{ path: 'sender' }] })
+  })
+
   test('with one idempotency key is one message, from however many clients', async () => {
     const clients = await Promise.all([connect(way), connect(way), connect(way)])
     const ids = await Promise.all(

@@ -155,7 +155,7 @@ describe('signing in', () => {
 })
 
 describe('a session', () => {
-  test('of a key that may run the account sees and does all in it; the key itself does only what it names', async () => {
+  test('of a key that may run the account sees and does all in it, and so does the key itself', async () => {
     const { secret } = await makeKey(['admin'])
     const cookie = cookieOf(await signIn(secret))
     for (const path of [
@@ -166,9 +166,10 @@ describe('a session', () => {
       '/partners/wp-gallery/manage/folders',
     ]) {
       expect((await get(path, cookie)).status, path).toBe(200)
-      expect((await get(path, '', { authorization: `Bearer ${secret}` })).status, path).toBe(403)
+      expect((await get(path, '', { authorization: `Bearer ${secret}` })).status, path).toBe(200)
     }
     expect((await get('/admin/accounts', cookie)).status).toBe(403)
+    expect((await get('/admin/accounts', '', { authorization: `Bearer ${secret}` })).status).toBe(403)
   })
 
   test('of a key that is for some senders only does no more than the key', async () => {
@@ -189,8 +190,10 @@ describe('a session', () => {
       expect((await get(path, cookie)).status, path).toBe(200)
     }
     expect((await get(`/admin/lanes/${tenant.cloudLane}`, cookie)).status).toBe(403)
-    for (const path of ['/messages', '/contacts', '/admin/keys']) {
+    const id = `msg_${tenant.partnerLane}_01M7WMESZP60D32VY8E5FM00EP`
+    for (const path of ['/messages', `/messages/${id}`, '/contacts', '/admin/keys', '/admin/lanes']) {
       expect((await get(path, cookie)).status, path).toBe(403)
+      expect((await get(path, '', { authorization: `Bearer ${secret}` })).status, path).toBe(403)
     }
   })
 

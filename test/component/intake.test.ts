@@ -95,6 +95,14 @@ describe('a job of a plain BullMQ client', () => {
     await eventually(async () => (await sendsTo('491700000002')) === 1, 'the template is sent')
   })
 
+  test('sends any other message from the sender that it names, and refuses one that the account does not have', async () => {
+    const id = await accepted({ message: image('+491700000012', { sender: 'cloud' }) })
+    expect(id).toMatch(new RegExp(`^msg_${tenant.cloudLane}_`))
+    const message = image('+491700000012', { sender: 'nobody' })
+    expect(await refused('send', { v: 1, api_key: tenant.apiKey, message })).toMatchObject({ code: 'unknown_sender' })
+    await eventually(async () => (await sendsTo('491700000012')) === 1, 'the one is sent')
+  })
+
   test('may hold any kind of message that the endpoints take', async () => {
     const { image: _none, ...envelope } = image('+491700000006')
     const { interactive: buttons } = buttonsBody()

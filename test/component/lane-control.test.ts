@@ -122,6 +122,50 @@ test('a new pace is what lanes list shows, and a rate out of range is refused by
   expect((await cli('lanes', 'rate', String(tenant.cloudLane), '0')).code).toBe(2)
 })
 
+test('a lane and a sender are named on the command line by number in any spelling, by name or by id', async () => {
+  const { partnerNumber: number, partnerLane: lane } = tenant
+  for (const name of [`+${number.slice(0, 2)} ${number.slice(2)}`, number, String(lane)]) {
+    const { code, json } = await cli('lanes', 'pause', name)
+    expect([code, json], name).toMatchObject([0, { lane, paused: true }])
+    expect(await cli('lanes', 'resume', name), name).toMatchObject({ code: 0, json: { lane, paused: false } })
+    expect(await cli('lanes', 'rate', name, '900'), name).toMatchObject({ code: 0, json: { lane, rate: 900 } })
+    expect((await cli('lanes', 'dead-letters', name)).code, name).toBe(0)
+    expect(await cli('senders', 'change', name, '--name', 'front desk'), name).toMatchObject({ json: { id: lane } })
+    expect(await cli('stats', '--sender', name), name).toMatchObject({ code: 0, json: { lane } })
+    expect((await cli('messages', 'list', '--sender', name)).code, name).toBe(0)
+  }
+  expect(await cli('lanes', 'pause', 'front desk')).toMatchObject({ code: 0, json: { lane } })
+  expect(await cli('lanes', 'resume', 'front desk')).toMatchObject({ code: 0, json: { lane } })
+  expect(await cli('stats', '--sender', 'front desk')).toMatchObject({ code: 0, json: { lane } })
+  expect((await cli('senders', 'change', 'front desk', '--name', 'partner')).code).toBe(0)
+})
+
+test('a sender that is not there, or that several accounts have by this name, is not guessed on the command line', async () => {
+  for (const words of [
+    ['lanes', 'pause'],
+    ['senders', 'remove'],
+    ['stats', '--sender'],
+    ['messages', 'list', '--sender'],
+  ]) {
+    expect(await cli(...words, '+491799999999')).toMatchObject({
+      code: 1,
+      stderr:
+        'error: "+491799999999" is not a sender; name it by its number, its name or its id, see `senders list`.\n',
+    })
+  }
+  const ids = [tenant.cloudLane, other.cloudLane]
+  for (const words of [
+    ['lanes', 'pause'],
+    ['senders', 'remove'],
+    ['stats', '--sender'],
+  ]) {
+    expect(await cli(...words, 'cloud')).toMatchObject({
+      code: 1,
+      stderr: `error: Several senders are called "cloud": ${ids.join(', ')}; name one by its number or its id.\n`,
+    })
+  }
+})
+
 test('a sender whose token has expired is paused, given a new one, and sends what waited', async () => {
   await fetch(`${service.simulator.url}/_control`, {
     method: 'POST',

@@ -55,6 +55,20 @@ describe.each<[string, () => Tenant]>([
   })
 })
 
+test('a message answers one of ours from the sender that sent it, when it names that sender', async () => {
+  const first = acknowledgedId(await send(partner, 'text', text, { sender: 'cloud' }))
+  await reaches(service, partner, first, 'read')
+  const answering = { context: { message_id: first } }
+  const fromDefault = await send(partner, 'text', text, answering)
+  expect([fromDefault.status, errorOf({ json: fromDefault.body }).details]).toEqual([
+    400,
+    [{ path: 'context.message_id', message: 'no message that this sender has sent' }],
+  ])
+  const answer = acknowledgedId(await send(partner, 'text', text, { ...answering, sender: partner.cloudNumber }))
+  await reaches(service, partner, answer, 'read')
+  expect(await infoOf(service, partner, answer)).toMatchObject({ message_from: partner.cloudNumber })
+})
+
 test('a batch takes every kind, and refuses one that is wrong without harm to the others', async () => {
   const messages = OTHER_KINDS.map(([, type, content]) => {
     const { api_key: _, ...body } = bodyOfKind(type, content)

@@ -3,24 +3,29 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { acceptBatch } from '../../src/accept/accept-batch.ts'
 import { acceptMessage } from '../../src/accept/accept-message.ts'
+import { writePlan } from '../../src/accept/batch-plan.ts'
 import { Refusal } from '../../src/accept/refusal.ts'
 import { dropSender } from '../../src/accounts/commands/senders.ts'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
-import { findSender } from '../../src/accounts/store/senders.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { findSender, setDefaultSender } from '../../src/accounts/store/senders.ts'
 import { startCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { type Campaign, createCampaign, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { closeLane, isLaneClosed } from '../../src/lanes/close.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
-import { parseMessageId } from '../../src/messages/message-id.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
+import { bodyDigest, rememberKey } from '../../src/messages/store/idempotency.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { laneBacklogKeys, laneChunkKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { activeCampaignsKey, campaignKey, inDoubtKey, queuedAgainKey } from '../../src/redis/keys.ts'
+import { activeCampaignsKey, campaignKey, inDoubtKey, messageKey, queuedAgainKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
-import { imageBody } from '../support/example-messages.ts'
+import { errorOf } from '../support/api-error.ts'
+import { imageBody, listBody } from '../support/example-messages.ts'
+import { acknowledgedId } from '../support/messages.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 
@@ -104,6 +109,185 @@ async function acceptWhileRemoved<T>(
     await producer.close()
   }
 }
+
+/** A first request of the tenant's that died between its key and its message, which was to leave from this lane. */
+async function diedBefore({ account }: Tenant, lane: number, key: string, body: Record<string, unknown>) {
+  const id = messageId(lane, newUlid(Date.now()))
+  await rememberKey(redis, { account, route: 'service', key }, { id, digest: bodyDigest(body) })
+  return id
+}
+const SERVICE = '/sendservicemessages/sendmessages'
+const repeat = async ({ apiKey }: Pick<Tenant, 'apiKey'>, key: string, body: object) =>
+  service.post(SERVICE, { ...body, api_key: apiKey }, { 'idempotency-key': key })
+/** Only partner-api takes it. */
+const partnerOnly = () =>
+  bodyOf({
+    image: undefined,
+    ...listBody({ header: { type: 'image', image: { link: 'https://x.example/a.png' } } }),
+    api_key: undefined,
+  })
+
+describe('a repeat whose first request died before it made the message', () => {
+  test('is judged for the sender that its id names, when the default one is another by now', async () => {
+    const tenant = await service.addTenant()
+    const id = await diedBefore(tenant, tenant.partnerLane, 'judged', partnerOnly())
+    await setDefaultSender(redis, tenant.account, tenant.cloudLane)
+    expect(acknowledgedId(await repeat(tenant, 'judged', partnerOnly()))).toBe(id)
+    expect(await hasJob(id)).toBe(true)
+  })
+
+  test('is judged so, too, when the first one takes the key while the repeat is under way', async () => {
+    const tenant = await service.addTenant()
+    await setDefaultSender(redis, tenant.account, tenant.cloudLane)
+    const own = connectWithRetry(service.server.url)
+    const send = own.sendCommand
+    let id = ''
+    Reflect.set(own, 'sendCommand', (...args: Parameters<typeof send>) => {
+      const [{ name, args: words }] = args
+      if (id !== '' || name !== 'set' || !JSON.stringify(words).includes('idempotency')) {
+        return Reflect.apply(send, own, args)
+      }
+      diedBefore(tenant, tenant.partnerLane, 'raced', bodyOf())
+        .then((made) => {
+          id = made
+          return Reflect.apply(send, own, args)
+        })
+        .catch(() => {})
+      return args[0].promise
+    })
+    const ownQueues = openLaneQueues(own)
+    try {
+      const accepting = acceptMessage(
+        { redis: own, queues: ownQueues, config: service.config },
+        {
+          ...{ account: tenant.account, kind: 'service', body: bodyOf(), unknownFields: 'ignored' },
+          ...{ idempotencyKey: 'raced', senders: [tenant.cloudLane] },
+        },
+      )
+      await expect(accepting).rejects.toMatchObject({ code: 'forbidden' })
+      expect([parseMessageId(id)?.lane, await hasJob(id)]).toEqual([tenant.partnerLane, false])
+    } finally {
+      await ownQueues.close()
+      own.disconnect()
+    }
+  })
+
+  test.each([
+    ['may be made with a key for that sender', 'partnerLane', 200],
+    ['is refused with a key for the default one alone', 'cloudLane', 403],
+  ] as const)('%s', async (_name, lane, status) => {
+    const tenant = await service.addTenant()
+    const id = await diedBefore(tenant, tenant.partnerLane, 'bound', bodyOf())
+    await setDefaultSender(redis, tenant.account, tenant.cloudLane)
+    const permissions = ['messages:send'] as const
+    const bound = { senders: [tenant[lane]] }
+    const { secret } = await createCredential(redis, tenant.account, permissions, Date.now(), 0, '', bound)
+    expect((await repeat({ apiKey: secret }, 'bound', bodyOf())).status).toBe(status)
+    expect(await hasJob(id)).toBe(status === 200)
+  })
+
+  test('is a first request when its sender was removed: it gets one id, however often it comes', async () => {
+    const tenant = await service.addTenant()
+    const id = await diedBefore(tenant, tenant.partnerLane, 'removed', bodyOf())
+    await remove(tenant.partnerLane)
+    const none = await repeat(tenant, 'removed', bodyOf())
+    expect(errorOf({ json: none.body })).toMatchObject({ code: 'unknown_sender' })
+    await setDefaultSender(redis, tenant.account, tenant.cloudLane)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => repeat(tenant, 'removed', bodyOf())))
+    const ids = new Set(answers.map(acknowledgedId))
+    expect(ids.size).toBe(1)
+    const [made = ''] = ids
+    expect(parseMessageId(made)?.lane).toBe(tenant.cloudLane)
+    expect([await hasJob(made), await hasJob(id)]).toEqual([true, false])
+    expect(acknowledgedId(await repeat(tenant, 'removed', bodyOf()))).toBe(made)
+    const other = await repeat(tenant, 'removed', bodyOf({ to: '+491700000077' }))
+    expect([other.status, errorOf({ json: other.body }).code]).toEqual([422, 'idempotency_key_reused'])
+  })
+
+  test('that has come back to life is refused once its sender was removed, and the repeat is the one message', async () => {
+    const tenant = await service.addTenant()
+    const first = await acceptWhileRemoved(tenant, (deps) =>
+      acceptMessage(deps, {
+        ...{ account: tenant.account, kind: 'service', body: bodyOf(), unknownFields: 'ignored' },
+        idempotencyKey: 'revived',
+      }),
+    )
+    expect(first).toMatchObject({ status: 'rejected', reason: { code: 'unknown_sender' } })
+    await setDefaultSender(redis, tenant.account, tenant.cloudLane)
+    const made = acknowledgedId(await repeat(tenant, 'revived', bodyOf()))
+    expect([parseMessageId(made)?.lane, await hasJob(made)]).toEqual([tenant.cloudLane, true])
+  })
+})
+
+test('a repeat of a campaign whose sender was removed before it was made is made for who has that number now', async () => {
+  const tenant = await service.addTenant()
+  const { account, partnerNumber: number, partnerLane } = tenant
+  const template = { name: 'x', language: { code: 'en' }, components: [] }
+  const body = { name: 'late', sender: number, template, recipients: { tags: [1] } }
+  const where = { account, route: 'campaign', key: 'campaign' }
+  await rememberKey(redis, where, { id: `cmp_${partnerLane}_7`, digest: bodyDigest(body) })
+  await remove(partnerLane)
+  const lane = await addSender(redis, {
+    ...{ account, number, name: '', provider: 'partner-api', phoneNumberId: '', baseUrl: service.simulator.url },
+    ...{ rate: 10, honoursIdempotency: false, isDefault: false },
+    sealedToken: createSeal(secretKeysOf(service.config)).encrypt('token'),
+  })
+  const headers = { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': 'campaign' }
+  const made = await service.post('/campaigns', body, headers)
+  expect(made).toMatchObject({
+    status: 201,
+    body: { data: { id: expect.stringMatching(`^cmp_${lane}_`), sender: number } },
+  })
+  expect((await service.post('/campaigns', body, headers)).body).toEqual(made.body)
+})
+
+test('a repeat of a message that was sent keeps its id after its sender was removed', async () => {
+  const tenant = await service.addTenant()
+  const id = await diedBefore(tenant, tenant.partnerLane, 'sent', bodyOf())
+  const parsed = parseMessageId(id)
+  if (!parsed) throw new Error('no id')
+  await redis.hset(messageKey(parsed.lane, parsed.ulid), 'state', 'sent')
+  await remove(tenant.partnerLane)
+  await setDefaultSender(redis, tenant.account, tenant.cloudLane)
+  expect(acknowledgedId(await repeat(tenant, 'sent', bodyOf()))).toBe(id)
+})
+
+test('a repeat of a batch is judged for the lanes of its plan, and says what became of one that was removed', async () => {
+  const tenant = await service.addTenant()
+  const messages = [partnerOnly(), bodyOf({ to: '+491700000088' })]
+  const lane = tenant.partnerLane
+  const plan = writePlan({ ulid: newUlid(Date.now()), lanes: [lane, lane] })
+  const digest = bodyDigest({ messages })
+  await rememberKey(redis, { account: tenant.account, route: 'batch', key: 'plan' }, { id: plan, digest })
+  await setDefaultSender(redis, tenant.account, tenant.cloudLane)
+  const headers = { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': 'plan' }
+  const first = await service.post('/messages/batch', { messages }, headers)
+  const id = expect.stringContaining(`msg_${lane}_`)
+  expect(first.body).toEqual({
+    results: [
+      { index: 0, id },
+      { index: 1, id },
+    ],
+  })
+
+  const gone = await service.addTenant()
+  const ofGone = writePlan({ ulid: newUlid(Date.now()), lanes: [gone.partnerLane, gone.cloudLane] })
+  await rememberKey(redis, { account: gone.account, route: 'batch', key: 'plan' }, { id: ofGone, digest })
+  await remove(gone.partnerLane)
+  await setDefaultSender(redis, gone.account, gone.cloudLane)
+  const second = await service.post(
+    '/messages/batch',
+    { messages },
+    { ...headers, authorization: `Bearer ${gone.apiKey}` },
+  )
+  const message = 'The sender of this message was removed; send it again under a new Idempotency-Key.'
+  expect(second.body).toMatchObject({
+    results: [
+      { index: 0, error: { code: 'unknown_sender', message } },
+      { index: 1, id: expect.stringContaining(`msg_${gone.cloudLane}_`) },
+    ],
+  })
+})
 
 describe('a message that was judged before its sender was removed, and reaches its lane after that,', () => {
   test.each([

@@ -278,7 +278,7 @@ describe('the order of the checks', () => {
 
   test('is: route, method, body, key in the header, permission, fields, existence, system folder', async () => {
     const system = await createFolder(service.redis, tenant.account, { name: 'system', isSystem: true })
-    const [good, lacking] = [keyWith('gallery'), keyWith('admin')]
+    const [good, lacking] = [keyWith('gallery'), keyWith('events')]
     const wrongName = { name: '' }
     const missing = '/folders/999999'
     expect(codeOf(await put('/nowhere', [], 'x'))).toBe('404 no_such_route')
@@ -362,7 +362,7 @@ describe('the order of the checks', () => {
       })
     expect(codeOf(await ask('[]'))).toBe('400 invalid_body')
     expect(codeOf(await ask('{"api_key":"x"}'))).toBe('401 unauthorized')
-    expect(codeOf(await ask(JSON.stringify({ api_key: keyWith('admin') })))).toBe('403 forbidden')
+    expect(codeOf(await ask(JSON.stringify({ api_key: keyWith('events') })))).toBe('403 forbidden')
     expect(codeOf(await ask(JSON.stringify({ api_key: tenant.apiKey })))).toBe('400 invalid_request')
   })
 

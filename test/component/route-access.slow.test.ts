@@ -8,6 +8,7 @@ import {
   type Permission,
   revokeCredential,
 } from '../../src/accounts/store/credentials.ts'
+import { createSession } from '../../src/accounts/store/sessions.ts'
 import { errorOf } from '../support/api-error.ts'
 import { callDeclared, DECLARED, type DeclaredRoute } from '../support/declared-routes.ts'
 import { routesOf } from '../support/routes.ts'
@@ -29,6 +30,11 @@ beforeAll(async () => {
 afterAll(() => service?.close())
 
 const keyWith = (permission: Permission): string => keys.get(permission) ?? ''
+/** A session of the key; every call gets one of its own, because one of them ends it. */
+const sessionOf = async (key: string) => ({
+  cookie: `laneway_session=${(await createSession(service.redis, key, Date.now())).id}`,
+  'sec-fetch-site': 'same-origin',
+})
 /** A key in the form in which the route takes it. */
 const asTaken = (route: DeclaredRoute, key: string): string => (route.key === 'bearer' ? `Bearer ${key}` : key)
 
@@ -103,17 +109,21 @@ describe.each(PROTECTED.map((route) => [route.name, route] as const))('%s', (_na
     expect([400, 401]).toContain(inQuery.status)
   })
 
-  test('is closed to a good key that lacks its permission, and open to one that has it', async () => {
-    const enough = [route.needs, ...route.also]
-    for (const permission of PERMISSIONS.filter((each) => !enough.includes(each))) {
-      const answer = await call(asTaken(route, keyWith(permission)))
-      expect(answer.status, permission).toBe(403)
-      expect(errorOf(answer), permission).toMatchObject({ code: 'forbidden' })
-      expect(errorOf(answer).message, permission).toContain(String(route.needs))
-    }
-    for (const permission of enough) {
-      const permitted = await call(asTaken(route, keyWith(permission ?? 'admin')))
-      expect([401, 403, 500], permission).not.toContain(permitted.status)
+  test('is closed to a good key that lacks its permission, and open to one that has it, with its session alike', async () => {
+    const enough = [route.needs, ...route.also, ...(route.needs === OPERATOR ? [] : ['admin'])]
+    for (const permission of [...PERMISSIONS, OPERATOR] as const) {
+      const key = keyWith(permission)
+      const asKey = await call(asTaken(route, key))
+      const asSession = await callDeclared(service.url, route, undefined, { headers: await sessionOf(key) })
+      for (const [way, answer] of Object.entries({ asKey, asSession })) {
+        const about = `${permission} ${way}`
+        if (permission === OPERATOR || enough.includes(permission)) {
+          expect([401, 403, 500], about).not.toContain(answer.status)
+        } else {
+          expect([answer.status, errorOf(answer).code], about).toEqual([403, 'forbidden'])
+          expect(errorOf(answer).message, about).toContain(String(route.needs))
+        }
+      }
     }
   })
 

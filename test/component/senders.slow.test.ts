@@ -166,7 +166,7 @@ test('a sender with nothing to do is removed: its number is free, its messages a
   const { secret } = await createCredential(redis, again, ['messages:send', 'messages:read'], Date.now())
   const other = await sendTo(service, { apiKey: secret }, '+491700000901')
   await reaches(service, { apiKey: secret }, other, 'read')
-  expect((await cli('senders', 'remove', String(tenant.partnerLane))).stderr).toContain('There is no sender')
+  expect((await cli('senders', 'remove', String(tenant.partnerLane))).stderr).toContain('is not a sender')
 })
 
 test('a sender whose messages wait is not removed, and goes on', async () => {

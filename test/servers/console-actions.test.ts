@@ -27,6 +27,20 @@ test('the first message is sent from the page that invites to, and is shown bein
   await page.getByText('Evidence: it is on the person’s device.').waitFor()
 })
 
+test('a message is sent from the sender that is chosen', async () => {
+  await page.goto('/console/start')
+  const sender = page.getByLabel('Sender', { exact: true })
+  await sender.getByRole('option').nth(2).waitFor({ state: 'attached' })
+  const [byDefault, ...named] = await sender.getByRole('option').allInnerTexts()
+  expect([byDefault, named.length]).toEqual(['The default sender', 2])
+  await sender.selectOption({ index: 2 })
+  await page.getByLabel('To', { exact: true }).fill('+447700900127')
+  await press('Send it')
+  await page.getByText('It has arrived.').waitFor()
+  const address = await page.getByRole('link', { name: 'See the message' }).getAttribute('href')
+  expect(address).toMatch(/^\/console\/messages\/msg_2_/)
+})
+
 test('a lane is paused with a reason, shows it, gets another rate and is resumed', async () => {
   await page.goto('/console/lanes')
   await press(/^Pause lane 1/)

@@ -137,6 +137,22 @@ test('a key for some senders is shown what it may do, does it, and is refused no
   await other.context.close()
 })
 
+test('a key for another sender than the default one writes from that sender', async () => {
+  const permissions = ['messages:read', 'messages:send'] as const
+  const { account_id: account } = world.demo
+  const { secret } = await createCredential(world.redis, account, permissions, Date.now(), 0, '', { senders: [2] })
+  const other = await openTab(world.browser, world.baseUrl)
+  await signIn(other.page, secret)
+  await other.page.goto('/console/start')
+  const options = other.page.getByLabel('Sender', { exact: true }).getByRole('option')
+  await options.first().waitFor({ state: 'attached' })
+  expect(await options.allInnerTexts()).toEqual([expect.stringMatching(/^2 /)])
+  await other.page.getByLabel('To', { exact: true }).fill('+447700900178')
+  await other.page.getByRole('button', { name: 'Send it' }).click()
+  await other.page.getByText('It has arrived.').waitFor()
+  await other.context.close()
+})
+
 test('a page that was refused because Redis was away is loaded again by itself', async () => {
   let refusals = 0
   await page.route('**/contacts?*', (route) => {

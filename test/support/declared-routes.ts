@@ -24,8 +24,8 @@ export async function inspect(url: string, init: RequestInit & { duplex?: 'half'
   const about = `${init.method ?? 'GET'} ${url}: ${answer.status} ${text.slice(0, 300)}`
   expect(answer.headers.get('x-request-id'), about).toMatch(/^[\w.:-]{1,128}$/)
   expect(answer.headers.get('x-powered-by'), about).toBeNull()
-  // A snapshot tells of Redis, by its name.
-  const told = /\/console\/(snapshot|stream)/.test(url) ? text.replaceAll(/redis/gi, '') : text
+  // A snapshot and an operator's metrics tell of Redis, by its name.
+  const told = /\/console\/(snapshot|stream)|\/metrics$/.test(url) ? text.replaceAll(/redis/gi, '') : text
   expect(told, about).not.toMatch(LEAKS)
   const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false
   const json: unknown = isJson && text !== '' ? JSON.parse(text) : undefined
@@ -41,10 +41,14 @@ export function callDeclared(
   base: string,
   route: DeclaredRoute,
   key: unknown,
-  { path = route.path, body = {} }: { path?: string; body?: Record<string, unknown> } = {},
+  {
+    path = route.path,
+    body = {},
+    headers: more = {},
+  }: { path?: string; body?: Record<string, unknown>; headers?: Record<string, string> } = {},
 ): Promise<Inspected> {
   const inBody = route.key === 'api_key' && key !== undefined ? { api_key: key } : {}
-  const headers: Record<string, string> = {}
+  const headers: Record<string, string> = { ...more }
   if (route.key === 'bearer' && key !== undefined) headers.authorization = String(key)
   const hasBody = !['GET', 'DELETE', 'HEAD'].includes(route.method)
   if (hasBody) headers['content-type'] = 'application/json'

@@ -9,6 +9,8 @@ interface Envelope {
   valid_until?: string | undefined
   /** ISO 8601 with its zone, at most 30 days ahead: not sent sooner. */
   send_at?: string | undefined
+  /** One of the account's senders, by its number in any spelling or by its name; the default one unless given. */
+  sender?: string | undefined
 }
 
 type Header =
@@ -86,12 +88,12 @@ export interface TemplateContent {
   template: { name: string; language: { code: string }; components?: TemplateComponent[] | undefined }
 }
 
-/** Any kind but a template, from the account's default sender. */
+/** Any kind but a template. */
 export type ServiceMessage = Envelope & ServiceContent
 
 /** An approved template. */
 export type TemplateMessage = Envelope & {
-  /** One of the account's senders, by its number in any spelling or by its name. */
+  /** Required here: a template leaves from no default sender. */
   sender: string
   /** A label of your own that groups messages. */
   campaign_id?: string | undefined

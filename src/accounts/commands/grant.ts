@@ -1,7 +1,7 @@
 // Nobody gives away more than they have: what a key may give to another one.
 import { Refusal } from '../../accept/refusal.ts'
 import { isWithin } from '../networks.ts'
-import { inCharge, isOperator, OPERATOR, type Permission, permits } from '../permissions.ts'
+import { type Permission, permits } from '../permissions.ts'
 import type { Credential } from '../store/credentials.ts'
 
 /** What a key may do, and for how long. */
@@ -22,8 +22,7 @@ export interface Grant {
  */
 export function boundedBy(giver: Credential | undefined, wanted: Grant): Grant {
   if (giver === undefined) return wanted
-  const has = { permissions: inCharge(giver) }
-  const lacks = wanted.permissions.find((each) => (each === OPERATOR ? !isOperator(giver) : !permits(has, each)))
+  const lacks = wanted.permissions.find((each) => !permits(giver, each))
   if (lacks !== undefined) throw tooMuch('permissions', `your key lacks ${lacks}, so it cannot give it`)
   const bounded = {
     permissions: wanted.permissions,

@@ -1,10 +1,12 @@
 // Making, listing, revoking and rotating keys: the same over HTTP and on the command line.
-import { doesNotExist, invalidFields, Refusal } from '../../accept/refusal.ts'
+
+import { senderIds } from '../../accept/named-senders.ts'
+import { doesNotExist, Refusal } from '../../accept/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { keysLockKey } from '../../redis/keys.ts'
 import { withLock } from '../../redis/lock.ts'
 import type { KeyDocument } from '../key-document.ts'
-import { isOperator, NO_ACCOUNT } from '../permissions.ts'
+import { hasAccount, isOperator, NO_ACCOUNT } from '../permissions.ts'
 import {
   type Credential,
   createCredential,
@@ -15,46 +17,48 @@ import {
   revokeCredential,
 } from '../store/credentials.ts'
 import { readKeyUses } from '../store/key-uses.ts'
-import { findSender } from '../store/senders.ts'
 import { boundedBy, type Grant } from './grant.ts'
 
 /** Of one account, revoked and expired ones included while they are kept. */
 const KEYS_MAX = 1_000
 
 /** A key to make. `key` is the new one, made before (newKey). */
-export interface NewKey extends Grant {
+export interface NewKey extends Omit<Grant, 'senders'> {
   account: number
   name: string
+  /** Empty for all; otherwise by number, name or id. */
+  senders: readonly string[]
   key: { id: string; secret: string }
 }
 
+/** A key in the one answer that shows it; `key` is null when it was made before. */
+type MadeKey = KeyDocument & { key: string | null }
+
 /**
- * Makes a key that has no more than the giver's (undefined: whoever is at the command line), and shows it. Throws a
- * Refusal: `forbidden`, `too_many_keys`, or for senders that are not the account's.
+ * Makes a key that has no more than the giver's (undefined: whoever is at the command line), and shows it. One of this id
+ * that is there already stays as it is. Throws a Refusal: `forbidden`, `too_many_keys`, or for senders that are not the
+ * account's.
  */
-export async function makeKey(redis: Redis, giver: Credential | undefined, wanted: NewKey, nowMs: number) {
+export async function makeKey(
+  redis: Redis,
+  giver: Credential | undefined,
+  wanted: NewKey,
+  nowMs: number,
+): Promise<MadeKey> {
   const { account, name, key } = wanted
-  const grant = boundedBy(giver, wanted)
-  await refuseForeign(redis, account, wanted.senders)
+  const grant = boundedBy(giver, { ...wanted, senders: await senderIds(redis, account, wanted.senders) })
   return withLock(redis, keysLockKey(account), async (assertHeld) => {
+    // Of several requests with one Idempotency-Key: a second secret under the id could not be revoked.
+    const there = await findCredentialById(redis, account, key.id)
+    if (there !== undefined) return { ...(await showKey(redis, account, key.id, nowMs)), key: null }
     if ((await pruneCredentials(redis, account)) >= KEYS_MAX) {
       const sentence = `There are ${KEYS_MAX} keys; revoked and expired ones are forgotten after 90 days.`
       throw new Refusal('in_the_way', 'too_many_keys', sentence)
     }
     await assertHeld()
     await createCredential(redis, account, grant.permissions, nowMs, grant.expiresAtMs, name, { key, ...grant })
-    return showKey(redis, account, key.id, nowMs)
+    return { ...(await showKey(redis, account, key.id, nowMs)), key: key.secret }
   })
-}
-
-async function refuseForeign(redis: Redis, account: number, senders: readonly number[]): Promise<void> {
-  const found = await Promise.all(senders.map((id) => findSender(redis, id)))
-  const faults = senders.flatMap((id, i) => {
-    const sender = found[i]
-    const isOwn = sender?.account === account && sender.removed_at === undefined
-    return isOwn ? [] : [{ path: `senders[${i}]`, message: `${id} is no sender of the account` }]
-  })
-  if (faults.length > 0) throw invalidFields(faults)
 }
 
 /** The keys of an account, the oldest first; of NO_ACCOUNT those of the whole installation. */
@@ -105,7 +109,7 @@ export function revokeKey(
 
 /** A key that is for some senders only makes no other one. */
 const manages = (key: Credential, nowMs: number): boolean =>
-  stateOf(key, nowMs) === 'active' && key.senders.length === 0 && (isOperator(key) || key.permissions.includes('admin'))
+  stateOf(key, nowMs) === 'active' && (isOperator(key) || hasAccount(key))
 
 /**
  * Makes a key that may do the same as another one, which ends after `overlapMs`: time to give the new one to whatever
@@ -117,11 +121,12 @@ export async function rotateKey(
   giver: Credential | undefined,
   { account, id, overlapMs, key }: { account: number; id: string; overlapMs: number; key: NewKey['key'] },
   nowMs: number,
-): Promise<{ made: KeyDocument; replaced: KeyDocument }> {
+): Promise<{ made: MadeKey; replaced: KeyDocument }> {
   const old = await existingKey(redis, account, id)
   const state = stateOf(old, nowMs)
   if (state !== 'active') throw new Refusal('in_the_way', 'wrong_state', `The key is ${state}; make a new one.`)
-  const { permissions, expires_at: expiresAtMs, senders, addresses, name } = old
+  const { permissions, expires_at: expiresAtMs, addresses, name } = old
+  const senders = old.senders.map(String)
   const wanted = { account, name, key, permissions, expiresAtMs, senders, addresses }
   const made = await makeKey(redis, giver, wanted, nowMs)
   await endReplaced(redis, { account, id, overlapMs }, nowMs)

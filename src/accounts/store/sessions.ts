@@ -4,7 +4,6 @@ import { createHash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { sessionKey, sessionsOfCredentialKey } from '../../redis/keys.ts'
-import { inCharge } from '../permissions.ts'
 import { type Credential, cachedCredentialOf, hashOf } from './credentials.ts'
 
 /** A session ends so long after its sign-in, however busy it is. */
@@ -17,7 +16,7 @@ const sessionSchema = z.object({ key: z.string(), expires_at: z.coerce.number() 
 
 const digest = (id: string): string => createHash('sha256').update(id).digest('hex')
 
-/** A session that is on: what is known of its key, with the permissions of whoever is in charge. */
+/** A session that is on, and what is known of its key. */
 export interface Session {
   credential: Credential
   /** Epoch ms. */
@@ -44,15 +43,14 @@ export async function createSession(
 }
 
 /**
- * The session of a cookie, with all that it permits; undefined when there is none, or it has ended. Its key may have expired or been revoked since:
+ * The session of a cookie; undefined when there is none, or it has ended. Its key may have expired or been revoked since:
  * that is for the caller to check.
  */
 export async function findSession(redis: Redis, id: string): Promise<Session | undefined> {
   const session = await readSession(redis, id)
   const credential = session && (await cachedCredentialOf(redis, session.key))
   if (session === undefined || credential === undefined) return undefined
-  const permissions = inCharge(credential)
-  return { credential: { ...credential, permissions }, expiresAtMs: session.expires_at }
+  return { credential, expiresAtMs: session.expires_at }
 }
 
 /** Ends the session of a cookie. Ending one that is over changes nothing. */

@@ -5,6 +5,7 @@ import { senderOf } from '../../accept/prepare-message.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
 import type { AccountLimits } from '../../accounts/limits.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'
+import { isLaneClosed } from '../../lanes/close.ts'
 import { holdsMoreThan } from '../../messages/bounded-value.ts'
 import { type Fault, faultsOf, unknownFault } from '../../messages/fault.ts'
 import { validityFault } from '../../messages/instant.ts'
@@ -54,6 +55,8 @@ export async function defineCampaign(
       if (campaign) await listCampaign(redis, campaign)
       return campaign && id
     },
+    // Its sender was removed, so that nothing would ever leave.
+    isSpent: (id) => isLaneClosed(redis, existingId(id).lane),
   })
   return existingId(name)
 }

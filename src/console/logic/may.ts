@@ -14,14 +14,13 @@ export interface Session {
 }
 
 /**
- * `look`, `send` and `runLanes` are about one message or one lane, and `write` is a new message from the default sender; a
- * key that is for some senders only may do no more than these. `see` goes through all messages and campaigns, `sendMany` is campaigns and requeues, `run` keys and senders.
+ * `look`, `send` and `runLanes` are about one message or one lane; a key that is for some senders only may do no more than
+ * these. `see` goes through all messages and campaigns, `sendMany` is campaigns and requeues, `run` keys and senders.
  */
 export type Deed =
   | 'look'
   | 'see'
   | 'send'
-  | 'write'
   | 'sendMany'
   | 'runLanes'
   | 'run'
@@ -37,7 +36,6 @@ const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, readonly string[]>> = {
   look: ['messages:read'],
   see: ['messages:read'],
   send: ['messages:send'],
-  write: ['messages:send'],
   sendMany: ['messages:send'],
   runLanes: ['admin'],
   run: ['admin'],
@@ -49,7 +47,7 @@ const NEEDED: Readonly<Record<Exclude<Deed, 'operate'>, readonly string[]>> = {
 }
 
 /** What a key for some senders may do of it. */
-const FOR_SENDERS: readonly Deed[] = ['look', 'send', 'write', 'runLanes']
+const FOR_SENDERS: readonly Deed[] = ['look', 'send', 'runLanes']
 
 /**
  * Whether the key may. An operator acts for the account that it has chosen (`account`); without one it runs lanes and
@@ -59,6 +57,5 @@ export function may(session: Session, deed: Deed, account: number | undefined): 
   if (deed === 'operate') return session.operator
   if (session.operator) return account !== undefined || deed === 'run' || deed === 'runLanes'
   if (session.senders !== null && !FOR_SENDERS.includes(deed)) return false
-  if (deed === 'write' && !session.default_sender) return false
   return NEEDED[deed].some((permission) => session.permissions.includes(permission))
 }

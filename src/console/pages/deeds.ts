@@ -6,7 +6,7 @@ const DEEDS: readonly (readonly [RegExp, Deed])[] = [
   [/^\/messages$/, 'look'],
   [/^\/campaigns\/new$/, 'sendMany'],
   [/^\/campaigns$/, 'see'],
-  [/^\/start$/, 'write'],
+  [/^\/start$/, 'send'],
   [/^\/(contacts|opt-outs)$/, 'readContacts'],
   [/^\/(people|senders|keys|limits|activity)$/, 'run'],
   [/^\/templates$/, 'readTemplates'],

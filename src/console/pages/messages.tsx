@@ -107,7 +107,7 @@ function Nothing({ filtered, searching }: { filtered: boolean; searching: boolea
   }
   return (
     <Empty title="No message yet.">
-      {may('write') && (
+      {may('send') && (
         <p>
           <a class="button primary" href="/console/start">
             Send the first message

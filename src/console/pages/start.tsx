@@ -1,26 +1,35 @@
 // The first message: what to send is filled in, one button sends it, and everything that happens to it is shown.
 import { useState } from 'preact/hooks'
-import { TextField } from '../parts/field.tsx'
+import { Choice, TextField } from '../parts/field.tsx'
 import { Page } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { demo } from '../state/demo.ts'
 import { call, idempotencyKey, Refused } from '../state/http.ts'
+import { senderChoices } from '../state/library.ts'
+import { session } from '../state/session.ts'
 import { DemoSwitch } from './start/demo-switch.tsx'
 import { Journey } from './start/journey.tsx'
 
 /** In the demo, a number that the simulator delivers to. */
 const DEMO_NUMBER = '+44 7700 900123'
 
+/** Where nothing is said of the sender. */
+const DEFAULT_SENDER = ['', 'The default sender'] as const
+
 /** The page of whoever has not sent anything yet. */
 export function Start() {
   const inDemo = demo.value?.available === true
   const [to, setTo] = useState<string>()
+  const [chosen, setChosen] = useState<string>()
   const [heading, setHeading] = useState('Hello')
   const [text, setText] = useState('This is the first message that I send with Laneway.')
   const [sent, setSent] = useState<string>()
   const [refusal, setRefusal] = useState<Refused>()
   const number = to ?? (inDemo ? DEMO_NUMBER : '')
+  // A key that is for some senders only may not be for the default one.
+  const senders = [...(session.value?.default_sender ? [DEFAULT_SENDER] : []), ...senderChoices()]
+  const sender = chosen ?? senders[0]?.[0] ?? ''
   const send = async (event: Event): Promise<void> => {
     event.preventDefault()
     setRefusal(undefined)
@@ -29,6 +38,7 @@ export function Start() {
         headers: { 'Idempotency-Key': idempotencyKey() },
         body: {
           to: number,
+          ...(sender !== '' && { sender }),
           recipient_type: 'individual',
           messaging_product: 'chatapp',
           type: 'interactive',
@@ -50,6 +60,7 @@ export function Start() {
       <div class="writing">
         <div class="stack">
           <form class="card" onSubmit={send}>
+            <Choice label="Sender" value={sender} onValue={setChosen} options={senders} />
             <TextField
               label="To"
               value={number}

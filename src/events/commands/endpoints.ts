@@ -1,4 +1,6 @@
 // What is done with endpoints, the same over HTTP and on the command line. Throws a Refusal for what cannot be done.
+
+import { existingSenders } from '../../accept/named-senders.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
 import type { Seal } from '../../accounts/seal.ts'
 import { listSenders } from '../../accounts/store/senders.ts'
@@ -7,7 +9,6 @@ import { newUlid } from '../../messages/message-id.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inTime } from '../../redis/open-queue.ts'
-import { named } from '../../requeue/accept-requeue.ts'
 import { type EndpointChanges, MOST_ENDPOINTS, type NewEndpoint } from '../endpoint.ts'
 import { whyUnsafe } from '../resolve-target.ts'
 import { createTargetRule } from '../safe-targets.ts'
@@ -39,7 +40,7 @@ async function checked<F extends EndpointChanges>(
   if (unsafe !== undefined) throw invalidFields([{ path: 'url', message: unsafe }])
   if (fields.senders === undefined || fields.senders.length === 0) return fields
   const all = await listSenders(redis, account)
-  const senders = fields.senders.flatMap((name) => named(all, name).map(({ number }) => number))
+  const senders = fields.senders.flatMap((name) => existingSenders(all, name, account).map(({ number }) => number))
   return { ...fields, senders: [...new Set(senders)] }
 }
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { configure } from 'safe-stable-stringify'
 import type { Redis } from '../../redis/connect.ts'
+import { deleteIf } from '../../redis/delete-if.ts'
 import { idempotencyKey } from '../../redis/keys.ts'
 import { assertReplicated } from '../../redis/replication.ts'
 import { holdsMoreThan } from '../bounded-value.ts'
@@ -47,7 +48,7 @@ export async function rememberKey(
   where: { account: number; route: string; key: string },
   proposed: { id: string; digest: string },
 ): Promise<{ id: string; digest: string; isNew: boolean }> {
-  const value = `${proposed.id} ${proposed.digest}`
+  const value = storedValue(proposed)
   const key = idempotencyKey(where.account, where.route, where.key)
   const earlier = await redis.set(key, value, 'EX', KEPT_SECONDS, 'NX', 'GET')
   await assertReplicated(redis, [key])
@@ -67,6 +68,17 @@ export async function recallKey(
   const [id = '', digest = ''] = stored.split(' ')
   return { id, digest }
 }
+
+/** Lets the key stand for nothing again, unless it stands for something else by now. */
+export async function forgetKey(
+  redis: Redis,
+  where: { account: number; route: string; key: string },
+  kept: { id: string; digest: string },
+): Promise<void> {
+  await deleteIf(redis, idempotencyKey(where.account, where.route, where.key), storedValue(kept))
+}
+
+const storedValue = ({ id, digest }: { id: string; digest: string }): string => `${id} ${digest}`
 
 /** JSON with the members of every object in one order. Not cut off at any depth: what differs must not look the same. */
 const stringify = configure({ deterministic: true, circularValue: Error })

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { checkCredential } from '../../accept/check-key.ts'
 import { Refusal } from '../../accept/refusal.ts'
-import { inCharge, isOperator } from '../../accounts/permissions.ts'
+import { isOperator, permissionsOf } from '../../accounts/permissions.ts'
 import { cachedAccount } from '../../accounts/store/accounts.ts'
 import { findCredential } from '../../accounts/store/credentials.ts'
 import { defaultSender } from '../../accounts/store/senders.ts'
@@ -31,7 +31,7 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
       key_name: name || id,
       account: owner === undefined ? null : { id: owner.id, name: owner.name },
       operator,
-      permissions: inCharge({ permissions, senders }),
+      permissions: permissionsOf({ permissions, senders }),
       senders: senders.length === 0 ? null : [...senders],
       default_sender: senders.length === 0 || senders.includes((await defaultSender(redis, account))?.id ?? 0),
       expires_at: endsAtMs === 0 ? null : new Date(endsAtMs).toISOString(),

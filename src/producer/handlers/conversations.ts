@@ -1,6 +1,6 @@
 // How a conversation with a person stands.
 import { assertForSender } from '../../accept/check-key.ts'
-import { defaultSenderOf, senderOf } from '../../accept/prepare-message.ts'
+import { senderOf } from '../../accept/prepare-message.ts'
 import { replyWindowOf, WINDOW_MS } from '../../messages/store/reply-window.ts'
 import { findOptOut } from '../../opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -14,10 +14,7 @@ export const conversationRoutes = ({ redis }: { redis: Redis }): Route[] =>
     async show({ caller, params, query }) {
       const { account } = caller
       const person = personOf(params.person)
-      const sender =
-        query.sender === undefined
-          ? await defaultSenderOf({ redis }, account)
-          : await senderOf({ redis }, account, query.sender)
+      const sender = await senderOf({ redis }, account, query.sender)
       assertForSender(caller, sender.id)
       const [until, optOut] = await Promise.all([
         replyWindowOf(redis, sender.id, person),

@@ -27,16 +27,8 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
       const nowMs = Date.now()
       const use = { account, route: 'key', key: headers['Idempotency-Key'], digest: () => bodyDigest(sent) }
       const made = await once(redis, use, {
-        prepare: async () => {
-          const key = newKey()
-          return { name: key.id, work: key.secret as string | null }
-        },
-        async make(id, secret) {
-          // Of a first request that died before it made the key, only the id is left.
-          const key = { id, secret: secret ?? newKey().secret }
-          const document = await makeKey(redis, caller, { ...grant, account, expiresAtMs, key }, nowMs)
-          return { ...document, key: key.secret as string | null }
-        },
+        prepare: newNamedKey,
+        make: (id, secret) => makeKey(redis, caller, { ...grant, account, expiresAtMs, key: { id, secret } }, nowMs),
         async find(id) {
           const known = await findCredentialById(redis, account, id)
           return known && { ...(await showKey(redis, account, id, nowMs)), key: null }
@@ -63,15 +55,10 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
       const route = `key.rotate ${old.id}`
       const use = { account, route, key: headers['Idempotency-Key'], digest: () => bodyDigest(sent) }
       const data = await once(redis, use, {
-        prepare: async () => {
-          const key = newKey()
-          return { name: key.id, work: key.secret as string | null }
-        },
+        prepare: newNamedKey,
         async make(id, secret) {
-          // Of a first request that died before it made the key, only the id is left.
-          const key = { id, secret: secret ?? newKey().secret }
-          const { made, replaced } = await rotateKey(redis, caller, { ...old, key }, nowMs)
-          return { ...made, key: key.secret as string | null, replaces: replaced }
+          const { made, replaced } = await rotateKey(redis, caller, { ...old, key: { id, secret } }, nowMs)
+          return { ...made, replaces: replaced }
         },
         async find(id) {
           const known = await findCredentialById(redis, account, id)
@@ -90,6 +77,12 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
       return { status: 201, body: { status: true, message: data.key === null ? 'rotated before' : 'rotated', data } }
     },
   })
+
+/** Of a first request that died before it made the key, only the id is left: the repeat makes another one under it. */
+const newNamedKey = async (): Promise<{ name: string; work: string }> => {
+  const { id, secret } = newKey()
+  return { name: id, work: secret }
+}
 
 /** A key is either of an account, or of none and an operator's. */
 function refuseMixed({ account }: Caller, permissions: readonly string[]): void {

@@ -1,12 +1,13 @@
 // The list of an account's messages. What cannot be is refused before anything is looked through: a name that nobody has
 // would bring an empty list and look as if all were well.
+import { existingSenders } from '../../accept/named-senders.ts'
 import { listSenders } from '../../accounts/store/senders.ts'
 import { parseCampaignId } from '../../campaigns/campaign-id.ts'
 import type { ListSettings } from '../../campaigns/store/in-chunk.ts'
 import { readCursor, writeCursor } from '../../lookup/cursor.ts'
 import { findMessages } from '../../lookup/find-messages.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { digitsOf, named } from '../../requeue/accept-requeue.ts'
+import { digitsOf } from '../../requeue/accept-requeue.ts'
 import { invalid } from '../errors.ts'
 import type { AnswerOf, CallOf, Handlers } from '../route.ts'
 import type { messages } from '../routes/messages.ts'
@@ -34,7 +35,7 @@ async function list(
     throw invalid([{ path: 'campaign', message }])
   }
   const all = await listSenders(redis, account)
-  const senders = sender === undefined ? all : named(all, sender)
+  const senders = sender === undefined ? all : existingSenders(all, sender, account)
   const { messages: found, next } = await findMessages(redis, {
     senders,
     filter: {

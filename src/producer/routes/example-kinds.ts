@@ -10,6 +10,7 @@ export const plainKinds = [
   {
     name: 'A text that answers a message',
     content: {
+      sender: '447700900002',
       type: 'text',
       text: { body: 'Yes, until Friday.' },
       context: { message_id: 'wamid.HBgMNDQ3NzAwOTAwMTIzFQIAEhggM0FFQjEyMzQ1Njc4OTBBQkNERUYA' },

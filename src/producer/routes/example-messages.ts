@@ -13,7 +13,7 @@ export const imageMessage = { ...address, type: 'image', image: { link, caption:
 
 const plainMessages = plainKinds.map(({ name, content }) => ({ name, body: { ...address, ...content } }))
 
-/** What a client sends from the account's default sender. */
+/** What a client sends that is no template. */
 export const serviceMessages = [
   {
     name: 'A list',

@@ -27,7 +27,11 @@ const newKeySchema = z.strictObject({
     .default(''),
   permissions: z.array(anyPermissionSchema).min(1).max(20),
   expires_at: instantSchema.refine((at) => at > Date.now(), 'must be in the future').optional(),
-  senders: z.array(idField).max(SCOPE_MAX).default([]).describe('The only senders that it is for; none: all.'),
+  senders: z
+    .array(z.union([textUpTo(255).min(1), idField]).transform(String))
+    .max(SCOPE_MAX)
+    .default([])
+    .describe('The only senders that it is for, each by its number in any spelling, its name or its id; none: all.'),
   addresses: z
     .array(textUpTo(50).pipe(networkSchema))
     .max(SCOPE_MAX)

@@ -1,4 +1,4 @@
-// Sending: one message, from the account's default sender or by a template, and many in one request. Their bodies are read
+// Sending: one message of any kind but a template, one template, and many of both in one request. Their bodies are read
 // where the intake queue is read too (src/accept).
 import { z } from 'zod'
 import { acknowledgementSchema, BATCH_MAX, batchResultSchema } from '../../accept/acknowledgement.ts'
@@ -47,7 +47,7 @@ export const sending = {
   service: route({
     method: 'post',
     path: '/sendservicemessages/sendmessages',
-    summary: 'Sends any message but a template from the account’s default sender.',
+    summary: 'Sends any message but a template, from the sender that it names or the account’s default one.',
     access: { in: 'api_key', permission: 'messages:send' },
     forSenders: true,
     isFast: true,

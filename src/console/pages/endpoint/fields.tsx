@@ -73,7 +73,7 @@ export function EndpointFields({
         label="Only of these senders"
         value={draft.senders}
         onValue={(senders) => set({ senders })}
-        help="Numbers or names, separated by commas. Empty: all."
+        help="Numbers, names or ids, separated by commas. Empty: all."
       />
       <div class="pair">
         <TextField

@@ -15,7 +15,7 @@ const PERMISSIONS: readonly (readonly [string, string])[] = [
   ['gallery', 'files of the gallery'],
   ['gallery:system', 'rename system folders'],
   ['events', 'be told what happens, and say who is told'],
-  ['admin', 'lanes, senders, keys and templates of this account'],
+  ['admin', 'everything in this account: lanes, senders, keys, templates, and all of the above'],
 ]
 /** For an operator that acts for no account: another key like its own. */
 const OF_NO_ACCOUNT: typeof PERMISSIONS = [['operator', 'everything, in all accounts']]
@@ -42,7 +42,7 @@ export function NewKey({ onDone, onClose }: { onDone: () => void; onClose: () =>
       body: {
         name: name.trim(),
         permissions: chosen,
-        ...(senders.trim() === '' ? {} : { senders: listOf(senders).map(Number) }),
+        ...(senders.trim() === '' ? {} : { senders: listOf(senders) }),
         ...(addresses.trim() === '' ? {} : { addresses: listOf(addresses) }),
         ...(expiresAt === '' ? {} : { expires_at: expiresAt }),
       },
@@ -76,7 +76,13 @@ export function NewKey({ onDone, onClose }: { onDone: () => void; onClose: () =>
       />
       <details>
         <summary>Only for some senders, or from some networks</summary>
-        <TextField label="Senders" value={senders} onValue={setSenders} placeholder="1, 2" help="By id. Empty: all." />
+        <TextField
+          label="Senders"
+          value={senders}
+          onValue={setSenders}
+          placeholder="+44 7700 900001, shop"
+          help="By number, name or id. Empty: all."
+        />
         <TextField
           label="Networks"
           value={addresses}

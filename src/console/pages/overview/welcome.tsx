@@ -22,7 +22,7 @@ async function isNew(signal: AbortSignal): Promise<boolean> {
 
 /** The invitation, as long as nothing has ever been sent. */
 export function Welcome() {
-  const mayInvite = may('see') ? may('write') : session.value?.operator === true
+  const mayInvite = may('see') ? may('send') : session.value?.operator === true
   const loaded = useLoad(mayInvite ? 'first message' : undefined, isNew, EVERY_MS)
   return (
     <>
