@@ -1,6 +1,6 @@
 // messages list: the messages that a person asks about, the newest first.
 import { z } from 'zod'
-import { listSenders } from '../accounts/store/senders.ts'
+import { listKeptSenders } from '../accounts/store/senders.ts'
 import { parseCampaignId } from '../campaigns/campaign-id.ts'
 import { readCursor, writeCursor } from '../lookup/cursor.ts'
 import type { Place } from '../lookup/entries.ts'
@@ -64,7 +64,7 @@ export const listVerb = verb({
     }
     const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
     if (ours) await existing(redis, ours)
-    const all = await listSenders(redis, account)
+    const all = await listKeptSenders(redis, account)
     const senders = sender === undefined ? all : namedOrFail(all, sender)
     const filter: Search['filter'] = {
       ...same,

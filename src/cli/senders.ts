@@ -153,7 +153,7 @@ export const senders: Noun = {
       options: {},
       values: z.strictObject({ id: senderId }),
       async run({ id }, context) {
-        const { number, account } = await existingSender(context.redis, id)
+        const { number, account } = found(id, await findSender(context.redis, id))
         await withSenders(context, (deps) => dropSender(deps, id, context.config.retentionMs))
         return {
           json: { id, removed: true },
@@ -178,10 +178,12 @@ async function withSenders<T>({ redis, config }: CommandContext, work: (deps: Se
 }
 
 async function existingSender(redis: Redis, id: number): Promise<Sender> {
-  const sender = await findSender(redis, id)
-  if (sender === undefined || sender.removed_at !== undefined) {
-    throw new CliFailure(`There is no sender ${id}; see \`senders list\`.`)
-  }
+  const sender = found(id, await findSender(redis, id))
+  return found(id, sender.removed_at === undefined ? sender : undefined)
+}
+
+function found(id: number, sender: Sender | undefined): Sender {
+  if (sender === undefined) throw new CliFailure(`There is no sender ${id}; see \`senders list\`.`)
   return sender
 }
 

@@ -19,8 +19,10 @@ export const rootKeys = {
   dataKeys: 'lw:data-keys',
   /** ZSET worker name → time of its last heartbeat (Redis clock, ms). */
   workers: 'lw:workers',
-  /** HASH lane id → account id. */
+  /** HASH lane id → account id, of the senders that are there. */
   lanes: 'lw:lanes',
+  /** ZSET `<account> <lane>` of a removed sender → until when (ms) something of the lane is kept. */
+  removedLanes: 'lw:removed-lanes',
   /** ZSET lane → time (ms) at which the sweep must look at it; 0: at once. A lane without any work is not in it. */
   dueLanes: 'lw:due-lanes',
   /** STRING: name of the worker that sweeps; ends when that one says nothing for seconds. */

@@ -1,21 +1,16 @@
-// What ends because nobody wants it any more: files in the trash, and campaigns that nobody starts. One worker looks once an
+// What ends because nobody wants it any more: files in the trash, campaigns that nobody starts, lanes of removed senders. One worker looks once an
 // hour; whoever dies over it leaves the rest to the next look.
 import { expireDrafts } from '../campaigns/fan-out/expire-drafts.ts'
 import type { Config } from '../config.ts'
-import type { FileStore } from '../files/store.ts'
 import { removeContent, removeFromTrash } from '../gallery/store/purge-trash.ts'
-import type { Log } from '../log.ts'
-import type { Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { repeatedly } from '../repeatedly.ts'
+import { type ForgetDeps, forgetLanes } from './forget-lanes.ts'
 
 const EVERY_MS = 3_600_000
 
-interface ExpiryDeps {
-  redis: Redis
-  files: FileStore
-  config: Pick<Config, 'retentionMs' | 'trashMs' | 'draftMs'>
-  log: Log
+interface ExpiryDeps extends ForgetDeps {
+  config: Pick<Config, 'retentionMs' | 'trashMs' | 'draftMs' | 'events'>
 }
 
 /** Looks once an hour, until stopped; whichever worker comes first does it for all. */
@@ -30,8 +25,10 @@ export const startExpiry = (deps: ExpiryDeps): { stop: () => void } =>
   )
 
 /** One look at all accounts. A fault of one harms no other. */
-export async function expireAll({ redis, files, config, log }: ExpiryDeps, nowMs: number): Promise<void> {
-  const { retentionMs, trashMs, draftMs } = config
+export async function expireAll(deps: ExpiryDeps, nowMs: number): Promise<void> {
+  const { redis, files, log } = deps
+  const { retentionMs, trashMs, draftMs } = deps.config
+  await forgetLanes(deps, nowMs)
   const accounts = (await redis.smembers(rootKeys.accounts)).map(Number)
   let isWhole = true
   for (const account of accounts) {

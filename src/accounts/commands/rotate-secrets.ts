@@ -5,7 +5,7 @@ import { resealErasedKey } from '../../opt-outs/store/erased.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type Seal, SealError } from '../seal.ts'
 import { listAccounts } from '../store/accounts.ts'
-import { findSender, listSenders, resealToken, type Sender, tokenPlaceOf } from '../store/senders.ts'
+import { findSender, listKeptSenders, resealToken, type Sender, tokenPlaceOf } from '../store/senders.ts'
 import { resealWebhookSecrets } from '../store/webhook-secrets.ts'
 import { WEBHOOK_SECRETS } from '../webhook-secrets.ts'
 
@@ -40,7 +40,7 @@ export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation>
       rotation.unreadable.push({ kind, id })
     }
   }
-  for (const sender of await listSenders(redis)) {
+  for (const sender of await listKeptSenders(redis)) {
     await note('sender', sender.id, () => resealSender(redis, seal, sender))
   }
   for (const { id } of await listAccounts(redis)) {

@@ -85,24 +85,26 @@ export async function changeSender(
 }
 
 /**
- * Removes a sender that has nothing to do; its messages can be looked up for `retentionMs`. Throws a Refusal
- * `sender_busy` that says what it still has to do.
+ * Removes a sender that has nothing to do; its messages can be looked up for `retentionMs`. Removing it again ends what
+ * somebody who died has left undone. Throws a Refusal `sender_busy` that says what it still has to do.
  */
 export async function dropSender(
   { redis, queues }: Pick<SenderDeps, 'redis' | 'queues'>,
   id: number,
   retentionMs: number,
 ): Promise<Sender> {
-  const sender = await existingSender(redis, id)
-  const isBusy = () => whyBusy(redis, queues, sender)
-  const busy = await removeSender(redis, sender, retentionMs, {
-    whyBusy: isBusy,
-    // What came in between the look and the step is told by another look; it may be gone by then.
-    close: async () =>
-      (await isBusy()) ?? ((await closeLane(redis, id, retentionMs)) ? undefined : ((await isBusy()) ?? BUSY_JUST_NOW)),
-  })
-  if (busy !== undefined) {
-    throw new Refusal('in_the_way', 'sender_busy', `Sender ${id} cannot be removed: ${busy}`)
+  const sender = await keptSender(redis, id)
+  if (sender.removed_at === undefined) {
+    const isBusy = () => whyBusy(redis, queues, sender)
+    const busy = await removeSender(redis, sender, retentionMs, {
+      whyBusy: isBusy,
+      // What came in between the look and the step is told by another look; it may be gone by then.
+      close: async () =>
+        (await isBusy()) ?? ((await closeLane(redis, id)) ? undefined : ((await isBusy()) ?? BUSY_JUST_NOW)),
+    })
+    if (busy !== undefined) {
+      throw new Refusal('in_the_way', 'sender_busy', `Sender ${id} cannot be removed: ${busy}`)
+    }
   }
   await queues.remove(id)
   return sender
@@ -114,6 +116,13 @@ const BUSY_JUST_NOW = 'a message came while it was being removed; remove it agai
 export async function existingSender(redis: Redis, id: number, account?: number): Promise<Sender> {
   const sender = await laneOf(redis, id, account)
   if (sender === undefined) throw doesNotExist('The sender')
+  return sender
+}
+
+/** The same, or one that was removed and of which something is kept. */
+export async function keptSender(redis: Redis, id: number, account?: number): Promise<Sender> {
+  const sender = await findSender(redis, id)
+  if (sender === undefined || (account !== undefined && sender.account !== account)) throw doesNotExist('The sender')
   return sender
 }
 

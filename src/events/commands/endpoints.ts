@@ -1,7 +1,7 @@
 // What is done with endpoints, the same over HTTP and on the command line. Throws a Refusal for what cannot be done.
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
 import type { Seal } from '../../accounts/seal.ts'
-import { listSenders } from '../../accounts/store/senders.ts'
+import { listKeptSenders, listSenders } from '../../accounts/store/senders.ts'
 import type { EventJob } from '../../jobs/events.ts'
 import { newUlid } from '../../messages/message-id.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -108,7 +108,7 @@ export async function countReplayed(
   order: ReplayOrder,
 ): Promise<{ matched: number; complete: boolean }> {
   if (!order.failedOnly) {
-    const senders = new Map((await listSenders(redis, endpoint.account)).map(({ id, number }) => [id, number]))
+    const senders = new Map((await listKeptSenders(redis, endpoint.account)).map(({ id, number }) => [id, number]))
     return countReplay(redis, endpoint, order, (lane) => senders.get(lane))
   }
   const queue = openEndpointQueue(redis, endpoint)

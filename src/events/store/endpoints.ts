@@ -131,6 +131,12 @@ export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): P
   )
 }
 
+/** Where the account's endpoints are told from on a lane of which nothing is kept any more. */
+export async function forgetCursors(redis: Redis, account: number, lane: number): Promise<void> {
+  const keys = eventKeys(account)
+  for (const id of await redis.zrange(keys.endpoints, 0, '-1')) await redis.hdel(keys.cursors(id), String(lane))
+}
+
 const noteScript = defineScript(import.meta.url, 'endpoint-note')
 const noteReply = z.enum(['missing', 'noted', 'disabled'])
 

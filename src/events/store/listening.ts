@@ -1,5 +1,6 @@
 // Who wants to know what happens. A lane writes events only while it has an outbox, a stream that this file makes and
 // takes away: for an account that has an endpoint, or has pulled events lately. Nobody else pays for them.
+import { keptLanes } from '../../accounts/store/kept-lanes.ts'
 import { listSenders } from '../../accounts/store/senders.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -18,9 +19,9 @@ const NOTED_EVERY_MS = 60_000
 export const sourceKey = (account: number, source: number): string =>
   source === ACCOUNT_SOURCE ? eventKeys(account).outbox : outboxKey(source)
 
-/** The outboxes of the account: its lanes and its own. */
+/** The outboxes of the account: its own and those of its lanes, of removed senders too while anything is kept. */
 export async function sourcesOf(redis: Redis, account: number): Promise<number[]> {
-  return [ACCOUNT_SOURCE, ...(await listSenders(redis, account)).map(({ id }) => id)]
+  return [ACCOUNT_SOURCE, ...(await keptLanes(redis, account))]
 }
 
 /**
@@ -33,9 +34,13 @@ export async function listen(redis: Redis, account: number): Promise<void> {
   await openOutboxes(redis, account)
 }
 
-/** An empty stream is there as soon as one entry was; the entry itself tells of nothing. */
+/**
+ * An empty stream is there as soon as one entry was; the entry itself tells of nothing. None is opened for a removed
+ * sender: it would stay when the lane is forgotten at this moment.
+ */
 async function openOutboxes(redis: Redis, account: number): Promise<void> {
-  await Promise.all((await sourcesOf(redis, account)).map((source) => openOutbox(redis, sourceKey(account, source))))
+  const sources = [ACCOUNT_SOURCE, ...(await listSenders(redis, account)).map(({ id }) => id)]
+  await Promise.all(sources.map((source) => openOutbox(redis, sourceKey(account, source))))
 }
 
 async function openOutbox(redis: Redis, key: string): Promise<void> {
