@@ -10,7 +10,7 @@ import { STATES } from '../messages/lifecycle.ts'
 import { parsePerson } from '../people/person.ts'
 import type { Redis } from '../redis/connect.ts'
 import { named } from '../requeue/accept-requeue.ts'
-import { existingAccount } from './accounts.ts'
+import { keptAccount } from './accounts.ts'
 import { existing } from './campaigns/campaign-context.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
@@ -57,7 +57,7 @@ export const listVerb = verb({
     cursor: nameUpTo(100).optional(),
   }),
   async run({ account, sender, campaign, since, until, limit, cursor, ...same }, { redis, config }) {
-    if (account !== undefined) await existingAccount(redis, account)
+    if (account !== undefined) await keptAccount(redis, account)
     const after = cursor === undefined ? undefined : readCursor(account ?? 0, cursor)
     if (cursor !== undefined && after === undefined) {
       throw new CliFailure('--cursor: expected what an earlier list of the same account had as next.', 2)

@@ -1,5 +1,8 @@
 // What ends because nobody wants it any more: files in the trash, campaigns that nobody starts, lanes of removed senders. One worker looks once an
 // hour; whoever dies over it leaves the rest to the next look.
+import { Refusal } from '../accept/refusal.ts'
+import { endAccount } from '../accounts/commands/remove-account.ts'
+import { findKeptAccount, keptAccounts } from '../accounts/store/accounts.ts'
 import { expireDrafts } from '../campaigns/fan-out/expire-drafts.ts'
 import type { Config } from '../config.ts'
 import { removeContent, removeFromTrash } from '../gallery/store/purge-trash.ts'
@@ -29,10 +32,14 @@ export async function expireAll(deps: ExpiryDeps, nowMs: number): Promise<void> 
   const { redis, files, log } = deps
   const { retentionMs, trashMs, draftMs } = deps.config
   await forgetLanes(deps, nowMs)
-  const accounts = (await redis.smembers(rootKeys.accounts)).map(Number)
+  const accounts = await keptAccounts(redis)
   let isWhole = true
   for (const account of accounts) {
     try {
+      if ((await findKeptAccount(redis, account))?.removed_at !== undefined) {
+        await goOnRemoving(deps, account)
+        continue
+      }
       if (trashMs > 0) {
         const removed = await removeFromTrash(redis, account, trashMs)
         if (removed > 0) log.info({ account, removed }, 'trash.expired')
@@ -45,4 +52,14 @@ export async function expireAll(deps: ExpiryDeps, nowMs: number): Promise<void> 
   }
   // Content is removed only where every account could be looked through.
   if (isWhole) await removeContent(redis, files, accounts, nowMs)
+}
+
+/** Ends a removed account once nothing is kept of it. While a sender of it is busy the next look goes on. */
+async function goOnRemoving(deps: ExpiryDeps, account: number): Promise<void> {
+  try {
+    if (await endAccount(deps, account, deps.config.retentionMs)) deps.log.info({ account }, 'account.forgotten')
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    deps.log.warn({ account, err: error }, 'expiry.failed')
+  }
 }

@@ -19,7 +19,7 @@ import { recordStatus } from '../../src/messages/store/steps.ts'
 import { erasePerson } from '../../src/people/erase.ts'
 import { newErasureId } from '../../src/people/erasures.ts'
 import { laneDeadLettersKey, laneJobKey } from '../../src/redis/bullmq-layout.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, messageKey, outboxKey, requeueableKey, rootKeys } from '../../src/redis/keys.ts'
 import { trimRequeueable } from '../../src/requeue/requeueable.ts'
 import { startRelay } from '../../src/worker/events/relay.ts'
@@ -27,7 +27,7 @@ import { forgetLanes } from '../../src/worker/forget-lanes.ts'
 import { silentLog } from '../support/app.ts'
 import { startReceiver } from '../support/event-receiver.ts'
 import { fillLane } from '../support/filled-lane.ts'
-import { interceptCommands } from '../support/redis.ts'
+import { dyingAfter } from '../support/redis.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { sentMessages } from '../support/sent-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -139,18 +139,6 @@ test('what ended badly on the lane of a removed sender is off the list once its 
   expect(await trim(Date.now() + RETENTION_MS + DAY_MS)).toBe(0)
 })
 
-/** A connection that is lost for good after so many commands. */
-async function dyingAfter(commands: number): Promise<Redis> {
-  const own = connectWithRetry(service.server.url)
-  await own.ping()
-  let left = commands
-  interceptCommands(own, (send) => {
-    left -= 1
-    return left < 0 ? Promise.reject(new Error('Connection is closed.')) : send()
-  })
-  return own
-}
-
 /** A dead letter, as BullMQ keeps it. */
 async function deadLetter(lane: number): Promise<void> {
   await queues.setPace(lane, 80)
@@ -186,26 +174,30 @@ test('whoever dies at any command of a removal is followed by another who remove
     .spyOn(globalThis, 'setTimeout')
     .mockImplementation(((work: () => void, ms?: number) =>
       setTimeoutOf(work, ms === 1_500 ? 0 : ms)) as typeof setTimeout)
+  let deaths = 0
   for (let commands = 3, died = true; died; commands += 1) {
     const tenant = await service.addTenant()
     const lane = tenant.partnerLane
     await deadLetter(lane)
     const [failed] = await failMessages({ redis, queues }, lane, { count: 1 })
-    const dying = await dyingAfter(commands)
+    const dying = await dyingAfter(service.server.url, commands)
     const lost = openLaneQueues(dying)
     died = await dropSender({ redis: dying, queues: lost }, lane, RETENTION_MS).then(
       () => false,
       () => true,
     )
+    void lost.close()
     dying.disconnect()
     // As it does by itself when its holder has died.
     await redis.del(rootKeys.sendersLock)
+    deaths += died ? 1 : 0
     await remove(lane)
     expect(await queueKeys(lane), `after ${commands} commands`).toEqual([])
     expect((await listSenders(redis, tenant.account)).map(({ id }) => id)).toEqual([tenant.cloudLane])
     expect((await findSender(redis, lane))?.removed_at).toBeGreaterThan(0)
     expect(await redis.exists(messageKey(lane, failed?.ulid ?? ''))).toBe(1)
   }
+  expect(deaths).toBeGreaterThan(20)
   wait.mockRestore()
 })
 

@@ -137,14 +137,20 @@ const READ_AGAIN_MS = 1_500
  * Takes a sender out of use and frees its number, name and phone number id; returns why not when it still has something
  * to do, and then leaves it as it was. `whyBusy` says what that is. `close` closes its lane, and is called once hardly any
  * process knows the sender any more; it says the same when the lane has got something to do. Its record stays for `keepMs`
- * at least, and for as long as anything of its lane is kept (kept-lanes.ts). Dying in between leaves a sender that takes no
+ * at least, and for as long as anything of its lane is kept (kept-lanes.ts). Unless it `isKnown`, nobody is waited for. Dying in between leaves a sender that takes no
  * new messages and can be removed again.
  */
 export function removeSender(
   redis: Redis,
   sender: Sender,
   keepMs: number,
-  { whyBusy, close }: Record<'whyBusy' | 'close', () => Promise<string | undefined>>,
+  {
+    whyBusy,
+    close,
+    isKnown = true,
+  }: Record<'whyBusy' | 'close', () => Promise<string | undefined>> & {
+    isKnown?: boolean
+  },
 ): Promise<string | undefined> {
   return withLock(redis, rootKeys.sendersLock, async (assertHeld) => {
     const before = await whyBusy()
@@ -157,7 +163,7 @@ export function removeSender(
     // Of a removal that died, another sender may have got the name meanwhile.
     for (const field of fields)
       if ((await redis.hget(ofAccount, field)) === String(id)) await redis.hdel(ofAccount, field)
-    await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS))
+    if (isKnown) await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS))
     await assertHeld()
     const since = await close()
     if (since !== undefined) {

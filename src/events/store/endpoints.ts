@@ -12,6 +12,7 @@ import { type EndpointChanges, type EndpointDocument, MOST_ENDPOINTS, type NewEn
 import { eventTypeSchema } from '../event-types.ts'
 import { DISABLED_AFTER_MS } from '../retry-times.ts'
 import { newSecret } from '../signature.ts'
+import { noteDue } from './endpoint-queue.ts'
 import { placeOf } from './endpoint-secrets.ts'
 import { listen } from './listening.ts'
 
@@ -119,9 +120,10 @@ export async function changeEndpoint(redis: Redis, endpoint: Endpoint, changes: 
   return (await findEndpoint(redis, endpoint.account, endpoint.id)) ?? endpoint
 }
 
-/** Removes it and all that is kept of it but its queue, which the relay removes. */
+/** Removes it and all that is kept of it but its queue, which the relay removes, also one that starts after this. */
 export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): Promise<void> {
   const keys = eventKeys(account)
+  await noteDue(redis, { account, id }, Date.now())
   const rest = [keys.cursors(id), keys.attempts(id, 'succeeded'), keys.attempts(id, 'failed')]
   await execOrThrow(
     redis

@@ -47,6 +47,13 @@ async function openOutbox(redis: Redis, key: string): Promise<void> {
   if ((await redis.exists(key)) === 0) await redis.xadd(key, '*', ENTRY_FIELD, '')
 }
 
+/** Nobody listens to the account any more, and what was written for it is deleted. Doing it again changes nothing. */
+export async function forgetEvents(redis: Redis, account: number): Promise<void> {
+  await redis.srem(rootKeys.eventAccounts, account)
+  for (const source of await sourcesOf(redis, account)) await redis.del(sourceKey(account, source))
+  await redis.del(eventKeys(account).listening)
+}
+
 /** Somebody pulls events of the account: they are written down for as long after that as events are kept. */
 export async function notePull(redis: Redis, account: number): Promise<void> {
   const key = eventKeys(account).listening
@@ -83,8 +90,6 @@ export async function tend(redis: Redis, account: number, retentionMs: number): 
   if (!nobodySince) {
     await redis.hset(keys.listening, 'nobody_since', now)
   } else if (Number(nobodySince) < now - LINGER_MS) {
-    await redis.srem(rootKeys.eventAccounts, account)
-    for (const source of await sourcesOf(redis, account)) await redis.del(sourceKey(account, source))
-    await redis.del(keys.listening)
+    await forgetEvents(redis, account)
   }
 }
