@@ -66,7 +66,7 @@ async function keptUntil(
     redis.pexpiretime(messageIndexKey(lane)),
     redis.xrevrange(outboxKey(lane), '+', '-', 'COUNT', 1),
   ])
-  const told = last === undefined ? 0 : Number.parseInt(last[0], 10) + config.events.retentionMs
+  const events = last === undefined ? 0 : Number.parseInt(last[0], 10) + config.events.retentionMs
   const names = (await redis.zrange(campaignsOfAccountKey(account), '0', '-1')).filter(
     (name) => parseCampaignId(name)?.lane === lane,
   )
@@ -76,5 +76,5 @@ async function keptUntil(
     if (hasEnded(state)) continue
     await moveCampaign(redis, id, 'cancel', config.retentionMs, { begins: true, fields: { ended_at: NOW, reason: '' } })
   }
-  return Math.max(indexed, told, campaigns.length > 0 ? nowMs + AGAIN_MS : 0)
+  return Math.max(indexed, events, campaigns.length > 0 ? nowMs + AGAIN_MS : 0)
 }
