@@ -35,6 +35,8 @@ export const rootKeys = {
   activity: 'lw:activity',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
+  /** HASH account → the turn of its latest erasure; `now`: the one that is being worked on. It expires. */
+  erasureTurns: 'lw:erasure-turns',
   /** STRING: somebody has looked for what is to expire within this period. */
   expired: 'lw:expired',
   /** ZSET SHA-256 of gallery content → when a file of it was removed for good (ms): perhaps nobody has it any more. */
