@@ -242,6 +242,8 @@ export const galleryKeys = (account: number) => {
     trash: `${prefix}:trash`,
     /** STRING: bytes of all files, those in the trash too, see gallery/store/kept-bytes.ts. */
     bytes: `${prefix}:bytes`,
+    /** ZSET token of a file that is being added → since when (ms), see gallery/store/new-tokens.ts. */
+    newTokens: `${prefix}:new-tokens`,
     /** HASH of one bulk move: state and outcome. */
     move: (id: string) => `${prefix}:move:${id}`,
   }

@@ -4,7 +4,9 @@ import { Refusal } from '../accept/refusal.ts'
 import { endAccount } from '../accounts/commands/remove-account.ts'
 import { findKeptAccount, keptAccounts } from '../accounts/store/accounts.ts'
 import { expireDrafts } from '../campaigns/fan-out/expire-drafts.ts'
+import { trimCampaigns } from '../campaigns/store/list.ts'
 import type { Config } from '../config.ts'
+import { removeLooseTokens } from '../gallery/store/new-tokens.ts'
 import { removeContent, removeFromTrash } from '../gallery/store/purge-trash.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { repeatedly } from '../repeatedly.ts'
@@ -36,10 +38,12 @@ export async function expireAll(deps: ExpiryDeps, nowMs: number): Promise<void> 
   let isWhole = true
   for (const account of accounts) {
     try {
+      await trimCampaigns(redis, account)
       if ((await findKeptAccount(redis, account))?.removed_at !== undefined) {
         await goOnRemoving(deps, account)
         continue
       }
+      await removeLooseTokens(redis, account, nowMs - EVERY_MS)
       if (trashMs > 0) {
         const removed = await removeFromTrash(redis, account, trashMs)
         if (removed > 0) log.info({ account, removed }, 'trash.expired')

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
+import { createListed } from '../../redis/hashes.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
 import { nextId } from '../../redis/sequence.ts'
 import { type AccountLimits, type LimitSetting, limitsOf } from '../limits.ts'
@@ -50,9 +51,7 @@ export const newAccountId = (redis: Redis): Promise<number> => nextId(redis, 'ac
 /** Creates an account with the default settings, with a new id unless it brings one, and returns that. */
 export async function createAccount(redis: Redis, name: string, given?: number): Promise<number> {
   const id = given ?? (await newAccountId(redis))
-  await redis.hset(accountKey(id), { id, name })
-  // Dies before this: nobody was given its id, and no list names it.
-  await redis.sadd(rootKeys.accounts, id)
+  await createListed(redis, accountKey(id), { id, name }, () => redis.sadd(rootKeys.accounts, id))
   return id
 }
 

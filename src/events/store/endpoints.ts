@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Seal } from '../../accounts/seal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
-import { createHash, isThere } from '../../redis/hashes.ts'
+import { createListed, isThere } from '../../redis/hashes.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
@@ -52,7 +52,7 @@ export class TooManyEndpointsError extends Error {
  * Creates one and returns its secret; null when it was there already and has got another one since. `senders` are digits.
  * From now on its account is listened to. One of this `id` that is there already stays as it is. Throws a
  * TooManyEndpointsError.
- * Dying before it is on its account's list leaves a record that nobody knows of; a repeat lists it.
+ * Dying before it is on its account's list leaves a record that nobody knows of and that ends; a repeat lists it.
  */
 export async function createEndpoint(
   redis: Redis,
@@ -72,8 +72,7 @@ export async function createEndpoint(
     created_at: String(how.nowMs),
   }
   // Of several requests at once with one key, one makes it.
-  await createHash(redis, keys.endpoint(id), record)
-  await redis.zadd(keys.endpoints, 'NX', how.nowMs, id)
+  await createListed(redis, keys.endpoint(id), record, () => redis.zadd(keys.endpoints, 'NX', how.nowMs, id))
   const endpoint = (await findEndpoint(redis, account, id)) ?? readEndpoint(account, id, record)
   const isFirst = endpoint.old_secrets === ''
   return { endpoint, secret: isFirst ? how.seal.decrypt(endpoint.secret, placeOf(endpoint)) : null }

@@ -2,6 +2,7 @@
 // (purge-trash.ts).
 import type { Redis } from '../../redis/connect.ts'
 import { fileTokenKey, galleryKeys, rootKeys } from '../../redis/keys.ts'
+import { removeLooseTokens } from './new-tokens.ts'
 
 /** Files of one place that are read in one go. */
 const FILES_AT_ONCE = 500
@@ -18,6 +19,7 @@ export async function forgetGallery(redis: Redis, account: number): Promise<void
       await redis.zrem(place, ...ids)
     }
   }
+  await removeLooseTokens(redis, account, Date.now())
   await redis.del(keys.folders, keys.trash, keys.bytes, ...folders.map(keys.folder))
 }
 
