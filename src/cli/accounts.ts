@@ -13,6 +13,8 @@ import {
   createAccount,
   FIRST_POLICY_NAMES,
   findAccount,
+  findKeptAccount,
+  type KeptAccount,
   listAccounts,
   setAccountSetting,
   setAccountSettings,
@@ -136,6 +138,34 @@ export const accounts: Noun = {
         }
       },
     }),
+
+    verb({
+      usage: 'remove <id>',
+      summary: 'remove an account whose senders have nothing to do; its messages are kept until they expire',
+      act: 'account.remove',
+      example: '1',
+      options: {},
+      values: z.strictObject({ id: accountId }),
+      async run({ id }, { redis, config }) {
+        await keptAccount(redis, id)
+        // Loaded only here: BullMQ takes longer to load than all that the other commands need.
+        const [{ openLaneQueues }, { removeAccount }] = await Promise.all([
+          import('../lanes/queues.ts'),
+          import('../accounts/commands/remove-account.ts'),
+        ])
+        const queues = openLaneQueues(redis)
+        try {
+          await removeAccount({ redis, queues }, id, config.retentionMs)
+        } finally {
+          await queues.close()
+        }
+        return {
+          json: { id, removed: true },
+          text: `Removed account ${id} with its keys and senders; what is kept of its messages ends by itself.`,
+          acted: { account: id, target: String(id) },
+        }
+      },
+    }),
   ],
 }
 
@@ -178,6 +208,13 @@ const limitFault = (value: string): string | undefined =>
 /** The account, or a failure that names it. */
 export async function existingAccount(redis: Redis, id: number): Promise<Account> {
   const account = await findAccount(redis, id)
+  if (account === undefined) throw new CliFailure(`Account ${id} does not exist, see \`accounts list\`.`)
+  return account
+}
+
+/** The same, or one that was removed and of which something is kept. */
+export async function keptAccount(redis: Redis, id: number): Promise<KeptAccount> {
+  const account = await findKeptAccount(redis, id)
   if (account === undefined) throw new CliFailure(`Account ${id} does not exist, see \`accounts list\`.`)
   return account
 }

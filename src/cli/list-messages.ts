@@ -1,7 +1,7 @@
 // messages list: the messages that a person asks about, the newest first.
 import { z } from 'zod'
 import { sendersNamed } from '../accept/named-senders.ts'
-import { listSenders } from '../accounts/store/senders.ts'
+import { listKeptSenders } from '../accounts/store/senders.ts'
 import { parseCampaignId } from '../campaigns/campaign-id.ts'
 import { readCursor, writeCursor } from '../lookup/cursor.ts'
 import type { Place } from '../lookup/entries.ts'
@@ -10,7 +10,7 @@ import type { ListedMessage } from '../lookup/message-schema.ts'
 import { STATES } from '../messages/lifecycle.ts'
 import { parsePerson } from '../people/person.ts'
 import type { Redis } from '../redis/connect.ts'
-import { existingAccount } from './accounts.ts'
+import { keptAccount } from './accounts.ts'
 import { existing } from './campaigns/campaign-context.ts'
 import { CliFailure } from './failure.ts'
 import { noSender } from './sender-named.ts'
@@ -58,14 +58,14 @@ export const listVerb = verb({
     cursor: nameUpTo(100).optional(),
   }),
   async run({ account, sender, campaign, since, until, limit, cursor, ...same }, { redis, config }) {
-    if (account !== undefined) await existingAccount(redis, account)
+    if (account !== undefined) await keptAccount(redis, account)
     const after = cursor === undefined ? undefined : readCursor(account ?? 0, cursor)
     if (cursor !== undefined && after === undefined) {
       throw new CliFailure('--cursor: expected what an earlier list of the same account had as next.', 2)
     }
     const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
     if (ours) await existing(redis, ours)
-    const all = await listSenders(redis, account)
+    const all = await listKeptSenders(redis, account)
     const senders = sender === undefined ? all : sendersNamed(all, sender)
     if (sender !== undefined && senders.length === 0) throw noSender(sender)
     const filter: Search['filter'] = {

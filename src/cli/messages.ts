@@ -1,6 +1,6 @@
 // messages: show, list, cancel, requeue. One message and everything that happened to it.
 import { z } from 'zod'
-import { listAccounts } from '../accounts/store/accounts.ts'
+import { keptAccounts } from '../accounts/store/accounts.ts'
 import { findSender, type Sender } from '../accounts/store/senders.ts'
 import type { ListSettings } from '../campaigns/store/in-chunk.ts'
 import { findMessage } from '../lookup/lookup.ts'
@@ -73,9 +73,9 @@ async function showSent(redis: Redis, id: MessageId, lists: ListSettings): Promi
 
 /** Received messages are filed under their account, which the chat product's id does not contain. */
 async function showReceived(redis: Redis, id: string): Promise<Answer | undefined> {
-  for (const account of await listAccounts(redis)) {
-    const message = await findInbound(redis, account.id, id)
-    if (message !== undefined) return received(message, account.id, await findSender(redis, message.lane))
+  for (const account of await keptAccounts(redis)) {
+    const message = await findInbound(redis, account, id)
+    if (message !== undefined) return received(message, account, await findSender(redis, message.lane))
   }
   return undefined
 }

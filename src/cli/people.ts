@@ -10,7 +10,7 @@ import { createTombstones } from '../people/tombstones.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey } from '../redis/keys.ts'
-import { existingAccount } from './accounts.ts'
+import { keptAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
 import { accountId, parser } from './values.ts'
 import { type Noun, verb } from './verb.ts'
@@ -35,7 +35,7 @@ export const people: Noun = {
       options: { '!--account <id>': 'account whose data it is' },
       values: z.strictObject({ person, account: accountId }),
       async run({ person, account }, { redis, config }) {
-        await existingAccount(redis, account)
+        await keptAccount(redis, account)
         let text = ''
         for await (const piece of personPieces({ redis, config }, account, person, Date.now())) text += piece
         const { data } = shown.parse(JSON.parse(text))
@@ -52,7 +52,7 @@ export const people: Noun = {
       options: { '!--account <id>': 'account whose data it is' },
       values: z.strictObject({ person, account: accountId }),
       async run({ person, account }, { redis, config }) {
-        await existingAccount(redis, account)
+        await keptAccount(redis, account)
         const nowMs = await redisNowMs(redis, accountKey(account))
         const id = newErasureId(nowMs)
         await createTombstones(redis, secretKeysOf(config)).bury(account, person, nowMs, config.retentionMs)

@@ -12,7 +12,7 @@ import { SenderTakenError } from '../accounts/store/add-sender.ts'
 import { DEFAULT_RATE } from '../accounts/store/senders.ts'
 import { existingAccount } from './accounts.ts'
 import { CliFailure } from './failure.ts'
-import { senderNamed } from './sender-named.ts'
+import { keptSenderNamed, senderNamed } from './sender-named.ts'
 import { table } from './table.ts'
 import { accountId, httpAddress, nameUpTo, oneOf, parser, phoneNumber, rate, senderName } from './values.ts'
 import { type CommandContext, type Noun, verb } from './verb.ts'
@@ -153,7 +153,7 @@ export const senders: Noun = {
       options: {},
       values: z.strictObject({ sender: senderName }),
       async run({ sender: named }, context) {
-        const { id, number, account } = await senderNamed(context.redis, named)
+        const { id, number, account } = await keptSenderNamed(context.redis, named)
         await withSenders(context, (deps) => dropSender(deps, id, context.config.retentionMs))
         return {
           json: { id, removed: true },

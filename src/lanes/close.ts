@@ -19,9 +19,9 @@ export class LaneClosedError extends Error {
 
 /**
  * Closes a lane on which nothing waits, is worked on or is in doubt, and which has no campaign that a worker looks after;
- * false when it has. It stays closed until its sender is added again, or for `keepMs`: nobody knows the sender by then.
+ * false when it has. It stays closed until its sender is added again, or nothing of it is kept any more (forget-lane.ts).
  */
-export async function closeLane(redis: Redis, lane: number, keepMs: number): Promise<boolean> {
+export async function closeLane(redis: Redis, lane: number): Promise<boolean> {
   const keys = {
     ...laneBacklogKeys(lane),
     ...laneChunkKeys(lane),
@@ -30,7 +30,7 @@ export async function closeLane(redis: Redis, lane: number, keepMs: number): Pro
     activeCampaigns: activeCampaignsKey(lane),
     closed: laneClosedKey(lane),
   }
-  return (await closeScript(redis, keys, { keepMs })) === 1
+  return (await closeScript(redis, keys)) === 1
 }
 
 /** Whether the lane's sender was removed. */

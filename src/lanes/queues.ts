@@ -208,10 +208,13 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 
     isPaused: (lane: number): Promise<boolean> => queueOf(lane).isPaused(),
 
-    /** Removes what BullMQ keeps of a lane that was closed, its dead letters included. */
+    /** Removes what BullMQ keeps of a lane that was closed, its dead letters included. Doing it again changes nothing. */
     async remove(lane: number): Promise<void> {
-      await queueOf(lane).obliterate()
-      await chunkQueueOf(lane).obliterate()
+      for (const [opened, queue] of [[open, queueOf(lane)] as const, [openChunks, chunkQueueOf(lane)] as const]) {
+        await queue.obliterate()
+        opened.delete(lane)
+        await queue.close()
+      }
     },
 
     /** Jobs of the lane by BullMQ's own states, and as `chunked` the messages that wait in chunks. */

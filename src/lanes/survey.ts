@@ -115,12 +115,7 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-/** All lanes that exist. */
-export async function allLanes(redis: Redis): Promise<number[]> {
-  return (await redis.hkeys(rootKeys.lanes)).map(Number)
-}
-
-/** How many there are. */
+/** How many senders there are, each with its lane. */
 export const countLanes = (redis: Redis): Promise<number> => redis.hlen(rootKeys.lanes)
 
 /** Which list of the sweep: attempts in doubt, or messages queued again whose job may be gone. */

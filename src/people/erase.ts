@@ -1,10 +1,9 @@
 // Forgetting a person of an account, everywhere that anything is kept of them. Each part may be done any number of times:
 // whoever takes over after a crash begins anew and finds only what is left.
+import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { eraseContact } from '../contacts/store/contact-of-person.ts'
 import type { Log } from '../log.ts'
 import { eraseOptOut } from '../opt-outs/store/opt-outs.ts'
-import type { Redis } from '../redis/connect.ts'
-import { rootKeys } from '../redis/keys.ts'
 import { eraseInCampaigns } from './erase-campaigns.ts'
 import { type EraseDeps, eraseMessages } from './erase-messages.ts'
 import { eraseInRefusedJobs } from './erase-refused-jobs.ts'
@@ -30,7 +29,7 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
   if (await eraseContact(redis, account, person)) await countErased(redis, id, 'contacts', 1)
   // Never written to again means that: only who it was is forgotten.
   await eraseOptOut(redis, account, person)
-  const lanes = await lanesOf(redis, account)
+  const lanes = await keptLanes(redis, account)
   const inFiles = await eraseInCampaigns(deps, new Set(lanes), person)
   await countErased(redis, id, 'recipients', inFiles.recipients)
   await countErased(redis, id, 'messages', inFiles.messages)
@@ -44,10 +43,4 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
   // Not counted: they may be of other accounts, and how many those have is nobody else's business.
   await eraseInRefusedJobs(redis, person)
   return busy === 0
-}
-
-/** The lanes of an account. */
-export async function lanesOf(redis: Redis, account: number): Promise<number[]> {
-  const lanes = Object.entries(await redis.hgetall(rootKeys.lanes))
-  return lanes.filter(([, of]) => Number(of) === account).map(([lane]) => Number(lane))
 }

@@ -9,7 +9,8 @@ import { sealedText } from '../messages/store/record-format.ts'
 import type { Redis } from '../redis/connect.ts'
 import { readRecord } from '../redis/corrupt-record.ts'
 import { isThere } from '../redis/hashes.ts'
-import { erasureKey, sharedQueuePrefix } from '../redis/keys.ts'
+import { erasureKey, rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
 import { inTime, openQueue } from '../redis/open-queue.ts'
 import { execOrThrow } from '../redis/transaction.ts'
 
@@ -44,9 +45,20 @@ export async function findErasure(redis: Redis, id: string): Promise<Erasure | u
   return isThere(raw) ? readRecord(erasureSchema, `job ${id}`, raw) : undefined
 }
 
-/** Notes that somebody works on it. */
-export async function beginErasure(redis: Redis, id: string): Promise<void> {
+/** Notes that somebody works on it, whose turn it is. */
+export async function beginErasure(redis: Redis, id: string, turn: number): Promise<void> {
+  await redis.hset(rootKeys.erasureTurns, 'now', turn)
   await redis.hset(erasureKey(id), 'state', 'running')
+}
+
+const turnScript = defineScript(import.meta.url, 'erasure-turn')
+/** The highest priority number of BullMQ, which no installation gets to. */
+const MOST_TURNS = 2_097_151
+
+/** Accounts take turns: whoever asks for 150 erasures holds up nobody else's. */
+async function turnOf(redis: Redis, account: number): Promise<number> {
+  const args = { account: String(account), keepMs: KEEP_MS }
+  return Math.min(MOST_TURNS, Number(await turnScript(redis, { turns: rootKeys.erasureTurns }, args)))
 }
 
 /** It is over: nobody needs to know whom it was about any more. */
@@ -78,7 +90,7 @@ export function openErasureQueue(redis: Redis) {
         const key = erasureKey(id)
         const record = { account, person: sealText(person), state: 'waiting', created_at: nowMs }
         await execOrThrow(redis.multi().hset(key, record).pexpire(key, KEEP_MS))
-        await queue.add(ERASURE_JOB, { v: 1, job: id }, { jobId: id })
+        await queue.add(ERASURE_JOB, { v: 1, job: id }, { jobId: id, priority: await turnOf(redis, account) })
       })
     },
 

@@ -1,5 +1,5 @@
 // All that is kept of a person of an account, a part at a time: there may be a million messages.
-import { listSenders } from '../accounts/store/senders.ts'
+import { listKeptSenders } from '../accounts/store/senders.ts'
 import { findCampaign, idOf } from '../campaigns/store/campaigns.ts'
 import { campaignsWithFiles } from '../campaigns/store/files.ts'
 import type { ListSettings } from '../campaigns/store/in-chunk.ts'
@@ -42,7 +42,7 @@ async function* messagesOf(
   person: string,
   nowMs: number,
 ): AsyncGenerator<ListedMessage[]> {
-  const senders = await listSenders(redis, account)
+  const senders = await listKeptSenders(redis, account)
   for (const filter of [{ to: person }, { from: person }]) {
     let page: Awaited<ReturnType<typeof findMessages>> | undefined
     do {

@@ -1,7 +1,7 @@
 // For which account a request is: that of its key, or the one that an operator names.
 import type { IncomingMessage } from 'node:http'
 import { isOperator, NO_ACCOUNT } from '../accounts/permissions.ts'
-import { cachedAccount } from '../accounts/store/accounts.ts'
+import { cachedAccount, findKeptAccount } from '../accounts/store/accounts.ts'
 import type { Redis } from '../redis/connect.ts'
 import { ApiError, notFound } from './errors.ts'
 import type { Access, Caller } from './route.ts'
@@ -31,7 +31,8 @@ export async function actingFor(
   }
   if (!/^[1-9]\d{0,15}$/.test(named)) throw missing(`${ACCOUNT_HEADER}: expected the number of an account.`)
   const account = Number(named)
-  if ((await cachedAccount(redis, account)) === undefined) throw notFound('The account')
+  const find = 'removedToo' in access ? findKeptAccount : cachedAccount
+  if ((await find(redis, account)) === undefined) throw notFound('The account')
   return { ...key, account }
 }
 

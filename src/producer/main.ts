@@ -112,7 +112,7 @@ export async function startProducer(
     ...campaignRoutes({ redis, config, campaigns }),
     ...eventRoutes({ redis, config, seal }),
     ...adminRoutes({ redis, queues }),
-    ...accountRoutes({ redis }),
+    ...accountRoutes({ redis, queues, config }),
     ...limitRoutes({ redis, config }),
     ...keyRoutes({ redis }),
     ...senderRoutes({ redis, queues, seal, production: config.production, config }),

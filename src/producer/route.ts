@@ -24,6 +24,8 @@ export type Access =
       also?: readonly Permission[]
       /** An operator may name no account, and then acts on all of the installation (acting-for.ts). */
       withoutAccount?: true
+      /** An operator may name an account that was removed and of which something is kept. */
+      removedToo?: true
     }
   | { in: 'open'; why: string }
 

@@ -1,4 +1,4 @@
-// Hashes: many read in one round trip, and one created once.
+// Hashes: many read in one round trip, and one created and listed.
 
 import type { Redis } from './connect.ts'
 import { defineScript } from './lua.ts'
@@ -17,9 +17,23 @@ export async function readHashes(redis: Redis, keys: readonly string[]): Promise
 
 const createScript = defineScript(import.meta.url, 'create-hash')
 
-/** Writes a hash unless there is one, which is left as it is: of many who create it at once, one does. */
-export async function createHash(redis: Redis, key: string, fields: Record<string, string | number>): Promise<void> {
-  await createScript(redis, { hash: key }, { fields: Object.entries(fields).flat() })
+const listedScript = defineScript(import.meta.url, 'listed-hash')
+/** No request takes so long from creating a hash to listing it. */
+const UNLISTED_MS = 3_600_000
+
+/**
+ * Writes a hash unless there is one, which is left as it is: of many who create it at once, one does. `list` puts it where
+ * it is found. Whoever dies before that leaves a hash that ends within the hour, unless a repeat lists it.
+ */
+export async function createListed(
+  redis: Redis,
+  key: string,
+  fields: Record<string, string | number>,
+  list: () => Promise<unknown>,
+): Promise<void> {
+  await createScript(redis, { hash: key }, { fields: Object.entries(fields).flat(), keepMs: UNLISTED_MS })
+  await list()
+  await listedScript(redis, { hash: key })
 }
 
 /** Whether a hash was there: Redis knows no empty ones. */

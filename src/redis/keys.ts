@@ -19,8 +19,10 @@ export const rootKeys = {
   dataKeys: 'lw:data-keys',
   /** ZSET worker name → time of its last heartbeat (Redis clock, ms). */
   workers: 'lw:workers',
-  /** HASH lane id → account id. */
+  /** HASH lane id → account id, of the senders that are there. */
   lanes: 'lw:lanes',
+  /** ZSET `<account> <lane>` of a removed sender → until when (ms) something of the lane is kept. */
+  removedLanes: 'lw:removed-lanes',
   /** ZSET lane → time (ms) at which the sweep must look at it; 0: at once. A lane without any work is not in it. */
   dueLanes: 'lw:due-lanes',
   /** STRING: name of the worker that sweeps; ends when that one says nothing for seconds. */
@@ -33,6 +35,8 @@ export const rootKeys = {
   activity: 'lw:activity',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
+  /** HASH account → the turn of its latest erasure; `now`: the one that is being worked on. It expires. */
+  erasureTurns: 'lw:erasure-turns',
   /** STRING: somebody has looked for what is to expire within this period. */
   expired: 'lw:expired',
   /** ZSET SHA-256 of gallery content → when a file of it was removed for good (ms): perhaps nobody has it any more. */
@@ -238,6 +242,8 @@ export const galleryKeys = (account: number) => {
     trash: `${prefix}:trash`,
     /** STRING: bytes of all files, those in the trash too, see gallery/store/kept-bytes.ts. */
     bytes: `${prefix}:bytes`,
+    /** ZSET token of a file that is being added → since when (ms), see gallery/store/new-tokens.ts. */
+    newTokens: `${prefix}:new-tokens`,
     /** HASH of one bulk move: state and outcome. */
     move: (id: string) => `${prefix}:move:${id}`,
   }

@@ -1,6 +1,7 @@
 // The lists of requeueable messages, one per lane in the order in which they ended: what requeue reads, page by
 // page, and how they are kept from growing for ever.
 import { z } from 'zod'
+import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { acceptedAtMs } from '../messages/message-id.ts'
 import { laneDeadLettersKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -54,7 +55,7 @@ export async function trimRequeueable(
 ): Promise<number> {
   if ((await redis.set(rootKeys.trimmed, nowMs, 'PX', everyMs, 'NX')) === null) return 0
   let taken = 0
-  for (const lane of (await redis.hkeys(rootKeys.lanes)).map(Number)) {
+  for (const lane of await keptLanes(redis)) {
     taken += await trimLane(redis, lane, nowMs - retentionMs)
   }
   return taken

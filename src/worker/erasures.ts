@@ -23,7 +23,9 @@ const DAY_SECONDS = 86_400
 
 type ErasureDeps = EraseDeps & { log: Log }
 
-/** Starts to work on erasures: one at a time in the whole installation, since each writes files anew. */
+/**
+ * Starts to work on erasures: one at a time in the whole installation, since each writes files anew. Accounts take turns.
+ */
 export async function startErasures(deps: ErasureDeps) {
   const { queue, close } = openErasureQueue(deps.redis)
   // A full Redis refuses it, and a start must not fail for that. Redis keeps what any worker before has written there.
@@ -59,7 +61,7 @@ async function workOn(deps: ErasureDeps, job: Job): Promise<OwnEnd> {
     const asked = await findErasure(deps.redis, id)
     // Done before, or so old that it is not kept any more.
     if (asked?.person === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
-    if (asked.state === 'waiting') await beginErasure(deps.redis, id)
+    if (asked.state === 'waiting') await beginErasure(deps.redis, id, job.opts.priority ?? 0)
     const { account, person, created_at: nowMs } = asked
     if (!(await erasePerson(deps, { id, account, person, nowMs }))) return { kind: 'waits', ms: BUSY_MS }
     await endErasure(deps.redis, id, 'done', await redisNowMs(deps.redis))

@@ -1,22 +1,22 @@
-// What ends because nobody wants it any more: files in the trash, and campaigns that nobody starts. One worker looks once an
-// hour; whoever dies over it leaves the rest to the next look.
+// What ends because nobody wants it any more: files in the trash, campaigns that nobody starts, lanes of removed senders.
+// One worker looks once an hour. If it dies, the rest is left to the next look.
+import { Refusal } from '../accept/refusal.ts'
+import { endAccount } from '../accounts/commands/remove-account.ts'
+import { findKeptAccount, keptAccounts } from '../accounts/store/accounts.ts'
 import { expireDrafts } from '../campaigns/fan-out/expire-drafts.ts'
+import { trimCampaigns } from '../campaigns/store/list.ts'
 import type { Config } from '../config.ts'
-import type { FileStore } from '../files/store.ts'
+import { removeLooseTokens } from '../gallery/store/new-tokens.ts'
 import { removeContent, removeFromTrash } from '../gallery/store/purge-trash.ts'
-import type { Log } from '../log.ts'
 import { redisNowMs } from '../redis/clock.ts'
-import type { Redis } from '../redis/connect.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { repeatedly } from '../repeatedly.ts'
+import { type ForgetDeps, forgetLanes } from './forget-lanes.ts'
 
 const EVERY_MS = 3_600_000
 
-interface ExpiryDeps {
-  redis: Redis
-  files: FileStore
-  config: Pick<Config, 'retentionMs' | 'trashMs' | 'draftMs'>
-  log: Log
+interface ExpiryDeps extends ForgetDeps {
+  config: Pick<Config, 'retentionMs' | 'trashMs' | 'draftMs' | 'events'>
 }
 
 /** Looks once an hour, until stopped; whichever worker comes first does it for all. */
@@ -31,12 +31,20 @@ export const startExpiry = (deps: ExpiryDeps): { stop: () => void } =>
   )
 
 /** One look at all accounts. A fault of one harms no other. */
-export async function expireAll({ redis, files, config, log }: ExpiryDeps, nowMs: number): Promise<void> {
-  const { retentionMs, trashMs, draftMs } = config
-  const accounts = (await redis.smembers(rootKeys.accounts)).map(Number)
+export async function expireAll(deps: ExpiryDeps, nowMs: number): Promise<void> {
+  const { redis, files, log } = deps
+  const { retentionMs, trashMs, draftMs } = deps.config
+  await forgetLanes(deps, nowMs)
+  const accounts = await keptAccounts(redis)
   let isWhole = true
   for (const account of accounts) {
     try {
+      await trimCampaigns(redis, account)
+      if ((await findKeptAccount(redis, account))?.removed_at !== undefined) {
+        await goOnRemoving(deps, account)
+        continue
+      }
+      await removeLooseTokens(redis, account, nowMs - EVERY_MS)
       if (trashMs > 0) {
         const removed = await removeFromTrash(redis, account, trashMs)
         if (removed > 0) log.info({ account, removed }, 'trash.expired')
@@ -49,4 +57,14 @@ export async function expireAll({ redis, files, config, log }: ExpiryDeps, nowMs
   }
   // Content is removed only where every account could be looked through.
   if (isWhole) await removeContent(redis, files, accounts, nowMs)
+}
+
+/** Ends a removed account once nothing is kept of it. While a sender of it is busy the next look goes on. */
+async function goOnRemoving(deps: ExpiryDeps, account: number): Promise<void> {
+  try {
+    if (await endAccount(deps, account, deps.config.retentionMs)) deps.log.info({ account }, 'account.forgotten')
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    deps.log.warn({ account, err: error }, 'expiry.failed')
+  }
 }

@@ -173,7 +173,7 @@ export async function startWorker(
     },
     log,
   )
-  const expiry = startExpiry({ redis, files, config, log })
+  const expiry = startExpiry({ redis, files, config, log, queues })
   const lookingAround = repeatedly(
     LOOK_AROUND_MS,
     async () => {

@@ -3,7 +3,7 @@
 
 import type { Seal } from '../accounts/seal.ts'
 import type { ProviderName } from '../accounts/sender-settings.ts'
-import { findAccount, type Policy } from '../accounts/store/accounts.ts'
+import { findKeptAccount, type Policy } from '../accounts/store/accounts.ts'
 import { findSender, type Sender, tokenPlaceOf } from '../accounts/store/senders.ts'
 import type { Repeat } from '../messages/lifecycle.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
@@ -47,7 +47,7 @@ export function createSenderDirectory(deps: {
 
   async function readEntry(redis: Redis, lane: number): Promise<DirectoryEntry | undefined> {
     const sender = await findSender(redis, lane)
-    const account = sender && (await findAccount(redis, sender.account))
+    const account = sender && (await findKeptAccount(redis, sender.account))
     if (!sender || !account) return undefined
     const isSafe = sender.provider === 'partner-api' && sender.honours_idempotency
     const repeatOf = (policy: Policy): Repeat => (isSafe ? 'safe' : policy === 'at_least_once' ? 'once' : 'never')

@@ -79,6 +79,7 @@ export function startStatusPolls(deps: PollDeps) {
   async function goOn(lane: number): Promise<void> {
     const waitMs = await untilNextPollMs(redis, lane)
     if (waitMs !== undefined) await add(lane, waitMs)
+    else asked.delete(lane)
   }
 
   async function add(lane: number, inMs: number): Promise<void> {

@@ -4,9 +4,10 @@
 //
 // Waking comes first and never waits for decisions: an outage on hundreds of lanes leaves thousands of messages to
 // decide, and a lane that came to work meanwhile must not wait for them.
+import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { addCampaignLane } from '../campaigns/store/campaigns.ts'
 import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../lanes/due-lanes.ts'
-import { allLanes, earliest, type LaneSurvey, surveyLanes } from '../lanes/survey.ts'
+import { earliest, type LaneSurvey, surveyLanes } from '../lanes/survey.ts'
 import { wakeChunkLanes, wakeLanes } from '../lanes/wake.ts'
 import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 import { createWatchdog } from './watchdog.ts'
@@ -94,7 +95,7 @@ export function createSweep(deps: SweepDeps) {
     const now = performance.now()
     if (round.length === 0) {
       if (now < nextRoundAt) return
-      round = await allLanes(redis)
+      round = await keptLanes(redis)
       nextRoundAt = now + ROUND_MS
     }
     for (const survey of await surveyLanes(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {

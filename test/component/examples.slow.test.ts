@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
-import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { createAccount, setAccountSetting } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { CONTENT_TYPES } from '../../src/messages/content.ts'
@@ -208,6 +208,9 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
     const { data } = await ask('GET', '/admin/senders')
     const [{ base_url }] = z.tuple([z.object({ base_url: z.string() })], z.unknown()).parse(data)
     return { body: { ...body, base_url } }
+  },
+  async accountsRemove() {
+    return { params: { id: String(await createAccount(world.service.redis, 'closing')) } }
   },
   async sendersRemove() {
     const { redis, simulator, config } = world.service

@@ -12,23 +12,30 @@ import { contentPath } from '../../src/gallery/store/content.ts'
 import { addFile, findFile, findFileByToken, restoreFile, trashFile } from '../../src/gallery/store/files.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { keptBytes } from '../../src/gallery/store/kept-bytes.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { campaignKey, campaignsOfAccountKey, galleryKeys, rootKeys } from '../../src/redis/keys.ts'
 import { expireAll } from '../../src/worker/expiry.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 
 const DAY_MS = 86_400_000
-const config = { retentionMs: 30 * DAY_MS, trashMs: 30 * DAY_MS, draftMs: 90 * DAY_MS }
+const config = () => ({ ...service.config, retentionMs: 30 * DAY_MS, trashMs: 30 * DAY_MS, draftMs: 90 * DAY_MS })
 
 let service: CampaignService
 let files: ReturnType<typeof openFolder>
+let queues: LaneQueues
 beforeAll(async () => {
   service = await startCampaigns({ worker: false })
   files = openFolder(service.config.dataDir)
+  queues = openLaneQueues(service.redis)
 })
-afterAll(() => service?.close())
+afterAll(async () => {
+  await queues?.close()
+  await service?.close()
+})
 
-const look = (nowMs = Date.now()) => expireAll({ redis: service.redis, files, config, log: silentLog }, nowMs)
+const look = (nowMs = Date.now()) =>
+  expireAll({ redis: service.redis, queues, files, config: config(), log: silentLog }, nowMs)
 const isThere = (hash: string): boolean => existsSync(join(service.config.dataDir, contentPath(hash)))
 
 async function newFile(account: number, content: string) {

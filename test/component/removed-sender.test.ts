@@ -341,10 +341,10 @@ test('a lane is closed only when nothing at all is on it', async () => {
   ]
   for (const { key, put } of places) {
     await put()
-    expect([await closeLane(redis, lane, RETENTION_MS), await isLaneClosed(redis, lane)], key).toEqual([false, false])
+    expect([await closeLane(redis, lane), await isLaneClosed(redis, lane)], key).toEqual([false, false])
     await redis.del(key)
   }
-  expect([await closeLane(redis, lane, RETENTION_MS), await isLaneClosed(redis, lane)]).toEqual([true, true])
+  expect([await closeLane(redis, lane), await isLaneClosed(redis, lane)]).toEqual([true, true])
 })
 
 test('a message that was accepted in the last moment keeps its sender', async () => {

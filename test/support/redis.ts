@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { startRedisCluster } from '../../testbed/redis-cluster.ts'
 import { type RedisServer, startRedisServer } from '../../testbed/redis-server.ts'
 
@@ -50,6 +50,20 @@ async function startAsOne(dir: string): Promise<RedisServer> {
       for (const server of servers) server.wake()
     },
   }
+}
+
+/** A connection that is lost for good after so many commands. */
+export async function dyingAfter(url: string, commands: number): Promise<Redis> {
+  const own = connectWithRetry(url)
+  own.on('error', () => {})
+  await own.ping()
+  let left = commands
+  interceptCommands(own, (send) => {
+    left -= 1
+    if (left === -1) own.disconnect()
+    return send()
+  })
+  return own
 }
 
 /** Has `intercept` decide about every command of a connection: it sends it, or not. */

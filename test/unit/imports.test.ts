@@ -83,7 +83,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'accounts/commands': [
     ...['redis', 'messages', 'accounts', 'accounts/store', 'lanes', 'accept', 'campaigns', 'campaigns/store'],
-    ...['production', 'events/store', 'opt-outs/store'],
+    ...['production', 'events/store', 'opt-outs/store', 'contacts/store', 'gallery/store'],
   ],
   'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
   'campaigns/store': ['redis', 'observe', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
@@ -156,6 +156,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
       'messages/store',
       'jobs',
       'accounts',
+      'accounts/commands',
       'accounts/store',
       'gallery/store',
       'lanes',

@@ -5,7 +5,7 @@ import { resealErasedKey } from '../../opt-outs/store/erased.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type Seal, SealError } from '../seal.ts'
 import { listAccounts } from '../store/accounts.ts'
-import { findSender, listSenders, resealToken, type Sender, tokenPlaceOf } from '../store/senders.ts'
+import { findSender, listKeptSenders, resealToken, type Sender, tokenPlaceOf } from '../store/senders.ts'
 import { resealWebhookSecrets } from '../store/webhook-secrets.ts'
 import { WEBHOOK_SECRETS } from '../webhook-secrets.ts'
 
@@ -40,8 +40,10 @@ export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation>
       rotation.unreadable.push({ kind, id })
     }
   }
-  for (const sender of await listSenders(redis)) {
-    await note('sender', sender.id, () => resealSender(redis, seal, sender))
+  for (const sender of await listKeptSenders(redis)) {
+    const resealed = () => resealSender(redis, seal, sender)
+    // The token of a removed one only asks what became of its messages, and nobody can renew it.
+    await note('sender', sender.id, sender.removed_at === undefined ? resealed : () => resealed().catch(leftAlone))
   }
   for (const { id } of await listAccounts(redis)) {
     for (const name of WEBHOOK_SECRETS) {
@@ -53,6 +55,11 @@ export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation>
     }
   }
   return rotation
+}
+
+function leftAlone(error: unknown): Pick<Rotation, 'sealed' | 'fresh'> {
+  if (error instanceof SealError) return { sealed: 0, fresh: 0 }
+  throw error
 }
 
 /** A token that somebody renews at the same moment is looked at again. */

@@ -1,6 +1,6 @@
 // Adding, changing and removing senders: the same over HTTP and on the command line.
 import { doesNotExist, invalidFields, Refusal } from '../../accept/refusal.ts'
-import { CAMPAIGN_STATES, hasEnded } from '../../campaigns/states.ts'
+import { CAMPAIGN_STATES, type CampaignState, hasEnded } from '../../campaigns/states.ts'
 import { idOf } from '../../campaigns/store/campaigns.ts'
 import { listCampaigns } from '../../campaigns/store/list.ts'
 import { closeLane } from '../../lanes/close.ts'
@@ -85,24 +85,28 @@ export async function changeSender(
 }
 
 /**
- * Removes a sender that has nothing to do; its messages can be looked up for `retentionMs`. Throws a Refusal
- * `sender_busy` that says what it still has to do.
+ * Removes a sender that has nothing to do; its messages can be looked up for `retentionMs`. Removing it again ends what
+ * somebody who died has left undone. `isKnown`: processes may still believe in it, which is waited for. Throws a Refusal `sender_busy` that says what it still has to do.
  */
 export async function dropSender(
   { redis, queues }: Pick<SenderDeps, 'redis' | 'queues'>,
   id: number,
   retentionMs: number,
+  { isKnown = true }: { isKnown?: boolean } = {},
 ): Promise<Sender> {
-  const sender = await existingSender(redis, id)
-  const isBusy = () => whyBusy(redis, queues, sender)
-  const busy = await removeSender(redis, sender, retentionMs, {
-    whyBusy: isBusy,
-    // What came in between the look and the step is told by another look; it may be gone by then.
-    close: async () =>
-      (await isBusy()) ?? ((await closeLane(redis, id, retentionMs)) ? undefined : ((await isBusy()) ?? BUSY_JUST_NOW)),
-  })
-  if (busy !== undefined) {
-    throw new Refusal('in_the_way', 'sender_busy', `Sender ${id} cannot be removed: ${busy}`)
+  const sender = await keptSender(redis, id)
+  if (sender.removed_at === undefined) {
+    const isBusy = () => whyBusy(redis, queues, sender)
+    const busy = await removeSender(redis, sender, retentionMs, {
+      isKnown,
+      whyBusy: isBusy,
+      // What came in between the look and the step is told by another look; it may be gone by then.
+      close: async () =>
+        (await isBusy()) ?? ((await closeLane(redis, id)) ? undefined : ((await isBusy()) ?? BUSY_JUST_NOW)),
+    })
+    if (busy !== undefined) {
+      throw new Refusal('in_the_way', 'sender_busy', `Sender ${id} cannot be removed: ${busy}`)
+    }
   }
   await queues.remove(id)
   return sender
@@ -114,6 +118,13 @@ const BUSY_JUST_NOW = 'a message came while it was being removed; remove it agai
 export async function existingSender(redis: Redis, id: number, account?: number): Promise<Sender> {
   const sender = await laneOf(redis, id, account)
   if (sender === undefined) throw doesNotExist('The sender')
+  return sender
+}
+
+/** The same, or one that was removed and of which something is kept. */
+export async function keptSender(redis: Redis, id: number, account?: number): Promise<Sender> {
+  const sender = await findSender(redis, id)
+  if (sender === undefined || (account !== undefined && sender.account !== account)) throw doesNotExist('The sender')
   return sender
 }
 
@@ -133,12 +144,17 @@ function refusePlain(baseUrl: string): void {
   if (isPlainAddress(baseUrl)) throw invalidFields([{ path: 'base_url', message: PLAIN_PROVIDER }])
 }
 
-/** What a sender still has to do, as a sentence; undefined when it has nothing. */
-async function whyBusy(redis: Redis, lanes: LaneQueues, { id, account }: Sender): Promise<string | undefined> {
+/** What a sender still has to do, as a sentence; undefined when it has nothing. `counts`: campaigns in which states. */
+export async function whyBusy(
+  redis: Redis,
+  lanes: LaneQueues,
+  { id, account }: Sender,
+  counts: (state: CampaignState) => boolean = (state) => !hasEnded(state),
+): Promise<string | undefined> {
   const { failed: _deadLetters, ...jobs } = await lanes.counts(id)
   const waiting = Object.values(jobs).reduce((sum, each) => sum + each, 0) + (await awaitingReview(redis, id))
   if (waiting > 0) return `${waiting} of its messages are not settled yet; see \`lanes list\`.`
-  const states = CAMPAIGN_STATES.filter((state) => !hasEnded(state))
+  const states = CAMPAIGN_STATES.filter(counts)
   for await (const page of listCampaigns(redis, account, { offset: 0, limit: Number.MAX_SAFE_INTEGER, states })) {
     const campaign = page.find(({ lane }) => lane === id)
     if (campaign) return `campaign ${idOf(campaign)} is ${campaign.state}; cancel it first, or let it end.`

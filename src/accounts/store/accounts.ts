@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
+import { createListed } from '../../redis/hashes.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
 import { nextId } from '../../redis/sequence.ts'
 import { type AccountLimits, type LimitSetting, limitsOf } from '../limits.ts'
@@ -40,23 +41,55 @@ const accountSchema = z.object({
 })
 export type Account = z.infer<typeof accountSchema>
 
+/** One that may have been removed: since when (epoch ms). */
+const keptSchema = accountSchema.extend({ removed_at: z.coerce.number().int().optional() })
+export type KeptAccount = z.infer<typeof keptSchema>
+
 /** An id for a new account; one that nobody uses leaves a gap. */
 export const newAccountId = (redis: Redis): Promise<number> => nextId(redis, 'account')
 
 /** Creates an account with the default settings, with a new id unless it brings one, and returns that. */
 export async function createAccount(redis: Redis, name: string, given?: number): Promise<number> {
   const id = given ?? (await newAccountId(redis))
-  await redis.hset(accountKey(id), { id, name })
-  // Dies before this: nobody was given its id, and no list names it.
-  await redis.sadd(rootKeys.accounts, id)
+  await createListed(redis, accountKey(id), { id, name }, () => redis.sadd(rootKeys.accounts, id))
   return id
 }
 
-/** The account with its settings, defaults filled in; undefined when there is none. Throws a CorruptRecordError. */
+/**
+ * The account with its settings, defaults filled in; undefined when there is none, or it was removed. Throws a
+ * CorruptRecordError.
+ */
 export async function findAccount(redis: Redis, id: number): Promise<Account | undefined> {
+  const found = await findKeptAccount(redis, id)
+  if (found === undefined || found.removed_at !== undefined) return undefined
+  const { removed_at: _, ...account } = found
+  return account
+}
+
+/** The same, or one that was removed and of which something is kept. */
+export async function findKeptAccount(redis: Redis, id: number): Promise<KeptAccount | undefined> {
   const raw = await redis.hgetall(accountKey(id))
   if (Object.keys(raw).length === 0) return undefined
-  return readRecord(accountSchema, `account ${id}`, raw)
+  return readRecord(keptSchema, `account ${id}`, raw)
+}
+
+/** From now on nobody finds the account but whoever looks for what is kept. */
+export async function markAccountRemoved(redis: Redis, id: number, nowMs: number): Promise<void> {
+  await redis.hset(accountKey(id), 'removed_at', nowMs)
+}
+
+/** Forgets name and settings of a removed account, except those that are named: what is kept needs them. */
+export async function clearAccount(redis: Redis, id: number, kept: readonly string[]): Promise<void> {
+  await redis.hset(accountKey(id), 'name', '')
+  const stays = ['id', 'name', 'removed_at', ...kept]
+  const settings = (await redis.hkeys(accountKey(id))).filter((field) => !stays.includes(field))
+  if (settings.length > 0) await redis.hdel(accountKey(id), ...settings)
+}
+
+/** Nothing of a removed account is kept any more. Its list comes last, so that whoever dies before is followed by another. */
+export async function dropAccount(redis: Redis, id: number): Promise<void> {
+  await redis.del(accountKey(id))
+  await redis.srem(rootKeys.accounts, id)
 }
 
 /** The same as it was within the last second, for every message. */
@@ -66,10 +99,13 @@ export const cachedAccount = cached(1_000, findAccount)
 export const accountLimits = async (redis: Redis, id: number, installation: AccountLimits): Promise<AccountLimits> =>
   limitsOf(await cachedAccount(redis, id), installation)
 
+/** The ids of all accounts of which anything is kept. */
+export const keptAccounts = async (redis: Redis): Promise<number[]> =>
+  (await redis.smembers(rootKeys.accounts)).map(Number).sort((a, b) => a - b)
+
 /** Every account, by id. Throws a CorruptRecordError when one cannot be read. */
 export async function listAccounts(redis: Redis): Promise<Account[]> {
-  const ids = (await redis.smembers(rootKeys.accounts)).map(Number).sort((a, b) => a - b)
-  const accounts = await Promise.all(ids.map((id) => findAccount(redis, id)))
+  const accounts = await Promise.all((await keptAccounts(redis)).map((id) => findAccount(redis, id)))
   return accounts.filter((account) => account !== undefined)
 }
 

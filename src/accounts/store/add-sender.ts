@@ -17,6 +17,7 @@ import {
 import { withLock } from '../../redis/lock.ts'
 import type { SealedFor, TokenPlace } from '../seal.ts'
 import type { ProviderName } from '../sender-settings.ts'
+import { dropKeptLane, keepLaneUntil } from './kept-lanes.ts'
 import {
   accessFields,
   defaultSender,
@@ -78,6 +79,7 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
     const hasDefault = (await defaultSender(redis, account)) !== undefined
     if (!hasDefault) await redis.hset(accountKey(account), 'default_sender', id)
     // What a removal has left of one with this id, whose request was repeated.
+    await dropKeptLane(redis, { lane: id, account })
     await redis.del(laneClosedKey(id))
     await redis.del(senderKey(id))
     await assertHeld()
@@ -134,15 +136,21 @@ const READ_AGAIN_MS = 1_500
 /**
  * Takes a sender out of use and frees its number, name and phone number id; returns why not when it still has something
  * to do, and then leaves it as it was. `whyBusy` says what that is. `close` closes its lane, and is called once hardly any
- * process knows the sender any more; it says the same when the lane has got something to do. Its record stays for `keepMs`,
- * as long as its messages can be looked up. Dying in between leaves a sender that takes no new messages and can be removed
- * again.
+ * process knows the sender any more; it says the same when the lane has got something to do. Its record stays for `keepMs`
+ * at least, and for as long as anything of its lane is kept (kept-lanes.ts). Unless it `isKnown`, nobody is waited for. Dying in between leaves a sender that takes no
+ * new messages and can be removed again.
  */
 export function removeSender(
   redis: Redis,
   sender: Sender,
   keepMs: number,
-  { whyBusy, close }: Record<'whyBusy' | 'close', () => Promise<string | undefined>>,
+  {
+    whyBusy,
+    close,
+    isKnown = true,
+  }: Record<'whyBusy' | 'close', () => Promise<string | undefined>> & {
+    isKnown?: boolean
+  },
 ): Promise<string | undefined> {
   return withLock(redis, rootKeys.sendersLock, async (assertHeld) => {
     const before = await whyBusy()
@@ -152,12 +160,14 @@ export function removeSender(
     const fields = [number, ...(name === '' ? [] : [`name:${name}`])]
     const isDefault = (await redis.hget(accountKey(account), 'default_sender')) === String(id)
     if (isDefault) await redis.hdel(accountKey(account), 'default_sender')
-    await redis.hdel(ofAccount, ...fields)
-    await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS))
+    // Of a removal that died, another sender may have got the name meanwhile.
+    for (const field of fields)
+      if ((await redis.hget(ofAccount, field)) === String(id)) await redis.hdel(ofAccount, field)
+    if (isKnown) await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS))
     await assertHeld()
     const since = await close()
     if (since !== undefined) {
-      await redis.hset(ofAccount, Object.fromEntries(fields.map((field) => [field, id])))
+      for (const field of fields) await redis.hsetnx(ofAccount, field, id)
       if (isDefault) await redis.hset(accountKey(account), 'default_sender', id)
       return since
     }
@@ -165,9 +175,10 @@ export function removeSender(
       // A number that two accounts have, from before that was refused, stays the other one's.
       if ((await redis.get(key)) === String(id)) await redis.del(key)
     }
-    await redis.hset(senderKey(id), 'removed_at', Date.now())
-    await redis.pexpire(senderKey(id), keepMs)
+    const nowMs = Date.now()
+    await keepLaneUntil(redis, { lane: id, account }, nowMs + keepMs)
     await redis.hdel(rootKeys.lanes, String(id))
+    await redis.hset(senderKey(id), 'removed_at', nowMs)
     return undefined
   })
 }

@@ -177,6 +177,14 @@ export async function pruneCredentials(redis: Redis, account: number): Promise<n
   return listed.length - gone.length
 }
 
+/** Forgets all keys of an account; they are refused within a second. Doing it again changes nothing. */
+export async function forgetCredentials(redis: Redis, account: number): Promise<void> {
+  const hashes = await redis.hvals(credentialsOfAccountKey(account))
+  for (const hash of hashes) await redis.del(credentialKey(hash))
+  await redis.del(credentialsOfAccountKey(account))
+  await redis.del(keyUsesKey(account))
+}
+
 const cachedRead = cached(1_000, readCredential)
 
 async function readCredential(redis: Redis, hash: string): Promise<Credential | undefined> {

@@ -8,6 +8,7 @@ import { replaceField } from '../../redis/replace-field.ts'
 import { nextId } from '../../redis/sequence.ts'
 import type { SealedFor, TokenPlace } from '../seal.ts'
 import { providerNameSchema } from '../sender-settings.ts'
+import { keptLanes } from './kept-lanes.ts'
 
 /** Messages per second of a new sender: the chat product's default for one number. */
 export const DEFAULT_RATE = 80
@@ -90,7 +91,18 @@ export const lanesOf = async (redis: Redis, account: number): Promise<number[]> 
 export async function listSenders(redis: Redis, account?: number): Promise<Sender[]> {
   const lanes = Object.entries(await redis.hgetall(rootKeys.lanes))
   const ids = lanes.filter(([, owner]) => account === undefined || Number(owner) === account).map(([id]) => Number(id))
-  const senders = await Promise.all(ids.sort((a, b) => a - b).map((id) => findSender(redis, id)))
+  return readSenders(
+    redis,
+    ids.sort((a, b) => a - b),
+  )
+}
+
+/** The same with the removed senders of which anything is kept. */
+export const listKeptSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
+  readSenders(redis, await keptLanes(redis, account))
+
+async function readSenders(redis: Redis, ids: readonly number[]): Promise<Sender[]> {
+  const senders = await Promise.all(ids.map((id) => findSender(redis, id)))
   return senders.filter((sender) => sender !== undefined)
 }
 

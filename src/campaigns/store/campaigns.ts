@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { templateSchema } from '../../messages/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
-import { createHash, isThere } from '../../redis/hashes.ts'
+import { createListed, isThere } from '../../redis/hashes.ts'
 import {
   activeCampaignsKey,
   campaignCountsKey,
@@ -104,9 +104,8 @@ export async function createCampaign(
   }
   // Before anything that a worker must look after can happen to it.
   await redis.sadd(rootKeys.campaignLanes, lane)
-  await createHash(redis, campaignKey(lane, number), record)
-  // Dies before this: nobody knows of it yet, and a repeat of the request lists it.
-  await listCampaign(redis, { lane, number, account, created_at: nowMs })
+  const listed = { lane, number, account, created_at: nowMs }
+  await createListed(redis, campaignKey(lane, number), record, () => listCampaign(redis, listed))
   return { lane, number }
 }
 

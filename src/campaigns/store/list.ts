@@ -67,6 +67,17 @@ export async function* listCampaigns(
   }
 }
 
+/** Takes those off the account's list that are not kept any more; who lists them does so too. */
+export async function trimCampaigns(redis: Redis, account: number): Promise<void> {
+  const names = await redis.zrange(campaignsOfAccountKey(account), '0', '-1')
+  for (let at = 0; at < names.length; at += NAMES_AT_ONCE) {
+    const some = names.slice(at, at + NAMES_AT_ONCE)
+    const states = await statesOf(redis, some)
+    const gone = some.filter((_name, i) => states[i] === undefined)
+    if (gone.length > 0) await redis.zrem(campaignsOfAccountKey(account), ...gone)
+  }
+}
+
 /** The states of campaigns by their names, in one round trip; undefined for one that is not kept any more. */
 export async function statesOf(redis: Redis, names: readonly string[]) {
   return Promise.all(

@@ -3,6 +3,7 @@
 const WORDS: Readonly<Record<string, string>> = {
   'access.refused': 'was refused: not permitted',
   'account.create': 'created an account',
+  'account.remove': 'removed an account',
   'account.set': 'changed a setting of the account',
   'account.unset': 'took a setting of the account back',
   'campaign.cancel': 'cancelled a campaign',

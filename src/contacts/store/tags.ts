@@ -51,6 +51,21 @@ export async function listTags(redis: Redis, account: number): Promise<Tag[]> {
   return hashes.map((hash, index) => readRecord(tagSchema, `tag ${ids[index]}`, hash))
 }
 
+/** Forgets all contacts and tags of an account. Whoever dies in between is followed by another who forgets the rest. */
+export async function forgetContacts(redis: Redis, account: number): Promise<void> {
+  const keys = contactKeys(account)
+  for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
+    const [next, found] = await redis.hscan(keys.phones, cursor, 'COUNT', CONTACTS_AT_ONCE)
+    cursor = next
+    const ids = found.filter((_each, i) => i % 2 === 1)
+    if (ids.length > 0) await redis.unlink(...ids.map((id) => keys.contact(Number(id))))
+  }
+  for (const id of (await redis.hvals(keys.tagNames)).map(Number)) await redis.unlink(keys.members(id), keys.tag(id))
+  await redis.unlink(keys.phones, keys.tagNames)
+}
+
+const CONTACTS_AT_ONCE = 500
+
 /** How many contacts each of the tags has. */
 export async function countMembers(redis: Redis, account: number, tags: readonly Pick<Tag, 'id'>[]): Promise<number[]> {
   return Promise.all(tags.map(({ id }) => redis.zcard(contactKeys(account).members(id))))

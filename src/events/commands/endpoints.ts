@@ -3,7 +3,7 @@
 import { existingSenders } from '../../accept/named-senders.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
 import type { Seal } from '../../accounts/seal.ts'
-import { listSenders } from '../../accounts/store/senders.ts'
+import { listKeptSenders, listSenders } from '../../accounts/store/senders.ts'
 import type { EventJob } from '../../jobs/events.ts'
 import { newUlid } from '../../messages/message-id.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -109,7 +109,7 @@ export async function countReplayed(
   order: ReplayOrder,
 ): Promise<{ matched: number; complete: boolean }> {
   if (!order.failedOnly) {
-    const senders = new Map((await listSenders(redis, endpoint.account)).map(({ id, number }) => [id, number]))
+    const senders = new Map((await listKeptSenders(redis, endpoint.account)).map(({ id, number }) => [id, number]))
     return countReplay(redis, endpoint, order, (lane) => senders.get(lane))
   }
   const queue = openEndpointQueue(redis, endpoint)

@@ -7,10 +7,12 @@ import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { endpointQueuePrefix, rootKeys } from '../../redis/keys.ts'
 import { openQueue } from '../../redis/open-queue.ts'
-import type { Endpoint } from './endpoints.ts'
 
 /** Of which endpoint a queue is. */
-export type QueueOwner = Pick<Endpoint, 'account' | 'id'>
+export interface QueueOwner {
+  account: number
+  id: string
+}
 
 const DAY_MS = 86_400_000
 /** Deliveries that were given up are kept to be replayed. */

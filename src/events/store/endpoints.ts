@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Seal } from '../../accounts/seal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
-import { createHash, isThere } from '../../redis/hashes.ts'
+import { createListed, isThere } from '../../redis/hashes.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
@@ -12,6 +12,7 @@ import { type EndpointChanges, type EndpointDocument, MOST_ENDPOINTS, type NewEn
 import { eventTypeSchema } from '../event-types.ts'
 import { DISABLED_AFTER_MS } from '../retry-times.ts'
 import { newSecret } from '../signature.ts'
+import { noteDue } from './endpoint-queue.ts'
 import { placeOf } from './endpoint-secrets.ts'
 import { listen } from './listening.ts'
 
@@ -51,7 +52,7 @@ export class TooManyEndpointsError extends Error {
  * Creates one and returns its secret; null when it was there already and has got another one since. `senders` are digits.
  * From now on its account is listened to. One of this `id` that is there already stays as it is. Throws a
  * TooManyEndpointsError.
- * Dying before it is on its account's list leaves a record that nobody knows of; a repeat lists it.
+ * Dying before it is on its account's list leaves a record that nobody knows of and that ends; a repeat lists it.
  */
 export async function createEndpoint(
   redis: Redis,
@@ -71,8 +72,7 @@ export async function createEndpoint(
     created_at: String(how.nowMs),
   }
   // Of several requests at once with one key, one makes it.
-  await createHash(redis, keys.endpoint(id), record)
-  await redis.zadd(keys.endpoints, 'NX', how.nowMs, id)
+  await createListed(redis, keys.endpoint(id), record, () => redis.zadd(keys.endpoints, 'NX', how.nowMs, id))
   const endpoint = (await findEndpoint(redis, account, id)) ?? readEndpoint(account, id, record)
   const isFirst = endpoint.old_secrets === ''
   return { endpoint, secret: isFirst ? how.seal.decrypt(endpoint.secret, placeOf(endpoint)) : null }
@@ -119,9 +119,10 @@ export async function changeEndpoint(redis: Redis, endpoint: Endpoint, changes: 
   return (await findEndpoint(redis, endpoint.account, endpoint.id)) ?? endpoint
 }
 
-/** Removes it and all that is kept of it but its queue, which the relay removes. */
+/** Removes it and all that is kept of it but its queue, which the relay removes, also one that starts after this. */
 export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): Promise<void> {
   const keys = eventKeys(account)
+  await noteDue(redis, { account, id }, Date.now())
   const rest = [keys.cursors(id), keys.attempts(id, 'succeeded'), keys.attempts(id, 'failed')]
   await execOrThrow(
     redis
@@ -129,6 +130,12 @@ export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): P
       .zrem(keys.endpoints, id)
       .del(keys.endpoint(id), ...rest),
   )
+}
+
+/** Where the account's endpoints are told from on a lane of which nothing is kept any more. */
+export async function forgetCursors(redis: Redis, account: number, lane: number): Promise<void> {
+  const keys = eventKeys(account)
+  for (const id of await redis.zrange(keys.endpoints, 0, '-1')) await redis.hdel(keys.cursors(id), String(lane))
 }
 
 const noteScript = defineScript(import.meta.url, 'endpoint-note')

@@ -1,5 +1,6 @@
 // Who wants to know what happens. A lane writes events only while it has an outbox, a stream that this file makes and
 // takes away: for an account that has an endpoint, or has pulled events lately. Nobody else pays for them.
+import { keptLanes } from '../../accounts/store/kept-lanes.ts'
 import { listSenders } from '../../accounts/store/senders.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -18,9 +19,9 @@ const NOTED_EVERY_MS = 60_000
 export const sourceKey = (account: number, source: number): string =>
   source === ACCOUNT_SOURCE ? eventKeys(account).outbox : outboxKey(source)
 
-/** The outboxes of the account: its lanes and its own. */
+/** The outboxes of the account: its own and those of its lanes, of removed senders too while anything is kept. */
 export async function sourcesOf(redis: Redis, account: number): Promise<number[]> {
-  return [ACCOUNT_SOURCE, ...(await listSenders(redis, account)).map(({ id }) => id)]
+  return [ACCOUNT_SOURCE, ...(await keptLanes(redis, account))]
 }
 
 /**
@@ -33,13 +34,24 @@ export async function listen(redis: Redis, account: number): Promise<void> {
   await openOutboxes(redis, account)
 }
 
-/** An empty stream is there as soon as one entry was; the entry itself tells of nothing. */
+/**
+ * An empty stream is there as soon as one entry was; the entry itself tells of nothing. None is opened for a removed
+ * sender: it would stay when the lane is forgotten at this moment.
+ */
 async function openOutboxes(redis: Redis, account: number): Promise<void> {
-  await Promise.all((await sourcesOf(redis, account)).map((source) => openOutbox(redis, sourceKey(account, source))))
+  const sources = [ACCOUNT_SOURCE, ...(await listSenders(redis, account)).map(({ id }) => id)]
+  await Promise.all(sources.map((source) => openOutbox(redis, sourceKey(account, source))))
 }
 
 async function openOutbox(redis: Redis, key: string): Promise<void> {
   if ((await redis.exists(key)) === 0) await redis.xadd(key, '*', ENTRY_FIELD, '')
+}
+
+/** Nobody listens to the account any more, and what was written for it is deleted. Doing it again changes nothing. */
+export async function forgetEvents(redis: Redis, account: number): Promise<void> {
+  await redis.srem(rootKeys.eventAccounts, account)
+  for (const source of await sourcesOf(redis, account)) await redis.del(sourceKey(account, source))
+  await redis.del(eventKeys(account).listening)
 }
 
 /** Somebody pulls events of the account: they are written down for as long after that as events are kept. */
@@ -78,8 +90,6 @@ export async function tend(redis: Redis, account: number, retentionMs: number): 
   if (!nobodySince) {
     await redis.hset(keys.listening, 'nobody_since', now)
   } else if (Number(nobodySince) < now - LINGER_MS) {
-    await redis.srem(rootKeys.eventAccounts, account)
-    for (const source of await sourcesOf(redis, account)) await redis.del(sourceKey(account, source))
-    await redis.del(keys.listening)
+    await forgetEvents(redis, account)
   }
 }

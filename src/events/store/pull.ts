@@ -1,5 +1,5 @@
 // Events as they are pulled: from where somebody has come to, outbox by outbox, each in the order in which it happened.
-import { listSenders } from '../../accounts/store/senders.ts'
+import { listKeptSenders } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { EventDocument } from '../event-schema.ts'
 import type { EventType } from '../event-types.ts'
@@ -25,7 +25,7 @@ export interface Pull {
 
 /** A page of events, and where it ends: where the next one begins, also when nothing more is there yet. */
 export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: EventDocument[]; next: Places }> {
-  const senders = await listSenders(redis, pull.account)
+  const senders = await listKeptSenders(redis, pull.account)
   const byLane = new Map(senders.map((sender) => [sender.id, sender]))
   const types = pull.types && [...pull.types]
   const next = new Map<number, Place>()

@@ -15,6 +15,7 @@ import { mediaTypeOf } from '../media-type.ts'
 import { nowMicros } from './clock.ts'
 import { contentPath } from './content.ts'
 import { countBytes } from './kept-bytes.ts'
+import { addToken, keepToken } from './new-tokens.ts'
 import { claimContent } from './purge-trash.ts'
 
 const fileSchema = z.object({
@@ -73,7 +74,7 @@ export async function createFile(redis: Redis, account: number, file: NewFile, m
   const now = await nowMicros(redis, account)
   // The token lives on another node of a cluster, so it cannot be part of the same step. It comes first: a crash here
   // leaves a token that leads nowhere, the other order would leave a file without a working URL.
-  await redis.set(fileTokenKey(token), `${account} ${id}`)
+  await addToken(redis, account, token, id)
   const fields = {
     id,
     account,
@@ -107,8 +108,10 @@ export async function createFile(redis: Redis, account: number, file: NewFile, m
   }
   if (ended !== 'added') {
     await redis.del(fileTokenKey(token))
+    await keepToken(redis, account, token)
     throw new GalleryFullError(`the gallery of account ${account} has no room for ${file.size} bytes`)
   }
+  await keepToken(redis, account, token)
   const [created] = await findFiles(redis, account, [id])
   if (created === undefined) throw new Error(`file ${id} is gone right after it was added`)
   return created

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
-import { createHash, isThere, readHashes } from '../../redis/hashes.ts'
+import { createListed, isThere, readHashes } from '../../redis/hashes.ts'
 import { galleryKeys } from '../../redis/keys.ts'
 import { idField, optionalField, timeField } from '../../redis/record-fields.ts'
 import { nextId } from '../../redis/sequence.ts'
@@ -38,17 +38,11 @@ export async function createFolder(
   const keys = galleryKeys(account)
   const id = folder.id ?? (await newFolderId(redis))
   const now = await nowMicros(redis, account)
-  await createHash(redis, keys.folder(id), {
-    id,
-    account,
-    name: folder.name,
-    parent_id: folder.parentId ?? '',
-    is_system: folder.isSystem ? '1' : '0',
-    created_at: now,
-    updated_at: now,
-  })
-  // Dies before this: nobody knows of the folder yet, and a repeat of the request lists it.
-  await redis.zadd(keys.folders, id, id)
+  const fields = {
+    ...{ id, account, name: folder.name, parent_id: folder.parentId ?? '', is_system: folder.isSystem ? '1' : '0' },
+    ...{ created_at: now, updated_at: now },
+  }
+  await createListed(redis, keys.folder(id), fields, () => redis.zadd(keys.folders, id, id))
   return existing(await findFolder(redis, account, id), id)
 }
 

@@ -12,7 +12,8 @@ import type { Redis } from '../../redis/connect.ts'
 import { accountKey } from '../../redis/keys.ts'
 import { replaceField } from '../../redis/replace-field.ts'
 
-const FIELD = 'opt_out.erased_key'
+/** The field of an account's record that has the key. */
+export const ERASED_KEY_FIELD = 'opt_out.erased_key'
 const KEY_BYTES = 32
 
 let secretKeysOf = (): readonly string[] => {
@@ -33,8 +34,8 @@ function theSeal(): Seal {
 
 /** Asked anew each time while there is none: whoever is erased is left out from then on. */
 const keyOf = cached(60_000, async (redis: Redis, account: number) => {
-  const sealed = await redis.hget(accountKey(account), FIELD)
-  return sealed === null ? undefined : theSeal().decrypt(sealed, { account, name: FIELD })
+  const sealed = await redis.hget(accountKey(account), ERASED_KEY_FIELD)
+  return sealed === null ? undefined : theSeal().decrypt(sealed, { account, name: ERASED_KEY_FIELD })
 })
 
 const markOf = (key: string, person: string): string =>
@@ -57,8 +58,8 @@ export async function erasedMarksOf(
 export async function makeErasedMark(redis: Redis, account: number, person: string): Promise<string> {
   const known = await keyOf(redis, account)
   if (known !== undefined) return markOf(known, person)
-  const made = theSeal().encrypt(randomBytes(KEY_BYTES).toString('base64url'))({ account, name: FIELD })
-  await redis.hsetnx(accountKey(account), FIELD, made)
+  const made = theSeal().encrypt(randomBytes(KEY_BYTES).toString('base64url'))({ account, name: ERASED_KEY_FIELD })
+  await redis.hsetnx(accountKey(account), ERASED_KEY_FIELD, made)
   // Another process may have been faster.
   const key = await keyOf(redis, account)
   if (key === undefined) throw new Error(`account ${account} has no key for erased opt-outs, right after it was made`)
@@ -71,12 +72,12 @@ export async function resealErasedKey(
   by: Seal,
   account: number,
 ): Promise<{ sealed: number; fresh: number }> {
-  const place = { account, name: FIELD }
-  const before = await redis.hget(accountKey(account), FIELD)
+  const place = { account, name: ERASED_KEY_FIELD }
+  const before = await redis.hget(accountKey(account), ERASED_KEY_FIELD)
   if (before === null) return { sealed: 0, fresh: 0 }
   if (by.isFresh(before)) return { sealed: 0, fresh: 1 }
   const after = by.encrypt(by.decrypt(before, place))(place)
   // Somebody else has sealed it at the same moment, then: the key itself never changes.
-  const isDone = await replaceField(redis, accountKey(account), FIELD, { before, after })
+  const isDone = await replaceField(redis, accountKey(account), ERASED_KEY_FIELD, { before, after })
   return isDone ? { sealed: 1, fresh: 0 } : { sealed: 0, fresh: 1 }
 }

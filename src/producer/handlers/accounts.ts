@@ -1,5 +1,7 @@
 // Accounts, for operators.
 import { once } from '../../accept/once.ts'
+import { removeAccount } from '../../accounts/commands/remove-account.ts'
+import type { SenderDeps } from '../../accounts/commands/senders.ts'
 import {
   type Account,
   createAccount,
@@ -9,14 +11,17 @@ import {
   setAccountSettings,
 } from '../../accounts/store/accounts.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
-import type { Redis } from '../../redis/connect.ts'
 import { bind, type Route } from '../bind.ts'
 import { notFound } from '../errors.ts'
 import { byId, pageOfAll } from '../pages.ts'
 import { accounts } from '../routes/accounts.ts'
 
 /** The routes of routes/accounts.ts. */
-export function accountRoutes({ redis }: { redis: Redis }): Route[] {
+export function accountRoutes(
+  deps: Pick<SenderDeps, 'redis' | 'queues'> & { config: { retentionMs: number } },
+): Route[] {
+  const { redis, config } = deps
+
   async function existing(id: number): Promise<Account> {
     const account = await findAccount(redis, id)
     if (account === undefined) throw notFound('The account')
@@ -49,6 +54,11 @@ export function accountRoutes({ redis }: { redis: Redis }): Route[] {
       await setAccountSettings(redis, id, body)
       note({ account: id, detail: Object.keys(body).join(',') })
       return { body: { status: true, message: 'changed', data: await existing(id) } }
+    },
+    async remove({ params: { id }, note }) {
+      note({ account: id })
+      await removeAccount(deps, id, config.retentionMs)
+      return { body: { status: true, message: 'removed' } }
     },
   })
 }

@@ -1,7 +1,7 @@
 // The list of an account's messages. What cannot be is refused before anything is looked through: a name that nobody has
 // would bring an empty list and look as if all were well.
 import { existingSenders } from '../../accept/named-senders.ts'
-import { listSenders } from '../../accounts/store/senders.ts'
+import { listKeptSenders } from '../../accounts/store/senders.ts'
 import { parseCampaignId } from '../../campaigns/campaign-id.ts'
 import type { ListSettings } from '../../campaigns/store/in-chunk.ts'
 import { readCursor, writeCursor } from '../../lookup/cursor.ts'
@@ -34,7 +34,7 @@ async function list(
     const message = 'expected the id of a campaign such as cmp_1_2; the campaign_id of requests is another filter'
     throw invalid([{ path: 'campaign', message }])
   }
-  const all = await listSenders(redis, account)
+  const all = await listKeptSenders(redis, account)
   const senders = sender === undefined ? all : existingSenders(all, sender, account)
   const { messages: found, next } = await findMessages(redis, {
     senders,

@@ -4,6 +4,7 @@ import {
   changeSender,
   dropSender,
   existingSender,
+  keptSender,
   makeSender,
   type SenderDeps,
   showSender,
@@ -25,8 +26,8 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
   const { redis, config } = deps
 
   /** The sender of the path, when it is the caller's; what is done to it is told to its account. */
-  async function own({ params, caller, note }: SenderCall) {
-    const sender = await existingSender(redis, params.id, accountOf(caller))
+  async function own({ params, caller, note }: SenderCall, find = existingSender) {
+    const sender = await find(redis, params.id, accountOf(caller))
     note({ account: sender.account })
     return sender
   }
@@ -91,7 +92,7 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
     },
 
     async remove(call) {
-      await dropSender(deps, (await own(call)).id, config.retentionMs)
+      await dropSender(deps, (await own(call, keptSender)).id, config.retentionMs)
       return { body: { status: true, message: 'removed' } }
     },
   })

@@ -4,7 +4,7 @@ import { LIMIT_SETTINGS, limitSchema } from '../../accounts/limits.ts'
 import { accountSettings } from '../../accounts/settings.ts'
 import { changesOf, idempotencyHeaders, nameField, pageFields, textIdField } from '../fields.ts'
 import { route } from '../route.ts'
-import { doneWith, listOf } from './answers.ts'
+import { done, doneWith, listOf } from './answers.ts'
 
 const access = { in: 'bearer', permission: 'operator', withoutAccount: true } as const
 const params = z.object({ id: textIdField })
@@ -114,5 +114,19 @@ export const accounts = {
         answer: { status: true, message: 'changed', data: example },
       },
     ],
+  }),
+  remove: route({
+    method: 'delete',
+    path: '/admin/accounts/:id',
+    summary: 'Removes an account whose senders have nothing to do; takes about 2 s.',
+    details:
+      'Its keys end at once; senders, contacts, gallery, templates, endpoints and settings go. Messages and opt-outs are kept until the last message has ended, and then go too.',
+    access,
+    act: 'account.remove',
+    params,
+    body: { as: 'ignored' },
+    answers: { 200: done },
+    errors: { ...errors, 409: ['sender_busy'] },
+    examples: [{ params: { id: '9' }, status: 200, answer: { status: true, message: 'removed' } }],
   }),
 }

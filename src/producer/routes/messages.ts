@@ -11,7 +11,7 @@ import { route } from '../route.ts'
 import { doneWith, listOf } from './answers.ts'
 import { erasureSchema } from './people.ts'
 
-const mayLook = { in: 'bearer', permission: 'messages:read' } as const
+const mayLook = { in: 'bearer', permission: 'messages:read', removedToo: true } as const
 const maySend = { in: 'bearer', permission: 'messages:send' } as const
 const params = z.object({ id: z.string() })
 const count = z.int().nonnegative()
@@ -154,7 +154,7 @@ export const messages = {
     path: '/jobs/:id',
     summary: 'Tells how far a requeue or an erasure is.',
     details: 'An erasure is shown only to a key that may ask for one, with the permission `admin`.',
-    access: { ...maySend, also: ['admin'] },
+    access: { ...maySend, also: ['admin'], removedToo: true },
     params,
     body: { as: 'ignored' },
     answers: { 200: doneWith(z.union([jobSchema, erasureSchema])) },

@@ -6,7 +6,7 @@ import { optOutSchema } from '../../opt-outs/opt-out.ts'
 import { route } from '../route.ts'
 import { doneWith } from './answers.ts'
 
-const access = { in: 'bearer', permission: 'admin' } as const
+const access = { in: 'bearer', permission: 'admin', removedToo: true } as const
 const params = z.object({
   person: textUpTo(140).meta({
     description: 'A number in any spelling, or the chat product’s id of a person without one.',

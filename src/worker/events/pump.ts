@@ -65,6 +65,9 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
 
   async function know(): Promise<void> {
     const wanted = [ACCOUNT_SOURCE, ...target.senders.keys()]
+    // Lanes of which nothing is kept any more.
+    for (const source of sources.keys())
+      if (source !== ACCOUNT_SOURCE && !target.senders.has(source)) sources.delete(source)
     if (wanted.every((source) => sources.has(source))) return
     const cursors = await readCursors(deps.redis, target.endpoint)
     // From its creation on.

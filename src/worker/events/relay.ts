@@ -4,7 +4,7 @@
 // Two relays at once, as after one was frozen, repeat events and harm nothing: the places of an endpoint move only from
 // where they stand (store/scripts/cursor-move.lua).
 import type { Seal } from '../../accounts/seal.ts'
-import { listSenders } from '../../accounts/store/senders.ts'
+import { listKeptSenders } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
 import { createTargetRule } from '../../events/safe-targets.ts'
 import { dueQueues, noteDue, noteLookedAt, type QueueOwner, removeQueue } from '../../events/store/endpoint-queue.ts'
@@ -58,7 +58,7 @@ export function startRelay(deps: RelayDeps) {
     for (const account of await listeningAccounts(redis)) {
       const endpoints = await listEndpoints(redis, account)
       if (endpoints.length === 0) continue
-      const senders = new Map((await listSenders(redis, account)).map((sender) => [sender.id, sender]))
+      const senders = new Map((await listKeptSenders(redis, account)).map((sender) => [sender.id, sender]))
       for (const endpoint of endpoints) {
         const name = nameOf(endpoint)
         current.set(name, endpoint)

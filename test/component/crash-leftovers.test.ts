@@ -1,0 +1,145 @@
+// Pins: whoever dies while something is being created leaves nothing that is kept for ever and that nobody finds; and lists
+// of what is kept shrink by themselves. Real: Redis, files.
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
+import { trimCampaigns } from '../../src/campaigns/store/list.ts'
+import { newEndpointFields } from '../../src/events/endpoint.ts'
+import { createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
+import { receive } from '../../src/files/drafts.ts'
+import { openFolder } from '../../src/files/folder.ts'
+import { addFile } from '../../src/gallery/store/files.ts'
+import { createFolder } from '../../src/gallery/store/folders.ts'
+import { removeLooseTokens } from '../../src/gallery/store/new-tokens.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import {
+  accountKey,
+  campaignKey,
+  campaignsOfAccountKey,
+  eventKeys,
+  galleryKeys,
+  rootKeys,
+} from '../../src/redis/keys.ts'
+import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
+import { dyingAfter } from '../support/redis.ts'
+
+let lanes: LaneRedis
+let redis: Redis
+beforeAll(async () => {
+  lanes = await startLaneRedis()
+  redis = lanes.redis
+})
+afterAll(() => lanes?.close())
+
+const files = openFolder(mkdtempSync(join(tmpdir(), 'laneway-data-')))
+const seal = createSeal(['a key of at least thirty-two characters'])
+const definition = {
+  sender: 'x',
+  template: { name: 'hi', language: { code: 'en' }, components: [] },
+  recipients: { tags: [1], except: [] },
+}
+const url = 'https://example.com/hook'
+
+/** What creates one, with the key of its record and of the list where it is found, and its name there. */
+const KINDS: Record<
+  string,
+  (n: number) => { make: (by: Redis) => Promise<unknown>; key: string; isListed: () => Promise<unknown> }
+> = {
+  account: (n) => ({
+    make: (by) => createAccount(by, 'shop', 1_000 + n),
+    key: accountKey(1_000 + n),
+    isListed: async () => (await redis.sismember(rootKeys.accounts, 1_000 + n)) === 1,
+  }),
+  endpoint: (n) => {
+    const id = newEndpointId()
+    const keys = eventKeys(2_000 + n)
+    return {
+      make: (by) => createEndpoint(by, 2_000 + n, newEndpointFields.parse({ url }), { seal, nowMs: Date.now(), id }),
+      key: keys.endpoint(id),
+      isListed: async () => (await redis.zscore(keys.endpoints, id)) !== null,
+    }
+  },
+  campaign: (n) => ({
+    make: (by) => createCampaign(by, { account: 1, lane: 1, number: 5_000 + n, definition }, Date.now()),
+    key: campaignKey(1, 5_000 + n),
+    isListed: async () => (await redis.zscore(campaignsOfAccountKey(1), `cmp_1_${5_000 + n}`)) !== null,
+  }),
+  folder: (n) => ({
+    make: (by) => createFolder(by, 3_000, { name: 'x', id: 6_000 + n }),
+    key: galleryKeys(3_000).folder(6_000 + n),
+    isListed: async () => (await redis.zscore(galleryKeys(3_000).folders, 6_000 + n)) !== null,
+  }),
+}
+
+test.each(Object.keys(KINDS))(
+  'a crash while an %s is created leaves a record that is found, or one that ends',
+  async (kind) => {
+    let unlisted = 0
+    for (let commands = 0, died = true; died; commands += 1) {
+      const { make, key, isListed } = KINDS[kind]?.(commands) ?? {
+        make: async () => {},
+        key: '',
+        isListed: async () => true,
+      }
+      const dying = await dyingAfter(lanes.server.url, commands)
+      died = await make(dying).then(
+        () => false,
+        () => true,
+      )
+      dying.disconnect()
+      if ((await redis.exists(key)) === 1 && !(await isListed())) {
+        unlisted += 1
+        expect(await redis.pttl(key), `after ${commands} commands`).toBeGreaterThan(0)
+      }
+      // A repeat makes what is missing, and it stays.
+      await make(redis)
+      expect([await isListed(), await redis.pttl(key), await redis.hexists(key, 'unlisted')]).toEqual([true, -1, 0])
+    }
+    expect(unlisted).toBeGreaterThan(0)
+  },
+)
+
+test('repeating the request that made a campaign lets one that has ended go on ending', async () => {
+  const make = () => createCampaign(redis, { account: 1, lane: 1, number: 4_999, definition }, Date.now())
+  const id = await make()
+  await moveCampaign(redis, id, 'cancel', 60_000)
+  await make()
+  expect(await redis.pttl(campaignKey(1, 4_999))).toBeGreaterThan(0)
+})
+
+test('the token of a file that was never added leads nowhere for an hour at most; that of one that was stays', async () => {
+  const account = 4_000
+  const folder = await createFolder(redis, account, { name: 'x' })
+  let loose = 0
+  for (let commands = 1, died = true; died; commands += 1) {
+    const draft = await receive(files, [Buffer.from(`content ${commands}`)])
+    const dying = await dyingAfter(lanes.server.url, commands)
+    died = await addFile(dying, files, account, folder.id, 'note.txt', draft).then(
+      () => false,
+      () => true,
+    )
+    dying.disconnect()
+    const tokens = (await redis.keys('lw:file-token:*')).length
+    const added = await redis.zcard(galleryKeys(account).filesIn(folder.id))
+    loose += tokens > added ? 1 : 0
+    await removeLooseTokens(redis, account, Date.now() - 3_600_000)
+    expect(await redis.keys('lw:file-token:*')).toHaveLength(tokens)
+    await removeLooseTokens(redis, account, Date.now())
+    expect(await redis.keys('lw:file-token:*'), `after ${commands} commands`).toHaveLength(added)
+    expect(await redis.exists(galleryKeys(account).newTokens)).toBe(0)
+  }
+  expect(loose).toBeGreaterThan(0)
+})
+
+test('campaigns that are kept no more leave the list of their account although nobody lists them', async () => {
+  const [gone, kept] = await Promise.all(
+    [0, 1].map(() => createCampaign(redis, { account: 9, lane: 1, definition }, Date.now())),
+  )
+  await redis.del(campaignKey(1, gone?.number ?? 0))
+  await trimCampaigns(redis, 9)
+  expect(await redis.zrange(campaignsOfAccountKey(9), 0, '-1')).toEqual([`cmp_1_${kept?.number}`])
+})

@@ -1,0 +1,255 @@
+// Pins: an account that is removed stops at once, whole, wherever a removal dies; what must be kept of it can be shown and
+// forgotten until its end, and then nothing in Redis names the account for ever. Real: Redis, HTTP, producer, files,
+// command line. Stood in for: the passing of months, by a later time and keys that have come to their end.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { endAccount, removeAccount } from '../../src/accounts/commands/remove-account.ts'
+import { NO_ACCOUNT } from '../../src/accounts/permissions.ts'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { findAccount, findKeptAccount, keptAccounts, listAccounts } from '../../src/accounts/store/accounts.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { listSenders } from '../../src/accounts/store/senders.ts'
+import { importTemplate } from '../../src/accounts/store/templates.ts'
+import { addWebhookSecret } from '../../src/accounts/store/webhook-secrets.ts'
+import { createCampaign, findCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
+import { importContacts } from '../../src/contacts/store/contacts.ts'
+import { createTag } from '../../src/contacts/store/tags.ts'
+import { newEndpointFields } from '../../src/events/endpoint.ts'
+import { addEventJob, openEndpointQueue } from '../../src/events/store/endpoint-queue.ts'
+import { createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
+import { receive } from '../../src/files/drafts.ts'
+import { openFolder } from '../../src/files/folder.ts'
+import { contentPath } from '../../src/gallery/store/content.ts'
+import { addFile, trashFile } from '../../src/gallery/store/files.ts'
+import { createFolder } from '../../src/gallery/store/folders.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { messageId } from '../../src/messages/message-id.ts'
+import { templateSchema } from '../../src/messages/templates/template.ts'
+import { addOptOuts, eraseOptOut, findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { messageKey, rootKeys } from '../../src/redis/keys.ts'
+import { startRelay } from '../../src/worker/events/relay.ts'
+import { expireAll } from '../../src/worker/expiry.ts'
+import { silentLog } from '../support/app.ts'
+import { runCli } from '../support/cli.ts'
+import { fillLane } from '../support/filled-lane.ts'
+import { dyingAfter } from '../support/redis.ts'
+import { failMessages } from '../support/requeueable.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { stored } from '../support/stored.ts'
+import { eventually } from '../support/wait.ts'
+
+const setTimeoutOf = globalThis.setTimeout
+const DAY_MS = 86_400_000
+const RETENTION_MS = 30 * DAY_MS
+const PHONE = '491520661001'
+const QUIET = '491520661002'
+
+let service: Service
+let redis: Redis
+let queues: LaneQueues
+let operator: string
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  redis = service.redis
+  queues = openLaneQueues(redis)
+  operator = (await createCredential(redis, NO_ACCOUNT, ['operator'], Date.now())).secret
+})
+afterAll(async () => {
+  await queues?.close()
+  await service?.close()
+})
+
+const definition = {
+  sender: 'partner',
+  template: { name: 'hi', language: { code: 'en' }, components: [] },
+  recipients: { tags: [1], except: [] },
+}
+const files = () => openFolder(service.config.dataDir)
+
+/** An account that has something of everything. */
+async function wholeAccount() {
+  const tenant = await service.addTenant()
+  const { account, partnerLane: lane } = tenant
+  const seal = createSeal(secretKeysOf(service.config))
+  const [ulid = ''] = await fillLane(redis, lane, { total: 1_000, every: 1_000, phone: PHONE })
+  await redis.pexpire(messageKey(lane, ulid), RETENTION_MS)
+  await failMessages({ redis, queues }, lane, { count: 2 })
+  const tag = await createTag(redis, account, 'Customers')
+  await importContacts(redis, account, tag.id, [{ phone: PHONE, name: 'Ada', email: '' }])
+  await addOptOuts(redis, account, [PHONE, QUIET], { source: 'http', nowMs: Date.now() })
+  await eraseOptOut(redis, account, QUIET)
+  const template = { name: 'hi', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }
+  await importTemplate(redis, account, templateSchema.parse(template))
+  await addWebhookSecret(redis, seal, account, 'webhook.app_secret', 'sixteen characters')
+  const folder = await createFolder(redis, account, { name: 'Pictures' })
+  const draft = async (text: string) => receive(files(), [Buffer.from(`${text} of ${account}`)])
+  const file = await addFile(redis, files(), account, folder.id, 'a.txt', await draft('one'))
+  const trashed = await addFile(redis, files(), account, folder.id, 'b.txt', await draft('two'))
+  await trashFile(redis, account, trashed.id)
+  const fields = newEndpointFields.parse({ url: 'https://example.com/hook' })
+  const { endpoint } = await createEndpoint(redis, account, fields, { seal, nowMs: Date.now(), id: newEndpointId() })
+  const queue = openEndpointQueue(redis, endpoint)
+  const how = { waitMs: 600_000, jobId: 'tst_1', nowMs: Date.now() }
+  await addEventJob(redis, queue, endpoint, { v: 1, kind: 'test', at: Date.now() }, how)
+  await queue.close()
+  const campaign = await createCampaign(redis, { account, lane, definition }, Date.now())
+  return { tenant, ulid, campaign, endpoint, file }
+}
+
+const call = async (method: string, path: string, key = operator, more: Record<string, string> = {}) => {
+  const headers = { authorization: `Bearer ${key}`, ...more }
+  const answer = await fetch(service.url + path, { method, headers })
+  return { status: answer.status, body: await answer.json() }
+}
+const removeOver = (account: number) => call('DELETE', `/admin/accounts/${account}`)
+
+/** Keys without an end that belong to the account or name it. */
+async function endlessKeys(
+  { account, partnerLane, cloudLane }: Tenant,
+  others: readonly string[],
+  all?: Record<string, string>,
+) {
+  const tags = [`lw:account:${account}`, `{c${account}}`, `{g${account}}`, `{e${account}}`]
+  const lanes = [partnerLane, cloudLane].flatMap((lane) => [`{l${lane}}`, `lw:sender:${lane}`])
+  const found: string[] = []
+  for (const [key, value] of Object.entries(all ?? (await stored(redis)))) {
+    const isOwn = [...tags, ...lanes].some((part) => key === part || key.includes(`${part}:`) || key.endsWith(part))
+    const isNamed = others.some((other) => (key + value).includes(other))
+    const isOnList =
+      [rootKeys.accounts, rootKeys.eventAccounts].includes(key) && JSON.parse(value).includes(String(account))
+    const isToken = key.startsWith('lw:file-token:') && JSON.parse(value).startsWith(`${account} `)
+    const isRemoved = key === rootKeys.removedLanes && value.includes(`"${account} `)
+    if (!(isOwn || isNamed || isOnList || isToken || isRemoved)) continue
+    if ((await redis.pttl(key)) === -1) found.push(key)
+  }
+  return found
+}
+
+const look = (nowMs: number) => {
+  const config = { ...service.config, retentionMs: RETENTION_MS }
+  return expireAll({ redis, queues, files: files(), config, log: silentLog }, nowMs)
+}
+
+/** Two months pass: what has an end comes to it, and a worker looks. */
+async function monthsPass(...tenants: Tenant[]): Promise<void> {
+  for (const lane of tenants.flatMap(({ partnerLane, cloudLane }) => [partnerLane, cloudLane])) {
+    for (const key of await redis.keys(`lw:{l${lane}}*`)) if ((await redis.pttl(key)) !== -1) await redis.del(key)
+  }
+  await look(Date.now() + 3 * RETENTION_MS)
+  await look(Date.now() + 3 * RETENTION_MS + DAY_MS)
+}
+
+test('a removed account stops at once; its messages and opt-outs are kept to their end, and then nothing is', async () => {
+  const { tenant, ulid, campaign, endpoint, file } = await wholeAccount()
+  const { account, partnerLane: lane, apiKey } = tenant
+  const admin = await tenant.key('admin')
+  expect((await call('GET', '/messages', apiKey)).status).toBe(200)
+  expect(await removeOver(account)).toEqual({ status: 200, body: { status: true, message: 'removed' } })
+
+  expect((await call('GET', '/messages', apiKey)).status).toBe(401)
+  expect((await call('GET', `/admin/people/${PHONE}`, admin)).status).toBe(401)
+  expect(await listSenders(redis, account)).toEqual([])
+  expect(await findAccount(redis, account)).toBeUndefined()
+  expect((await listAccounts(redis)).map(({ id }) => id)).not.toContain(account)
+  expect((await call('GET', `/admin/accounts/${account}`)).status).toBe(404)
+  const actingFor = { 'x-laneway-account': String(account) }
+  expect((await call('GET', '/contacts', operator, actingFor)).status).toBe(404)
+  expect(await findCampaign(redis, campaign)).toMatchObject({ state: 'cancelled' })
+  expect(await redis.keys(`*${endpoint.id}*`)).toEqual([])
+  expect(await redis.zrange(rootKeys.dueEndpoints, 0, '-1')).toEqual([])
+  for (const tag of ['g', 'e']) expect(await redis.keys(`lw:{${tag}${account}}*`)).toEqual([])
+  expect(Object.keys(await redis.hgetall(`lw:account:${account}`)).sort()).toEqual(
+    ['id', 'name', 'opt_out.erased_key', 'removed_at'].sort(),
+  )
+
+  // An operator answers a person who asks, for as long as anything is kept.
+  const shown = await call('GET', `/admin/people/${PHONE}`, operator, actingFor)
+  expect(shown.body).toMatchObject({
+    data: { contact: null, opt_out: { person: PHONE }, messages: [{ id: messageId(lane, ulid) }] },
+  })
+  const listed = await call('GET', `/messages?to=${PHONE}`, operator, actingFor)
+  expect(listed.body).toMatchObject({ data: [{ id: messageId(lane, ulid) }] })
+  expect(await findOptOut(redis, account, QUIET)).toMatchObject({ source: 'http' })
+
+  // Again it is the same, over HTTP and on the command line.
+  expect((await removeOver(account)).status).toBe(200)
+  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  expect(await runCli(['accounts', 'remove', String(account), '--json'], env)).toMatchObject({ code: 0, stderr: '' })
+  await look(Date.now())
+  expect(await keptAccounts(redis)).toContain(account)
+
+  await monthsPass(tenant)
+  expect(await keptAccounts(redis)).not.toContain(account)
+  expect(await endlessKeys(tenant, [PHONE, QUIET, endpoint.id])).toEqual([])
+  expect(existsSync(join(service.config.dataDir, contentPath(file.hash)))).toBe(false)
+  expect((await removeOver(account)).status).toBe(404)
+  expect(await runCli(['accounts', 'remove', String(account)], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('does not exist'),
+  })
+})
+
+test('an account with a busy sender is refused as a whole, in a sentence that says why', async () => {
+  const tenant = await service.addTenant()
+  const { account, partnerLane: lane, apiKey } = tenant
+  const campaign = await createCampaign(redis, { account, lane, definition }, Date.now())
+  await moveCampaign(redis, campaign, 'check', RETENTION_MS)
+  const refused = await removeOver(account)
+  expect(refused).toMatchObject({ status: 409, body: { error: { code: 'sender_busy' } } })
+  expect(JSON.stringify(refused.body)).toMatch(/Account \d+ cannot be removed: sender \d+: campaign \w+ is checking/)
+  expect((await call('GET', '/messages', apiKey)).status).toBe(200)
+  expect(await findAccount(redis, account)).toBeDefined()
+  await moveCampaign(redis, campaign, 'cancel', RETENTION_MS)
+  expect((await removeOver(account)).status).toBe(200)
+})
+
+test('only an operator removes an account', async () => {
+  const tenant = await service.addTenant()
+  const path = `/admin/accounts/${tenant.account}`
+  expect((await call('DELETE', path, await tenant.key('admin'))).status).toBe(403)
+  expect((await call('DELETE', '/admin/accounts/4711')).status).toBe(404)
+  expect(await findAccount(redis, tenant.account)).toBeDefined()
+})
+
+test('whoever dies at any command of it is followed by the hourly look, which removes the rest', async () => {
+  // There are no other processes that the removal must wait for.
+  const wait = vi
+    .spyOn(globalThis, 'setTimeout')
+    .mockImplementation(((work: () => void, ms?: number) =>
+      setTimeoutOf(work, ms === 1_500 ? 0 : ms)) as typeof setTimeout)
+  const left: Awaited<ReturnType<typeof wholeAccount>>[] = []
+  for (let commands = 1, died = true; died; commands += 1) {
+    const whole = await wholeAccount()
+    const { account } = whole.tenant
+    const dying = await dyingAfter(service.server.url, commands)
+    const lost = openLaneQueues(dying)
+    died = await removeAccount({ redis: dying, queues: lost }, account, RETENTION_MS).then(
+      () => false,
+      () => true,
+    )
+    void lost.close()
+    dying.disconnect()
+    // As it does by itself when its holder has died.
+    await redis.del(rootKeys.sendersLock)
+    const found = await findKeptAccount(redis, account)
+    if (found?.removed_at === undefined) await removeAccount({ redis, queues }, account, RETENTION_MS)
+    expect(await endAccount({ redis, queues }, account, RETENTION_MS), `after ${commands} commands`).toBe(false)
+    left.push(whole)
+  }
+  wait.mockRestore()
+  expect(left.length).toBeGreaterThan(60)
+  await monthsPass(...left.map(({ tenant }) => tenant))
+  // Queues of endpoints are left to the relay.
+  const seal = createSeal(secretKeysOf(service.config))
+  const relay = startRelay({ redis, config: service.config, log: silentLog, seal, worker: 'a relay' })
+  const noneIsDue = async () => (await redis.zcard(rootKeys.dueEndpoints)) === 0 || undefined
+  await eventually(noneIsDue, 'the queues are removed')
+  await relay.stop(1_000)
+  const all = await stored(redis)
+  for (const [i, { tenant, endpoint }] of left.entries()) {
+    expect(await endlessKeys(tenant, [endpoint.id], all), `after ${i + 1} commands`).toEqual([])
+  }
+}, 120_000)
