@@ -104,6 +104,8 @@ export const inboundDigest = (providerMessageId: string): string => digest(provi
 export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 /** STREAM of what happened on the lane; not there while nobody wants to know, see message-events.lua. */
 export const outboxKey = (lane: number): string => `${lanePrefix(lane)}:outbox`
+/** STRING: who is about to close an outbox, of a lane or of an account; it expires. */
+export const outboxClosingKey = (outbox: string): string => `${outbox}:closing`
 /** STRING why: there while the chat product refuses everything of the sender, see sender-notice.lua. */
 export const senderBlockedKey = (lane: number): string => `${lanePrefix(lane)}:blocked`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */

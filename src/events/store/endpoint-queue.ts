@@ -1,15 +1,18 @@
-// The queue of an endpoint, as those see it who write into it. A set says which queues hold something, and when it is
-// due, so that nobody has to look at all of them.
+// The queue of an endpoint, as those see it who write into it. A set says when each queue must be looked at, so that nobody
+// has to look at all of them all the time. A job is added before the set is told of it, and whoever looks first tells the set
+// when to look again and then reads the queue: of a job that the look has not seen the set is told after that.
 import type { Queue } from 'bullmq'
 import type { EventJob } from '../../jobs/events.ts'
 import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { endpointQueuePrefix, rootKeys } from '../../redis/keys.ts'
 import { openQueue } from '../../redis/open-queue.ts'
-import type { Endpoint } from './endpoints.ts'
 
 /** Of which endpoint a queue is. */
-export type QueueOwner = Pick<Endpoint, 'account' | 'id'>
+export interface QueueOwner {
+  account: number
+  id: string
+}
 
 const DAY_MS = 86_400_000
 /** Deliveries that were given up are kept to be replayed. */
@@ -21,10 +24,10 @@ export const openEndpointQueue = (redis: Redis, { id }: QueueOwner): Queue<Event
 
 const member = ({ account, id }: QueueOwner): string => `${account} ${id}`
 
-/**
- * Adds a job that is due after `waitMs`. Dying before the set knows of it leaves one that is found when the endpoint gets
- * its next, or a worker starts to tell it.
- */
+/** How long (ms) a queue of which nothing is known to be due is not looked at. */
+export const LOOK_AGAIN_MS = 60_000
+
+/** Adds a job that is due after `waitMs`. Dying before the set knows of it leaves one that the next look finds. */
 export async function addEventJob(
   redis: Redis,
   queue: Queue<EventJob>,
@@ -46,6 +49,12 @@ export async function noteDue(redis: Redis, owner: QueueOwner, atMs: number): Pr
   await redis.zadd(rootKeys.dueEndpoints, 'LT', atMs, member(owner))
 }
 
+/** Each of these queues is looked at, at once if the set does not have it yet. */
+export async function noteQueues(redis: Redis, owners: readonly QueueOwner[], nowMs: number): Promise<void> {
+  if (owners.length === 0) return
+  await redis.zadd(rootKeys.dueEndpoints, 'NX', ...owners.flatMap((owner) => [nowMs, member(owner)]))
+}
+
 /** Queues that must be looked at now, at most `most`. Whoever looks says when to look again. */
 export async function dueQueues(redis: Redis, nowMs: number, most: number): Promise<QueueOwner[]> {
   const found = await redis.zrange(rootKeys.dueEndpoints, '-inf', String(nowMs), 'BYSCORE', 'LIMIT', 0, most)
@@ -55,9 +64,9 @@ export async function dueQueues(redis: Redis, nowMs: number, most: number): Prom
   })
 }
 
-/** Somebody works on the queue, and it need not be looked at before this time (epoch ms). */
+/** The queue need not be looked at before this time (epoch ms), unless something is added from now on. */
 export async function noteLookedAt(redis: Redis, owner: QueueOwner, againMs: number): Promise<void> {
-  await redis.zadd(rootKeys.dueEndpoints, 'XX', againMs, member(owner))
+  await redis.zadd(rootKeys.dueEndpoints, againMs, member(owner))
 }
 
 /** When the next job of the queue is due (epoch ms); undefined when it holds none. */
@@ -73,17 +82,14 @@ export async function nextDueMs(
   return score === undefined ? undefined : delayedUntil(score)
 }
 
-/** Nothing is left in the queue; unless something was added since, it is forgotten. */
-export async function forgetQueue(redis: Redis, owner: QueueOwner): Promise<void> {
-  await redis.zrem(rootKeys.dueEndpoints, member(owner))
-}
-
 /** Removes the queue of an endpoint that is no more, with all jobs in it. */
 export async function removeQueue(redis: Redis, owner: QueueOwner): Promise<void> {
   const queue = openEndpointQueue(redis, owner)
   try {
     await queue.obliterate({ force: true })
-    await forgetQueue(redis, owner)
+    await redis.zrem(rootKeys.dueEndpoints, member(owner))
+    // What somebody added who had not heard of the removal.
+    if ((await nextDueMs(redis, queue, owner, Date.now())) !== undefined) await noteDue(redis, owner, Date.now())
   } finally {
     await queue.close()
   }

@@ -12,6 +12,7 @@ import { type EndpointChanges, type EndpointDocument, MOST_ENDPOINTS, type NewEn
 import { eventTypeSchema } from '../event-types.ts'
 import { DISABLED_AFTER_MS } from '../retry-times.ts'
 import { newSecret } from '../signature.ts'
+import { noteDue } from './endpoint-queue.ts'
 import { placeOf } from './endpoint-secrets.ts'
 import { listen } from './listening.ts'
 
@@ -51,7 +52,8 @@ export class TooManyEndpointsError extends Error {
  * Creates one and returns its secret; null when it was there already and has got another one since. `senders` are digits.
  * From now on its account is listened to. One of this `id` that is there already stays as it is. Throws a
  * TooManyEndpointsError.
- * Dying before it is on its account's list leaves a record that nobody knows of; a repeat lists it.
+ * Dying before it is on its account's list leaves a record that nobody knows of; a repeat lists it. Dying before its account
+ * is listened to leaves that to the relay.
  */
 export async function createEndpoint(
   redis: Redis,
@@ -63,7 +65,6 @@ export async function createEndpoint(
   const { id } = how
   const isListed = (await redis.zscore(keys.endpoints, id)) !== null
   if (!isListed && (await redis.zcard(keys.endpoints)) >= MOST_ENDPOINTS) throw new TooManyEndpointsError()
-  await listen(redis, account)
   const record = {
     ...stored(fields),
     disabled_for: fields.enabled ? '' : 'by hand',
@@ -73,6 +74,7 @@ export async function createEndpoint(
   // Of several requests at once with one key, one makes it.
   await createHash(redis, keys.endpoint(id), record)
   await redis.zadd(keys.endpoints, 'NX', how.nowMs, id)
+  await listen(redis, account)
   const endpoint = (await findEndpoint(redis, account, id)) ?? readEndpoint(account, id, record)
   const isFirst = endpoint.old_secrets === ''
   return { endpoint, secret: isFirst ? how.seal.decrypt(endpoint.secret, placeOf(endpoint)) : null }
@@ -119,7 +121,10 @@ export async function changeEndpoint(redis: Redis, endpoint: Endpoint, changes: 
   return (await findEndpoint(redis, endpoint.account, endpoint.id)) ?? endpoint
 }
 
-/** Removes it and all that is kept of it but its queue, which the relay removes. */
+/**
+ * Removes it and all that is kept of it but its queue, which the relay removes. Dying before that is noted leaves it to the
+ * next look at the queue.
+ */
 export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): Promise<void> {
   const keys = eventKeys(account)
   const rest = [keys.cursors(id), keys.attempts(id, 'succeeded'), keys.attempts(id, 'failed')]
@@ -129,6 +134,7 @@ export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): P
       .zrem(keys.endpoints, id)
       .del(keys.endpoint(id), ...rest),
   )
+  await noteDue(redis, { account, id }, 0)
 }
 
 const noteScript = defineScript(import.meta.url, 'endpoint-note')

@@ -7,9 +7,10 @@ import type { PlacedEvent } from '../../events/outbox-entry.ts'
 import { retryWaitMs } from '../../events/retry-times.ts'
 import {
   addEventJob,
-  forgetQueue,
   GIVEN_UP_KEPT,
+  LOOK_AGAIN_MS,
   nextDueMs,
+  noteDue,
   noteLookedAt,
   openEndpointQueue,
 } from '../../events/store/endpoint-queue.ts'
@@ -31,6 +32,9 @@ const REDIS_AWAY_MS = 1_000
 const HELD_MS = 30_000
 /** Jobs that are tried at once when an endpoint takes something again. */
 const PROMOTED = 1_000
+
+/** Whether a queue is worth working on: what is due next (epoch ms) is due at any moment. */
+const isSoon = (next: number | undefined, nowMs: number): boolean => next !== undefined && next <= nowMs + 1_000
 
 export type Retries = ReturnType<typeof createRetries>
 
@@ -135,24 +139,32 @@ export function createRetries(
   async function renew(opened: Worker): Promise<void> {
     try {
       const nowMs = Date.now()
-      const next = await nextDueMs(redis, queue, owner, nowMs)
-      if (next !== undefined && next <= nowMs + 1_000) return await noteLookedAt(redis, owner, nowMs + HELD_MS)
+      if (isSoon(await nextDueMs(redis, queue, owner, nowMs), nowMs)) {
+        return await noteLookedAt(redis, owner, nowMs + HELD_MS)
+      }
       if (worker !== opened) return
       clearInterval(renewing)
-      await closeWorker(opened, 1_000)
-      worker = undefined
-      if (next === undefined) await forgetQueue(redis, owner)
-      else await noteLookedAt(redis, owner, next)
-      // What was added while it closed.
-      if (((await nextDueMs(redis, queue, owner, Date.now())) ?? Number.POSITIVE_INFINITY) <= Date.now()) open()
+      await closeWorker(opened, 1_000).finally(() => {
+        worker = undefined
+      })
+      await look()
     } catch (error) {
       log.debug({ endpoint: owner.id, err: error }, 'events.error')
     }
   }
 
+  /** Works on the queue if something of it is due. Dying on the way leaves a queue that is looked at again by itself. */
+  async function look(): Promise<void> {
+    if (worker !== undefined) return
+    const nowMs = Date.now()
+    await noteLookedAt(redis, owner, nowMs + LOOK_AGAIN_MS)
+    const next = await nextDueMs(redis, queue, owner, nowMs)
+    if (isSoon(next, nowMs)) open()
+    else if (next !== undefined) await noteDue(redis, owner, next)
+  }
+
   return {
-    /** Something of the queue is due. */
-    open,
+    look,
     /** Events that were not taken, or not tried after others were not; resolves once a job stands for them. */
     async park(events: readonly PlacedEvent[], failures: number, waitMs: number): Promise<void> {
       const refs = events.map(refOf)
