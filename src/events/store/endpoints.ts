@@ -141,12 +141,12 @@ const noteScript = defineScript(import.meta.url, 'endpoint-note')
 const noteReply = z.enum(['missing', 'noted', 'disabled'])
 
 /**
- * Notes how it answered; `disabled` when that was one failure too many, or when it asked for it (`gone`): then the other
- * endpoints of the account are told.
+ * Notes how the address of this endpoint answered, unless it has another one by now; `disabled` when that was one failure
+ * too many, or when it asked for it (`gone`): then the other endpoints of the account are told.
  */
 export async function noteOutcome(
   redis: Redis,
-  { account, id }: Pick<Endpoint, 'account' | 'id'>,
+  { account, id, url }: Pick<Endpoint, 'account' | 'id' | 'url'>,
   how: 'succeeded' | 'failed' | 'gone',
   now: number,
 ): Promise<z.infer<typeof noteReply>> {
@@ -155,7 +155,7 @@ export async function noteOutcome(
     redis,
     { endpoint: keys.endpoint(id), outbox: keys.outbox },
     {
-      ...{ how: how === 'gone' ? 'disabled' : how, now, longMs: DISABLED_AFTER_MS, id },
+      ...{ how: how === 'gone' ? 'disabled' : how, now, longMs: DISABLED_AFTER_MS, id, url },
       ...(how === 'gone' && { reason: 'gone' }),
     },
   )
