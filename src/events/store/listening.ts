@@ -49,8 +49,8 @@ async function openOutboxes(redis: Redis, account: number): Promise<void> {
 
 /** An outbox, and the mark that it is about to be closed. */
 function keysOf(account: number, source: number) {
-  const outbox = sourceKey(account, source)
-  return { outbox, closing: outboxClosingKey(outbox) }
+  const closing = source === ACCOUNT_SOURCE ? eventKeys(account).outboxClosing : outboxClosingKey(source)
+  return { outbox: sourceKey(account, source), closing }
 }
 
 /** Somebody pulls events of the account: they are written down for as long after that as events are kept. */
