@@ -209,6 +209,7 @@ export function createSnapshots(redis: Redis) {
         campaigns: await campaigns.read(accounts, active, rates, whose),
         failures: scope.failures,
         workers: machinery.workers,
+        lost_workers: machinery.lost_workers,
         redis: machinery.redis,
       }
       forget(nowMs)
