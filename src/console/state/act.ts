@@ -3,6 +3,9 @@ import { useRef, useState } from 'preact/hooks'
 import { idempotencyKey, isAway, Refused } from './http.ts'
 import { snapshotAt } from './live.ts'
 
+/** Figures that come sooner after a refusal may have been on their way before it. */
+const LATER_MS = 1_500
+
 /** What became of the latest press. */
 export interface Done {
   busy: boolean
@@ -28,7 +31,7 @@ export function useAct(act: () => Promise<void>): Done & { run: () => Promise<vo
     setBusy(false)
   }
   // Live figures come from the same server, and from its storage.
-  const isBack = refused !== undefined && isAway(refused.refusal) && snapshotAt.value > refused.at
+  const isBack = refused !== undefined && isAway(refused.refusal) && snapshotAt.value > refused.at + LATER_MS
   return { busy, refusal: refused?.refusal, isBack, run }
 }
 

@@ -78,9 +78,8 @@ export const saysAgain = ({ status, code, message, details }: Refused): Refused 
  */
 export async function call<T>(method: string, path: string, { query, body, headers, signal }: Call = {}): Promise<T> {
   const isForm = body instanceof FormData || body instanceof Blob
-  let response: Response
   try {
-    response = await fetch(addressOf(path, query), {
+    const response = await fetch(addressOf(path, query), {
       method,
       credentials: 'same-origin',
       headers: {
@@ -91,16 +90,17 @@ export async function call<T>(method: string, path: string, { query, body, heade
       body: body === undefined ? null : isForm ? body : JSON.stringify(body),
       ...(signal === undefined ? {} : { signal }),
     })
+    if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
+    throw refusalOf(response.status, await response.json().catch(() => ({})))
   } catch (error) {
-    if (signal?.aborted) throw error
+    // An answer that broke off is none.
+    if (signal?.aborted || error instanceof Refused) throw error
     throw new Refused(
       0,
       'unreachable',
       method === 'GET' ? UNREACHABLE : `${UNREACHABLE} ${NOTHING_CHANGED} Press again.`,
     )
   }
-  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
-  throw refusalOf(response.status, await response.json().catch(() => ({})))
 }
 
 /** The refusal that an answer tells of; without a session, everybody who shows one learns it. */
